@@ -1,4 +1,4 @@
-"""Settings and lakes that all tests share."""
+"""Settings and lakes shared by all tests."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _numbers = count()
 
 
 def pytest_collection_modifyitems(items):
-    """Refuse tests that are called otherwise in another process: pytest-xdist would not run them.
+    """Refuse tests whose ids differ between processes: pytest-xdist would not run them.
 
-    Objects without a `repr` of their own end up in such names where a parameter has no `id`.
+    Objects without a `repr` of their own end up in such ids where a parameter has no `id`.
     """
     moving = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if moving:
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Leave modules and tests out of garbage collection, which would look at them all each time."""
+    """Exclude modules and tests from garbage collection, which would visit them all each time."""
     gc.collect()
     gc.freeze()
 
@@ -55,7 +55,7 @@ def make_lake():
 
 @pytest.fixture
 def points(monkeypatch):
-    """Pretend that packages with some entry points are installed: a list to add them to."""
+    """Pretend that packages with some entry points are installed; add entry points to the list."""
     added, real = [], metadata.entry_points
 
     def entry_points(*, group, name=None):
@@ -75,7 +75,7 @@ def points(monkeypatch):
 
 @pytest.fixture
 def install(points):
-    """Let lakes have column types, as an installed package would."""
+    """Register column types, as an installed package would."""
 
     def install(*types):
         for cls in types:
@@ -87,21 +87,21 @@ def install(points):
 
 @pytest.fixture
 def new_url():
-    """Return the URL of a lake that is not there yet."""
+    """Return the URL of a lake that does not exist yet."""
     return lambda: f"memory://test-{next(_numbers)}"
 
 
 @pytest.fixture
 def tiny():
-    """Make chunks, blocks and spills of a few bytes."""
+    """Shrink chunks, blocks and spills to a few bytes."""
     with tiny_chunks():
         yield
 
 
 @pytest.fixture
 def registry():
-    """Forget the functions that a test lets queries call."""
-    from deeplake_lite.query.functions.user import OWN  # half a second, for few tests
+    """Unregister the functions that a test has registered for queries."""
+    from deeplake_lite.query.functions.user import OWN  # half a second, which only a few tests need
 
     before = dict(OWN)
     yield

@@ -1,6 +1,6 @@
 """Reads a lake with zarr and icechunk alone, as deeplake_lite/storage/FORMAT.md describes it.
 
-Run as ``python format_reader.py LAKE SNAPSHOT RESULT``: writes what it finds as a pickle. Section
+Run as ``python format_reader.py LAKE SNAPSHOT RESULT``; it pickles the contents to RESULT. Section
 numbers are those of FORMAT.md.
 """
 
@@ -60,7 +60,7 @@ def read_lake(path, snapshot):
 
 
 def read_slots(rows, document):
-    """§3: the slots of the rows, in their order."""
+    """§3: the slots of the rows, in row order."""
     return np.arange(document["slots"]) if document["ordered"] else rows["slot"][:]
 
 
@@ -84,14 +84,14 @@ OFFSETS.append({"bounds", "shapes"})
 
 
 def digest_of(document):
-    """§2: of a JSON object without its digest."""
+    """§2: the digest of a JSON object without its own."""
     bare = {key: value for key, value in document.items() if key != "digest"}
     text = json.dumps(bare, sort_keys=True, separators=(",", ":"))
     return xxhash.xxh3_64_hexdigest(text.encode("ascii"))
 
 
 def checked_notes(repository, commit):
-    """§8: what is noted with a commit, with its digest and that of the chunks it has written."""
+    """§8: a commit's metadata, checked against its digest and that of the chunks it has written."""
     notes = dict(commit.metadata)
     if written := notes.get("chunks"):
         log = repository.diff(from_snapshot_id=commit.parent_id, to_snapshot_id=commit.id)
@@ -109,7 +109,7 @@ def checked_notes(repository, commit):
 
 
 def check_lengths(group, document):
-    """§2: arrays have the lengths that were noted, and those that slots give."""
+    """§2: arrays have the recorded lengths, and those that follow from the slots."""
     for path, length in document["lengths"].items():
         found = group[path]
         while isinstance(found, zarr.Group):
@@ -119,7 +119,7 @@ def check_lengths(group, document):
 
 
 def check_chunks(store, group, document):
-    """§3: every chunk of an array that is kept per slot has the checksum of its place."""
+    """§3: every chunk of a per-slot array has the checksum of its position."""
     table, first = group["checksums"][:], {"rows": 0, **document["checksums"]}
     for path, array in group.members(max_depth=None):
         name = path.rpartition("/")[2]
@@ -137,7 +137,7 @@ def check_chunks(store, group, document):
 
 
 def layout_of(htype):
-    """§6: (kind, dtype, shape or number of axes, item htype)."""
+    """§6: (kind, dtype, shape or number of dimensions, item htype)."""
     match htype["htype"]:
         case "scalar":
             return "dense", stored(htype["dtype"]), (), None
@@ -174,7 +174,7 @@ def layout_of(htype):
 
 
 def read_column(group, htype, slots):
-    """Values of some slots (None where null), digests as stored, digests as computed."""
+    """Values of some slots (None where null), stored digests and computed digests."""
     valid = group["valid"][:][slots] if htype.get("nullable") else np.ones(len(slots), bool)
     kind, dtype, shape, item = layout_of(htype)
     if kind == "dense":
@@ -332,7 +332,7 @@ def decode_mask(htype, data, shape):
         return np.unpackbits(bits, count=count).reshape(shape).astype(bool)
     if htype.get("dtype") == "int32":
         return numbers("zstd", data, shape, "int32")
-    with Image.open(io.BytesIO(data)) as image:  # a palette's indices stay as they are
+    with Image.open(io.BytesIO(data)) as image:  # a palette's indices stay unchanged
         found = np.array(image).astype(htype.get("dtype", "uint8"))
     bits, colour = data[24], data[25]
     return found // {2: 85, 4: 17}.get(bits, 1) if colour == 0 else found

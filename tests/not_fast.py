@@ -1,7 +1,8 @@
-"""Chooses the files that `pytest --fast` leaves out, `not_fast.txt`, from the times of a run.
+"""Chooses the test files that `pytest --fast` leaves out, from the times of a run.
 
-Usage: ``pytest --junitxml times.xml``, then ``python tests/not_fast.py times.xml``. The files whose
-tests take longest, with one case each, are left out until the others take `BUDGET` seconds.
+Usage: ``pytest --junitxml times.xml``, then ``python tests/not_fast.py times.xml``, which writes
+`not_fast.txt`. The slowest files, with one case per test, are left out until the remaining ones
+take `BUDGET` seconds.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from statistics import fmean
 from xml.etree import ElementTree as ET
 
 BUDGET = 160
-"""Seconds of all tests that stay, in a run in which other programs slow each other down, too."""
+"""Seconds of all remaining tests, in a run in which other programs compete for the CPU."""
 
 LIST = Path(__file__).with_name("not_fast.txt")
 
 
 def main(*results: str) -> None:
-    """Write the list, from files of results."""
+    """Write the list, from the results of a run."""
     times: dict[tuple[str, str], list[float]] = defaultdict(list)
     for path in results:
         for case in ET.parse(path).iter("testcase"):
@@ -38,7 +39,7 @@ def main(*results: str) -> None:
 
 def _file(case: ET.Element) -> str:
     parts = case.get("classname", "").split(".")
-    while parts and not Path(*parts).with_suffix(".py").exists():  # names of classes
+    while parts and not Path(*parts).with_suffix(".py").exists():  # class names
         parts.pop()
     return Path(*parts).with_suffix(".py").as_posix() if parts else ""
 

@@ -1,4 +1,4 @@
-"""Messages show the beginning of a value, whatever it is."""
+"""Messages show the beginning of any value."""
 
 import tracemalloc
 from collections import deque
@@ -26,16 +26,16 @@ SMALL = [
 
 
 @pytest.mark.parametrize("value", SMALL, ids=repr)
-def test_small_values_are_shown_as_repr_does(value):
+def test_small_values_are_shown_as_by_repr(value):
     assert brief(value) == repr(value)
 
 
-def test_long_values_are_cut_as_repr_is():
+def test_long_values_are_truncated():
     for value in ([[1, 2, 3]] * 100, {"a" * 50: list(range(50))}, "x" * 500, 10**200):
         assert brief(value, 80) == repr(value)[:80]
 
 
-def test_values_that_have_no_repr_are_shown_by_type():
+def test_values_without_a_repr_are_shown_by_type():
     assert brief(DEEP) == "[" * 60
     assert brief([1, Raising()]) == "[1, <Raising>]"
     assert brief(10**5000) == "<int>"
@@ -44,7 +44,7 @@ def test_values_that_have_no_repr_are_shown_by_type():
     assert brief(holds_itself) == repr(holds_itself) == "[1, [...]]"
 
 
-def test_millions_of_items_are_not_written():
+def test_millions_of_items_are_not_formatted():
     values = ["x" * 1000] * 1_000_000
     tracemalloc.start()
     try:
@@ -68,7 +68,7 @@ TYPES = [
     [(h, k) for h in TYPES for k in VALUES if (h, k) != ("json", "huge")],  # JSON has such numbers
     ids=str,
 )
-def test_every_type_refuses_them_with_their_row(htype, kind):
+def test_every_type_refuses_huge_values_with_their_row(htype, kind):
     value = VALUES[kind]
     ds = dl.create("memory://brief", {"x": htype}, overwrite=True)
     with pytest.raises(dl.InvalidValueError, match="row 0"):
@@ -76,7 +76,7 @@ def test_every_type_refuses_them_with_their_row(htype, kind):
 
 
 @pytest.mark.parametrize("value", [DEEP, Raising()], ids=["deep", "raising"])
-def test_options_and_rows_refuse_them(value):
+def test_huge_values_are_refused_as_options_and_rows(value):
     ds = dl.create("memory://brief", {"x": "json"}, overwrite=True)
     ds.append([{"x": 1}])
     for call in (

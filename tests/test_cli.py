@@ -1,4 +1,4 @@
-"""The command line: what it prints, its JSON, its exit codes."""
+"""The command line: its output, JSON and exit codes."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def run_json(*args, code=0):
 
 
 def run_failing(*args):
-    """Run a command that is refused, and return its stderr."""
+    """Run a command that fails, and return its stderr."""
     done = runner.invoke(app, [str(a) for a in args])
     assert done.exit_code == 2, (done.output, done.exception)
     return done.stderr
@@ -63,7 +63,7 @@ def lake(photos, tmp_path):
     return ds.url
 
 
-def test_help_tells_the_exit_codes_and_lists_the_commands():
+def test_help_explains_the_exit_codes_and_lists_the_commands():
     text = run("--help")
     assert "130  interrupted" in text
     for command in (
@@ -94,7 +94,7 @@ def test_info_shows_columns_rows_and_versions(lake):
     assert run_json("info", lake, "--version", "a")["rows"] == 4
 
 
-def test_a_version_that_is_none_is_refused(lake):
+def test_unknown_version_is_refused(lake):
     assert "no version 'nope'" in run_json("info", lake, "--version", "nope", code=2)["error"]
     assert "ISO 8601" in run_json("info", lake, "--version", "2026-99-99", code=2)["error"]
     run("log", lake, "-n", "-1", code=2)
@@ -108,7 +108,7 @@ def test_log_lists_the_newest_first(lake):
     assert [c["message"] for c in found] == ["one corrected, one deleted", "ingest photos"]
 
 
-def test_diff_answers_like_git(lake):
+def test_diff_exits_like_git(lake):
     run("diff", lake, "a", "b")
     found = run_json("diff", lake, "a", "b", "--exit-code", code=1)
     assert found["different"] is True
@@ -118,7 +118,7 @@ def test_diff_answers_like_git(lake):
     assert run_json("diff", lake, "b", "main", "--exit-code")["different"] is False
 
 
-def test_ingest_folder_tells_what_it_did(photos, tmp_path):
+def test_ingest_folder_reports_what_it_did(photos, tmp_path):
     url = tmp_path / "new.lake"
     (photos / "rose/bad.png").write_bytes(b"bad")
     done = runner.invoke(app, ["ingest", "folder", str(photos), str(url)])
@@ -133,7 +133,7 @@ def test_ingest_folder_tells_what_it_did(photos, tmp_path):
     assert (again["added"], again["unchanged"], len(again["skipped"])) == (0, 4, 1)
 
 
-def test_ingest_csv_and_parquet_take_types_and_keys(tmp_path):
+def test_ingest_csv_and_parquet_accept_types_and_keys(tmp_path):
     (tmp_path / "a.csv").write_text("name;petals\nrose;5\nlily;6\n")
     url = tmp_path / "a.lake"
     options = ["--delimiter", ";", "--type", "petals=int8", "--type", "name=class_label"]
@@ -148,7 +148,7 @@ def test_ingest_csv_and_parquet_take_types_and_keys(tmp_path):
     assert len(dl.open(str(url))) == 2
 
 
-def test_ingest_again_says_what_it_kept_and_what_was_there(photos, lake, tmp_path):
+def test_repeated_ingest_reports_kept_corrections_and_existing_rows(photos, lake, tmp_path):
     done = runner.invoke(app, ["ingest", "folder", str(photos), lake])
     assert "kept lily/1.png: 'label' was changed in the lake" in done.stderr
     assert "rose/2.png: deleted in the lake" in done.stderr
@@ -163,7 +163,7 @@ def test_ingest_again_says_what_it_kept_and_what_was_there(photos, lake, tmp_pat
     assert "--force adds them again" in done.stderr
 
 
-def test_an_ingest_that_stops_on_its_way_says_how_to_go_on(tmp_path, monkeypatch):
+def test_interrupted_ingest_says_how_to_resume(tmp_path, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.tabular.BATCH_ROWS", 2)
     (tmp_path / "a.csv").write_text("k,b\n1,x\n2,y\n3,z\n4,z\n3,q\n")
     options = ["--on", "k", "--commit-every", "2"]
@@ -172,7 +172,7 @@ def test_an_ingest_that_stops_on_its_way_says_how_to_go_on(tmp_path, monkeypatch
     assert found["error"].endswith("4 rows are committed. Run it again to resume.")
 
 
-def test_export_takes_every_column_and_lets_choose(tmp_path):
+def test_export_writes_every_column_or_a_selection(tmp_path):
     schema = {"a": "image", "b": "image", "boxes": dl.Boxes(), "v": dl.Array("int8", (2,))}
     ds = dl.create(str(tmp_path / "two.lake"), schema)
     pixels = np.zeros((2, 2), "uint8")
@@ -203,7 +203,7 @@ def test_export_writes_folders_parquet_and_csv(lake, tmp_path):
     run("export", lake, tmp_path / "out", "--format", "xls", code=2)
 
 
-def test_verify_says_no_when_a_bit_has_flipped(lake):
+def test_verify_fails_after_a_flipped_bit(lake):
     version = run_json("info", lake)["version"]
     assert run_json("verify", lake) == {"ok": True, "version": version, "rows": 3, "damaged": []}
     assert run("verify", lake).startswith(f"version {version}: 3 rows, ")
@@ -261,7 +261,7 @@ def test_wrong_usage_is_exit_code_2(args):
     assert runner.invoke(app, [*args]).exit_code == 2
 
 
-def test_an_interrupt_is_130(monkeypatch, lake):
+def test_interrupt_is_exit_code_130(monkeypatch, lake):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
@@ -269,7 +269,7 @@ def test_an_interrupt_is_130(monkeypatch, lake):
     run("info", lake, code=130)
 
 
-def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, monkeypatch):
+def test_demo_runs_describes_its_steps_and_does_not_overwrite_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = run("demo")
     assert "14. verify" in text
@@ -288,27 +288,27 @@ def test_the_demo_runs_tells_its_steps_and_does_not_run_over_itself(tmp_path, mo
     assert ds.verify()
     assert "merged" in run("log", "digits.lake")
     practice = ds.diff("practice", "main")
-    assert 20 <= len(practice.changed["label"]) <= 30  # its mistakes are there to be found
+    assert 20 <= len(practice.changed["label"]) <= 30  # its mistakes are intentional
 
 
 @pytest.fixture(scope="module", params=["plain.lake", "my $HOME's digits.lake"])
 def story(request, tmp_path_factory):
-    """Run the demo in a folder, also with a name that a shell would take apart."""
+    """Run the demo in a folder, also one whose name needs shell quoting."""
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as if it had been started by `uv run`
+        patch.setenv("UV_RUN_RECURSION_DEPTH", "1")  # as if started by `uv run`
         return folder, run_json("demo", request.param)
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_each_command_that_the_demo_prints_works_when_pasted(story, number):
+def test_each_command_printed_by_the_demo_works_when_pasted(story, number):
     folder, found = story
     assert len(found["next"]) == 5
     command = found["next"][number]
     assert command.startswith(
         "uv run --extra demo "
-    )  # as the README's, which made this environment
+    )  # like the README's, which made this environment
     pasted = command.removeprefix("uv run --extra demo ")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {**os.environ, "PATH": path}
@@ -320,7 +320,7 @@ def test_each_command_that_the_demo_prints_works_when_pasted(story, number):
     assert shown[number] in done.stdout
 
 
-def test_the_line_for_notebooks_opens_the_browser_where_the_mistakes_are(story, monkeypatch):
+def test_notebook_line_opens_the_browser_at_the_mistakes(story, monkeypatch):
     folder, found = story
     monkeypatch.chdir(folder)
     code, _, last = found["notebook"].rpartition("; ")
@@ -329,7 +329,7 @@ def test_the_line_for_notebooks_opens_the_browser_where_the_mistakes_are(story, 
     assert eval(last, names).about["branch"] == "practice"
 
 
-def test_the_page_of_the_demo_shows_the_digits_that_are_most_likely_mislabelled(story):
+def test_page_of_the_demo_shows_the_digits_that_are_most_likely_mislabelled(story):
     page = Path(story[1]["page"])
     assert page.parent == story[0]
     text = page.read_text()
@@ -338,7 +338,7 @@ def test_the_page_of_the_demo_shows_the_digits_that_are_most_likely_mislabelled(
 
 
 @pytest.mark.parametrize("package", ["sklearn", "skimage"])
-def test_the_demo_says_what_is_not_installed(monkeypatch, tmp_path, package):
+def test_demo_reports_missing_packages(monkeypatch, tmp_path, package):
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setitem(sys.modules, f"{package}.datasets", None)
     monkeypatch.setitem(sys.modules, f"{package}.data", None)
@@ -347,7 +347,7 @@ def test_the_demo_says_what_is_not_installed(monkeypatch, tmp_path, package):
     assert not (tmp_path / "d.lake").exists()
 
 
-def test_the_entry_point_starts_quickly_and_prints_its_version():
+def test_entry_point_starts_quickly_and_prints_its_version():
     program = Path(sys.executable).parent / "deeplake-lite"
     started = time.perf_counter()
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
@@ -358,7 +358,7 @@ def test_the_entry_point_starts_quickly_and_prints_its_version():
     assert done.stdout.strip() == "set()"
 
 
-def test_errors_advise_the_options_of_the_command_line(lake, photos, tmp_path):
+def test_errors_suggest_the_options_of_the_command_line(lake, photos, tmp_path):
     (photos / "rose" / "broken.png").write_bytes(b"no picture")
     for arguments, advice in (
         (("ingest", "folder", photos, tmp_path / "new.lake"), "--on-error skip"),
@@ -370,7 +370,7 @@ def test_errors_advise_the_options_of_the_command_line(lake, photos, tmp_path):
         assert not re.search(r"dl\.|ds\.|on_error", error)
 
 
-def test_tags_and_branches_are_made_and_deleted(lake):
+def test_tags_and_branches_are_created_and_deleted(lake):
     version = run_json("tag", lake, "c", "--version", "a")["version"]
     assert run("branch", lake, "fix", "--version", "a") == f"branch fix at {version}\n"
     found = run_json("info", lake)

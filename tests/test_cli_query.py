@@ -1,4 +1,4 @@
-"""The command that asks a lake: tables, JSON, CSV, errors."""
+"""The command that queries a lake: tables, JSON, CSV and errors."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ def url(make_lake):
     return ds.url
 
 
-def test_a_table_has_short_cells_in_columns(url):
+def test_table_has_short_cells_in_columns(url):
     lines = run(url, "SELECT *").splitlines()
     assert lines[0].split() == ["image", "label", "note", "v", "x", "raw"]
     assert set(lines[1]) == {"─", " "}
@@ -58,7 +58,7 @@ def test_a_table_has_short_cells_in_columns(url):
     assert len(lines) == 20 + 3
 
 
-def test_a_terminal_gets_as_many_columns_as_it_is_wide(url, monkeypatch, capsys):
+def test_terminal_shows_as_many_columns_as_fit(url, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "20")
     command.print_table(dl.open(url)[:1], 5)
@@ -72,7 +72,7 @@ def test_computed_values_are_shown(url):
     assert text.splitlines()[2].split("  ") == ["[4, 5, 3]", "[1.0, 1.0]", "30"]
 
 
-def test_no_rows_are_a_table_too(url):
+def test_empty_result_is_a_table_too(url):
     assert run(url, "SELECT x WHERE FALSE").splitlines() == ["x", "─", "0 rows"]
 
 
@@ -87,18 +87,18 @@ def test_json_is_a_list_of_objects(url):
     assert json.loads(run(url, "SELECT x WHERE FALSE", "--json")) == []
 
 
-def test_csv_is_read_back(url):
+def test_csv_can_be_read_back(url):
     rows = list(csv.DictReader(io.StringIO(run(url, "SELECT note, label, v[:2] AS v", "--csv"))))
     assert len(rows) == 30
     assert rows[2] == {"note": "müde, so", "label": "rose", "v": "[0.0, 0.0]"}
 
 
-def test_the_query_comes_from_stdin(url):
+def test_query_is_read_from_stdin(url):
     found = json.loads(run(url, "-", "--json", stdin="SELECT COUNT(*) AS n\nWHERE x > 1"))
     assert found == [{"n": 10}]
 
 
-def test_a_version_and_other_lakes_are_asked(url):
+def test_version_and_other_lakes_can_be_queried(url):
     ds = dl.open(url)
     ds.delete(range(10))
     ds.commit("fewer")
@@ -112,7 +112,7 @@ def test_explain_prints_the_plan(url):
     assert run(url, "SELECT x WHERE MEAN(v) > 1", "--explain").splitlines()[0].startswith("result")
 
 
-def test_a_syntax_error_shows_the_caret(url):
+def test_syntax_error_shows_the_caret(url):
     text = run(url, "SELECT x WHERE", code=2)
     assert text.startswith("error: ")
     lines = text.splitlines()
@@ -126,11 +126,11 @@ def test_two_formats_are_refused(url):
     assert "Leave one out" in run(url, "SELECT x", "--json", "--csv", code=2)
 
 
-def test_a_query_cannot_write(url):
+def test_query_cannot_write(url):
     assert "Expected a SELECT, got DELETE" in run(url, "DELETE FROM ds", code=2)
 
 
-def test_parameters_are_json_or_texts(url):
+def test_parameters_are_json_or_strings(url):
     asked = "SELECT COUNT(*) AS n WHERE label = $name AND x < $most"
     assert json.loads(run(url, asked, "--param", "name=rose", "--param", "most=1", "--json")) == [
         {"n": 10}
@@ -138,7 +138,7 @@ def test_parameters_are_json_or_texts(url):
     assert "NAME=VALUE" in run(url, asked, "--param", "rose", code=2)
 
 
-def test_the_package_is_the_command_line():
+def test_package_can_be_run_as_the_command_line():
     done = subprocess.run(
         [sys.executable, "-m", "deeplake_lite", "--version"],
         capture_output=True, text=True, check=True,

@@ -1,4 +1,4 @@
-"""What is imported by each first step in a new process, since that is what the step takes."""
+"""Modules imported by each first step in a new process, since imports dominate its duration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEPS = {
     "query": "len(ds.query('SELECT * WHERE size > 1'))",
     "browse": "ds.browse()",
 }
-"""What is done one after the other, by name."""
+"""The steps, in order and by name."""
 
 SCRIPT = """
 import json, sys
@@ -47,7 +47,7 @@ print(json.dumps(loaded))
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Make a lake with a column of each kind of layout."""
+    """Make a lake with a column for each kind of layout."""
     ds = dl.create(str(tmp_path_factory.mktemp("cold") / "a.lake"), SCHEMA)
     rows = [
         {"image": np.full((8, 8, 3), i, "uint8"), "label": i % 2, "boxes": [[0, 0, 4, 4]],
@@ -62,7 +62,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loaded(lake):
-    """Take the steps in a new process; return the modules that each of them has imported."""
+    """Run the steps in a new process; return the modules that each of them imported."""
     command = [sys.executable, "-W", "error", "-c", SCRIPT, json.dumps([lake, STEPS])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -70,7 +70,7 @@ def loaded(lake):
 
 
 def before(loaded, step):
-    """Return what has been imported when a step is done."""
+    """Return the modules imported by the end of a step."""
     names = list(loaded)[: list(loaded).index(step) + 1]
     return set().union(*(loaded[name] for name in names))
 
@@ -79,14 +79,14 @@ NEVER = {"zarr", "fsspec", "pandas", "xarray", "torch", "tensorflow", "jax", "da
 NOT_TO_READ = {"duckdb", "sqlglot", "pyarrow", "ipywidgets", "anywidget", "IPython", "tqdm"}
 
 
-def test_opening_imports_neither_zarr_nor_what_queries_and_the_browser_need(loaded):
+def test_opening_imports_neither_zarr_nor_the_query_engine_nor_the_browser(loaded):
     heavy = NEVER | NOT_TO_READ | {"numcodecs", "PIL", "simplejpeg", "filelock", "yaml"}
     heavy |= {"tempfile", "shutil", "secrets"}
     assert before(loaded, "open") & heavy == set()
     assert before(loaded, "import") & {"numpy", "asyncio", "dataclasses"} == set()
 
 
-def test_opening_imports_neither_what_changes_lakes_nor_what_draws_them(loaded):
+def test_opening_imports_neither_editing_nor_drawing_modules(loaded):
     ours = {name for name in before(loaded, "open") if name.startswith("deeplake_lite.")}
     unneeded = "html merge maintenance conflicts edits upserts diff saved splits show pickles"
     assert ours & {f"deeplake_lite.dataset.{name}" for name in unneeded.split()} == set()
@@ -101,13 +101,13 @@ def test_reading_and_verifying_import_no_more_than_codecs(loaded):
     assert before(loaded, "verify") & (NEVER | {"duckdb", "sqlglot", "ipywidgets"}) == set()
 
 
-def test_a_query_imports_its_engines_alone(loaded):
+def test_query_imports_only_its_engines(loaded):
     assert {"duckdb", "sqlglot", "pyarrow"} <= before(loaded, "query")
     unneeded = NEVER | {"ipywidgets", "IPython", "pyarrow.compute", "PIL"}
     assert loaded["query"] & unneeded == set()
 
 
-def test_the_browser_imports_its_widgets_alone(loaded):
+def test_browser_imports_only_its_widgets(loaded):
     assert {"anywidget", "ipywidgets"} <= before(loaded, "browse")
     assert loaded["browse"] & (NEVER | {"sklearn", "umap", "scipy"}) == set()
 
@@ -115,7 +115,7 @@ def test_the_browser_imports_its_widgets_alone(loaded):
 @pytest.mark.parametrize(
     "command", [["--version"], ["info"], ["log"], ["diff", "v1", "main"], ["verify"]]
 )
-def test_commands_that_only_read_import_no_zarr(lake, command):
+def test_read_only_commands_do_not_import_zarr(lake, command):
     name, *more = command
     words = [name] if name.startswith("-") else [name, lake, *more]
     code = f"""
@@ -132,7 +132,7 @@ print(sorted({NEVER | {"duckdb", "sqlglot", "ipywidgets"}!r} & sys.modules.keys(
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_engine_says_nothing_on_stderr_when_it_writes_after_it_has_read(lake, tmp_path):
+def test_engine_prints_nothing_to_stderr_when_it_writes_after_reading(lake, tmp_path):
     code = f"""
 import deeplake_lite as dl
 dl.open({lake!r})["size"][:]

@@ -1,4 +1,4 @@
-"""What the settings of all tests promise."""
+"""Guarantees of the shared test settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import deeplake_lite as dl
 
 
-def test_doctests_write_nothing_to_the_home_of_whoever_runs_them(tmp_path):
+def test_doctests_write_nothing_to_the_users_home_folder(tmp_path):
     unset = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "IPYTHONDIR", "PYTEST_ADDOPTS")
     environ = {name: value for name, value in os.environ.items() if name not in unset}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "restore"]
@@ -26,7 +26,7 @@ def test_doctests_write_nothing_to_the_home_of_whoever_runs_them(tmp_path):
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_the_files_that_a_fast_run_leaves_out_exist():
+def test_files_left_out_of_a_fast_run_exist():
     root = Path(dl.__file__).parents[1]
     names = (root / "tests" / "not_fast.txt").read_text("utf-8").split()
     assert len(names) > 10

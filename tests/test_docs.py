@@ -1,7 +1,7 @@
 """The pages of docs/: their Python runs, generated parts are current, links are well formed.
 
-A page is run from top to bottom, in a folder that has the lake of the tour. A block that cannot run
-stands below a comment: ``<!-- not run: needs a bucket -->``.
+Each page is run from top to bottom, in a folder that contains the lake of the tour. A block that
+cannot run is marked by a comment above it: ``<!-- not run: needs a bucket -->``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FRAMEWORKS = ("guides/train_pytorch.md", "guides/train_tensorflow.md", "guides/t
 
 
 def program(text: str) -> str:
-    """Return the Python of a page, each block on its own lines, so that errors name the line."""
+    """Return the Python of a page, each block on its original lines, so that errors name them."""
     lines = [""] * (text.count("\n") + 1)
     for block in BLOCK.finditer(text):
         if not block[1]:
@@ -62,19 +62,19 @@ def tour(tmp_path_factory):
 def folder(request, tour, tmp_path, monkeypatch):
     """Enter a folder with a copy of the lake of the tour."""
     shutil.copytree(tour / "flowers.lake", tmp_path / "flowers.lake")
-    request.getfixturevalue("registry")  # forgets the functions of the page
+    request.getfixturevalue("registry")  # unregisters the functions of the page
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize("name", [name for name in RUNNABLE if name not in FRAMEWORKS])
 @pytest.mark.usefixtures("folder")
-def test_the_python_of_a_page_runs(name):
+def test_python_of_a_page_runs(name):
     exec(compile(program(PAGES[name]), f"docs/{name}", "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
-def test_the_python_of_a_framework_runs(name, folder):
+def test_python_of_a_framework_page_runs(name, folder):
     (folder / "page.py").write_text(program(PAGES[name]))
     done = subprocess.run(
         [sys.executable, "page.py"], capture_output=True, text=True, timeout=600, check=False
@@ -82,14 +82,14 @@ def test_the_python_of_a_framework_runs(name, folder):
     assert done.returncode == 0, done.stderr
 
 
-def test_every_block_of_python_runs_or_says_why_not():
+def test_every_python_block_runs_or_says_why_not():
     assert program(PAGES["tour.md"]).count("dl.create(") == 1
     assert set(FRAMEWORKS) < set(RUNNABLE)
     for name, text in PAGES.items():
         assert len(BLOCK.findall(text)) == text.count("```python\n"), name
 
 
-def test_the_lake_of_the_tour_is_whole(tour):
+def test_lake_of_the_tour_is_complete(tour):
     assert dl.open(str(tour / "flowers.lake")).verify()
 
 
@@ -101,19 +101,19 @@ def test_external_links_are_well_formed():
             assert re.fullmatch(r"([a-z0-9-]+\.)+[a-z]{2,}", parts.netloc), (name, url)
 
 
-def test_every_type_of_a_column_is_in_the_table():
+def test_every_column_type_is_in_the_table():
     for name in dl.__all__:
         kind = getattr(dl, name)
         if isinstance(kind, type) and issubclass(kind, dl.Htype) and kind is not dl.Htype:
             assert f"`{name}" in PAGES["reference/types.md"]
 
 
-def test_every_public_name_is_in_the_api():
+def test_every_public_name_is_in_the_api_reference():
     listed = set(re.findall(r"^   (\w+)$", PAGES["reference/api.md"], re.MULTILINE))
     assert listed == set(dl.__all__)
 
 
-def test_the_page_on_queries_is_that_of_the_registry():
+def test_query_reference_is_generated_from_the_registry():
     page = PAGES["reference/query.md"]
     page = page.split("<!-- reference: python -m deeplake_lite.query.reference -->\n")[1]
     assert page.split("<!-- end of reference -->")[0].strip() == reference().strip(), (
@@ -121,7 +121,7 @@ def test_the_page_on_queries_is_that_of_the_registry():
     )
 
 
-def test_every_function_and_clause_is_in_the_page():
+def test_every_function_and_clause_is_in_the_query_reference():
     page = reference()
     for entry in REGISTRY.values():
         assert entry.signature in page
@@ -131,7 +131,7 @@ def test_every_function_and_clause_is_in_the_page():
         assert name in reference()
 
 
-def test_the_results_of_the_benchmarks_are_complete():
+def test_benchmark_results_are_complete():
     tables = json.loads((DOCS / "benchmarks.json").read_text())["tables"]
     titles = ["Storage and versions", "Queries", "Loader", "Browser", "Training on a GPU"]
     assert [t["title"] for t in tables] == titles

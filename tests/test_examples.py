@@ -14,7 +14,7 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path, tmp_path):
+def test_example_runs(path, tmp_path):
     command = [sys.executable, "-W", "error", str(path)]
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, timeout=1_800, check=False

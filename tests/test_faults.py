@@ -1,4 +1,4 @@
-"""What a lake is like after the worst: killed writers, full disks, flipped bits, two at once."""
+"""Lakes after the worst: killed writers, full disks, flipped bits and concurrent writers."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ import deeplake_lite as dl
 from deeplake_lite.storage.repo import Repository, Session
 
 KILLS = 50
-ROWS = 3  # of each commit
+ROWS = 3  # for each commit
 SECONDS = 30
 
 processes = multiprocessing.get_context("forkserver")
@@ -31,7 +31,7 @@ def make(url):
 
 
 def some_rows(writer, start):
-    """Return rows that can be told from their numbers; now and then one that fills a chunk."""
+    """Return rows whose values follow from their numbers; now and then one fills a chunk."""
     size = 4_300_000 if start % 15 == 0 else 2_000
     return {
         "writer": [writer] * ROWS,
@@ -52,14 +52,14 @@ def write_for_ever(url, started):
 
 
 def check_rows(ds, positions):
-    """Compare rows with what their numbers say."""
+    """Compare rows with the values that follow from their numbers."""
     for row in ds[positions]:
         assert row["data"] == bytes([row["x"] % 256]) * len(row["data"])
         assert row["parts"] == list(range(row["x"] % ROWS))
 
 
 @pytest.mark.slow
-def test_a_killed_writer_leaves_the_last_commit_whole(tmp_path):
+def test_killed_writer_leaves_the_last_commit_complete(tmp_path):
     url, chance = str(tmp_path / "killed.lake"), random.Random(7)
     make(url).commit()
     for kill in range(KILLS):
@@ -117,7 +117,7 @@ def test_two_processes_that_append_and_commit_lose_no_row(tmp_path):
 
 
 @pytest.mark.parametrize("when", ["append", "commit"])
-def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, when):
+def test_full_disk_leaves_everything_unchanged(tmp_path, monkeypatch, when):
     ds = make(tmp_path / "full.lake")
     ds.append(some_rows("before", 0))
     ds.commit("before")
@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path, monkeypatch, when):
 
 @pytest.fixture
 def lost_reply(monkeypatch):
-    """Give a context in which the next commit succeeds, but its reply is lost."""
+    """Make the next commit succeed but lose its reply."""
 
     @contextlib.contextmanager
     def lose(error):
@@ -171,7 +171,7 @@ def messages(ds):
     return [commit.message for commit in dl.open(ds.url).log()]
 
 
-def test_a_commit_whose_reply_was_lost_is_not_written_twice(tmp_path, lost_reply):
+def test_commit_with_a_lost_reply_is_not_written_twice(tmp_path, lost_reply):
     ds = make(tmp_path / "lost.lake")
     ds.append(some_rows("once", 0))
     with lost_reply(dl.StorageError("no reply")), pytest.raises(dl.StorageError, match="no reply"):
@@ -185,7 +185,7 @@ def test_a_commit_whose_reply_was_lost_is_not_written_twice(tmp_path, lost_reply
     check_rows(ds, slice(None))
 
 
-def test_a_commit_that_is_told_as_a_lost_race_but_was_won_is_found(tmp_path, lost_reply):
+def test_commit_reported_as_a_lost_race_but_won_is_found(tmp_path, lost_reply):
     ds = make(tmp_path / "won.lake")
     ds.append(some_rows("once", 0))
     with lost_reply(dl.ConflictError("412")):
@@ -194,7 +194,7 @@ def test_a_commit_that_is_told_as_a_lost_race_but_was_won_is_found(tmp_path, los
     assert len(dl.open(ds.url)) == ROWS
 
 
-def test_a_commit_whose_version_does_not_open_is_not_written_twice(tmp_path, monkeypatch):
+def test_commit_whose_version_does_not_open_is_not_written_twice(tmp_path, monkeypatch):
     ds = make(tmp_path / "reopen.lake")
     ds.append(some_rows("once", 0))
 
@@ -213,7 +213,7 @@ def test_a_commit_whose_version_does_not_open_is_not_written_twice(tmp_path, mon
 
 @pytest.mark.parametrize("rival", [False, True])
 @pytest.mark.parametrize("again", ["commit", "rebase"])
-def test_edits_made_after_a_reply_was_lost_are_kept(tmp_path, lost_reply, again, rival):
+def test_edits_made_after_a_lost_reply_are_kept(tmp_path, lost_reply, again, rival):
     ds = make(tmp_path / "later.lake")
     ds.append(some_rows("base", 0))
     ds.commit("base")
@@ -226,7 +226,7 @@ def test_edits_made_after_a_reply_was_lost_are_kept(tmp_path, lost_reply, again,
         other.append(some_rows("rival", 2 * ROWS))
         other.commit("rival")
     ds.append(some_rows("later", 3 * ROWS))
-    ds["x"][[0, 1]] = [300, 200]  # the first is one that the lost commit changed too
+    ds["x"][[0, 1]] = [300, 200]  # the first is one that the lost commit also changed
     ds.delete([2])
     if again == "rebase":
         ds.rebase()
@@ -240,7 +240,7 @@ def test_edits_made_after_a_reply_was_lost_are_kept(tmp_path, lost_reply, again,
     assert again.verify()
 
 
-def test_a_merge_whose_reply_was_lost_is_there_when_it_is_asked_for_again(tmp_path, lost_reply):
+def test_merge_with_a_lost_reply_is_found_when_it_is_repeated(tmp_path, lost_reply):
     ds = make(tmp_path / "merge.lake")
     ds.branch("fix")
     fix = dl.open(ds.url, branch="fix")
@@ -255,7 +255,7 @@ def test_a_merge_whose_reply_was_lost_is_there_when_it_is_asked_for_again(tmp_pa
     assert len(dl.open(ds.url)) == 2 * ROWS
 
 
-def test_the_name_of_a_transaction_is_no_note_of_the_user(tmp_path):
+def test_transaction_name_does_not_appear_in_user_metadata(tmp_path):
     ds = make(tmp_path / "named.lake")
     for n in range(2):
         ds.append(some_rows("a", n * ROWS))
@@ -268,7 +268,7 @@ def test_the_name_of_a_transaction_is_no_note_of_the_user(tmp_path):
 
 @pytest.fixture(scope="module")
 def sound_lake(tmp_path_factory):
-    """A lake of every layout, whose chunks are all in files of their own."""
+    """A lake of every layout, with all chunks in separate files."""
     folder = tmp_path_factory.mktemp("sound") / "sound.lake"
     rng = np.random.default_rng(0)
     n = 40
@@ -306,11 +306,11 @@ def flip(path, chance):
     path.write_bytes(data)
 
 
-def test_a_sound_lake_verifies(sound_lake):
+def test_undamaged_lake_verifies(sound_lake):
     assert dl.open(str(sound_lake)).verify()
 
 
-def test_any_flipped_bit_of_any_chunk_file_is_found(sound_lake, tmp_path):
+def test_every_flipped_bit_of_every_chunk_file_is_detected(sound_lake, tmp_path):
     chance = random.Random(3)
     chunks = sorted((sound_lake / "chunks").iterdir())
     assert len(chunks) > 15
@@ -323,7 +323,7 @@ def test_any_flipped_bit_of_any_chunk_file_is_found(sound_lake, tmp_path):
 
 
 def is_found(folder: Path) -> bool:
-    """Tell whether opening or verifying a lake says that it is damaged, and where."""
+    """Tell whether opening or verifying a lake reports the damage and its place."""
     try:
         report = dl.open(str(folder)).verify()
     except dl.DamagedError:
@@ -331,7 +331,7 @@ def is_found(folder: Path) -> bool:
     return not report and all(d.column for d in report.damaged)
 
 
-def test_damage_of_a_deleted_row_is_found(tmp_path):
+def test_damage_of_a_deleted_row_is_detected(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"data": "bytes"})
     ds.append({"data": [bytes([i]) * 3_000_000 for i in range(3)]})
     ds.delete([1])
@@ -360,7 +360,7 @@ def test_damage_is_reported_by_column_and_row(sound_lake, tmp_path):
     assert row["data"] != dl.open(str(copy))[damaged.row]["data"]
 
 
-def test_a_chunk_file_that_is_gone_is_damage(sound_lake, tmp_path):
+def test_missing_chunk_file_is_damage(sound_lake, tmp_path):
     copy = tmp_path / "copy.lake"
     shutil.copytree(sound_lake, copy)
     max((copy / "chunks").iterdir(), key=lambda path: path.stat().st_size).unlink()

@@ -1,4 +1,4 @@
-"""FORMAT.md is enough to read a lake: a script that knows nothing else reads every htype."""
+"""FORMAT.md suffices to read a lake: a script that knows nothing else reads every type."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ CASES = {
         None,
     ),
 }
-"""By column: its htype, six values, and what they read as: the same, or a mapping or function."""
+"""By column: its htype, six values, and the values read: the same, or a mapping or function."""
 
 
 def values_of(case, places):
@@ -355,7 +355,7 @@ def same(found, wanted):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory):
-    """Return a lake with every htype, and which values the rows of two of its versions have."""
+    """Return a lake with every htype, and the values of the rows of two of its versions."""
     url = str(tmp_path_factory.mktemp("format") / "all.lake")
     ds = dl.create(
         url, {name: case[0] for name, case in CASES.items()}, metadata={"made": "by a test"}
@@ -381,7 +381,7 @@ def lake(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def readings(lake, tmp_path_factory):
-    """Return what the reader finds, by version."""
+    """Return the reader's results, by version."""
     url, versions, _ = lake
     return {version: read(url, version, tmp_path_factory.mktemp("read")) for version in versions}
 
@@ -394,14 +394,14 @@ def read(url, version, folder):
     return pickle.loads(result.read_bytes())
 
 
-def test_the_lake_has_every_htype():
+def test_lake_has_every_htype():
     assert {dl.Schema.build({"x": case[0]})["x"].htype.name for case in CASES.values()} == set(
         CLASSES
     )
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_reader_finds_every_value(lake, readings, name):
+def test_reader_finds_every_value(lake, readings, name):
     url, versions, _ = lake
     for version, places in versions.items():
         ds = dl.open(url, version=version)
@@ -420,7 +420,7 @@ def unmasked(value):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_reader_computes_every_hash(lake, readings, name):
+def test_reader_computes_every_hash(lake, readings, name):
     url, versions, _ = lake
     for version in versions:
         ds = dl.open(url, version=version)
@@ -431,7 +431,7 @@ def test_the_reader_computes_every_hash(lake, readings, name):
             assert column["stored"] == ds.handle.table.digests(f.id, ds.rows.live()).tolist()
 
 
-def test_the_reader_finds_rows_versions_and_notes(lake, readings):
+def test_reader_finds_rows_versions_and_metadata(lake, readings):
     url, versions, merged = lake
     last = list(versions)[-1]
     ds, found = dl.open(url), readings[last]
@@ -458,7 +458,7 @@ def test_the_reader_finds_rows_versions_and_notes(lake, readings):
         assert repr(default) == repr(ds.schema[name].htype.default)
 
 
-def test_the_lake_uses_chunks_of_values_and_tails(lake):
+def test_lake_uses_chunks_of_values_and_tails(lake):
     url, versions, _ = lake
     table = dl.open(url).handle.table
     large = table.schema["array/large"].id
@@ -492,7 +492,7 @@ def two_rows(folder, monkeypatch):
     return repo.Repository.open("two.lake")
 
 
-def test_the_example_is_what_is_written(tmp_path, monkeypatch):
+def test_example_matches_what_is_written(tmp_path, monkeypatch):
     repository = two_rows(tmp_path, monkeypatch)
     root = zarr.open_group(repository.reader(repository.tip("main")).store, mode="r")
     document = json.dumps(dict(root.attrs), indent=2, ensure_ascii=False)
@@ -520,7 +520,7 @@ def raise_format(url):
     session.commit("a newer release was here")
 
 
-def test_a_newer_format_is_refused(tmp_path):
+def test_newer_format_is_refused(tmp_path):
     url = str(tmp_path / "new.lake")
     first = dl.create(url, {"x": "int32"}).version
     raise_format(url)
@@ -529,7 +529,7 @@ def test_a_newer_format_is_refused(tmp_path):
     assert dl.open(url, version=first).columns == ("x",)
 
 
-def test_a_writer_refuses_a_branch_that_a_newer_release_has_written_to(tmp_path):
+def test_writer_refuses_a_branch_that_a_newer_release_has_written_to(tmp_path):
     url = str(tmp_path / "new.lake")
     ds = dl.create(url, {"x": "int32"})
     ds.append({"x": [1]})
@@ -538,7 +538,7 @@ def test_a_writer_refuses_a_branch_that_a_newer_release_has_written_to(tmp_path)
         ds.commit()
 
 
-def test_an_htype_of_a_newer_release_is_refused(tmp_path):
+def test_htype_of_a_newer_release_is_refused(tmp_path):
     url = str(tmp_path / "new.lake")
     dl.create(url, {"x": "int32"})
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
@@ -553,7 +553,7 @@ def test_an_htype_of_a_newer_release_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("grouped", [True, False])
-def test_an_icechunk_repository_that_is_no_lake_is_refused(tmp_path, grouped):
+def test_icechunk_repository_that_is_not_a_lake_is_refused(tmp_path, grouped):
     url = str(tmp_path / "other")
     repository = icechunk.Repository.create(icechunk.local_filesystem_storage(url))
     if grouped:

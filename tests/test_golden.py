@@ -1,4 +1,4 @@
-"""Lakes that were written once and kept: a later release reads them as they were meant."""
+"""Lakes written by released versions are read unchanged by later ones."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ HTYPES = {
     ),
     "sequence": (dl.Sequence("text", nullable=True), [["a", "b"], [], None]),
 }
-"""What format1-htypes.lake holds: by column its type, and its values."""
+"""Contents of format1-htypes.lake: its type and values by column."""
 
 
 @pytest.fixture
 def lake(tmp_path):
-    """Return a function that copies a golden lake to where it may be written to."""
+    """Return a function that makes a writable copy of a golden lake."""
     return lambda name: str(shutil.copytree(GOLDEN / name, tmp_path / name))
 
 
@@ -109,7 +109,7 @@ def same(found, wanted):
 
 
 @pytest.mark.parametrize("name", HTYPES)
-def test_every_htype_of_format_1_reads_as_it_was_written(lake, name):
+def test_every_htype_of_format_1_is_read_unchanged(lake, name):
     ds = dl.open(lake("format1-htypes.lake"))
     htype, values = HTYPES[name]
     assert ds[name].htype == htype
@@ -117,7 +117,7 @@ def test_every_htype_of_format_1_reads_as_it_was_written(lake, name):
     same(found, values)
 
 
-def test_notes_of_format_1_are_read(lake):
+def test_metadata_of_format_1_is_read(lake):
     ds = dl.open(lake("format1-htypes.lake"))
     assert ds.columns == tuple(HTYPES)
     assert dict(ds.metadata) == {"licence": "CC-BY"}
@@ -125,7 +125,7 @@ def test_notes_of_format_1_are_read(lake):
     assert [commit.message for commit in ds.log()] == ["three rows", "created"]
 
 
-def test_a_lake_of_format_1_takes_more_rows(lake):
+def test_lake_of_format_1_accepts_more_rows(lake):
     url = lake("format1-htypes.lake")
     ds = dl.open(url)
     assert ds.verify(), ds.verify()
@@ -148,17 +148,17 @@ HISTORY = {
     "fix": {"label": [1, 1, 0], "caption": ["a", "b", LONG], "score": [0.5, 0.5, 0.5]},
     "v1": {"label": [0, 1, 0], "title": ["a", "b", LONG]},
 }
-"""What format1-history.lake holds: by version, values by column."""
+"""Contents of format1-history.lake: by version, values by column."""
 
 
 @pytest.mark.parametrize("version", HISTORY)
-def test_every_version_of_format_1_reads_as_it_was_written(lake, version):
+def test_every_version_of_format_1_is_read_unchanged(lake, version):
     ds = dl.open(lake("format1-history.lake"), version=version)
     assert {name: list(ds[name][:]) for name in ds.columns} == HISTORY[version]
     assert ds.verify(), ds.verify()
 
 
-def test_the_history_of_format_1_is_known(lake):
+def test_history_of_format_1_is_known(lake):
     url = lake("format1-history.lake")
     ds = dl.open(url)
     assert set(ds.branches) == {"main", "fix", "tidy"}
@@ -174,13 +174,13 @@ def test_the_history_of_format_1_is_known(lake):
     assert dl.open(url, version="tidy").row_ids.tolist() == ds.row_ids.tolist()
 
 
-def test_a_saved_view_of_format_1_opens(lake):
+def test_saved_view_of_format_1_opens(lake):
     views = dl.open(lake("format1-history.lake")).views()
     assert list(views) == ["ends"]
     assert views["ends"]["caption"][:] == ["d", "a"]
 
 
-def test_branches_of_format_1_merge_on(lake):
+def test_branches_of_format_1_can_be_merged(lake):
     url = lake("format1-history.lake")
     fix = dl.open(url, branch="fix")
     fix.append({"label": ["rose"], "caption": ["e"]})

@@ -1,4 +1,4 @@
-"""Random edits on two handles, against a lake of plain dicts."""
+"""Random edits on two handles, compared with a lake of plain dicts."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -56,7 +56,7 @@ winners = st.sampled_from(("ours", "theirs"))
 
 
 class Lake(RuleBasedStateMachine):
-    """Two handles on one lake, and the model of both."""
+    """Two handles of one lake, and the model of both."""
 
     tiny = True
 
@@ -306,7 +306,7 @@ class Lake(RuleBasedStateMachine):
             model.content, model.version = content, model.tip
             model.dirty = bool(
                 ds.handle.table.edits
-            )  # what both sides did alike is no edit any more
+            )  # the same change on both sides is no longer an edit
 
     @rule(h=handles)
     def discard(self, h):
@@ -324,7 +324,7 @@ class Lake(RuleBasedStateMachine):
         self.lake.branches[name] = model.version
 
     def _has_edits(self, h):
-        """Tell whether a handle has edits; those that together change nothing are none."""
+        """Tell whether a handle has edits; edits that cancel out do not count."""
         model = self.models[h]
         if model.dirty and not self.open[h].status():
             assert model.content == self.lake.commits[model.version].content
@@ -356,7 +356,7 @@ class Lake(RuleBasedStateMachine):
     @precondition(lambda self: not any(m.dirty for m in self.models))
     @rule(data=st.data(), winners=st.tuples(winners, winners))
     def merge_crosswise(self, data, winners):
-        """Two branches part, change what they share, and merge each what the other was."""
+        """Let two branches diverge, change what they share, and merge each into the old other."""
         for h, name in enumerate(("main", "x")):
             if name not in self.lake.branches:
                 self.open[0].branch(name)
@@ -427,7 +427,7 @@ class Lake(RuleBasedStateMachine):
         self.open[h] = dl.open(self.url, branch=model.branch)
         model.go(model.tip)
 
-    # ---- what must hold
+    # ---- invariants
 
     @rule(data=st.data())
     def read_an_old_version(self, data):

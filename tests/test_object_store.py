@@ -56,7 +56,7 @@ def lake(name, options):
     return dl.create(f"s3://lakes/{name}", schema, storage_options=options)
 
 
-def test_a_lake_on_s3_is_written_and_read(options):
+def test_lake_on_s3_is_written_and_read(options):
     ds = lake("plain", options)
     data = rows(0, 3, 5_000_000)
     ds.append(data)
@@ -71,7 +71,7 @@ def test_a_lake_on_s3_is_written_and_read(options):
     assert again.verify()
 
 
-def test_a_view_is_materialized_on_s3(options):
+def test_view_is_materialized_on_s3(options):
     ds = lake("whole", options)
     ds.append(rows(0, 3, 10))
     ds.commit("three rows")
@@ -84,7 +84,7 @@ def test_a_view_is_materialized_on_s3(options):
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_a_lake_is_not_made_among_other_objects(options, endpoint, overwrite):
+def test_lake_is_not_created_among_other_objects(options, endpoint, overwrite):
     client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
                           aws_access_key_id="key", aws_secret_access_key="secret")  # fmt: skip
     client.put_object(Bucket="lakes", Key="photos/readme.txt", Body=b"mine")
@@ -95,7 +95,7 @@ def test_a_lake_is_not_made_among_other_objects(options, endpoint, overwrite):
     client.close()
 
 
-def test_a_bucket_that_is_not_there_is_named_as_such(options):
+def test_missing_bucket_is_reported_as_such(options):
     for use in (
         lambda: dl.open("s3://none/x", storage_options=options),
         lambda: dl.exists("s3://none/x", storage_options=options),
@@ -121,7 +121,7 @@ def test_appends_and_edits_of_two_writers_survive_on_s3(options):
     assert b.verify()
 
 
-def test_a_commit_that_loses_the_race_on_s3_is_written_again(options, monkeypatch):
+def test_commit_that_loses_a_race_on_s3_is_written_again(options, monkeypatch):
     ds = lake("race", options)
     ds.append(rows(0, 2, 5_000_000))
     rivals = [dl.open(ds.url, storage_options=options)]
@@ -141,7 +141,7 @@ def test_a_commit_that_loses_the_race_on_s3_is_written_again(options, monkeypatc
     assert ds.verify()
 
 
-def test_a_commit_on_s3_whose_reply_was_lost_is_not_written_twice(options, monkeypatch):
+def test_commit_with_a_lost_reply_on_s3_is_not_written_twice(options, monkeypatch):
     ds = lake("lost", options)
     ds.append(rows(0, 2, 5_000_000))
     commit, errors = Session.commit, [dl.StorageError("no reply"), dl.ConflictError("412")]
@@ -167,7 +167,7 @@ def test_a_commit_on_s3_whose_reply_was_lost_is_not_written_twice(options, monke
     assert again.verify()
 
 
-def test_pins_of_a_vacuum_that_died_on_s3_go_when_they_are_old(options):
+def test_old_pins_of_a_dead_vacuum_on_s3_are_removed(options):
     ds = lake("pins", options)
     ds.append(rows(0, 1, 10))
     ds.commit("row")
@@ -184,30 +184,30 @@ def test_pins_of_a_vacuum_that_died_on_s3_go_when_they_are_old(options):
 
 
 @pytest.mark.parametrize("kind", ["branch", "tag"])
-def test_a_name_on_s3_whose_reply_was_lost_is_there(options, kind):
+def test_name_with_a_lost_reply_on_s3_exists(options, kind):
     ds = lake(f"named-{kind}", options)
     repository, tip = ds.handle.repository, ds.version
     create = getattr(repository, f"create_{kind}")
     create("twice", tip)
-    create("twice", tip)  # as the engine does that got no reply
+    create("twice", tip)  # like the engine when it got no reply
     ds.append(rows(0, 1, 10))
     with pytest.raises(dl.ExistsError, match="taken"):
         create("twice", ds.commit("another version"))
 
 
-def test_there_is_no_lake_where_none_was_made_on_s3(options):
+def test_missing_lake_on_s3_is_reported(options):
     assert not dl.exists("s3://lakes/none", storage_options=options)
     with pytest.raises(dl.LakeNotFoundError, match="There is no lake at 's3://lakes/none'"):
         dl.open("s3://lakes/none", storage_options=options)
 
 
-def test_a_lake_on_s3_is_not_made_twice(options):
+def test_lake_on_s3_is_not_created_twice(options):
     lake("once", options)
     with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
         lake("once", options)
 
 
-def test_a_merge_that_loses_the_race_on_s3_is_done_again(options, monkeypatch):
+def test_merge_that_loses_a_race_on_s3_is_repeated(options, monkeypatch):
     ds = lake("merge", options)
     ds.branch("fix")
     fix = dl.open(ds.url, branch="fix", storage_options=options)
@@ -233,7 +233,7 @@ def test_a_merge_that_loses_the_race_on_s3_is_done_again(options, monkeypatch):
 
 @pytest.fixture
 def old(monkeypatch):
-    """Take every session for one that is older than the grace period of a vacuum, however short."""
+    """Treat every session as older than a vacuum's grace period, however short."""
     monkeypatch.setattr("deeplake_lite.dataset.maintenance.LEAST_SPARED_AGE", timedelta(0))
     monkeypatch.setattr("deeplake_lite.storage.repo.session.CONFIRM_AFTER", -1.0)
 
@@ -274,7 +274,7 @@ def add_numbers(ds):
     ("edit", "column"),
     [(append, "data"), (update, "data"), (add_column, "more"), (add_numbers, "wide")],
 )
-def test_a_commit_on_s3_whose_chunks_somebody_vacuumed_is_refused(options, endpoint, edit, column):
+def test_commit_on_s3_with_vacuumed_chunks_is_refused(options, endpoint, edit, column):
     name = f"vacuumed-{edit.__name__}"
     ds = lake(name, options)
     ds.append(rows(0, 2, 10))
@@ -298,7 +298,7 @@ def test_a_commit_on_s3_whose_chunks_somebody_vacuumed_is_refused(options, endpo
 
 
 @pytest.mark.usefixtures("old")
-def test_merges_and_rewrites_on_s3_whose_chunks_somebody_vacuumed_are_refused(options, monkeypatch):
+def test_merges_and_rewrites_on_s3_with_vacuumed_chunks_are_refused(options, monkeypatch):
     ds = lake("vacuumed-merge", options)
     ds.append(rows(0, 1, 10))
     ds.commit("row")
@@ -331,7 +331,7 @@ def test_merges_and_rewrites_on_s3_whose_chunks_somebody_vacuumed_are_refused(op
 
 
 @pytest.mark.usefixtures("old")
-def test_a_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing(
+def test_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing(
     options, monkeypatch
 ):
     ds = lake("vacuumed-between", options)
@@ -352,7 +352,7 @@ def test_a_vacuum_between_the_check_of_an_old_commit_and_its_end_deletes_nothing
 
 @pytest.fixture
 def at_work(monkeypatch):
-    """Return a vacuum that read the names long ago: what it does when it is waited for."""
+    """Return a vacuum that read the refs long ago, as if it had been waiting since."""
     todo = []
 
     def sleep(_):
@@ -365,9 +365,7 @@ def at_work(monkeypatch):
 
 
 @pytest.mark.usefixtures("old")
-def test_an_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(
-    options, endpoint, at_work
-):
+def test_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(options, endpoint, at_work):
     ds = lake("vacuumed-meanwhile", options)
     before = ds.version
     ds.append(rows(0, 2, 5_000_000))
@@ -389,7 +387,7 @@ def test_an_old_commit_on_s3_waits_for_the_vacuum_that_deletes_its_chunks(
 
 
 @pytest.mark.usefixtures("old", "at_work")
-def test_the_wait_for_a_vacuum_on_s3_ends_and_one_that_died_is_cleared(options, monkeypatch):
+def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeypatch):
     monkeypatch.setattr("deeplake_lite.storage.repo.vacuums.POLLS", 3)
     ds = lake("vacuum-died", options)
     repository, now, day = ds.handle.repository, datetime.now(UTC), timedelta(hours=24)
@@ -401,7 +399,7 @@ def test_the_wait_for_a_vacuum_on_s3_ends_and_one_that_died_is_cleared(options, 
         assert list(ds.branches) == ["main"]
         assert dl.open(ds.url, storage_options=options).version == before
         assert ds.status().added == 2
-    with vacuums.announced(repository, now - timedelta(minutes=2)):  # it spares what is younger
+    with vacuums.announced(repository, now - timedelta(minutes=2)):  # it spares newer ones
         ds.commit("rows")
     left = pin_name(now - 1.01 * day).replace("_pin", "_vacuum") + "-0fffffffffff"
     repository.create_branch(left, repository.tip("main"))
@@ -423,7 +421,7 @@ NAMES = {"tag": lambda ds: ds.tag, "branch": lambda ds: ds.branch, "view": lambd
 
 
 def expiring(name, options):
-    """Return a handle at a version of a lake that no branch names any more."""
+    """Return a handle at a version of a lake that no branch refers to any more."""
     ds = lake(name, options)
     ds.append(rows(0, 1, 10))
     old = dl.open(ds.url, version=ds.commit("old"), storage_options=options)
@@ -434,7 +432,7 @@ def expiring(name, options):
 
 @pytest.mark.usefixtures("old")
 @pytest.mark.parametrize("kind", NAMES)
-def test_a_version_on_s3_is_kept_from_vacuums_while_it_gets_a_name(options, monkeypatch, kind):
+def test_version_on_s3_is_protected_from_vacuums_while_it_is_named(options, monkeypatch, kind):
     old, ds = expiring(f"naming-{kind}", options)
     method = {"tag": "create_tag", "branch": "create_branch", "view": "writer"}[kind]
     inner, left = getattr(Repository, method), [True]
@@ -458,11 +456,9 @@ def test_a_version_on_s3_is_kept_from_vacuums_while_it_gets_a_name(options, monk
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_a_version_on_s3_that_a_vacuum_deletes_meanwhile_gets_no_name(
-    options, endpoint, at_work, kind
-):
+def test_version_on_s3_vacuumed_while_it_is_named_gets_no_name(options, endpoint, at_work, kind):
     old, ds = expiring(f"unnamed-{kind}", options)
-    old.log()  # the engine remembers it
+    old.log()  # the engine caches it
     client, [key] = objects(endpoint, f"unnamed-{kind}", f"snapshots/{old.version}")
     vacuum = vacuums.announced(ds.handle.repository, datetime.now(UTC))
     vacuum.__enter__()
@@ -481,7 +477,7 @@ def test_a_version_on_s3_that_a_vacuum_deletes_meanwhile_gets_no_name(
 
 @pytest.mark.parametrize("lost", ["chunks", "manifests"])
 @pytest.mark.parametrize("kind", NAMES)
-def test_a_version_on_s3_of_which_a_part_is_gone_gets_no_name(options, endpoint, kind, lost):
+def test_incomplete_version_on_s3_cannot_be_named(options, endpoint, kind, lost):
     name = f"part-{kind}-{lost}"
     ds = lake(name, options)
     ds.branch("fix")
@@ -503,8 +499,8 @@ def test_a_version_on_s3_of_which_a_part_is_gone_gets_no_name(options, endpoint,
 
 
 @pytest.mark.parametrize("spare", ["0s", "59s", timedelta(minutes=9)])
-def test_a_vacuum_on_s3_that_spares_next_to_nothing_is_refused(options, endpoint, spare):
-    """A young commit does not look whether its chunks are still there."""
+def test_vacuum_on_s3_with_a_tiny_grace_period_is_refused(options, endpoint, spare):
+    """A new commit does not check whether its chunks are still there."""
     name = f"spare-{spare}".replace(":", "-")
     ds = lake(name, options)
     ds.append(rows(0, 1, 5_000_000))
@@ -520,14 +516,14 @@ def test_a_vacuum_on_s3_that_spares_next_to_nothing_is_refused(options, endpoint
     client.close()
 
 
-def test_a_young_commit_on_s3_asks_for_no_chunk_again(options, monkeypatch):
+def test_new_commit_on_s3_does_not_check_its_chunks(options, monkeypatch):
     ds = lake("young", options)
     ds.append(rows(0, 2, 5_000_000))
     monkeypatch.setattr(Session, "_find_lost", None)
     ds.commit("young")
 
 
-def test_views_that_others_save_meanwhile_on_s3_are_kept(options, monkeypatch):
+def test_views_saved_by_others_meanwhile_on_s3_are_kept(options, monkeypatch):
     ds = lake("views", options)
     ds.append(rows(0, 2, 10))
     ds.commit("rows")
@@ -545,7 +541,7 @@ def test_views_that_others_save_meanwhile_on_s3_are_kept(options, monkeypatch):
 
 @contextlib.contextmanager
 def counted():
-    """Collect what the server is asked within."""
+    """Collect the requests to the server in this context."""
     found, log = [], logging.getLogger("werkzeug")
     handler, level = logging.Handler(), log.level
     handler.emit = lambda record: found.append(record.getMessage())
@@ -568,10 +564,10 @@ REQUESTS = {
     "tag": 16,
     "refresh": 4,
 }
-"""Most requests of each step; writing all figures down keeps them from growing unnoticed."""
+"""Maximum number of requests per step; exact figures keep them from growing unnoticed."""
 
 
-def test_each_step_on_s3_takes_so_many_requests(options, monkeypatch):
+def test_number_of_requests_per_step_on_s3_is_bounded(options, monkeypatch):
     ds = lake("counted", options)
     for start in (0, 4):
         ds.append(rows(start, 4, 100))

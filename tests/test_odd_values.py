@@ -1,4 +1,4 @@
-"""Every argument of every public function is given what it does not expect."""
+"""Every argument of every public function gets unexpected values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ VALUES = {
     "texts of NumPy": np.array(["x"]),
     "date": np.datetime64("2020-01-01"),
 }
-"""What may stand in the place of an argument, by what it is."""
+"""Replacements for an argument, by what they are."""
 
 PROMISED = {
     "str": str,
@@ -61,7 +61,7 @@ PROMISED = {
     "int": int | np.integer,
     "int | None": int | np.integer | None,
 }
-"""Annotations that say in full what is taken, and the types that they name."""
+"""Annotations that describe the accepted values completely, and the types that they name."""
 
 ROWS = {"x": [1, 2], "name": ["a", "b"], "v": [[1, 2], [3, 4]], "label": ["rose", "tulip"]}
 SCHEMA = {
@@ -80,12 +80,12 @@ PNG = dl.Image("png").encode([np.zeros((2, 2, 3), "uint8")]).buffers[0]
 
 
 def new_url() -> str:
-    """Return where no lake is yet."""
+    """Return a URL without a lake."""
     return f"memory://odd-values-{next(NUMBERS)}"
 
 
 def new_folder() -> Path:
-    """Return where nothing is yet."""
+    """Return a path at which nothing exists."""
     return Path(f"folder-{next(NUMBERS)}")
 
 
@@ -104,18 +104,18 @@ def make() -> dl.Dataset:
 
 @cache
 def lake() -> dl.Dataset:
-    """Return a lake that nothing changes."""
+    """Return a lake that no test changes."""
     return make()
 
 
 def written(name: str, text: str) -> Path:
-    """Return a file of the current folder."""
+    """Return a file in the current folder."""
     Path(name).write_text(text)
     return Path(name)
 
 
 def folder() -> Path:
-    """Return a folder with a picture in it."""
+    """Return a folder with an image in it."""
     Path("pictures/rose").mkdir(parents=True, exist_ok=True)
     Path("pictures/rose/a.png").write_bytes(PNG)
     return Path("pictures")
@@ -140,7 +140,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_folder": {"path": folder, "url": new_url},
     "from_dataframe": {"df": lambda: pd.DataFrame({"x": [1]}), "url": new_url},
 }
-"""Arguments with which each function works; functions make them."""
+"""Arguments with which each function works; callables create them."""
 
 METHODS: dict[str, dict[str, Any]] = {
     "append": {"data": ROWS},
@@ -183,7 +183,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "tensorflow": {"batch_size": 2},
     "pytorch_dataset": {},
 }
-"""Arguments with which each method of datasets works, those of views among them."""
+"""Arguments with which each method of datasets and views works."""
 
 
 READING = {
@@ -194,7 +194,7 @@ READING = {
 
 
 def public(*classes: type) -> list[str]:
-    """Return the names of the methods that classes have of their own."""
+    """Return the names of the public methods that classes define themselves."""
     named = [name for cls in classes for name, o in vars(cls).items() if inspect.isfunction(o)]
     return [name for name in named if not name.startswith("_") or name == "__getitem__"]
 
@@ -203,7 +203,7 @@ OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, Queryable, Exports, Load
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what a function takes, and how each is annotated."""
+    """Return the parameters of a function and their annotations."""
     found = {
         name: str(p.annotation)
         for name, p in inspect.signature(function).parameters.items()
@@ -215,7 +215,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def state(ds: dl.Dataset) -> Any:
-    """Return what an error must leave as it was."""
+    """Return the state that an error must leave unchanged."""
     return (
         len(ds), ds.columns, ds.version, ds.current_branch, str(ds.status()), ds.branches, ds.tags,
         sorted(ds.views()),
@@ -223,7 +223,7 @@ def state(ds: dl.Dataset) -> Any:
 
 
 def wrong(call: Callable[[str, Any], Any], taken: dict[str, str]) -> Iterator[str]:
-    """Yield what is wrong with a function, for each argument and each odd value."""
+    """Yield what is wrong with a function, for each argument and each unexpected value."""
     for name, annotation in taken.items():
         promised = PROMISED.get(annotation)
         for title, value in VALUES.items():
@@ -243,19 +243,19 @@ def wrong(call: Callable[[str, Any], Any], taken: dict[str, str]) -> Iterator[st
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path, monkeypatch):
-    """Let paths lead to a folder of the test."""
+    """Make relative paths lead to a folder of the test."""
     monkeypatch.chdir(tmp_path)
 
 
 def test_no_public_function_is_forgotten():
     able = {name for name in OF_DATASETS if parameters(getattr(dl.Dataset, name))}
     inner = {"field", "select"}  # for code that builds on views
-    assert able - METHODS.keys() - inner == {"query_async"}  # takes what query does
+    assert able - METHODS.keys() - inner == {"query_async"}  # takes the arguments of query
     assert {n for n in dl.__all__ if inspect.isfunction(getattr(dl, n))} == FUNCTIONS.keys()
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_methods_of_datasets_take_what_they_say_or_raise_our_errors(method):
+def test_methods_of_datasets_accept_documented_values_or_raise_our_errors(method):
     function, known = getattr(dl.Dataset, method), METHODS[method]
     ds = make()
     before = state(ds)
@@ -279,7 +279,7 @@ def test_methods_of_datasets_take_what_they_say_or_raise_our_errors(method):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_take_what_they_say_or_raise_our_errors(name):
+def test_functions_accept_documented_values_or_raise_our_errors(name):
     function, known = getattr(dl, name), FUNCTIONS[name]
 
     def call(argument: str, value: Any) -> None:
@@ -290,7 +290,7 @@ def test_functions_take_what_they_say_or_raise_our_errors(name):
 
 
 def changed() -> dl.Diff:
-    """Return what the second commit changed."""
+    """Return the changes of the second commit."""
     return lake().diff("v1", "main")
 
 
@@ -309,11 +309,11 @@ PARTS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "Diff.after": (changed, {"column": "x"}),
     "Browser.to_html": (lambda: lake().browse(), {"path": "page.html"}),
 }
-"""Methods of what datasets give, how it is made, and arguments with which each works."""
+"""Methods of the objects that datasets return, how these are made, and working arguments."""
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_parts_of_datasets_take_what_they_say_or_raise_our_errors(name):
+def test_parts_of_datasets_accept_documented_values_or_raise_our_errors(name):
     make_part, known = PARTS[name]
 
     def call(argument: str, value: Any) -> None:
@@ -330,11 +330,11 @@ TYPES = {
     "Link": {"of": "bytes"}, "Mask": {}, "Polygons": {}, "Scalar": {"dtype": "int8"},
     "Sequence": {"of": "text"}, "Text": {}, "Schema": {},
 }  # fmt: skip
-"""Classes that are called by their names, and arguments with which each works."""
+"""Classes that users call, and arguments with which each works."""
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_types_take_what_they_say_or_raise_our_errors(name):
+def test_types_accept_documented_values_or_raise_our_errors(name):
     taken = {k: v for k, v in parameters(getattr(dl, name)).items() if not k.startswith("_")}
 
     def call(argument: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""Column types and codecs of other packages: found by their entry points, and checked."""
+"""Column types and codecs of other packages are found by their entry points and checked."""
 
 import json
 import os
@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "signal_type"
 
 @pytest.fixture
 def run(tmp_path):
-    """Run Python in a process that has the example's package installed, or not."""
+    """Run Python in a process with or without the example's package installed."""
     project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
     installed = tmp_path / "installed"
     info = installed / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
@@ -52,7 +52,7 @@ def run(tmp_path):
     return run
 
 
-def test_the_example_runs(run):
+def test_example_runs(run):
     out = run(str(EXAMPLE / "use_signal.py"))
     assert "slow signals: [1.5 8. ]" in out
     assert "a batch: (2, 500) float32" in out
@@ -72,7 +72,7 @@ check_refuses(Signal(4), [1, 2, 3, np.nan], "must be finite")
 """
 
 
-def test_a_type_of_another_package_passes_the_harness(run):
+def test_foreign_type_passes_the_harness(run):
     run("-c", CHECKS)
 
 
@@ -105,7 +105,7 @@ print(json.dumps({
 """
 
 
-def test_every_layer_reads_a_type_of_another_package(run):
+def test_every_layer_reads_a_foreign_type(run):
     run("-c", WRITE)
     seen = json.loads(run("-c", READ))
     assert seen == {
@@ -137,7 +137,7 @@ print(tuple(batch.shape), str(batch.dtype).split(".")[-1].strip("'<> "))
 
 
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
-def test_loaders_of_every_framework_load_a_type_of_another_package(run, framework):
+def test_loaders_of_every_framework_load_a_foreign_type(run, framework):
     run("-c", WRITE)
     assert "(2, 4)" in run("-W", "ignore", "-c", FRAMEWORKS, framework)
 
@@ -151,13 +151,13 @@ except dl.FormatError as error:
 """
 
 
-def test_a_lake_whose_type_is_not_installed_says_so(run):
+def test_lake_with_an_uninstalled_type_says_so(run):
     run("-c", WRITE)
     said = run("-c", WITHOUT, with_package=False)
     assert "if the type comes from another package, install that" in said
 
 
-# ---- what entry points may be wrong about
+# ---- possible mistakes in entry points
 
 
 class Shifted(NumberCodec):
@@ -176,12 +176,12 @@ class Shifted(NumberCodec):
 
 
 class Unnamed(Htype):
-    """A type that has another name than its entry point."""
+    """A type whose name differs from its entry point."""
 
     name = "other"
 
 
-def test_a_codec_of_another_package_keeps_arrays(points, tmp_path):
+def test_foreign_codec_stores_arrays(points, tmp_path):
     url = str(tmp_path / "a.lake")
     points.append(EntryPoint("shifted", f"{__name__}:Shifted", plugins.CODECS))
     assert codecs.number_codecs()[-1] == "shifted"
@@ -197,7 +197,7 @@ def test_a_codec_of_another_package_keeps_arrays(points, tmp_path):
     assert (again["b"][0] == pixels).all()
 
 
-def test_unknown_codecs_are_refused_with_all_names(points):
+def test_unknown_codec_error_lists_all_names(points):
     points.append(EntryPoint("shifted", f"{__name__}:Shifted", plugins.CODECS))
     with pytest.raises(NotFoundError, match=r"There is no codec 'shift'\. Did you mean 'shifted'"):
         codecs.get("shift")
@@ -215,18 +215,18 @@ def test_unknown_codecs_are_refused_with_all_names(points):
         (["a:B", "c:D"], "Only one package may add 'signal'"),
     ],
 )
-def test_wrong_entry_points_are_refused(points, values, said):
+def test_invalid_entry_points_are_refused(points, values, said):
     points.extend(EntryPoint("signal", value, plugins.HTYPES) for value in values)
     with pytest.raises(SchemaError, match=said):
         dl.Schema.build({"a": "signal"})
 
 
-def test_types_of_this_package_cannot_be_replaced(points):
+def test_built_in_types_cannot_be_replaced(points):
     points.append(EntryPoint("scalar", f"{__name__}:Unnamed", plugins.HTYPES))
     assert type(dl.Schema.build({"a": "int32"})["a"].htype) is Scalar
 
 
-def test_names_of_types_of_other_packages_are_suggested(points):
+def test_names_of_foreign_types_are_suggested(points):
     points.append(EntryPoint("signal", "no_such_module:Signal", plugins.HTYPES))
     with pytest.raises(SchemaError, match="Did you mean 'signal'"):
         dl.Schema.build({"a": "signol"})

@@ -1,4 +1,4 @@
-"""Threads that do jobs: their order, their errors, what is left out, forks and the end."""
+"""Thread pools: order, errors, cancelled jobs, forks and shutdown."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ def pool():
 
 
 def held(pool):
-    """Keep all threads of a pool busy; return what lets them go, and their jobs."""
+    """Keep all threads of a pool busy; return the function that releases them, and their jobs."""
     gate, begun = threading.Event(), threading.Semaphore(0)
 
     def wait():
@@ -33,13 +33,13 @@ def held(pool):
     return gate, jobs
 
 
-def test_results_come_in_the_order_of_the_items(pool):
+def test_results_are_in_the_order_of_the_items(pool):
     assert pool.map(lambda i: (time.sleep(0.001 * (i % 3)), i)[1], range(50)) == list(range(50))
     assert pool.map(str, []) == []
 
 
 @pytest.mark.parametrize("error", [ValueError("a"), KeyboardInterrupt(), SystemExit(3)])
-def test_an_error_in_a_job_is_raised_by_its_result_and_ends_no_thread(pool, error):
+def test_error_in_a_job_is_raised_by_its_result_and_ends_no_thread(pool, error):
     def fail():
         raise error
 
@@ -50,7 +50,7 @@ def test_an_error_in_a_job_is_raised_by_its_result_and_ends_no_thread(pool, erro
     assert pool.submit(max, 3, 5).result() == 5
 
 
-def test_after_an_error_a_map_leaves_the_rest_out():
+def test_map_skips_remaining_items_after_an_error():
     gate, done = threading.Event(), []
 
     def work(item):
@@ -64,10 +64,10 @@ def test_after_an_error_a_map_leaves_the_rest_out():
             alone.map(work, range(1000))
         gate.set()
         alone.submit(int).result()
-    assert done in ([], [1])  # it may have begun
+    assert done in ([], [1])  # it may have started
 
 
-def test_a_job_that_is_cancelled_before_it_begins_is_left_out(pool):
+def test_job_cancelled_before_it_starts_is_skipped(pool):
     gate, jobs = held(pool)
     done = []
     late = pool.submit(done.append, 1)
@@ -80,7 +80,7 @@ def test_a_job_that_is_cancelled_before_it_begins_is_left_out(pool):
     assert done == []
 
 
-def test_a_job_that_has_begun_is_not_cancelled(pool):
+def test_started_job_is_not_cancelled(pool):
     gate, (job, _) = held(pool)
     job.cancel()
     assert not job.wait(0.01)
@@ -88,7 +88,7 @@ def test_a_job_that_has_begun_is_not_cancelled(pool):
     assert job.result() is None
 
 
-def test_jobs_come_from_several_threads(pool):
+def test_jobs_are_accepted_from_several_threads(pool):
     found = {}
 
     def ask(start):
@@ -102,7 +102,7 @@ def test_jobs_come_from_several_threads(pool):
     assert found == {a: [i * i for i in range(a, a + 200)] for a in range(8)}
 
 
-def test_it_is_left_while_work_is_under_way_and_that_is_done():
+def test_exiting_a_pool_returns_at_once_and_its_jobs_still_finish():
     with Pool(THREADS) as pool:
         gate, jobs = held(pool)
         late = pool.submit(max, 3, 5)
@@ -111,7 +111,7 @@ def test_it_is_left_while_work_is_under_way_and_that_is_done():
     assert late.result() == 5
 
 
-def test_its_threads_end_with_it():
+def test_threads_end_with_their_pool():
     idents = set()
     with Pool(THREADS) as pool:
         pool.map(lambda _: idents.add(threading.get_ident()), range(50))
@@ -123,7 +123,7 @@ def test_its_threads_end_with_it():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_it_works_in_a_fork(pool):
+def test_pool_works_in_a_fork(pool):
     gate, _ = held(pool)
     child = os.fork()
     if child == 0:
@@ -148,7 +148,7 @@ while begun._work is not None:
 """
 
 
-def test_the_process_ends_after_the_work_that_has_begun_and_without_the_rest():
+def test_process_exits_after_running_jobs_and_without_pending_ones():
     ended = subprocess.run(
         [sys.executable, "-c", AT_THE_END], capture_output=True, text=True, check=True, timeout=600
     )

@@ -1,4 +1,4 @@
-"""What `import deeplake_lite` offers, and what it leaves alone until it is asked for."""
+"""The public names of `deeplake_lite`, and the modules that it imports lazily."""
 
 import subprocess
 import sys
@@ -25,10 +25,10 @@ HEAVY = (
 )
 
 
-def test_every_public_name_is_there():
+def test_every_public_name_exists():
     assert sorted(dl._MODULES) == sorted(dl.__all__)
     for name in dl.__all__:
-        found = getattr(dl, name).__name__  # of query, a package that can be called
+        found = getattr(dl, name).__name__  # `query` is a callable package
         assert found.rpartition(".")[2] in (name, name.removeprefix("from_"))
 
 
@@ -37,23 +37,23 @@ def test_public_names_are_listed_once():
     assert {name for name in dir(dl) if not name.startswith("__")} == set(dl.__all__)
 
 
-def test_the_package_knows_its_version():
+def test_package_knows_its_version():
     assert dl.__version__.split(".")[0].isdigit()
 
 
-def test_an_unknown_name_is_an_attribute_error():
+def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'crate'"):
         dl.crate  # noqa: B018
 
 
 @pytest.mark.parametrize("statement", ["import deeplake_lite", "from deeplake_lite import errors"])
-def test_importing_loads_nothing_heavy(statement):
+def test_import_loads_nothing_heavy(statement):
     code = f"{statement}; import sys; print(*[m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 
 
-def test_a_browser_shows_rows_before_the_query_engine_is_there():
+def test_browser_shows_rows_before_the_query_engine_is_loaded():
     script = """
 import sys
 import deeplake_lite as dl
@@ -75,7 +75,7 @@ print([name for name in ("duckdb", "sqlglot") if name in sys.modules])
     assert run.stdout.split("\n")[:2] == ["[]", "['duckdb', 'sqlglot']"]
 
 
-def test_the_package_of_queries_is_a_function_too():
+def test_query_package_is_also_a_function():
     import deeplake_lite.query as package
 
     ds = dl.create("memory://package-and-function", {"x": "int32"})

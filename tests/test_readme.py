@@ -1,4 +1,4 @@
-"""What README.md says to type is what works."""
+"""The commands and code of README.md work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = (ROOT / "README.md").read_text()
 COMMANDS = re.search(r"```\w*\n(pip install uv .*?)\n```", TEXT, re.DOTALL)[1].splitlines()
 
 
-def test_the_tour_runs(tmp_path, monkeypatch, capsys):
+def test_tour_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
     for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
@@ -27,7 +27,7 @@ def test_the_tour_runs(tmp_path, monkeypatch, capsys):
     assert dl.open("flowers.lake").verify()
 
 
-def test_it_is_short():
+def test_readme_is_short():
     assert len(TEXT.encode()) <= 8_192
 
 
@@ -37,7 +37,7 @@ def test_continuous_integration_runs_the_commands_of_the_readme():
         assert command.removeprefix("pip install uv && ") in script
 
 
-def test_the_extras_of_the_commands_exist():
+def test_extras_in_the_commands_exist():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert {
         "demo",
@@ -52,7 +52,7 @@ def test_the_extras_of_the_commands_exist():
     } <= set(project["optional-dependencies"])
 
 
-def test_the_first_command_installs_no_framework_and_no_tool():
+def test_first_command_installs_no_framework_and_no_tool():
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"] == {
         "default-groups": []
     }
@@ -63,7 +63,7 @@ def test_the_first_command_installs_no_framework_and_no_tool():
 
 
 def packages_of(name: str, extra: str, seen: set[str]) -> set[str]:
-    """Return what a package needs, and what those need."""
+    """Return a package's dependencies, direct and indirect."""
     for line in metadata.requires(name) or ():
         wanted = Requirement(line)
         package = canonicalize_name(wanted.name)
@@ -77,5 +77,5 @@ def packages_of(name: str, extra: str, seen: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(((?!http)[^)]+)\)", TEXT))))
-def test_a_link_leads_somewhere(target):
+def test_link_target_exists(target):
     assert (ROOT / target).exists()

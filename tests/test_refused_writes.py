@@ -1,6 +1,6 @@
-"""File systems that refuse: read-only, full, or with something in a file's place.
+"""File systems that refuse writes: read-only, full, or with something in a file's place.
 
-The first two are real ones, mounted in a namespace of a child process.
+The first two are real file systems, mounted in a namespace of a child process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNSHARE = ["unshare", "--map-root-user", "--mount"]
 
 
 def can_mount():
-    """Tell whether this machine lets a child process mount a disk of its own; CI must."""
+    """Tell whether this machine lets a child process mount a disk of its own, which CI must."""
     if "CI" in os.environ:
         return True
     unshare = shutil.which("unshare")
@@ -141,7 +141,7 @@ def run(root, kind):
 
 @pytest.fixture(scope="module", params=["read-only", "full"])
 def outcomes(request, tmp_path_factory):
-    """What every operation did on a file system that is read-only, or has too little room."""
+    """Outcomes of every operation on a file system that is read-only or too full."""
     root, code = tmp_path_factory.mktemp("mount"), tmp_path_factory.mktemp("code")
     (code / "refused_operations.py").write_text(OPERATIONS)
     path = os.pathsep.join([str(code), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -157,7 +157,7 @@ def outcomes(request, tmp_path_factory):
 
 
 @pytest.mark.skipif(not can_mount(), reason="needs user namespaces of Linux, to mount a disk")
-def test_a_refused_write_is_an_error_of_ours_that_leaves_the_lake_whole(outcomes):
+def test_refused_write_raises_our_error_and_leaves_the_lake_intact(outcomes):
     kind, lines = outcomes
     for line in lines:
         told = f"{line['name']} with {line['spare']} bytes: {line['error']} {line['message']}"
@@ -170,7 +170,7 @@ def test_a_refused_write_is_an_error_of_ours_that_leaves_the_lake_whole(outcomes
             assert line["left"] == ["a.lake", "sound.lake"], told
     refused = {line["name"] for line in lines if line["error"]}
     writes = {line["name"] for line in lines if line["write"]}
-    spared = {"delete_branch"} if kind == "full" else set()  # it needs no room
+    spared = {"delete_branch"} if kind == "full" else set()  # it needs no space
     assert refused == writes - spared
 
 
@@ -182,7 +182,7 @@ def some_lake(folder):
 
 
 @pytest.mark.parametrize("kind", ["file", "link to a folder", "link to nothing"])
-def test_only_a_folder_is_taken_for_the_folder_of_writers(tmp_path, kind):
+def test_only_a_folder_is_accepted_as_the_folder_of_writers(tmp_path, kind):
     ds = some_lake(tmp_path)
     writers, elsewhere = Path(ds.url) / ".writers", tmp_path / "elsewhere"
     subprocess.run(["rm", "-r", str(writers)], check=True)
@@ -225,7 +225,7 @@ def test_only_a_folder_is_taken_for_the_folder_of_writers(tmp_path, kind):
         b"[" * 100_000,
     ],
 )
-def test_a_note_of_a_live_writer_that_does_not_read_is_damage(tmp_path, note):
+def test_unreadable_record_of_a_live_writer_is_damage(tmp_path, note):
     numbers = np.random.default_rng(0)
     ds = some_lake(tmp_path)
     writers = Path(ds.url) / ".writers"
@@ -236,12 +236,12 @@ def test_a_note_of_a_live_writer_that_does_not_read_is_damage(tmp_path, note):
         with pytest.raises(DamagedError, match="note of another writer"):
             ds.vacuum()
     assert ds["a"][:].tolist() == [1, 2]
-    ds.append({"a": [3], "t": ["z"]})  # the other writer has gone, and its note with it
+    ds.append({"a": [3], "t": ["z"]})  # the other writer has gone, and its record with it
     ds.commit("two")
     assert dl.open(ds.url)["t"][:] == ["x", "y", "z"]
 
 
-def test_errors_of_the_system_keep_their_number_and_file(tmp_path, monkeypatch):
+def test_os_errors_keep_their_number_and_file(tmp_path, monkeypatch):
     ds = some_lake(tmp_path)
 
     def refuse(self, *_):
@@ -261,7 +261,7 @@ def test_errors_of_the_system_keep_their_number_and_file(tmp_path, monkeypatch):
     assert len(dl.open(ds.url)) == 3
 
 
-def test_the_engine_reads_files_that_the_fast_reader_cannot(tmp_path, monkeypatch):
+def test_engine_reads_files_that_the_fast_reader_cannot(tmp_path, monkeypatch):
     ds = dl.create(tmp_path / "a.lake", {"r": dl.Array("uint8", None)})
     ds.append({"r": np.arange(2**21, dtype="uint8")[None]})
     ds.commit("one")

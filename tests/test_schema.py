@@ -17,7 +17,7 @@ def schema():
     return Schema.build({"image": Image("jpeg"), "x": "float32", "boxes/left": "boxes"})
 
 
-def test_columns_keep_their_order_and_get_ids_of_their_own(schema):
+def test_columns_keep_their_order_and_get_unique_ids(schema):
     assert schema.names == ("image", "x", "boxes/left")
     assert [column.name for column in schema] == list(schema.names)
     assert len(schema) == 3
@@ -28,7 +28,7 @@ def test_columns_keep_their_order_and_get_ids_of_their_own(schema):
     assert "y" not in schema
 
 
-def test_an_unknown_column_names_the_nearest(schema):
+def test_unknown_column_suggests_the_nearest(schema):
     for use in (
         lambda: schema["imgae"],
         lambda: schema.drop("imgae"),
@@ -55,7 +55,7 @@ def test_changes_give_another_schema_and_keep_ids(schema):
     assert schema.rename("x", "x") == schema
 
 
-def test_comparing_goes_by_id(schema):
+def test_schemas_are_compared_by_id(schema):
     other = (
         schema.rename("x", "score")
         .drop("image")
@@ -76,7 +76,7 @@ def test_comparing_goes_by_id(schema):
     assert [c.name for c in schema.compare(again).added] == ["x"]
 
 
-def test_a_column_of_another_type_is_retyped():
+def test_column_with_another_type_is_retyped():
     old = Schema((Field("label", "c00000000", ClassLabel(["a"])),))
     new = Schema((Field("label", "c00000000", ClassLabel(["a", "b"])),))
     assert (
@@ -85,7 +85,7 @@ def test_a_column_of_another_type_is_retyped():
     )
 
 
-def test_a_schema_survives_json_and_pickle(schema):
+def test_schema_round_trips_through_json_and_pickle(schema):
     schema = schema.replace_metadata("x", {"unit": "m", "range": [0, 1.5, None]})
     document = json.loads(json.dumps(schema.to_json(), allow_nan=False))
     assert Schema.from_json(document) == schema
@@ -97,7 +97,7 @@ def test_a_schema_survives_json_and_pickle(schema):
 @pytest.mark.parametrize(
     "name", ["a", "a/b/c", "two words", "größe", "_hidden", "x" * 255, ".a", "a/..b"]
 )
-def test_names_that_are_allowed(name):
+def test_valid_names_are_accepted(name):
     assert Schema.build({name: "int8"}).names == (name,)
 
 
@@ -119,14 +119,14 @@ def test_names_that_are_allowed(name):
         ("x" * 256, "at most 255"),
     ],
 )
-def test_names_that_are_not_allowed(schema, name, match):
+def test_invalid_names_are_refused(schema, name, match):
     with pytest.raises(SchemaError, match=match):
         Schema.build({name: "int8"})
     with pytest.raises(SchemaError, match=match):
         schema.rename("x", name)
 
 
-def test_a_name_is_a_column_or_a_group(schema):
+def test_name_is_either_a_column_or_a_group(schema):
     with pytest.raises(
         SchemaError, match="'boxes' cannot be a column and the group of 'boxes/left'"
     ):
@@ -142,7 +142,7 @@ def test_names_are_unique(schema):
         schema.rename("image", "x")
 
 
-def test_a_wrong_type_names_the_column():
+def test_wrong_type_error_names_the_column():
     with pytest.raises(SchemaError, match="Column 'a': There is no type 'imgae'"):
         Schema.build({"a": "imgae"})
 
@@ -184,7 +184,7 @@ def test_hostile_documents_raise_format_or_schema_errors(document, error):
 
 
 @given(st.lists(st.text(max_size=5), unique=True, max_size=5))
-def test_any_names_make_a_schema_that_comes_back_or_raise(names):
+def test_any_names_make_a_schema_that_round_trips_or_raise(names):
     try:
         schema = Schema.build(dict.fromkeys(names, Text()))
     except SchemaError:
@@ -194,6 +194,6 @@ def test_any_names_make_a_schema_that_comes_back_or_raise(names):
 
 
 @pytest.mark.parametrize("columns", [["x"], "x", None, 5])
-def test_a_schema_is_made_of_a_dict(columns):
+def test_schema_is_made_from_a_dict(columns):
     with pytest.raises(SchemaError, match="must be a dict of types by column name"):
         Schema.build(columns)

@@ -1,4 +1,4 @@
-"""What keeps the layers apart: none of them knows a column type by its class."""
+"""The layers stay separate: none of them knows a column type by its class."""
 
 import ast
 from pathlib import Path
@@ -14,7 +14,7 @@ LAYERS = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKA
 
 
 def checks_of_types(source):
-    """Return the lines that ask for the class of a column type, or for its name."""
+    """Return the lines that check the class of a column type, or its name."""
     tree = ast.parse(source)
     types = {
         alias.asname or alias.name
@@ -42,7 +42,7 @@ def checks_of_types(source):
     return sorted(lines)
 
 
-def test_checks_of_types_are_found():
+def test_type_checks_are_detected():
     source = (
         "from deeplake_lite.htypes import Image, Text\n"
         "isinstance(h, Image | int)\n"
@@ -57,7 +57,7 @@ def test_checks_of_types_are_found():
 
 
 @pytest.mark.parametrize("folder", sorted({path.relative_to(PACKAGE).parts[0] for path in LAYERS}))
-def test_layers_ask_types_what_they_mean_and_not_for_their_class(folder):
+def test_layers_use_the_interface_of_types_and_not_their_class(folder):
     files = [path for path in LAYERS if path.relative_to(PACKAGE).parts[0] == folder]
     checks = {str(path): checks_of_types(path.read_text()) for path in files}
     assert {path: lines for path, lines in checks.items() if lines} == {}

@@ -1,4 +1,4 @@
-"""Fixtures and options of the benchmarks: the data, a work folder, the race, the table."""
+"""Fixtures and options of the benchmarks: data, work folder, races and the result table."""
 
 import shutil
 import tempfile
@@ -84,7 +84,7 @@ def jpegs() -> list[bytes]:
 
 @pytest.fixture(scope="session")
 def scratch() -> Iterator[Path]:
-    """Yield one folder for everything that is written; it goes away in the end."""
+    """Yield one folder for everything that is written; it is deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="deeplake_lite-bench-") as folder:
         yield Path(folder)
 
@@ -100,7 +100,7 @@ def work(scratch: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def wide_lake(needs_ours: None, scratch: Path, rows: int) -> Path:  # noqa: ARG001 skips first
-    """Return the folder of the wide lake; who writes to it copies it first."""
+    """Return the folder of the wide lake; copy it before writing to it."""
     folder = scratch / "wide"
     folder.mkdir()
     return lakes.build_wide(folder, rows)

@@ -1,8 +1,8 @@
 """The bytes that every contender gets: 20,000 JPEG crops of photographs that ship in wheels.
 
-Made once and kept in the machine's temp folder; nothing is downloaded. Nine colour photographs of
-scikit-image and scikit-learn (those with large black areas are left out), 250x250 crops at seeded
-places, quality 90, chroma 4:2:0: about 21.5 KB each, 429 MB in all.
+They are made once and cached in the temporary folder; nothing is downloaded. Nine colour
+photographs of scikit-image and scikit-learn (without those that have large black areas), 250x250
+crops at seeded positions, quality 90, chroma 4:2:0: about 21.5 KB each, 429 MB in all.
 """
 
 import shutil
@@ -26,13 +26,13 @@ PHOTOS = (
 
 
 def folder() -> Path:
-    """Return the folder of ``00000.jpg`` to ``19999.jpg``; make it if it is not there."""
+    """Return the folder of ``00000.jpg`` to ``19999.jpg``; create it if it does not exist."""
     place = Path(tempfile.gettempdir()) / f"deeplake_lite-bench-{ROWS}-{SIZE}"
     if not place.exists():
         fresh = Path(tempfile.mkdtemp(dir=place.parent))
         for i, data in enumerate(jpeg_crops(ROWS, SIZE, seed=0)):
             (fresh / f"{i:05d}.jpg").write_bytes(data)
-        shutil.move(fresh, place)  # whole or absent, also after Ctrl-C
+        shutil.move(fresh, place)  # complete or absent, also after Ctrl-C
     return place
 
 
@@ -76,7 +76,7 @@ def raw_arrays(count: int = 400, side: int = 1024) -> NDArray[np.uint8]:
 
 
 def write_chunk_files(jpegs: Sequence[bytes], target: Path, size: int = CHUNK) -> list[Path]:
-    """Write the same bytes as files of a chunk each: what `Path.read_bytes` is timed on."""
+    """Write the same bytes as one file per chunk, to time `Path.read_bytes` on."""
     target.mkdir(exist_ok=True)
     data = b"".join(jpegs)
     paths = [target / f"{start // size:05d}" for start in range(0, len(data), size)]

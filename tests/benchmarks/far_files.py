@@ -1,4 +1,4 @@
-"""Images on an object store as PyTorch's DataLoader reads them: one by one, or some at a time."""
+"""Images on an object store as a PyTorch DataLoader reads them, one by one or concurrently."""
 
 import threading
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from .loaders import BATCH, Batches, listed
 
 
 def write_files(folder: Path, source: Path) -> None:
-    """Copy the images that are raced to where the store has them."""
+    """Copy the raced images into the folder that the store serves."""
     (folder / "images").mkdir()
     for row, path in enumerate(listed(source)):
         copyfile(path, folder / "images" / f"{row:05d}.jpg")
 
 
 class FarFiles:
-    """A map-style dataset over files of a store; each thread keeps its connection.
+    """A map-style dataset over files of a store; each thread reuses its connection.
 
     Parameters
     ----------

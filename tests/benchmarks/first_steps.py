@@ -1,8 +1,8 @@
-"""What the first steps in a new process take: ``python -m benchmarks.first_steps [URL]``.
+"""Time of the first steps in a new process: ``python -m benchmarks.first_steps [URL]``.
 
-Without a lake it is `import zarr`, which the steps are compared with. Prints seconds of processor
-time as JSON, which other processes change less than the time on the clock. The browser's begin with
-IPython imported: it is shown in notebooks, whose kernels have it.
+Without a URL it measures `import zarr`, the baseline for the steps. It prints seconds of processor
+time as JSON, since other processes affect that less than wall-clock time. The steps of the browser
+start with IPython imported, because it is shown in notebooks, whose kernels have imported it.
 """
 
 import json

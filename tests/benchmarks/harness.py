@@ -1,8 +1,8 @@
-"""How a figure is measured and shown: interleaved rounds, medians, targets, one table.
+"""Measure and report figures: interleaved rounds, medians, targets and one table.
 
-A contender is a callable that does its own set-up, times what counts and returns its figures by
-unit, for example ``{"s": 0.31, "CPU s": 0.42}``. Rounds interleave the contenders and start each
-with another one, so that a slow minute of a shared machine hits all of them.
+A contender is a callable that does its own set-up, times the relevant part and returns its figures
+by unit, for example ``{"s": 0.31, "CPU s": 0.42}``. Rounds interleave the contenders, each round
+starting with a different one, so that a slow minute of a shared machine affects all of them.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ TABLES = {
     "test_browser": "Browser",
     "test_gpu": "Training on a GPU",
 }
-"""Title of the table that the figures of a file go to; those of other files share one."""
+"""Title of the table for the figures of a file; other files share one table."""
 
 OTHERS = "Storage and versions"
 
@@ -47,7 +47,7 @@ type Medians = dict[str, Figures]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is asked of a figure."""
+    """The requirement for a figure."""
 
     words: str
     holds: Callable[[Medians], bool]
@@ -66,7 +66,7 @@ def at_most_times(factor: float, peer: str, unit: str) -> Target:
 
 
 def at_least_times(factor: float, peers: str | Sequence[str], unit: str, of: str = OURS) -> Target:
-    """Ask it beside one peer or each of several; of ours, or of another contender."""
+    """Require a factor over one peer or each of several; for ours, or for another contender."""
     each = [peers] if isinstance(peers, str) else peers
     words = f"≥ {factor:g}x {', '.join(each)}"
     return Target(
@@ -83,7 +83,7 @@ class Row:
     rounds: Rounds
     targets: Sequence[Target]
     table: str = OTHERS
-    """Title of the table that it goes to in the documentation."""
+    """Title of its table in the documentation."""
 
     @property
     def medians(self) -> Medians:
@@ -91,7 +91,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Whether every target is met; a dash for a figure without one or without ours."""
+        """Whether every target is met; a dash without a target or without our figure."""
         if not self.targets or OURS not in self.rounds:
             return "-"
         return "met" if all(target.holds(self.medians) for target in self.targets) else "missed"
@@ -109,7 +109,7 @@ class Row:
 
 @dataclass(slots=True)
 class Report:
-    """Collects the rows of a session, and how busy other processes kept the machine meanwhile."""
+    """Collects the rows of a session, and how busy other processes kept the machine."""
 
     rows: list[Row] = field(default_factory=list)
     other_cores: list[float] = field(default_factory=list)
@@ -129,7 +129,7 @@ class Report:
         print("\n" + " | ".join(row.cells()), noise)  # noqa: T201 its job
 
     def save(self, path: Path) -> None:
-        """Replace, in a file of results, the tables of which something was measured."""
+        """Replace the tables with new measurements in a file of results."""
         known = json.loads(path.read_text())["tables"] if path.exists() else []
         tables = {table["title"]: table for table in known}
         keys = ("figure", "target", "measured", "peers", "verdict")
@@ -157,7 +157,7 @@ class Report:
 def interleave(contenders: Mapping[str, Contender], rounds: int, *, warm_up: bool = True) -> Rounds:
     """Run every contender once a round, each round starting one further on.
 
-    The warm-up is a round that does not count: the first use of a library, of the heap, of files.
+    The warm-up round does not count: it includes the first use of libraries, heap and files.
     """
     back_memory()
     names, runs = list(contenders), rounds + warm_up
@@ -166,16 +166,16 @@ def interleave(contenders: Mapping[str, Contender], rounds: int, *, warm_up: boo
         first = turn % len(names)
         for name in names[first:] + names[:first]:
             gc.collect()
-            os.sync()  # what the previous one wrote must not be flushed on this one's time
+            os.sync()  # so that the previous contender's writes are not flushed on this one's time
             results[name].append(contenders[name]())
     return {name: figures[warm_up:] for name, figures in results.items()}
 
 
 def back_memory(size: int = 4 << 30) -> None:
-    """Touch memory, so that a virtual machine's host has it ready.
+    """Touch memory, so that the host of a virtual machine allocates it.
 
-    The first touch took 2.3 s per GB on the machine where this was written, the second 0.2 s; it
-    would fall on whichever contender comes first.
+    On the machine where this was written, the first touch took 2.3 s per GB and the second 0.2 s;
+    the first contender would pay for it.
     """
     pages = np.empty(min(size, memory_bytes() // 4), np.uint8)
     pages[::4096] = 1
@@ -201,7 +201,7 @@ def each_timed[T](action: Callable[[T], object], items: Iterable[T]) -> list[flo
 
 
 def in_fresh_folder(parent: Path, measure: Callable[[Path], Figures]) -> Figures:
-    """Measure on an empty folder, which goes away afterwards."""
+    """Measure in an empty folder that is deleted afterwards."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     try:
         return measure(folder)
@@ -210,7 +210,7 @@ def in_fresh_folder(parent: Path, measure: Callable[[Path], Figures]) -> Figures
 
 
 def disk_mb(folder: Path) -> float:
-    """Return what a folder takes on disk in MB of 10^6 bytes, partly filled blocks included."""
+    """Return the disk usage of a folder in MB of 10^6 bytes, including partly filled blocks."""
     return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*")) / 1e6
 
 
@@ -228,7 +228,7 @@ def show(figures: Figures) -> str:
 
 
 def number(value: float) -> str:
-    """Three significant digits, and never an exponent."""
+    """Format with three significant digits, never with an exponent."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{round(value, 4):.3g}"
 
 
@@ -247,7 +247,7 @@ def gpus() -> list[str]:
 
 
 def other_seconds() -> float:
-    """Return the CPU time since boot that neither this process nor its children used."""
+    """Return the CPU time since boot used by neither this process nor its children."""
     stat = Path("/proc/stat")
     if not stat.exists():
         return 0.0
@@ -267,7 +267,7 @@ def processor() -> str:
 
 
 def versions(names: Iterable[str]) -> str:
-    """Return the versions of what is installed of these."""
+    """Return the versions of those packages that are installed."""
     shown = []
     for name in names:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

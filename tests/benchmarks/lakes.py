@@ -1,4 +1,4 @@
-"""Our lakes: one of a single image column, and one of ten columns at any number of rows."""
+"""Lakes for the benchmarks: one with a single image column, one with ten columns of any length."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,16 +1,17 @@
 """Loaders of the peers, each set up for speed on these bytes: two cores, local files.
 
-Where code of the user decodes, it is simplejpeg, as in ours. Packages are imported by those who
-need them: each is raced in a process of its own.
+Where the user's code decodes, it uses simplejpeg, as ours does. Each loader imports its own
+package, because each is raced in a process of its own.
 
-- Lance: `take` of a batch's rows in one thread, ahead of two that decode into the batch.
+- Lance: one thread takes a batch's rows with `take`, ahead of two that decode into the batch.
 - Grain: an ArrayRecord file of single records, for random access, and two reading threads.
 - tf.data: shards of TFRecords in parallel, a shuffle buffer of 1,000, its own decoder in a pool of
   two threads under AUTOTUNE, any order.
-- PyTorch's DataLoader with two processes for all others; its own collation puts batches into shared
-  memory. LitData: chunks of 16 MB. MosaicML: shards by default. WebDataset: shards of 16 MB, so
-  that both workers have about as many, shuffled, and a buffer of 1,000. Hugging Face: Arrow files,
-  and a transform of a batch's rows at once. Deep Lake: `pytorch()`, which decodes by itself.
+- PyTorch's DataLoader with two processes for all others; its own collation puts batches into
+  shared memory. LitData: chunks of 16 MB. MosaicML: shards by default. WebDataset: shards of 16
+  MB, so that both workers have about as many, shuffled, and a buffer of 1,000. Hugging Face: Arrow
+  files, and a transform that gets a batch's rows at once. Deep Lake: `pytorch()`, with its own
+  decoder.
 """
 
 from collections import deque
@@ -37,7 +38,7 @@ from .loaders import (
 )
 
 SHARD = 16_000_000
-"""Bytes of a shard, for those who have some."""
+"""Bytes per shard, for the formats that have shards."""
 
 
 def torch_loader(dataset: Any, **options: Any) -> Any:
@@ -198,7 +199,7 @@ def write_lance(folder: Path, jpegs: Sequence[bytes]) -> None:
 
 @dataclass
 class LanceBatches:
-    """Takes rows in one thread, ahead of those that decode."""
+    """Takes rows in one thread, ahead of the threads that decode them."""
 
     lake: Any
 

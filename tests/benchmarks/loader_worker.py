@@ -1,9 +1,9 @@
-"""What the race of the loaders runs in processes of their own: see `processes`.
+"""Tasks of the loader race, each run in a process of its own: see `processes`.
 
-``python -m benchmarks.loader_worker TASK ARGUMENT…``, from the folder above. Lakes are opened, and
-what is imported when first used is imported, before the clock starts, unless a task says otherwise.
-An epoch of images begins with their files in the system's memory: what was not used for minutes may
-not be there any more, and a race of disks is another one.
+Run ``python -m benchmarks.loader_worker TASK ARGUMENT…`` from the folder above. Lakes are opened
+and lazy imports are done before the clock starts, unless a task says otherwise. An epoch of images
+starts with their files in the page cache: files that were not used for minutes may have been
+evicted, and racing the disk would be a different benchmark.
 """
 
 import sys
@@ -37,7 +37,7 @@ SIDE, FLOATS = 32, 16
 
 
 def prepare_write(name: str, folder: str, count: str) -> Task:
-    """Write the first images of the corpus in an entrant's form."""
+    """Write the first images of the corpus in a contender's format."""
     jpegs = corpus.load()[: int(count)]
 
     def task() -> dict[str, float]:
@@ -49,7 +49,7 @@ def prepare_write(name: str, folder: str, count: str) -> Task:
 
 
 def prepare_epoch(name: str, folder: str, count: str) -> Task:
-    """Go through an epoch of an entrant, whose files the system has in memory."""
+    """Run an epoch of a contender whose files are in the page cache."""
     for path in (*Path(folder).rglob("*"), *corpus.folder().glob("*.jpg")):
         if path.is_file():
             with path.open("rb", buffering=0) as file:
@@ -60,7 +60,7 @@ def prepare_epoch(name: str, folder: str, count: str) -> Task:
 
 
 def epoch_seconds(loader: Batches, count: int) -> float:
-    """Return how long an epoch takes, if it has every image once."""
+    """Return the duration of an epoch, after checking that it has every image once."""
     labels = []
     start = time.perf_counter()
     for images, rows in loader:
@@ -77,14 +77,14 @@ def image_loader(folder: str, **options: Any) -> Loader:
 
 
 def prepare_decoded(folder: str, count: str) -> Task:
-    """Go through a second epoch, whose pixels the first has left in memory."""
+    """Run a second epoch, whose pixels the first one has left in memory."""
     loader = Pairs(image_loader(folder, cache="decoded", memory_budget=DECODED_BUDGET))
     epoch_seconds(loader, int(count))
     return lambda: {"images/s": int(count) / epoch_seconds(loader, int(count))}
 
 
 def prepare_memory(folder: str, count: str, budget: str) -> Task:
-    """Go through two epochs, and tell how far memory went beyond what it was before."""
+    """Run two epochs, and report how far memory grew beyond its level before."""
     warm_up()
 
     def task() -> dict[str, float]:
@@ -99,7 +99,7 @@ def prepare_memory(folder: str, count: str, budget: str) -> Task:
 
 
 def prepare_first_batch(folder: str) -> Task:
-    """Open a lake and get a batch: all of that is timed."""
+    """Open a lake and get a batch; all of that is timed."""
     warm_up()
 
     def task() -> dict[str, float]:
@@ -111,7 +111,7 @@ def prepare_first_batch(folder: str) -> Task:
 
 
 def warm_up() -> None:
-    """Use all of the loader once, on a lake of its own: that does the imports."""
+    """Use the whole loader once on a separate lake, to get its imports done."""
     with tempfile.TemporaryDirectory() as folder:
         write_lake(Path(folder), corpus.jpeg_crops(4, 64, seed=0))
         list(image_loader(folder))
@@ -122,7 +122,7 @@ def prepare_filtered(folder: str, count: str) -> Task:
     lake = dl.open(f"{folder}/lake")
     view = lake.query("SELECT * WHERE label % 1000 < 50")
     warm_up()
-    chunk_files.MAPPED_BYTES = 2**62  # the system does not count what is mapped
+    chunk_files.MAPPED_BYTES = 2**62  # the system does not count mapped memory
 
     def task() -> dict[str, float]:
         options: dict[str, Any] = {"shuffle": True, "num_workers": WORKERS}
@@ -143,7 +143,7 @@ def prepare_filtered(folder: str, count: str) -> Task:
 
 
 def fastest(loader: Iterable[Any], epochs: int = 5) -> float:
-    """Return epochs per second, of the fastest of some."""
+    """Return the epochs per second of the fastest of several."""
     seconds = []
     for _ in range(epochs):
         start = time.perf_counter()
@@ -154,7 +154,7 @@ def fastest(loader: Iterable[Any], epochs: int = 5) -> float:
 
 
 def bytes_read() -> int:
-    """Return the bytes that this process has asked files for, see proc(5)."""
+    """Return the bytes that this process has read from files, see proc(5)."""
     line = next(x for x in Path("/proc/self/io").read_text().splitlines() if x.startswith("rchar"))
     return int(line.split()[1])
 
@@ -163,7 +163,7 @@ def bytes_read() -> int:
 
 
 def columns_of(kind: str, count: int) -> dict[str, NDArray[Any]]:
-    """Return small pictures of one shape with labels, or rows of floats."""
+    """Return small images of one shape with labels, or rows of floats."""
     rng = np.random.default_rng(0)
     if kind == "floats":
         return {"x": rng.standard_normal((count, FLOATS), dtype=np.float32)}
@@ -195,7 +195,7 @@ def prepare_write_rows(kind: str, folder: str, count: str) -> Task:
 
 
 def prepare_rows(folder: str, count: str, size: str) -> Task:
-    """Go through two epochs of a lake of numbers."""
+    """Run two epochs of a lake of numbers."""
     warm_up()
     loader = dl.open(f"{folder}/lake").batches(int(size), shuffle="exact", num_workers=WORKERS)
 
@@ -207,7 +207,7 @@ def prepare_rows(folder: str, count: str, size: str) -> Task:
 
 
 def prepare_take(kind: str, count: str, size: str) -> Task:
-    """Take the same batches from arrays in memory, in an order that is known: the limit."""
+    """Take the same batches from arrays in memory, in a known order: the upper bound."""
     columns = columns_of(kind, int(count))
     order = np.random.default_rng(1).permutation(int(count))
 
@@ -224,7 +224,7 @@ def prepare_take(kind: str, count: str, size: str) -> Task:
 
 
 def prepare_overhead(folder: str, count: str) -> Task:
-    """Go through batches of 64 numbers: what a batch costs by itself."""
+    """Iterate over batches of 64 numbers, to measure the overhead of a batch."""
     warm_up()
     loader = dl.open(f"{folder}/lake").batches(64, shuffle=True, num_workers=WORKERS)
 
@@ -236,7 +236,7 @@ def prepare_overhead(folder: str, count: str) -> Task:
 
 
 def rows_seconds(batches: Iterable[dict[str, NDArray[Any]]], count: int) -> float:
-    """Return how long an epoch takes, if it has so many rows."""
+    """Return the duration of an epoch, after checking its number of rows."""
     start = time.perf_counter()
     found = sum(len(next(iter(batch.values()))) for batch in batches)
     seconds = time.perf_counter() - start
@@ -245,11 +245,11 @@ def rows_seconds(batches: Iterable[dict[str, NDArray[Any]]], count: int) -> floa
     return seconds
 
 
-# ---- far away
+# ---- remote stores
 
 
 def prepare_far(endpoint: str, count: str) -> Task:
-    """Go through the first epoch of a lake on a slow store; the lake is open."""
+    """Run the first epoch of an open lake on a slow store."""
     view = dl.open("s3://lakes/lake", storage_options=storage_options(endpoint))
 
     def task() -> dict[str, float]:
@@ -261,7 +261,7 @@ def prepare_far(endpoint: str, count: str) -> Task:
 
 
 def prepare_far_files(endpoint: str, count: str, at_a_time: str) -> Task:
-    """Go through an epoch of files on the same store, with PyTorch's DataLoader."""
+    """Run an epoch of files on the same store, with PyTorch's DataLoader."""
     loader = far_batches(endpoint, int(count), int(at_a_time))
     return lambda: {"images/s": int(count) / epoch_seconds(loader, int(count))}
 

@@ -1,7 +1,7 @@
-"""Entrants to the race of the loaders: ours, and what no loader can beat.
+"""Contenders in the loader race: ours, and an upper bound that no loader can beat.
 
-All give the same 20,000 JPEGs, 64 at a time, shuffled, as arrays or tensors (rows, 250, 250, 3)
-uint8 with the rows' numbers as labels, and may use two threads or two processes.
+All return the same 20,000 JPEGs, 64 at a time, shuffled, as arrays or tensors (rows, 250, 250, 3)
+uint8 with row numbers as labels, and may use two threads or two processes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,12 +26,12 @@ type Batches = Iterable[tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Entrant:
-    """Who writes the images in a form of its own, and gives batches of them."""
+    """A contender that writes the images in its own format and returns batches of them."""
 
     write: Callable[[Path, Sequence[bytes]], object]
-    """To a folder that is there."""
+    """Write to an existing folder."""
     batches: Callable[[Path], Batches]
-    """Opens what was written; each `iter` of what it returns is an epoch."""
+    """Open the written data; each `iter` of the result is an epoch."""
 
 
 def write_lake(folder: Path, jpegs: Sequence[bytes]) -> None:
@@ -41,7 +41,7 @@ def write_lake(folder: Path, jpegs: Sequence[bytes]) -> None:
 
 
 def ours(folder: Path, framework: str = "batches", **options: Any) -> Batches:
-    """Return what `View.batches`, or its like for a framework, gives."""
+    """Return the result of `View.batches`, or of its counterpart for a framework."""
     view = dl.open(str(folder / "lake"))
     loader = getattr(view, framework)(BATCH, shuffle=True, num_workers=WORKERS, **options)
     return Pairs(loader)
@@ -49,7 +49,7 @@ def ours(folder: Path, framework: str = "batches", **options: Any) -> Batches:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Batches that are dicts, as pairs."""
+    """Batches of dicts, converted to pairs."""
 
     loader: Iterable[dict[str, Any]]
 
@@ -58,7 +58,7 @@ class Pairs:
 
 
 def write_list(folder: Path, jpegs: Sequence[bytes]) -> None:
-    """Note how many images of the corpus are raced; who needs no more reads them there."""
+    """Record how many images of the corpus are raced, for contenders that read them from there."""
     (folder / "count").write_text(str(len(jpegs)))
 
 
@@ -69,7 +69,7 @@ def listed(folder: Path) -> list[Path]:
 
 @dataclass
 class DecodeLimit:
-    """The decoder alone: bytes in memory, batches that are there already, nothing handed over."""
+    """The decoder alone: bytes in memory, preallocated batches, nothing handed over."""
 
     jpegs: Sequence[bytes]
     epoch: int = 0
@@ -106,13 +106,13 @@ def decode_limit(folder: Path) -> Batches:
 
 def check_images(images: Any) -> None:
     if hasattr(images, "block_until_ready"):
-        images.block_until_ready()  # JAX hands arrays over that are still on their way
+        images.block_until_ready()  # JAX returns arrays before they are computed
     if tuple(images.shape[1:]) != corpus_shape() or "uint8" not in str(images.dtype):
         raise AssertionError(f"images are {images.shape} {images.dtype}")
 
 
 def check_rows(labels: Iterable[Any], count: int) -> None:
-    """Tell whether every row came once."""
+    """Check that every row appears once."""
     found = np.sort(np.concatenate([np.asarray(some) for some in labels]))
     if not np.array_equal(found, np.arange(count)):
         raise AssertionError(f"{len(found)} rows, {len(np.unique(found))} different, of {count}")

@@ -1,9 +1,9 @@
 """The peers, each set up the way that measured best on these bytes (two cores).
 
 Deep Lake takes encoded images in appends of 100 rows (one append of 20,000 is slower), raw arrays
-as slices of one 4-D array, and random rows as `get_bytes` of a list with simplejpeg in threads (its
-own decoder takes twice the time). WebDataset writes without its
-encoder. Lance takes random rows by `take`, decoded without a copy.
+as slices of one 4-D array, and random rows as `get_bytes` of a list with simplejpeg in threads
+(its own decoder takes twice the time). WebDataset writes without its encoder. Lance reads random
+rows with `take`, decoded without a copy.
 """
 
 import asyncio
@@ -143,7 +143,7 @@ def icechunk_store(folder: Path) -> icechunk.IcechunkStore:
 
 
 def icechunk_repository(folder: Path, method: Any) -> icechunk.Repository:
-    icechunk.set_logs_filter("error")  # it warns about local folders at each open
+    icechunk.set_logs_filter("error")  # it warns about local folders at every open
     return method(icechunk.local_filesystem_storage(str(folder / "icechunk")))
 
 

@@ -1,4 +1,4 @@
-"""Starting workers: one, or several that begin at the same moment."""
+"""Start worker processes, singly or several at the same moment."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def in_fresh_process(task: str, *arguments: object, worker: str = WORKER) -> Fig
 
 
 def together(tasks: list[tuple[object, ...]], worker: str = WORKER) -> list[Figures]:
-    """Run each task in a worker, all let go at once; return their figures in order."""
+    """Run each task in a worker, all started at the same moment; return their figures in order."""
     workers = [start(worker, *task) for task in tasks]
     try:
         for worker in workers:

@@ -1,8 +1,8 @@
-"""The browser in a real JupyterLab and Chromium: what a reader waits for.
+"""The browser in a real JupyterLab and Chromium: how long a reader waits.
 
-Times are taken in the page, from the event that begins something to the frame that shows it: the
-cards of the rows asked for, drawn. Clicks are timed to Python's observer, by the one clock of the
-machine.
+Times are measured in the page, from the triggering event to the frame that shows the result: the
+cards of the requested rows, drawn. Clicks are timed until Python's observer runs, by the clock
+that both share.
 """
 
 import io
@@ -39,7 +39,7 @@ window.__data = () => [...document.querySelectorAll('.dl-browser')].at(-1)?.data
 
 @pytest.fixture(scope="module")
 def notebook(work: Path) -> Iterator:
-    """Return what opens a notebook of these cells."""
+    """Return the function that opens a notebook with these cells."""
     lab = Lab(work / "lab")
     lab.start()
     try:
@@ -82,7 +82,7 @@ def paint_of_a_cell(nb: Notebook, cell: int) -> float:
     )
 
 
-def test_from_the_cell_to_the_picture(race, report, notebook, wide_lake, rows):
+def test_time_from_running_a_cell_to_drawn_cards(race, report, notebook, wide_lake, rows):
     with notebook(opening(wide_lake), "w = ds.browse()\nw") as nb:
         nb.run(0)
         first = paint_of_a_cell(nb, 1)
@@ -93,7 +93,7 @@ def test_from_the_cell_to_the_picture(race, report, notebook, wide_lake, rows):
 
 def jump(nb: Notebook, position: float) -> float:
     """Scroll to a part of the rows; return the milliseconds until its cards are drawn."""
-    nb.page.wait_for_timeout(250)  # what is read ahead is read
+    nb.page.wait_for_timeout(250)  # wait until read-ahead is done
     return nb.page.evaluate(
         """(part) => {
             const box = document.querySelector('.dl-scroller');
@@ -157,7 +157,7 @@ def clicks(nb: Notebook) -> Figures:
     return ms(np.subtract(heard, down).tolist())
 
 
-def test_from_a_click_to_python(race, report, notebook, wide_lake, rows):
+def test_time_from_a_click_to_python(race, report, notebook, wide_lake, rows):
     observed = (
         "import json, time\nheard = []",
         "w.observe(lambda change: heard.append(time.time() * 1000), 'selected')",
@@ -175,10 +175,10 @@ def test_from_a_click_to_python(race, report, notebook, wide_lake, rows):
 
 
 def repaint(nb: Notebook, text: str) -> float:
-    """Ask a query; return the milliseconds from Enter until its rows are drawn."""
+    """Run a query; return the milliseconds from Enter until its rows are drawn."""
     box = nb.page.get_by_role("combobox", name="Query")
     box.fill(text)
-    nb.page.wait_for_timeout(400)  # completion has been offered
+    nb.page.wait_for_timeout(400)  # completion has been offered by then
     nb.page.evaluate(
         """() => {
             const generation = __data().generation;
@@ -193,7 +193,7 @@ def repaint(nb: Notebook, text: str) -> float:
     return nb.page.evaluate("() => window.__took")
 
 
-def test_from_enter_to_the_answer(race, report, notebook, wide_lake, rows):
+def test_time_from_enter_to_the_answer(race, report, notebook, wide_lake, rows):
     with notebook(opening(wide_lake, "w = ds.browse()\nw")) as nb:
         nb.run(0)
         nb.painted()
@@ -208,7 +208,7 @@ def test_from_enter_to_the_answer(race, report, notebook, wide_lake, rows):
 
 
 def lasso(nb: Notebook) -> Figures:
-    """Draw a circle on the map; return the milliseconds until what is in it is selected."""
+    """Draw a circle on the map; return the milliseconds until the points in it are selected."""
     box = nb.page.locator(".dl-map").bounding_box()
     radius = min(box["width"], box["height"]) * 0.45
     angles = np.linspace(0, 2 * np.pi, 60)
@@ -236,7 +236,7 @@ def lasso(nb: Notebook) -> Figures:
     return {"ms": took}
 
 
-def test_a_lasso_on_the_map(race, report, notebook, work):
+def test_lasso_on_the_map(race, report, notebook, work):
     rng = np.random.default_rng(0)
     lake = lakes.dl.create(
         str(work / "points" / "lake"),
@@ -252,14 +252,14 @@ def test_a_lasso_on_the_map(race, report, notebook, work):
         nb.painted()
         nb.page.evaluate(TIMER)
         nb.page.get_by_role("button", name="Map").click()
-        nb.page.wait_for_selector(".dl-legend .dl-dot")  # the points are there
+        nb.page.wait_for_selector(".dl-legend .dl-dot")  # the points are drawn
         nb.page.wait_for_timeout(1000)
         rounds = race({OURS: partial(lasso, nb)}, 7)
     report.add(f"lasso over {POINTS:,} points", rounds, at_most(300, "ms"))
 
 
 def photographs(count: int, width: int = 6000, height: int = 4000) -> list[bytes]:
-    """Return JPEGs of 24 megapixels, each another one."""
+    """Return distinct JPEGs of 24 megapixels."""
     rng, files = np.random.default_rng(0), []
     for small in corpus.random_crops(count, 250, seed=9):
         large = np.asarray(Image.fromarray(small).resize((width, height), Image.Resampling.BICUBIC))
@@ -273,7 +273,7 @@ def photographs(count: int, width: int = 6000, height: int = 4000) -> list[bytes
 
 
 def fetched_again(nb: Notebook) -> float:
-    """Let all cards be asked again; return the milliseconds until they are drawn."""
+    """Request all cards again; return the milliseconds until they are drawn."""
     nb.page.evaluate(
         """() => { // a block: what an arrow returns is waited for
             window.__took = __shown(() => __data().missing !== '0')

@@ -1,4 +1,4 @@
-"""Small commits: on a fresh lake, and on a wide one of a million rows."""
+"""Small commits to a new lake, and to a wide one of a million rows."""
 
 import shutil
 import statistics
@@ -59,7 +59,7 @@ def test_one_row_commits_on_a_wide_lake(race, report, wide_lake, work, rows):
     def measure() -> Figures:
         return in_fresh_folder(work, lambda folder: commit_rows(wide_lake, folder / "copy", row))
 
-    rounds = race({OURS: measure}, 1, warm_up=False)  # 1,004 commits repeat enough
+    rounds = race({OURS: measure}, 1, warm_up=False)  # 1,004 commits are repetition enough
     steady = Target(
         f"{LAST:,}th ≤ 1.5x 10th",
         lambda m: m[OURS][f"ms the {LAST:,}th"] <= 1.5 * m[OURS]["ms the 10th"],
@@ -73,7 +73,7 @@ def wide_row() -> dict:
 
 
 def commit_rows(source: Path, folder: Path, row: dict) -> Figures:
-    """Commit one row at a time on a copy; the 10th and the 1,000th are medians around them."""
+    """Commit one row at a time on a copy; the 10th and 1,000th figures are medians around them."""
     shutil.copytree(source, folder)
     before, lake = disk_mb(folder), lakes.open_lake(folder)
     count = LAST + 4

@@ -1,7 +1,7 @@
-"""Training on a GPU: how far the loader keeps it busy, beside a DataLoader and beside no loader.
+"""Training on a GPU: how busy the loader keeps it, compared with a DataLoader and with no loader.
 
-A ResNet of torchvision trains in bfloat16 on JPEGs that are cropped on the GPU. The limit trains
-on one batch that is on the GPU from the beginning. All use all cores.
+A torchvision ResNet trains in bfloat16 on JPEGs that are cropped on the GPU. The upper bound
+trains on one batch that stays on the GPU. All contenders use all cores.
 """
 
 import os
@@ -79,7 +79,7 @@ def one_batch(folder: Path) -> Callable[[], Batches]:
 
 
 def measure(training: Training, batches: Callable[[], Batches], epochs: Iterable[str]) -> Figures:
-    """Return the images per second of each epoch, the first of them with all that starts."""
+    """Return the images per second of each epoch; the first includes all start-up."""
     figures = {}
     for name in epochs:
         started = time.perf_counter()
@@ -95,7 +95,7 @@ def test_training(race, report, work, jpegs, architecture):
             folder.mkdir()
             write(folder, jpegs[:ROWS])
     training = Training(architecture)
-    training.epoch(one_batch(files)())  # chooses its kernels
+    training.epoch(one_batch(files)())  # cuDNN chooses its kernels
     entrants = {OURS: (our_batches, lake), PEER: (their_batches, files), LIMIT: (one_batch, files)}
     rounds = race(
         {

@@ -1,4 +1,4 @@
-"""The installed Icechunk's read rate of raw chunks: what a change of its version would cost."""
+"""Read rate of raw chunks with the installed Icechunk, to show what a version change would cost."""
 
 import numpy as np
 import pytest

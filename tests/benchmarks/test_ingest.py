@@ -1,4 +1,4 @@
-"""Ingest from memory: encoded images, and raw arrays."""
+"""Ingesting encoded images and raw arrays from memory."""
 
 from collections.abc import Callable
 from functools import partial

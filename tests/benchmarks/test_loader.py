@@ -1,8 +1,8 @@
-"""Loaders: an epoch of images beside the peers, later epochs, numbers, memory, far stores.
+"""Loaders: an image epoch compared with peers, later epochs, numbers, memory and remote stores.
 
-Each contender runs in a process of its own, with its imports done, on the same bytes; what counts
-is the time from the first `iter` to the last batch. The order is shuffled, and every row is checked
-to come once. How the peers are set up: `loader_peers`.
+Each contender runs in a process of its own, with its imports done, on the same bytes. The clock
+runs from the first `iter` to the last batch. The order is shuffled, and every row is checked to
+appear once. See `loader_peers` for how the peers are set up.
 """
 
 import subprocess
@@ -39,7 +39,7 @@ def measure(task: str, *arguments: object) -> Contender:
 
 @pytest.fixture(scope="module")
 def part(request: pytest.FixtureRequest) -> Callable[[int], int]:
-    """Return the function that says how many of so many rows are used."""
+    """Return the function that scales a number of rows."""
     share = request.config.getoption("--bench-part")
     return lambda count: max(256, int(count * share))
 
@@ -51,7 +51,7 @@ def count(jpegs: Sequence[bytes], part: Callable[[int], int]) -> int:
 
 @pytest.fixture(scope="module")
 def written(work: Path, count: int) -> Callable[[str], Path]:
-    """Return the function that gives the folder of an entrant's images; written once."""
+    """Return the function that gives the folder of a contender's images, which are written once."""
 
     def folder(name: str) -> Path:
         path = work / name.split(",")[0].replace(" ", "-")
@@ -62,7 +62,7 @@ def written(work: Path, count: int) -> Callable[[str], Path]:
     return folder
 
 
-def test_an_epoch_of_images(race, report, written, count):
+def test_epoch_of_images(race, report, written, count):
     entrants = [*OURSELVES, *PEERS]
     rounds = race(
         {name: measure("epoch", name, written(name), count) for name in entrants}, warm_up=False
@@ -81,7 +81,7 @@ def test_an_epoch_of_images(race, report, written, count):
     )
 
 
-def test_a_second_epoch_of_decoded_images(race, report, written, count):
+def test_second_epoch_of_decoded_images(race, report, written, count):
     rounds = race(
         {
             OURS: measure("decoded", written(OURS), count),
@@ -118,19 +118,19 @@ def test_rows_of_one_shape(race, report, work, part, kind, total, batch, words):
     )
 
 
-def test_the_first_batch(race, report, written, count):
+def test_first_batch(race, report, written, count):
     rounds = race({OURS: measure("first_batch", written(OURS))})
     report.add(f"open and first batch of {count:,} JPEGs, new process", rounds, at_most(400, "ms"))
 
 
-def test_what_a_batch_costs_by_itself(race, report, work, part):
+def test_overhead_per_batch(race, report, work, part):
     rows, folder = part(500_000), work / "tiny"
     run("write_rows", "tiny", folder, rows)
     rounds = race({OURS: measure("overhead", folder, rows)})
     report.add("a batch of 64 numbers", rounds, at_most(150, "µs first epoch"), at_most(150, "µs"))
 
 
-def test_a_filtered_view(race, report, written, count):
+def test_filtered_view(race, report, written, count):
     rounds = race({OURS: measure("filtered", written(OURS), count)})
     report.add(
         f"5 % of {count:,} JPEGs in runs of 50: bytes read by theirs, cached rate by that of all",
@@ -160,7 +160,7 @@ def endpoint(written: Callable[[str], Path]) -> Iterator[str]:
         store.stdin.close()
 
 
-def test_a_store_of_50_ms_per_request(race, report, endpoint, count):
+def test_store_of_50_ms_per_request(race, report, endpoint, count):
     one, some = "DataLoader, one at a time", "DataLoader, 16 at a time"
     rounds = race(
         {

@@ -1,4 +1,4 @@
-"""What it takes to start: import, and open of a wide lake of a million rows."""
+"""Startup time: the import, and opening a wide lake of a million rows."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""Queries, warm: a table of 1,000,000 rows, 200,000 vectors, tiny and ordinary pictures.
+"""Warm queries: a table of 1,000,000 rows, 200,000 vectors, tiny and ordinary images.
 
-Every contender answers with the rows that pass (groups for GROUP BY) and reads no other column.
-Deep Lake gives a view, Lance a table of row ids, DuckDB positions from an Arrow table in memory.
+Every contender returns the rows that pass (groups for GROUP BY) and reads no other column. Deep
+Lake returns a view, Lance a table of row ids, DuckDB positions from an Arrow table in memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ QUERIES = {
     "filter of two columns": ("WHERE value > 0.9 AND label < 5", "value > 0.9 AND label < 5"),
     "text search": ("WHERE text LIKE '%rose tulip%'", "text LIKE '%rose tulip%'"),
 }
-"""What follows SELECT, ours and Deep Lake's aside, and Lance's filter."""
+"""The SELECT expression, except for ours and Deep Lake's, and Lance's filter."""
 
 DEEP_LAKE = {"text search": "WHERE CONTAINS(text, 'rose tulip')"}
 TOP = "ORDER BY value DESC LIMIT 10"
@@ -65,7 +65,7 @@ def faster_than(factor: float, peer: str) -> Target:
 
 
 def warm(action: Callable[[], object]) -> Contender:
-    """Time an action that has been done before: the median of some times."""
+    """Time an action after a warm-up: the median of several runs."""
 
     def measure() -> Figures:
         action()
@@ -209,7 +209,7 @@ def nearest(lake: Any, query: NDArray[Any]) -> Any:
     return lake.query(text, [query])
 
 
-# ---- pictures
+# ---- images
 
 
 def test_shapes(needs_ours, race, report, work, rows):  # noqa: ARG001 skips first

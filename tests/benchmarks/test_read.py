@@ -1,4 +1,4 @@
-"""Reading: encoded bytes in order, random rows of ten columns, random batches of images."""
+"""Reading encoded bytes in order, random rows of ten columns and random batches of images."""
 
 import statistics
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from .harness import (
 )
 
 pytestmark = pytest.mark.bench
-MEGABYTES = 432  # CPU time is stated per so many
+MEGABYTES = 432  # CPU time is reported per this many rows
 
 
 @pytest.fixture(scope="module")
 def images(work, jpegs, peers_only):
-    """Return the folder that holds the same images as a lake of each library and as files."""
+    """Return the folder with the same images as a lake of each library and as files."""
     corpus.write_chunk_files(jpegs, work / "files")
     peers.deep_lake_ingest(work / "peers", {"image": jpegs})
     peers.lance_ingest(work / "peers", {"image": jpegs})
@@ -68,7 +68,7 @@ def test_encoded_bytes_in_order(race, report, images, jpegs):
 
 
 def test_encoded_bytes_in_order_in_a_new_process(race, report, images, jpegs):
-    """Memory that a process gets for the first time costs page faults, ours as the files'."""
+    """Memory that is new to a process costs page faults, for ours as for the files."""
     total = sum(map(len, jpegs))
     tasks = {OURS: ("encoded", images / "lake"), "read_bytes": ("read_bytes", images / "files")}
 

@@ -37,7 +37,7 @@ def diff_and_merge(folder: Path, rows: int, seed: int) -> Figures:
 
 
 def edit_on_branch(folder: Path, name: str, picks: np.ndarray, seed: int) -> None:
-    """Change the label of every other row of `picks`, and the text of those between."""
+    """Change the label of every other row of `picks`, and the string of those in between."""
     lake = lakes.open_lake(folder)
     lake.branch(name)
     lake.checkout(name)

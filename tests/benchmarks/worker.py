@@ -1,8 +1,8 @@
-"""Measures that need a process of their own; imports are done before the clock starts.
+"""Measurements that need a process of their own; imports are done before the clock starts.
 
 ``python -m benchmarks.worker TASK ARGUMENT…``, from the folder above, prints "ready", waits for a
-line on standard input, runs the task and prints its figures as JSON. The two waits let several
-workers start at the same moment.
+line on standard input, runs the task and prints its figures as JSON. Because it waits, several
+workers can start at the same moment.
 """
 
 import json
@@ -18,7 +18,7 @@ type Task = Callable[[], dict[str, float]]
 
 
 def prepare_open(url: str) -> Task:
-    """Open and ask for the length; a small lake is opened first, so that lazy imports are done."""
+    """Open and get the length; a small lake is opened first, so that lazy imports are done."""
     with tempfile.TemporaryDirectory() as folder:
         dl.create(f"{folder}/warm", {"x": "int32"}).commit("empty")
         len(dl.open(f"{folder}/warm"))
@@ -34,7 +34,7 @@ def prepare_open(url: str) -> Task:
 
 
 def prepare_query(url: str) -> Task:
-    """Open and ask something of all columns; a small lake is asked first, for the imports."""
+    """Open and query all columns; a small lake is queried first, so that lazy imports are done."""
     asked = "SELECT * WHERE label = 3 AND value > 0.5 AND text LIKE '%rose%'"
     with tempfile.TemporaryDirectory() as folder:
         schema = {"label": "int64", "value": "float32", "text": dl.Text()}
@@ -67,13 +67,13 @@ def prepare_append(url: str, source: str, first: str, count: str) -> Task:
 
 
 def prepare_encoded(url: str) -> Task:
-    """Read all encoded bytes of a column, results kept."""
+    """Read all encoded bytes of a column and hold on to the results."""
     column = dl.open(url)["image"]
     return lambda: clocked(lambda: column.encoded())
 
 
 def prepare_read_bytes(source: str) -> Task:
-    """Read all files of a folder, results kept: what `encoded` is compared with."""
+    """Read all files of a folder and hold on to the results: the baseline for `encoded`."""
     paths = sorted(Path(source).iterdir())
     return lambda: clocked(lambda: [path.read_bytes() for path in paths])
 

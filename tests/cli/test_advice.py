@@ -1,4 +1,4 @@
-"""What errors advise is typed as it is shown."""
+"""Commands suggested by error messages work when typed as shown."""
 
 import pytest
 
@@ -16,5 +16,5 @@ from deeplake_lite.cli.app import for_the_shell
         ("Pass query(…, {'v': value}).", "Pass --param v=VALUE."),
     ],
 )
-def test_options_and_their_values_are_those_of_the_shell(python, shell):
+def test_suggestions_use_the_options_of_the_command_line(python, shell):
     assert for_the_shell(python) == shell

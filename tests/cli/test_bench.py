@@ -1,4 +1,4 @@
-"""The command that measures loading: its table, its JSON, its errors."""
+"""The command that benchmarks loading: its table, JSON output and errors."""
 
 import json
 
@@ -36,7 +36,7 @@ def lake(make_lake):
     )
 
 
-def test_a_table_has_the_epochs_next_to_the_decode_limit(lake):
+def test_table_shows_the_epochs_next_to_the_decode_limit(lake):
     lines = run(lake.url, "--shuffle").splitlines()
     assert lines[0].startswith("Loader memory://")
     assert "100 rows in 2 batches of 64" in lines[0]
@@ -46,7 +46,7 @@ def test_a_table_has_the_epochs_next_to_the_decode_limit(lake):
     assert any(line.strip().startswith("waiting for you") for line in lines)
 
 
-def test_the_sentence_of_the_bottleneck_is_printed(lake):
+def test_bottleneck_is_printed_as_a_sentence(lake):
     loaded = run(lake.url, "--epochs", 1)
     starts = ("The reader", "Decoding", "Collating", "Handing", "Your training")
     assert any(line.startswith(starts) for line in loaded.splitlines())
@@ -69,14 +69,14 @@ def test_json_is_one_document(lake):
     assert document["explain"].endswith(".")
 
 
-def test_a_query_says_what_is_loaded(lake):
+def test_query_selects_the_loaded_rows(lake):
     text = run(lake.url, "--query", "SELECT label WHERE label < 10", "--num-workers", 0)
     assert "10 rows in 1 batches" in text
     assert "columns  label" in text
     assert "1 thread, rows in memory" in text
 
 
-def test_a_version_is_loaded_as_it_was(lake):
+def test_old_version_is_loaded(lake):
     lake.tag("v1")
     lake.delete(range(50))
     lake.commit("fewer")
@@ -84,18 +84,18 @@ def test_a_version_is_loaded_as_it_was(lake):
     assert "50 rows" in run(lake.url, "--epochs", 1)
 
 
-def test_a_view_without_rows_is_refused(lake):
+def test_view_without_rows_is_refused(lake):
     text = run(lake.url, "--query", "SELECT * WHERE FALSE", code=2)
     assert "bench needs rows to load, but there are none" in text
 
 
-def test_an_unknown_column_is_refused(lake):
+def test_unknown_column_is_refused(lake):
     assert "labels" in run(lake.url, "--columns", "labels", code=2)
     document = json.loads(run(lake.url, "--columns", "x", "--json", code=2).splitlines()[0])
     assert "x" in document["error"]
 
 
-def test_the_decode_limit_goes_through_all_rows_in_each_thread(lake):
+def test_decode_limit_decodes_all_rows_in_each_thread(lake):
     limit = lake.batches(30, num_workers=3).decode_limit(seconds=0)
     assert limit.threads == 3
     assert 3 * 10 <= limit.samples <= 3 * 30

@@ -1,4 +1,4 @@
-"""Photographs, and Pillow as the oracle of what a picture file holds."""
+"""Test photographs, and Pillow as the oracle for the contents of an image file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def photo() -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def pixels(photo: np.ndarray) -> dict[str, np.ndarray]:
-    """Return pixels of every kind that a format may hold, by name."""
+    """Return pixels of every kind that a format can hold, by name."""
     alpha = np.linspace(0, 255, photo.shape[0] * photo.shape[1]).astype("uint8")
     alpha = alpha.reshape(*photo.shape[:2], 1)
     grey = photo[..., 1].copy()
@@ -52,7 +52,7 @@ def pixels(photo: np.ndarray) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="session")
 def file_of() -> Callable[..., bytes]:
-    """Return what makes a file of a Pillow image or of pixels."""
+    """Return the function that makes a file of a Pillow image or of pixels."""
 
     def write(image: Image.Image | np.ndarray, kind: str, **options: object) -> bytes:
         file = BytesIO()
@@ -65,7 +65,7 @@ def file_of() -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session")
 def oracle() -> Callable[[bytes], np.ndarray]:
-    """Return what Pillow reads."""
+    """Return the pixels that Pillow reads."""
 
     def read(data: bytes) -> np.ndarray:
         with Image.open(BytesIO(data)) as opened:
@@ -80,7 +80,7 @@ def oracle() -> Callable[[bytes], np.ndarray]:
 
 @pytest.fixture(scope="session")
 def exif_of() -> Callable[[int], bytes]:
-    """Return what makes an EXIF block with an orientation."""
+    """Return the function that makes an EXIF block with an orientation."""
 
     def write(orientation: int) -> bytes:
         exif = Image.Exif()
@@ -93,7 +93,7 @@ def exif_of() -> Callable[[int], bytes]:
 
 @pytest.fixture(scope="session")
 def xmp_of() -> Callable[[int], bytes]:
-    """Return what makes an XMP packet with an orientation."""
+    """Return the function that makes an XMP packet with an orientation."""
 
     def write(orientation: int) -> bytes:
         return (

@@ -34,7 +34,7 @@ def segment(marker: int, payload: bytes) -> bytes:
 
 
 def lossless(width: int, height: int) -> bytes:
-    """Return a grey lossless JPEG (SOF3), all of it 128."""
+    """Return a grey lossless JPEG (SOF3) in which every pixel is 128."""
     return (
         b"\xff\xd8"
         + segment(0xC3, struct.pack(">BHHB", 8, height, width, 1) + bytes([1, 0x11, 0]))
@@ -64,7 +64,7 @@ def test_configuration_out_of_range_is_refused(options):
         Jpeg(**options)
 
 
-def test_pixels_come_back_nearly(pixels):
+def test_pixels_round_trip_approximately(pixels):
     kinds = ("grey", "rgb", "one pixel", "one row", "one column")
     check_encode_decode(CODEC, [pixels[kind] for kind in kinds], tolerance=6)
     check_encode_decode(Jpeg(100, "444"), [pixels[kind] for kind in kinds], tolerance=1)
@@ -81,7 +81,7 @@ def test_alpha_16_bits_and_no_pixels_are_refused(pixels):
         CODEC.encode(np.zeros((1, 65_501), UINT8))
 
 
-def test_photographs_decode_to_what_pillow_gives(oracle, file_of):
+def test_photographs_decode_as_in_pillow(oracle, file_of):
     for image in load_sample_images().images:
         data = file_of(image[:301, :207], "JPEG", quality=85)
         check_file(CODEC, data, oracle(data))
@@ -100,7 +100,7 @@ def test_photographs_decode_to_what_pillow_gives(oracle, file_of):
         {"keep_rgb": True},
     ],
 )
-def test_kinds_of_files_decode_to_what_pillow_gives(photo, oracle, file_of, options):
+def test_all_kinds_of_files_decode_as_in_pillow(photo, oracle, file_of, options):
     data = file_of(photo, "JPEG", **options)
     check_file(CODEC, data, oracle(data))
     grey = file_of(photo[..., 0], "JPEG", **{k: v for k, v in options.items() if k != "keep_rgb"})
@@ -108,7 +108,7 @@ def test_kinds_of_files_decode_to_what_pillow_gives(photo, oracle, file_of, opti
 
 
 @pytest.mark.parametrize("transform", [None, 0, 2])
-def test_cmyk_and_ycck_decode_to_what_pillow_converts(photo, oracle, file_of, transform):
+def test_cmyk_and_ycck_convert_as_in_pillow(photo, oracle, file_of, transform):
     data = file_of(Image.fromarray(photo).convert("CMYK"), "JPEG", quality=90)
     if transform is None:
         start = data.index(b"\xff\xee")
@@ -120,7 +120,7 @@ def test_cmyk_and_ycck_decode_to_what_pillow_converts(photo, oracle, file_of, tr
 
 
 @pytest.mark.parametrize("factors", [0x14, 0x41, 0x24])
-def test_odd_subsampling_decodes_to_what_pillow_gives(photo, oracle, file_of, factors):
+def test_odd_subsampling_decodes_as_in_pillow(photo, oracle, file_of, factors):
     data = patched(file_of(photo, "JPEG", subsampling=2), 0xC0, 11, factors)
     check_file(CODEC, data, oracle(data))
 
@@ -138,7 +138,9 @@ def test_exif_orientation_is_honoured(
         check_file(CODEC, data, expected)
 
 
-def test_exif_goes_before_xmp_and_nonsense_turns_nothing(photo, oracle, file_of, exif_of, xmp_of):
+def test_exif_takes_precedence_over_xmp_and_invalid_orientations_are_ignored(
+    photo, oracle, file_of, exif_of, xmp_of
+):
     for options in (
         {"exif": exif_of(3), "xmp": xmp_of(6)},
         {"exif": exif_of(0)},
@@ -149,12 +151,12 @@ def test_exif_goes_before_xmp_and_nonsense_turns_nothing(photo, oracle, file_of,
         {"xmp": xmp_of(9)},
     ):
         data = file_of(photo, "JPEG", **options)
-        with warnings.catch_warnings(action="ignore"):  # of Pillow
+        with warnings.catch_warnings(action="ignore"):  # from Pillow
             expected = oracle(data)
         check_file(CODEC, data, expected)
 
 
-def test_orientation_of_four_bytes_is_read(photo, oracle, file_of):
+def test_four_byte_orientation_is_read(photo, oracle, file_of):
     for order, head in ((">", b"MM\0*\0\0\0\x08"), ("<", b"II*\0\x08\0\0\0")):
         block = head + struct.pack(order + "HHHII", 1, 0x0112, 4, 1, 8) + bytes(4)
         data = file_of(photo, "JPEG", exif=b"Exif\0\0" + block)
@@ -162,7 +164,7 @@ def test_orientation_of_four_bytes_is_read(photo, oracle, file_of):
         assert CODEC.probe(data).shape == (128, 96, 3)
 
 
-def test_a_file_cut_short_anywhere_is_refused(photo, file_of, exif_of):
+def test_truncated_file_is_refused(photo, file_of, exif_of):
     thumbnail = file_of(photo[::8, ::8], "JPEG")
     exif = exif_of(6) + thumbnail
     assert b"\xff\xd9" in exif
@@ -178,7 +180,7 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
     check_file(CODEC, data + data, oracle(data))
 
 
-def test_padding_before_the_end_marker_is_ignored_but_not_more(photo, oracle, file_of):
+def test_only_padding_before_the_end_marker_is_ignored(photo, oracle, file_of):
     data = file_of(photo, "JPEG")
     check_file(CODEC, data[:-2] + bytes(3) + b"\xff\xd9", oracle(data))
     message = r"Corrupt JPEG data: .*\. Restore the image from a backup\.$"
@@ -188,7 +190,7 @@ def test_padding_before_the_end_marker_is_ignored_but_not_more(photo, oracle, fi
             CODEC.decode(wrong, photo.shape, UINT8)
 
 
-def test_scan_parameters_of_zero_are_ignored_but_damage_is_not(photo, oracle, file_of):
+def test_zero_scan_parameters_are_ignored_but_damage_is_not(photo, oracle, file_of):
     data = file_of(photo, "JPEG")
     scan = data.index(b"\xff\xda")
     zeros = data[: scan + 11] + bytes(3) + data[scan + 14 :]
@@ -224,7 +226,7 @@ def test_lossless_jpeg_is_read(oracle):
         (b"\xff\xd8" + segment(0xDA, bytes(6)) + b"\xff\xd9", "the frame header is missing"),
     ],
 )
-def test_what_is_no_jpeg_is_refused(data, message):
+def test_file_of_another_format_is_refused(data, message):
     with pytest.raises(InvalidValueError, match=re.escape(message)):
         CODEC.probe(data)
     with pytest.raises(DamagedError):
@@ -240,13 +242,13 @@ def test_what_is_no_jpeg_is_refused(data, message):
         (5, 0xF0, "too few for the header's 61,"),
     ],
 )
-def test_headers_that_nothing_reads_are_refused(photo, file_of, at, value, message):
+def test_unreadable_headers_are_refused(photo, file_of, at, value, message):
     data = file_of(photo, "JPEG")
     with pytest.raises(InvalidValueError, match=message):
         CODEC.probe(patched(data, 0xC0, at, value))
 
 
-def test_pictures_of_no_pixels_or_too_many_are_refused(photo, file_of):
+def test_empty_or_oversized_images_are_refused(photo, file_of):
     data = file_of(photo, "JPEG")
     frame = data.index(b"\xff\xc0")
     with pytest.raises(InvalidValueError, match="must have pixels, but this JPEG file has 0 x 128"):
@@ -273,7 +275,7 @@ def test_noise_raises_only_our_errors(noise):
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from([(), (3,)]), st.integers(1, 100))
-def test_probe_gives_the_shape_of_what_was_encoded(height, width, channels, quality):
+def test_probe_returns_the_encoded_shape(height, width, channels, quality):
     array = np.full((height, width, *channels), 77, UINT8)
     data = Jpeg(quality).encode(array)
     assert CODEC.probe(data) == Header(array.shape, "uint8")
@@ -281,7 +283,7 @@ def test_probe_gives_the_shape_of_what_was_encoded(height, width, channels, qual
 
 
 @pytest.mark.parametrize("orientation", [1, 6])
-def test_a_small_picture_is_upright_and_keeps_its_longer_side(photo, file_of, exif_of, orientation):
+def test_thumbnail_is_upright_and_keeps_the_longer_side(photo, file_of, exif_of, orientation):
     large = np.tile(photo, (8, 6, 1))[:640, :480]
     data = file_of(large, "JPEG", exif=exif_of(orientation))
     header = CODEC.probe(data)
@@ -293,7 +295,7 @@ def test_a_small_picture_is_upright_and_keeps_its_longer_side(photo, file_of, ex
     assert np.abs(small - rough).mean() < 8
 
 
-def test_a_damaged_file_is_damaged_when_it_is_decoded_small_too(photo, file_of):
+def test_damage_is_also_found_when_decoding_a_thumbnail(photo, file_of):
     data = file_of(photo, "JPEG")[:-2]
     with pytest.raises(DamagedError):
         CODEC.decode_small(data, photo.shape, np.dtype("uint8"), 8)

@@ -75,20 +75,20 @@ def test_configuration_out_of_range_is_refused(kind, options, message):
 
 
 @pytest.mark.parametrize("codec", VARIANTS, ids=repr)
-def test_numbers_of_every_dtype_come_back(codec):
+def test_all_dtypes_round_trip(codec):
     rng = np.random.default_rng(0)
     values = rng.integers(0, 100, (17, 5))
     check_encode_decode(codec, [values.astype(dtype) for dtype in DTYPES])
 
 
 @pytest.mark.parametrize("codec", VARIANTS, ids=repr)
-def test_arrays_of_every_shape_come_back(codec):
+def test_all_shapes_round_trip(codec):
     shapes = [(), (1,), (0,), (3, 0, 2), (1, 1, 1, 1), (2, 3, 4, 5)]
     check_encode_decode(codec, [np.full(shape, 7, "float32") for shape in shapes])
 
 
 @pytest.mark.parametrize("codec", VARIANTS, ids=repr)
-def test_a_large_array_comes_back(codec):
+def test_large_array_round_trips(codec):
     large = np.random.default_rng(0).integers(0, 1000, (1 << 18,), "int32")
     check_encode_decode(codec, [large])
 
@@ -100,24 +100,24 @@ def test_a_large_array_comes_back(codec):
         arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=9),
     ),
 )
-def test_any_array_comes_back(codec, array):
+def test_random_arrays_round_trip(codec, array):
     check_encode_decode(codec, [array])
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_what_is_no_number_is_refused(codec):
+def test_non_numeric_values_are_refused(codec):
     check_refuses(codec, [np.array(["a"]), np.array([{}]), np.zeros(2, [("x", "i4")])])
 
 
 @pytest.mark.parametrize("codec", [Lz4(), Blosc()], ids=repr)
-def test_more_than_2_gib_are_refused_where_the_format_ends(codec):
+def test_more_than_2_gib_are_refused_where_the_format_has_that_limit(codec):
     huge = np.broadcast_to(np.zeros(1, "uint8"), (1 << 31,))
     with pytest.raises(InvalidValueError, match=r"but it has 2,147,483,648\. Use 'zstd'\."):
         codec.encode(huge)
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_bytes_of_another_size_are_damage(codec):
+def test_bytes_of_the_wrong_size_are_damage(codec):
     data = bytes(codec.encode(NUMBERS))
     for shape in ((2, 59), (2, 61), (0,), (1 << 20, 1 << 10)):
         with pytest.raises(DamagedError, match=r"Restore the cell from a backup\.$"):
@@ -128,7 +128,7 @@ def test_bytes_of_another_size_are_damage(codec):
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_no_elements_are_no_bytes(codec):
+def test_empty_array_is_encoded_as_no_bytes(codec):
     assert bytes(codec.encode(np.zeros((3, 0)))) == b""
     with pytest.raises(DamagedError, match="takes 0 bytes"):
         codec.decode(b"\0", (3, 0), np.dtype("float64"))
@@ -145,7 +145,7 @@ def test_damage_raises_only_our_error(codec):
         assert (decoded.shape, decoded.dtype) == (NUMBERS.shape, NUMBERS.dtype)
 
 
-def test_zstd_finds_every_bit_that_flips():
+def test_zstd_detects_every_flipped_bit():
     data = Zstd().encode(NUMBERS)
     for bit in range(8 * len(data)):
         wrong = bytearray(data)
@@ -174,7 +174,7 @@ def test_noise_raises_only_our_error(codec, noise, size):
     ],
     ids=repr,
 )
-def test_a_bomb_takes_no_memory(codec, bomb):
+def test_decompression_bomb_allocates_no_memory(codec, bomb):
     tracemalloc.start()
     with pytest.raises(DamagedError, match="takes 100 bytes, but the"):
         codec.decode(bomb, (100,), np.dtype("uint8"))
@@ -183,7 +183,7 @@ def test_a_bomb_takes_no_memory(codec, bomb):
     assert peak < 1 << 20
 
 
-def test_numcodecs_reads_what_is_written():
+def test_numcodecs_reads_our_output():
     for codec, theirs in (
         (Zstd(), numcodecs.Zstd()),
         (Lz4(), numcodecs.LZ4()),
@@ -193,14 +193,14 @@ def test_numcodecs_reads_what_is_written():
 
 
 @pytest.mark.parametrize(("name", "data"), GOLDEN.items(), ids=list(GOLDEN))
-def test_what_older_releases_wrote_is_read(name, data):
+def test_output_of_older_releases_is_read(name, data):
     codec = codecs.get(name)
     np.testing.assert_array_equal(
         codec.decode(bytes.fromhex(data), NUMBERS.shape, NUMBERS.dtype), NUMBERS, strict=True
     )
 
 
-def test_blosc_writes_the_same_in_every_thread():
+def test_blosc_output_does_not_depend_on_the_thread():
     large = np.random.default_rng(0).normal(size=1 << 19)
     written = [Blosc().encode(large)]
     thread = threading.Thread(target=lambda: written.append(Blosc().encode(large)))
@@ -209,7 +209,7 @@ def test_blosc_writes_the_same_in_every_thread():
     assert written[0] == written[1] == Blosc().encode(large)
 
 
-def test_raw_copies_small_arrays_and_not_large_ones():
+def test_raw_copies_only_small_arrays():
     small, large = np.zeros(10, "uint8"), np.zeros(1 << 21, "uint8")
     assert not np.shares_memory(np.frombuffer(Raw().encode(small), "uint8"), small)
     assert np.shares_memory(np.frombuffer(Raw().encode(large), "uint8"), large)

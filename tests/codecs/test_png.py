@@ -58,28 +58,28 @@ def test_configuration_out_of_range_is_refused():
         Png(indexed=1)
 
 
-def test_pixels_come_back(pixels):
+def test_pixels_round_trip(pixels):
     kinds = ("grey", "grey alpha", "rgb", "rgba", "uint16", "one pixel", "one row", "one column")
     check_encode_decode(CODEC, [pixels[kind] for kind in kinds])
     check_encode_decode(Png(level=0), [pixels["rgb"]])
     check_encode_decode(INDEXED, [pixels["grey"], pixels["uint16"]])
 
 
-def test_what_png_cannot_hold_is_refused(pixels):
+def test_unsupported_pixels_are_refused(pixels):
     check_refuses(CODEC, [pixels["int32"], pixels["float32"], np.zeros((2, 2), bool)])
     check_refuses(CODEC, [np.zeros((2, 0), UINT8), np.zeros((2, 2, 3), "uint16")])
     check_refuses(INDEXED, [pixels["rgb"], np.zeros((2, 2), "int64")])
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
-def test_modes_decode_to_what_pillow_gives(photo, oracle, file_of, mode):
+def test_all_modes_decode_as_in_pillow(photo, oracle, file_of, mode):
     image = Image.fromarray(photo).convert("L" if mode == "I;16" else mode).convert(mode)
     data = file_of(image, "PNG")
     check_file(CODEC, data, oracle(data))
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4, 8])
-def test_a_transparent_grey_level_gives_alpha(bits):
+def test_transparent_grey_level_becomes_alpha(bits):
     top = (1 << bits) - 1
     packed = {1: 0b01000000, 2: 0b00110000, 4: 0x0F}.get(bits)
     row = bytes([0, packed]) if packed is not None else bytes([0, 0, top])
@@ -90,14 +90,14 @@ def test_a_transparent_grey_level_gives_alpha(bits):
     assert INDEXED.decode(data, INDEXED.probe(data).shape, UINT8).tolist() == [[0, top]]
 
 
-def test_a_transparent_colour_gives_alpha():
+def test_transparent_colour_becomes_alpha():
     row = bytes([0, 1, 2, 3, 1, 2, 4])
     data = png(2, 1, 8, 2, row, chunk(b"tRNS", struct.pack(">HHH", 1, 2, 3)))
     assert CODEC.decode(data, (1, 2, 4), UINT8).tolist() == [[[1, 2, 3, 0], [1, 2, 4, 255]]]
     assert CODEC.probe(data).shape == (1, 2, 4)
 
 
-def test_no_colour_of_16_bits_is_transparent():
+def test_transparent_16_bit_colour_is_ignored():
     row = struct.pack(">B3H3H", 0, 257, 514, 771, 256, 512, 768)
     data = png(2, 1, 16, 2, row, chunk(b"tRNS", struct.pack(">HHH", 257, 514, 771)))
     assert CODEC.decode(data, CODEC.probe(data).shape, UINT8).tolist() == [[[1, 2, 3], [1, 2, 3]]]
@@ -116,7 +116,7 @@ def test_columns_convert_transparent_colours_as_pillow_does(mode):
         np.testing.assert_array_equal(found, expected)
 
 
-def test_pillow_images_with_a_transparent_colour_keep_it():
+def test_pillow_images_preserve_their_transparent_colour():
     image = Image.fromarray(np.array([[7, 9]], "uint8"))
     image.info["transparency"] = 7
     ds = dl.create("memory://transparent-pillow", {"im": dl.Image("png")})
@@ -134,7 +134,7 @@ def test_palette_with_transparency_is_rgba(photo, oracle, file_of, transparency)
 
 
 @pytest.mark.parametrize("colors", [2, 4, 16, 200])
-def test_indexed_gives_the_indices_of_a_palette(photo, file_of, colors):
+def test_indexed_returns_palette_indices(photo, file_of, colors):
     image = Image.fromarray(photo).quantize(colors)
     check_file(INDEXED, file_of(image, "PNG"), np.array(image))
 
@@ -147,14 +147,14 @@ def test_indexed_gives_the_indices_of_a_palette(photo, file_of, colors):
         (4, 0x7F, [7, 15]),
     ],
 )
-def test_indexed_gives_grey_of_few_bits_as_it_is_stored(oracle, bits, packed, indices):
+def test_indexed_returns_low_bit_grey_values_as_stored(oracle, bits, packed, indices):
     data = png(2, 1, bits, 0, bytes([0, packed]))
     check_file(INDEXED, data, np.array([indices], UINT8))
     check_file(CODEC, data, np.array([indices], UINT8) * (255 // (2**bits - 1)))
     check_file(CODEC, data, oracle(data))
 
 
-def test_colours_of_16_bits_come_as_8_bits(oracle):
+def test_16_bit_colours_are_read_as_8_bits(oracle):
     rows = b"\0" + struct.pack(">6H", 0, 256, 512, 65535, 255, 1)
     data = png(2, 1, 16, 2, rows)
     check_file(CODEC, data, oracle(data))
@@ -163,7 +163,7 @@ def test_colours_of_16_bits_come_as_8_bits(oracle):
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("mode", ["L", "RGBA", "P", "I;16"])
-def test_orientation_is_honoured_wherever_it_is_kept(
+def test_orientation_is_honoured_wherever_it_is_stored(
     photo, oracle, file_of, exif_of, xmp_of, orientation, mode
 ):
     image = Image.fromarray(photo).convert("L" if mode == "I;16" else mode).convert(mode)
@@ -199,7 +199,7 @@ def test_interlaced_animated_and_many_chunks(photo, oracle, file_of):
     check_file(CODEC, one, oracle(one))
 
 
-def test_a_file_cut_short_anywhere_is_refused(photo, file_of, exif_of):
+def test_truncated_file_is_refused(photo, file_of, exif_of):
     check_cut_short(CODEC, file_of(photo[:9, :7], "PNG", exif=exif_of(6)))
     check_cut_short(INDEXED, file_of(Image.fromarray(photo[:9, :7]).quantize(9), "PNG"))
     big, rng = file_of(photo, "PNG"), np.random.default_rng(0)
@@ -223,14 +223,14 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
         (png(1, 1, 3, 0, b"\0\0"), "must be a complete PNG file"),
     ],
 )
-def test_what_is_no_png_is_refused(data, message):
+def test_file_of_another_format_is_refused(data, message):
     with pytest.raises(InvalidValueError, match=message):
         CODEC.probe(data)
     with pytest.raises(DamagedError):
         CODEC.decode(data, (), UINT8)
 
 
-def test_any_bit_that_flips_in_the_picture_is_found(photo, file_of):
+def test_every_flipped_bit_of_the_pixels_is_detected(photo, file_of):
     data = file_of(photo[:9, :7], "PNG")
     expected = CODEC.decode(data, (), UINT8)
     for bit in range(8 * 8, 8 * len(data)):
@@ -243,7 +243,7 @@ def test_any_bit_that_flips_in_the_picture_is_found(photo, file_of):
         np.testing.assert_array_equal(decoded, expected)
 
 
-def test_pixels_that_end_early_are_damage(photo):
+def test_truncated_pixels_are_damage(photo):
     rows = b"".join(b"\0" + row.tobytes() for row in photo[:50, :, 0])
     for filled in (photo[50:, :, 0], photo[50:, :, 0] * 0 + 0xA5):
         whole = np.concatenate([photo[:50, :, 0], filled])
@@ -260,7 +260,7 @@ def test_damage_raises_only_our_errors(photo, file_of, exif_of):
     check_damaged(INDEXED, file_of(Image.fromarray(photo).quantize(9), "PNG"), times=300)
 
 
-def test_a_picture_that_pillow_thinks_a_bomb_is_read():
+def test_image_beyond_pillows_bomb_limit_is_read():
     array = np.zeros((9_500, 9_500), UINT8)
     data = Png(level=1).encode(array)
     assert Png(level=1).decode(data, array.shape, UINT8).shape == array.shape
@@ -274,7 +274,7 @@ def test_noise_raises_only_our_errors(noise):
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 2**32 - 1))
-def test_16_bits_come_back(height, width, seed):
+def test_16_bits_round_trip(height, width, seed):
     array = np.random.default_rng(seed).integers(0, 65536, (height, width), "uint16")
     check_encode_decode(CODEC, [array])
 
@@ -290,7 +290,7 @@ def adam7(array: np.ndarray) -> bytes:
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (2, 2), (5, 3), (20, 33)])
-def test_interlaced_pictures_decode_and_must_be_complete(photo, oracle, shape):
+def test_interlaced_images_decode_if_complete(photo, oracle, shape):
     array = photo[: shape[0], : shape[1], 0]
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", shape[1], shape[0], 8, 0, 0, 0, 1))
     rows = adam7(array)

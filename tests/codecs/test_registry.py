@@ -15,7 +15,7 @@ from deeplake_lite.testing.codecs import check_config
 
 
 @pytest.mark.parametrize("name", codecs.names())
-def test_every_codec_is_found_by_its_name(name):
+def test_every_codec_is_found_by_name(name):
     codec = codecs.get(name)
     assert isinstance(codec, Codec)
     assert codec.name == name
@@ -23,7 +23,7 @@ def test_every_codec_is_found_by_its_name(name):
     check_config(codec)
 
 
-def test_public_names_are_there():
+def test_public_names_exist():
     assert sorted(codecs.__all__, key=str.lower) == sorted(set(codecs.__all__), key=str.lower)
     assert all(hasattr(codecs, name) for name in codecs.__all__)
 
@@ -41,7 +41,7 @@ def test_unknown_names_and_options_are_refused():
         codecs.from_config({"name": "raw", "level": 3})
 
 
-def test_options_go_on_top_of_a_configuration():
+def test_options_override_a_configuration():
     assert codecs.get({"name": "jpeg", "quality": 3}, subsampling="444").get_config() == {
         "name": "jpeg",
         "quality": 3,
@@ -55,14 +55,14 @@ def test_options_go_on_top_of_a_configuration():
 
 
 @pytest.mark.parametrize("name", codecs.image_codecs())
-def test_files_are_known_by_their_first_bytes(name):
+def test_file_formats_are_recognised_by_their_first_bytes(name):
     codec = codecs.get(name)
     data = codec.encode(np.zeros((4, 4, 3), "uint8"))
     for buffer in (data, bytearray(data), memoryview(data)):
         assert codecs.sniff(buffer) == codec
 
 
-def test_pillow_names_formats_alike():
+def test_format_names_agree_with_pillow():
     for name in codecs.image_codecs():
         data = codecs.get(name).encode(np.zeros((4, 4, 3), "uint8"))
         assert Image.open(BytesIO(data)).format == name.upper()
@@ -84,19 +84,19 @@ def test_pillow_names_formats_alike():
         (b"\1\2\3", "nothing known (01 02 03)"),
     ],
 )
-def test_what_no_codec_reads_is_named(data, what):
+def test_unsupported_format_is_named_in_the_error(data, what):
     with pytest.raises(InvalidValueError) as caught:
         codecs.sniff(data)
     assert f"{len(data)} bytes look like {what}" in str(caught.value)
     assert "JPEG, PNG, WEBP, TIFF, BMP" in str(caught.value)
 
 
-def test_an_empty_file_is_named():
+def test_empty_file_is_named_in_the_error():
     with pytest.raises(InvalidValueError, match=r"the file is empty \(0 bytes\)"):
         codecs.sniff(b"")
 
 
-def test_importing_the_registry_imports_no_library():
+def test_importing_the_registry_imports_no_codec_library():
     code = (
         "import sys, deeplake_lite.codecs as codecs; before = set(sys.modules); "
         "assert not before & {'PIL', 'numcodecs', 'simplejpeg'}, before; codecs.get('raw'); "

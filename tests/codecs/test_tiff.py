@@ -27,7 +27,7 @@ COMPRESSIONS = ["deflate", "lzw", "none"]
 
 
 def scientific(array: np.ndarray, **options: object) -> bytes:
-    """Return what tifffile writes."""
+    """Return a file written by tifffile."""
     file = BytesIO()
     tifffile.imwrite(file, array, **options)
     return file.getvalue()
@@ -46,11 +46,11 @@ def test_configuration_out_of_range_is_refused():
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_pixels_come_back(pixels, compression):
+def test_pixels_round_trip(pixels, compression):
     check_encode_decode(Tiff(compression), pixels.values())
 
 
-def test_what_tiff_cannot_hold_is_refused(pixels):
+def test_unsupported_pixels_are_refused(pixels):
     wrong = [pixels["rgb"].astype(dtype) for dtype in ("uint16", "float32", "int32")]
     check_refuses(CODEC, [*wrong, np.zeros((2, 2), "int16"), np.zeros((2, 2), "float64")])
     check_refuses(CODEC, [np.zeros((0, 2), UINT8), np.zeros((2, 2), bool)])
@@ -60,7 +60,7 @@ def test_what_tiff_cannot_hold_is_refused(pixels):
     "mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr", "LAB", "I;16", "F"]
 )
 @pytest.mark.parametrize("compression", ["raw", "tiff_lzw", "packbits"])
-def test_modes_decode_to_what_pillow_gives(photo, oracle, file_of, mode, compression):
+def test_all_modes_decode_as_in_pillow(photo, oracle, file_of, mode, compression):
     image = Image.fromarray(photo)
     if mode == "LAB":
         image = Image.frombytes("LAB", image.size, image.tobytes())
@@ -73,7 +73,7 @@ def test_modes_decode_to_what_pillow_gives(photo, oracle, file_of, mode, compres
 
 
 @pytest.mark.parametrize("compression", ["jpeg", "group4", "tiff_adobe_deflate"])
-def test_compressions_decode_to_what_pillow_gives(photo, oracle, file_of, compression):
+def test_all_compressions_decode_as_in_pillow(photo, oracle, file_of, compression):
     image = Image.fromarray(photo).convert("1" if compression == "group4" else "RGB")
     data = file_of(image, "TIFF", compression=compression)
     check_file(CODEC, data, oracle(data))
@@ -84,7 +84,7 @@ def test_compressions_decode_to_what_pillow_gives(photo, oracle, file_of, compre
 @pytest.mark.parametrize("bigtiff", [False, True])
 @pytest.mark.parametrize("tile", [None, (32, 48)])
 @pytest.mark.parametrize("kind", ["grey", "rgb", "uint16", "float32"])
-def test_files_of_scientists_decode(pixels, oracle, byteorder, bigtiff, tile, kind):
+def test_scientific_files_decode(pixels, oracle, byteorder, bigtiff, tile, kind):
     array = pixels[kind]
     data = scientific(array, byteorder=byteorder, bigtiff=bigtiff, tile=tile, rowsperstrip=7)
     if bigtiff and byteorder == ">":
@@ -106,7 +106,7 @@ def test_planes_and_pages(photo, oracle):
     check_cut_short(CODEC, pages, range(0, len(pages), 997))
 
 
-def test_signed_16_bits_come_as_int32():
+def test_signed_16_bits_are_read_as_int32():
     data = scientific(np.array([[-3, 7]], "int16"))
     check_file(CODEC, data, np.array([[-3, 7]], "int32"))
 
@@ -126,14 +126,14 @@ def test_orientation_is_honoured(pixels, oracle, file_of, xmp_of, orientation, c
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
-def test_a_file_cut_short_anywhere_is_refused(pixels, compression):
+def test_truncated_file_is_refused(pixels, compression):
     for kind in ("grey", "rgba", "float32"):
         check_cut_short(CODEC, Tiff(compression).encode(pixels[kind][:9, :7]))
     big, rng = Tiff(compression).encode(pixels["rgb"]), np.random.default_rng(0)
     check_cut_short(CODEC, big, rng.integers(0, len(big), 200).tolist())
 
 
-def test_a_file_cut_short_in_its_metadata_is_refused(photo, file_of):
+def test_file_with_truncated_metadata_is_refused(photo, file_of):
     exif = Image.Exif()
     exif[0x010F] = "a camera with a name that is kept elsewhere"
     exif.get_ifd(0x8769)[0x9003] = "2026:01:01 00:00:00"
@@ -152,14 +152,14 @@ def test_a_file_cut_short_in_its_metadata_is_refused(photo, file_of):
         ),
     ],
 )
-def test_what_is_no_tiff_is_refused(data, message):
+def test_file_of_another_format_is_refused(data, message):
     with pytest.raises(InvalidValueError, match=message):
         CODEC.probe(data)
     with pytest.raises(DamagedError):
         CODEC.decode(data, (), UINT8)
 
 
-def test_strips_that_are_missing_are_noticed(photo):
+def test_missing_strips_are_detected(photo):
     data = scientific(photo[..., 0], rowsperstrip=8)
     entry = struct.pack("<HHI", 257, 4, 1)  # ImageLength
     taller = data.replace(entry + struct.pack("<I", 96), entry + struct.pack("<I", 960))
@@ -167,7 +167,7 @@ def test_strips_that_are_missing_are_noticed(photo):
         CODEC.probe(taller)
 
 
-def test_directories_that_lead_in_circles_end(photo):
+def test_circular_directories_terminate(photo):
     data = bytearray(scientific(photo))
     start = struct.unpack_from("<I", data, 4)[0]
     following = start + 2 + 12 * struct.unpack_from("<H", data, start)[0]
@@ -182,7 +182,7 @@ def test_damage_raises_only_our_errors(pixels):
 
 
 @pytest.mark.parametrize("compression", ["none", "lzw"])
-def test_a_picture_that_pillow_thinks_a_bomb_is_read(compression):
+def test_image_beyond_pillows_bomb_limit_is_read(compression):
     array = np.zeros((9_500, 9_500), UINT8)
     codec = Tiff(compression)
     assert codec.decode(codec.encode(array), array.shape, UINT8).shape == array.shape

@@ -33,14 +33,14 @@ def test_configuration_out_of_range_is_refused():
         Webp(lossless="yes")
 
 
-def test_pixels_come_back(pixels):
+def test_pixels_round_trip(pixels):
     kinds = ("rgb", "one pixel", "one row", "one column")
     check_encode_decode(LOSSLESS, [pixels[kind] for kind in (*kinds, "rgba")])
     check_encode_decode(CODEC, [pixels[kind] for kind in kinds], tolerance=8)
     check_encode_decode(Webp(100), [pixels["rgb"]], tolerance=3)
 
 
-def test_what_webp_cannot_hold_is_refused(pixels):
+def test_unsupported_pixels_are_refused(pixels):
     kinds = ("grey", "grey alpha", "uint16", "int32", "float32")
     check_refuses(CODEC, [pixels[kind] for kind in kinds])
     check_refuses(CODEC, [np.zeros((0, 2, 3), UINT8), np.zeros((2, 2, 3), bool)])
@@ -50,7 +50,7 @@ def test_what_webp_cannot_hold_is_refused(pixels):
 
 @pytest.mark.parametrize("mode", ["L", "P", "RGB", "RGBA"])
 @pytest.mark.parametrize("options", [{}, {"lossless": True}, {"quality": 20, "method": 6}])
-def test_files_decode_to_what_pillow_gives(photo, oracle, file_of, mode, options):
+def test_files_decode_as_in_pillow(photo, oracle, file_of, mode, options):
     data = file_of(Image.fromarray(photo).convert(mode), "WEBP", **options)
     check_file(CODEC, data, oracle(data))
 
@@ -64,13 +64,13 @@ def test_orientation_is_honoured(pixels, oracle, file_of, exif_of, xmp_of, orien
             check_file(CODEC, data, oracle(data))
 
 
-def test_of_an_animation_the_first_frame_counts(photo, oracle, file_of):
+def test_first_frame_of_an_animation_is_read(photo, oracle, file_of):
     more = [Image.fromarray(photo[::-1].copy())]
     data = file_of(photo, "WEBP", save_all=True, append_images=more, lossless=True)
     check_file(CODEC, data, oracle(data))
 
 
-def test_a_file_cut_short_anywhere_is_refused(photo, file_of, exif_of):
+def test_truncated_file_is_refused(photo, file_of, exif_of):
     for options in ({}, {"lossless": True}, {"exif": exif_of(6)}):
         check_cut_short(CODEC, file_of(photo[:9, :7], "WEBP", **options))
     big, rng = file_of(photo, "WEBP"), np.random.default_rng(0)
@@ -90,7 +90,7 @@ def test_bytes_after_the_end_are_ignored(photo, oracle, file_of):
         (b"RIFF\4\0\0\0WEBP", "must be a complete WEBP file, but its 12 bytes are not: "),
     ],
 )
-def test_what_is_no_webp_is_refused(data, message):
+def test_file_of_another_format_is_refused(data, message):
     with pytest.raises(InvalidValueError, match=message):
         CODEC.probe(data)
     with pytest.raises(DamagedError):

@@ -1,4 +1,4 @@
-"""A small lake with a column of every kind, and what was put into it."""
+"""A small lake with a column of every type, and the values written to it."""
 
 from io import BytesIO
 from uuid import uuid4
@@ -43,7 +43,7 @@ SCHEMA = {
 
 
 def png(shape, seed=0):
-    """Return a picture as a PNG file."""
+    """Return an image as a PNG file."""
     pixels = np.random.default_rng(seed).integers(0, 255, shape, np.uint8)
     file = BytesIO()
     Pillow.fromarray(pixels).save(file, "PNG")
@@ -85,7 +85,7 @@ VALUES = {
 
 
 def lake(schema=None, values=None):
-    """Make a lake of its own, committed."""
+    """Make a new lake, committed."""
     ds = dl.create(f"memory://{uuid4().hex}", SCHEMA if schema is None else schema)
     if values is None or len(next(iter(values.values()))):
         ds.append(VALUES if values is None else values)

@@ -1,4 +1,4 @@
-"""After a vacuum: every handle knows which versions are gone, and which ones saved views keep."""
+"""After a vacuum, every handle knows which versions are gone and which ones saved views need."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ USES = {
 }
 
 
-def test_the_log_lists_the_versions_that_are_left(url):
+def test_log_lists_the_remaining_versions(url):
     ds, _ = with_versions(url)
     assert len(ds.log()) == 5
     assert vacuum(ds).expired
@@ -51,7 +51,7 @@ def test_the_log_lists_the_versions_that_are_left(url):
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("whose", ["own", "another", "fresh"])
-def test_a_deleted_version_does_not_exist(url, use, whose):
+def test_deleted_version_cannot_be_opened(url, use, whose):
     ds, versions = with_versions(url)
     other = dl.open(url)
     assert len(other.log()) == len(ds.log()) == 5
@@ -61,7 +61,7 @@ def test_a_deleted_version_does_not_exist(url, use, whose):
         USES[use](handle, versions[1])
 
 
-def test_a_time_before_the_vacuum_finds_no_deleted_version(url):
+def test_time_before_the_vacuum_selects_no_deleted_version(url):
     ds, versions = with_versions(url)
     other = dl.open(url)
     then = next(c.time for c in other.log() if c.id == versions[1])
@@ -72,7 +72,7 @@ def test_a_time_before_the_vacuum_finds_no_deleted_version(url):
 
 @pytest.mark.parametrize("whose", ["own", "another", "fresh"])
 @pytest.mark.parametrize("saved", ["rows", "query"])
-def test_versions_of_saved_views_can_be_used_by_their_id(url, whose, saved):
+def test_versions_of_saved_views_can_be_opened_by_id(url, whose, saved):
     ds, versions = with_versions(url)
     other = dl.open(url)
     old = dl.open(url, version=versions[1])

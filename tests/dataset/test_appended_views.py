@@ -1,4 +1,4 @@
-"""Rows that go from one dataset into another as a view: stored bytes stay, meanings too."""
+"""Appending a view of another dataset copies stored bytes unchanged and preserves their meaning."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import deeplake_lite as dl
 
 
-def test_classes_keep_their_names_where_numbers_differ(make_lake):
+def test_classes_keep_their_names_when_their_numbers_differ(make_lake):
     source = make_lake(
         {
             "one": dl.ClassLabel(["rose", "tulip"]),
@@ -31,7 +31,7 @@ def test_classes_keep_their_names_where_numbers_differ(make_lake):
     assert target["each"][:] == [[2], [0, 0]]
 
 
-def test_a_class_that_the_target_does_not_have_names_the_row(make_lake):
+def test_class_missing_in_the_target_is_an_error_that_names_the_row(make_lake):
     source = make_lake({"label": dl.ClassLabel(["rose", "iris"])}, label=["rose", "iris"])
     target = make_lake({"label": dl.ClassLabel(["rose"])})
     with pytest.raises(dl.InvalidValueError, match=r"column 'label', row 1: .*'iris'"):
@@ -39,7 +39,7 @@ def test_a_class_that_the_target_does_not_have_names_the_row(make_lake):
     assert len(target) == 0
 
 
-def test_types_that_both_sides_gave_other_classes_do_not_merge(make_lake):
+def test_types_with_different_new_classes_on_both_sides_do_not_merge(make_lake):
     ds = make_lake({"label": dl.ClassLabel(["a", "b"])}, label=["a", "b"])
     ds.branch("fix")
     for branch, name in (("main", "c"), ("fix", "d")):
@@ -58,7 +58,7 @@ def test_types_that_both_sides_gave_other_classes_do_not_merge(make_lake):
     assert not ds.status()
 
 
-def test_a_column_compares_value_by_value(make_lake):
+def test_columns_compare_element_by_element(make_lake):
     ds = make_lake(
         {"label": dl.ClassLabel(["rose", "tulip"]), "x": "float32", "text": "text"},
         label=["rose", "tulip", "rose"],

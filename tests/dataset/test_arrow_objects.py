@@ -1,4 +1,4 @@
-"""Structs and maps of Arrow: objects, whatever their fields are called, or tensors of a lake."""
+"""Arrow structs and maps are read as objects, whatever their fields, or as tensors of a lake."""
 
 from uuid import uuid4
 
@@ -81,7 +81,7 @@ def table_of(values, kind):
 
 
 def _pairs(value, kind):
-    """Return values with pairs for maps, which Arrow takes."""
+    """Return values with maps as pairs, which Arrow accepts."""
     if isinstance(value, list):
         return [_pairs(item, kind) for item in value]
     if isinstance(value, dict) and (kind is not None):
@@ -92,7 +92,7 @@ def _pairs(value, kind):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", OBJECTS)
-def test_structs_and_maps_are_objects_in_a_column_of_json(way, name, tmp_path):
+def test_structs_and_maps_become_objects_in_a_json_column(way, name, tmp_path):
     values, kind = OBJECTS[name]
     ds = way(table_of(values, kind), dl.Json(nullable=True), tmp_path)
     assert ds["x"][:] == values
@@ -100,7 +100,7 @@ def test_structs_and_maps_are_objects_in_a_column_of_json(way, name, tmp_path):
 
 @pytest.mark.parametrize("name", OBJECTS)
 @pytest.mark.parametrize("parquet", [False, True])
-def test_a_column_without_a_type_of_its_own_is_of_objects(name, parquet, tmp_path):
+def test_structs_and_maps_without_a_type_become_json(name, parquet, tmp_path):
     values, kind = OBJECTS[name]
     pq.write_table(table_of(values, kind), tmp_path / "a.parquet")
     if parquet:
@@ -114,7 +114,7 @@ def test_a_column_without_a_type_of_its_own_is_of_objects(name, parquet, tmp_pat
 @pytest.mark.parametrize(
     "htype", [dl.Array("int64", (None, None)), dl.Array("int64", None), dl.Mask(dtype="int32")]
 )
-def test_data_and_shape_are_a_tensor_for_a_type_of_arrays(way, htype, tmp_path):
+def test_data_and_shape_fields_become_a_tensor_in_an_array_column(way, htype, tmp_path):
     table = pa.table({"x": pa.array([{"data": [1, 2, 3, 4], "shape": [2, 2]}])})
     assert np.array_equal(way(table, htype, tmp_path)["x"][0], [[1, 2], [3, 4]])
 
@@ -132,7 +132,7 @@ MALFORMED = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("values", MALFORMED.values(), ids=MALFORMED)
 @pytest.mark.parametrize("noted", [False, True])
-def test_a_struct_that_makes_no_array_is_an_error_of_its_row(way, values, noted, tmp_path):
+def test_struct_that_is_not_an_array_is_an_error_with_its_row(way, values, noted, tmp_path):
     htype, table = dl.Array("int64", (None, None)), pa.table({"x": pa.array(values)})
     if noted:
         note = {
@@ -145,7 +145,7 @@ def test_a_struct_that_makes_no_array_is_an_error_of_its_row(way, values, noted,
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", [MAP, pa.list_(MAP)])
-def test_a_map_with_a_key_twice_is_refused(way, kind, tmp_path):
+def test_map_with_a_duplicate_key_is_refused(way, kind, tmp_path):
     row = [("a", 1), ("a", 2)]
     table = pa.table({"x": pa.array([row if kind == MAP else [row]], kind)})
     with pytest.raises(dl.InvalidValueError, match="each key only once"):
@@ -153,14 +153,14 @@ def test_a_map_with_a_key_twice_is_refused(way, kind, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_map_whose_keys_are_structs_is_refused(way, tmp_path):
+def test_map_with_structs_as_keys_is_refused(way, tmp_path):
     kind = pa.map_(pa.struct({"k": pa.int64()}), pa.int64())
     table = pa.table({"x": pa.array([[({"k": 1}, 2)]], kind)})
     with pytest.raises(dl.InvalidValueError, match="keys of a map"):
         way(table, dl.Json(), tmp_path)
 
 
-def test_tensors_in_lists_of_lists_come_back():
+def test_tensors_in_nested_lists_round_trip():
     htype = dl.Sequence(dl.Sequence(dl.Array("int64", (None, None))))
     ds = dl.create(new_url(), {"x": htype})
     ds.append({"x": [[[[[1, 2]], [[3], [4]]], []]]})
@@ -209,13 +209,13 @@ JSON_COLUMNS = {
 
 @pytest.mark.parametrize("name", JSON_COLUMNS)
 @pytest.mark.parametrize("write", [appended, appended_by_column, added, from_dataframe])
-def test_json_of_arrow_is_parsed_where_a_column_holds_json(tmp_path, name, write):
+def test_arrow_json_is_parsed_for_a_json_column(tmp_path, name, write):
     column, htype, values = JSON_COLUMNS[name]
     assert write(pa.table({"x": column}), htype, tmp_path)["x"][:] == values
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": 1, "a": 2}', "[" * 100_000])
-def test_json_of_arrow_that_does_not_parse_names_its_row(tmp_path, text):
+def test_invalid_arrow_json_is_an_error_with_its_row(tmp_path, text):
     table = pa.table({"x": json_column(["1", text])})
     with pytest.raises(dl.InvalidValueError, match=r"row 1: must be JSON, but .* cannot be parsed"):
         appended(table, dl.Json(), tmp_path)

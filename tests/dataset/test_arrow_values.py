@@ -1,4 +1,4 @@
-"""Columns of Arrow, pandas and xarray: a lake that was made of them takes them again."""
+"""Arrow, pandas and xarray columns can be written back to the lake that they came from."""
 
 import datetime as dt
 from dataclasses import replace
@@ -15,7 +15,7 @@ import deeplake_lite as dl
 
 
 def values_of(ds, name="x"):
-    """Return the values of a column, None where null, whatever holds them."""
+    """Return the values of a column from any container, with None for null."""
     return [_plain(value) for value in ds[name][:].tolist()] if _is_array(ds[name][:]) else [
         _plain(value) for value in ds[name][:]
     ]  # fmt: skip
@@ -58,11 +58,11 @@ def lake_like(made, new_url):
     return dl.create(new_url(), {"k": dl.Scalar("int64", default=0), **columns})
 
 
-# ---- tensors that are stored in another order
+# ---- tensors that are stored in a different order
 
 
 def tensors(stored, order, dtype, nulls=0):
-    """Return tensors of Arrow, stored in a shape and read in another order, and their array."""
+    """Return Arrow tensors, stored in one shape and read in another order, and their array."""
     numbers = np.arange(2 * np.prod(stored)).reshape(2, -1).astype(dtype)
     rows = [*numbers, *([None] * nulls)]
     storage = pa.array(rows, pa.list_(pa.from_numpy_dtype(dtype), numbers.shape[1]))
@@ -77,7 +77,7 @@ ORDERS = [
 ]  # fmt: skip
 
 
-def test_arrow_reads_tensors_in_this_order():
+def test_arrow_reads_tensors_in_the_expected_order():
     for stored, order in ORDERS:
         column, array = tensors(stored, order, "int32")
         if order == tuple(np.argsort(order)):  # pyarrow 26 mixes up strides of any other
@@ -87,7 +87,9 @@ def test_arrow_reads_tensors_in_this_order():
 @pytest.mark.parametrize(("stored", "order"), ORDERS, ids=str)
 @pytest.mark.parametrize("dtype", ["int32", "float64", "uint64"])
 @pytest.mark.parametrize("nulls", [0, 1])
-def test_tensors_come_in_the_order_of_their_axes(new_url, tmp_path, stored, order, dtype, nulls):
+def test_tensors_are_read_in_the_order_of_their_axes(
+    new_url, tmp_path, stored, order, dtype, nulls
+):
     column, array = tensors(stored, order, dtype, nulls)
     table = pa.table({"x": column})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -106,7 +108,7 @@ def test_tensors_come_in_the_order_of_their_axes(new_url, tmp_path, stored, orde
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=str)
 @pytest.mark.parametrize("fixed", [True, False])
-def test_lists_of_tensors_are_sequences_of_them(new_url, order, fixed):
+def test_lists_of_tensors_become_sequences(new_url, order, fixed):
     column, array = tensors((3, 4), order, "int32")
     if fixed:
         column = pa.FixedSizeListArray.from_arrays(column, 2)
@@ -120,7 +122,7 @@ def test_lists_of_tensors_are_sequences_of_them(new_url, order, fixed):
         assert np.array_equal(np.array(ds["x"][0]), array)
 
 
-# ---- columns of Arrow
+# ---- Arrow columns
 
 
 def dictionary(values):
@@ -184,7 +186,7 @@ COLUMNS = {
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("write", WAYS)
-def test_a_column_of_arrow_is_read_alike_when_it_makes_a_lake_and_afterwards(new_url, name, write):
+def test_arrow_column_is_read_the_same_on_creation_and_on_append(new_url, name, write):
     column, htype, expected = COLUMNS[name]
     table = pa.table({"x": column})
     made = dl.from_dataframe(table, new_url(), progress=False)
@@ -197,7 +199,7 @@ def test_a_column_of_arrow_is_read_alike_when_it_makes_a_lake_and_afterwards(new
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("chunks", [0, 1])
-def test_a_column_of_arrow_without_rows_is_read_alike(new_url, name, chunks):
+def test_empty_arrow_column_is_read_the_same_on_creation_and_on_append(new_url, name, chunks):
     column, htype, _ = COLUMNS[name]
     empty = pa.chunked_array([pa.nulls(0, column.type)] * chunks, column.type)
     made = dl.from_dataframe(pa.table({"x": empty}), new_url(), progress=False)
@@ -208,7 +210,7 @@ def test_a_column_of_arrow_without_rows_is_read_alike(new_url, name, chunks):
 
 
 @pytest.mark.parametrize("nullable", [True, False])
-def test_the_largest_numbers_in_arrays_come_back_from_arrow(make_lake, nullable):
+def test_largest_numbers_in_arrays_round_trip_through_arrow(make_lake, nullable):
     largest = np.array([[2**64 - 1, 0], [1, 2]], "uint64")
     schema = {"x": dl.Array("uint64", (2, 2), nullable=nullable)}
     ds = make_lake(schema, x=[largest, *([None] if nullable else [])])
@@ -218,7 +220,7 @@ def test_the_largest_numbers_in_arrays_come_back_from_arrow(make_lake, nullable)
     assert len(again) == len(ds)
 
 
-# ---- columns of pandas
+# ---- pandas columns
 
 OBJECTS = {
     "decimals": [Decimal("1.5"), None],
@@ -253,7 +255,7 @@ SERIES = {
 
 @pytest.mark.parametrize("name", SERIES)
 @pytest.mark.parametrize("write", WAYS)
-def test_a_frame_goes_into_the_lake_that_it_made(new_url, name, write):
+def test_frame_can_be_appended_to_the_lake_made_from_it(new_url, name, write):
     frame = pd.DataFrame({"x": SERIES[name]})
     made = dl.from_dataframe(frame, new_url(), progress=False)
     again = lake_like(made, new_url)
@@ -264,7 +266,9 @@ def test_a_frame_goes_into_the_lake_that_it_made(new_url, name, write):
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("sparse", [True, False])
-def test_nan_stays_in_floats_of_any_layout_which_keep_their_dtype(new_url, order, kind, sparse):
+def test_nan_is_stored_in_floats_of_any_layout_without_changing_the_dtype(
+    new_url, order, kind, sparse
+):
     array = np.array([1.5, np.nan], f"{order}{kind}")
     column = pd.arrays.SparseArray(array) if sparse else array
     ds = dl.from_dataframe(pd.DataFrame({"x": column}), new_url(), progress=False)
@@ -274,7 +278,7 @@ def test_nan_stays_in_floats_of_any_layout_which_keep_their_dtype(new_url, order
 
 @pytest.mark.parametrize("dtype", ["i2", "i4", "i8", "u2", "u4", "u8", "c8", "M8[s]", "m8[ms]"])
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_numbers_of_a_frame_keep_their_dtype_and_value_in_any_byte_order(new_url, dtype, order):
+def test_numbers_of_a_frame_keep_dtype_and_value_in_any_byte_order(new_url, dtype, order):
     largest = 2**63 + 1 if dtype == "u8" else 100
     array = np.array([largest, 1], dtype).astype(f"{order}{dtype}")
     ds = dl.from_dataframe(pd.DataFrame({"x": array}), new_url(), progress=False)
@@ -282,7 +286,7 @@ def test_numbers_of_a_frame_keep_their_dtype_and_value_in_any_byte_order(new_url
     assert np.array_equal(ds["x"][:], array)
 
 
-def test_floats_that_no_column_holds_are_refused_rather_than_rounded(new_url):
+def test_floats_that_no_column_can_hold_are_refused_instead_of_rounded(new_url):
     third = 1 / np.longdouble(3)
     with pytest.raises(dl.SchemaError, match="dtype must be one of"):
         dl.from_dataframe(pd.DataFrame({"x": np.array([third])}), new_url())
@@ -292,7 +296,7 @@ def test_floats_that_no_column_holds_are_refused_rather_than_rounded(new_url):
     ("names", "column"),
     [(["i", "i"], "x"), (["i", None], "level_1"), (["i", "x"], "x"), ([None, "level_0"], "x")],
 )
-def test_two_columns_or_levels_of_one_name_are_refused(new_url, names, column):
+def test_duplicate_column_or_level_names_are_refused(new_url, names, column):
     index = pd.MultiIndex.from_tuples([(1, 2), (3, 4)], names=names)
     with pytest.raises(dl.InvalidValueError, match="Column names must be unique"):
         dl.from_dataframe(pd.DataFrame({column: [1, 2]}, index=index), new_url())
@@ -301,7 +305,7 @@ def test_two_columns_or_levels_of_one_name_are_refused(new_url, names, column):
 @pytest.mark.parametrize(
     "name", [0, 1.0, False, np.bool_(False), np.int64(0), "k", dt.date(1, 1, 1)]
 )
-def test_an_index_of_any_name_becomes_a_column(new_url, name):
+def test_index_with_any_name_becomes_a_column(new_url, name):
     frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index([5, 6], name=name))
     ds = dl.from_dataframe(frame, new_url(), on=str(name), progress=False)
     assert ds.columns == (str(name), "a")
@@ -317,7 +321,7 @@ def test_an_index_of_any_name_becomes_a_column(new_url, name):
         ([None, None], ("a",)),
     ],
 )
-def test_levels_of_an_index_are_columns_if_any_has_a_name(new_url, names, columns):
+def test_index_levels_become_columns_if_any_has_a_name(new_url, names, columns):
     index = pd.MultiIndex.from_tuples([(1, 2), (3, 4)], names=names)
     frame = pd.DataFrame({"a": [1, 2]}, index=index)
     assert dl.from_dataframe(frame, new_url(), progress=False).columns == columns
@@ -331,13 +335,13 @@ def test_levels_of_an_index_are_columns_if_any_has_a_name(new_url, names, column
         ("0", 0, "'0' is a column and the index"),
     ],
 )
-def test_an_index_whose_name_is_none_for_a_column_is_refused(new_url, name, column, message):
+def test_index_with_an_invalid_column_name_is_refused(new_url, name, column, message):
     frame = pd.DataFrame({column: [1]}, index=pd.Index([5], name=name))
     with pytest.raises(dl.LakeError, match=message):
         dl.from_dataframe(frame, new_url())
 
 
-def test_paths_are_texts(new_url):
+def test_paths_become_strings(new_url):
     ds = dl.from_arrays({"x": [Path("a") / "b", "c"]}, new_url(), progress=False)
     ds.append({"x": [Path("d")]})
     assert ds["x"][:] == ["a/b", "c", "d"]
@@ -359,7 +363,7 @@ EMPTY = {
 
 @pytest.mark.parametrize("htype", EMPTY.values(), ids=EMPTY)
 @pytest.mark.parametrize("view", [True, False])
-def test_a_variable_of_xarray_without_rows_comes_back(make_lake, new_url, htype, view):
+def test_empty_xarray_variable_round_trips(make_lake, new_url, htype, view):
     ds = make_lake({"x": htype})
     if view:
         dtype = getattr(htype, "dtype", htype.layout.dtype)

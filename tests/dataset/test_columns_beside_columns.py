@@ -1,4 +1,4 @@
-"""Two columns of any types compare in either order as a query compares them."""
+"""Comparing two columns of any types, in either order, agrees with the comparison in a query."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def in_python(ds: dl.Dataset, a: str, op: str, b: str) -> Any:
 
 
 def in_a_query(ds: dl.Dataset, a: str, ops: dict[str, Any], b: str) -> dict[str, Any]:
-    """Return results by operator, with nulls as columns have them: equal to null alone."""
+    """Return results by operator, with nulls as in columns: equal only to null."""
     nulls = f"{a} IS NULL AND {b} IS NULL"
     rest = {"=": nulls, "<>": f"NOT ({nulls})"}
     names = dict(zip(ops, "uvwx", strict=False))
@@ -67,7 +67,7 @@ def in_a_query(ds: dl.Dataset, a: str, ops: dict[str, Any], b: str) -> dict[str,
 
 @pytest.mark.parametrize("ops", [EQUAL, ORDER], ids=["equal", "order"])
 @pytest.mark.parametrize("a", COLUMNS)
-def test_columns_of_two_types_compare_in_either_order_as_in_a_query(ds, a, ops):
+def test_column_comparisons_agree_with_queries_in_both_orders(ds, a, ops):
     for b in COLUMNS:
         expected = in_a_query(ds, a, ops, b)
         for op in ops:
@@ -83,12 +83,12 @@ def test_numbers_compare_with_the_numbers_of_classes(ds, name):
         assert test(ds[name], ds["label"]).tolist() == test(ds[name], numbers).tolist()
 
 
-def test_truth_beside_json_is_no_number(ds):
+def test_booleans_compared_with_json_are_not_numbers(ds):
     assert (ds["truth"] == ds["json"]).tolist() == [False] * 8
     assert (ds["truth"] == ds["some_json"]).tolist() == [False, False, True, *[False] * 5]
 
 
-def test_json_that_has_no_order_beside_numbers_is_an_error_that_names_its_column(ds):
+def test_json_that_cannot_be_ordered_with_numbers_is_an_error_that_names_its_column(ds):
     for test in ORDER.values():
         with pytest.raises(dl.InvalidValueError, match=r"Column 'json' is .* neither less nor"):
             test(ds["float64"], ds["json"])

@@ -13,7 +13,7 @@ import deeplake_lite as dl
 
 pets = dl.ClassLabel(["cat", "dog"], nullable=True)
 
-# type, three values, what the second value may be written as
+# type, three values, ways to write the second value
 EVERY = {
     "int": (dl.Scalar("int32", nullable=True), [1, 2, None], [2, 2.0, np.int8(2), np.uint64(2)]),
     "large": (dl.Scalar("uint64", nullable=True), [1, 2**63 + 1, None], [2**63 + 1]),
@@ -67,7 +67,7 @@ def case(request, make_lake):
     return make_lake({"x": htype}, x=values), values, spellings
 
 
-def test_a_value_equals_itself_however_it_is_written(case):
+def test_value_equals_itself_in_every_spelling(case):
     ds, _, spellings = case
     for value in spellings:
         assert (ds["x"] == value).tolist() == [False, True, False], value
@@ -76,25 +76,25 @@ def test_a_value_equals_itself_however_it_is_written(case):
         assert len(ds[ds["x"] == value]) == 1
 
 
-def test_a_value_is_one_value_where_no_row_has_any(case):
+def test_value_is_a_single_value_even_in_an_empty_column(case):
     ds, _, spellings = case
     for value in spellings:
         assert (ds[:0]["x"] == value).tolist() == []
         assert (ds[2:]["x"] == value).tolist() == [False]
 
 
-def test_values_of_all_rows_are_equal(case):
+def test_values_of_all_rows_compare_equal(case):
     ds, values, _ = case
     one_each = tuple(values) if ds["x"].htype.name == "json" else values
     for other in (ds["x"], one_each, ds["x"][:]):
         if isinstance(other, list) and ds["x"].htype.name == "json":
-            continue  # a list is a value of JSON
+            continue  # a list is a JSON value
         assert (ds["x"] == other).all()
     assert (ds["x"] == None).tolist() == [False, False, True]  # noqa: E711
 
 
 @pytest.mark.parametrize("name", ["int", "float", "text", "label", "moment", "duration"])
-def test_series_and_arrow_arrays_have_one_value_per_row(make_lake, name):
+def test_series_and_arrow_arrays_are_compared_row_by_row(make_lake, name):
     htype, values, _ = EVERY[name]
     ds = make_lake({"x": htype}, x=values)[:2]
     plain = values[:2] if name == "label" else list(ds["x"][:])
@@ -147,7 +147,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_comparison_without_a_meaning_is_an_error_that_names_the_column(make_lake, name):
+def test_meaningless_comparison_is_an_error_that_names_the_column(make_lake, name):
     key, test, message = REFUSED[name]
     htype, values, _ = EVERY[key]
     ds = make_lake({"x": htype}, x=values)
@@ -156,7 +156,7 @@ def test_a_comparison_without_a_meaning_is_an_error_that_names_the_column(make_l
     assert re.search("[Cc]olumn 'x'", str(caught.value))
 
 
-def test_columns_compare_in_order_with_what_stands_for_their_values(make_lake):
+def test_columns_are_ordered_against_all_forms_of_their_values(make_lake):
     ds = make_lake({"x": EVERY["moment"][0], "y": pets}, x=EVERY["moment"][1], y=EVERY["label"][1])
     assert (ds["x"] < "2020-06-01").tolist() == [True, False, False]
     assert (ds["x"] >= date(2020, 6, 1)).tolist() == [False, True, False]
@@ -164,7 +164,7 @@ def test_columns_compare_in_order_with_what_stands_for_their_values(make_lake):
     assert (ds["y"] < "dog").tolist() == [True, False, False]
 
 
-def test_the_extent_of_a_dtype_does_not_matter(make_lake):
+def test_range_of_a_dtype_does_not_matter(make_lake):
     ds = make_lake({"x": "int8"}, x=[1, 2, 3])
     assert (ds["x"] < 300).all()
     assert not (ds["x"] == 258).any()
@@ -173,7 +173,7 @@ def test_the_extent_of_a_dtype_does_not_matter(make_lake):
 
 
 @pytest.mark.parametrize("operator", [operator.lt, operator.le, operator.gt, operator.ge])
-def test_classes_and_names_of_another_column_are_in_the_order_of_names(make_lake, operator):
+def test_classes_with_different_names_are_ordered_by_name(make_lake, operator):
     names, others = ["z", "b", "z", "b"], ["c", "a", "zz", "z"]
     ds = make_lake(
         {"l": dl.ClassLabel(["z", "b"]), "t": "text", "k": dl.ClassLabel(sorted(others))},
@@ -189,7 +189,7 @@ def test_classes_and_names_of_another_column_are_in_the_order_of_names(make_lake
         operator(ds[:2]["l"], ds["t"])
 
 
-def test_classes_of_the_same_names_are_in_the_order_of_numbers(make_lake):
+def test_classes_with_the_same_names_are_ordered_by_number(make_lake):
     classes = dl.ClassLabel(["z", "b"], nullable=True)
     ds = make_lake({"l": classes, "k": classes}, l=["z", "b", None, "z"], k=["b", "z", "z", "z"])
     assert (ds["l"] < ds["k"]).tolist() == [True, False, False, False]

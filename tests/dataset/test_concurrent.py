@@ -28,7 +28,7 @@ def b(a):
     return dl.open(a.url)
 
 
-def test_appends_of_both_survive(a, b):
+def test_appends_of_both_writers_survive(a, b):
     a.append({"x": [4], "t": ["A"]})
     b.append({"x": [5, 6], "t": ["B", "B"]})
     a.commit("a")
@@ -51,7 +51,7 @@ def test_edits_of_different_cells_survive(a, b):
     assert b["t"][:] == ["z", "b"]
 
 
-def test_edits_of_one_cell_are_a_conflict_at_the_second_commit(a, b):
+def test_edits_of_the_same_cell_conflict_at_the_second_commit(a, b):
     a["x"][0] = 10
     b["x"][0] = 20
     b["t"][1] = "z"
@@ -64,7 +64,7 @@ def test_edits_of_one_cell_are_a_conflict_at_the_second_commit(a, b):
     assert b.status()
 
 
-def test_in_a_conflict_at_a_commit_ours_are_the_edits_of_the_handle(a, b):
+def test_handle_that_commits_is_ours_in_a_conflict(a, b):
     a["x"][0] = 10
     a.delete([2])
     b["x"][0] = 20
@@ -77,7 +77,7 @@ def test_in_a_conflict_at_a_commit_ours_are_the_edits_of_the_handle(a, b):
 
 
 @pytest.mark.parametrize(("side", "expected"), [("ours", 20), ("theirs", 10)])
-def test_the_loser_rebases_and_commits(a, b, side, expected):
+def test_loser_rebases_and_commits(a, b, side, expected):
     a["x"][0] = 10
     b["x"][0] = 20
     b["t"][1] = "z"
@@ -91,7 +91,7 @@ def test_the_loser_rebases_and_commits(a, b, side, expected):
     assert b["t"][:] == ["a", "z", "c", "d"]
 
 
-def test_a_rebase_without_edits_goes_to_the_tip(a, b):
+def test_rebase_without_edits_moves_to_the_tip(a, b):
     a["x"][0] = 10
     a.commit("a")
     b.rebase()
@@ -100,7 +100,7 @@ def test_a_rebase_without_edits_goes_to_the_tip(a, b):
 
 
 @pytest.mark.parametrize("who", ["remover", "changer"])
-def test_a_row_removed_by_one_and_changed_by_the_other_is_a_conflict(a, b, who):
+def test_row_removed_by_one_writer_and_changed_by_the_other_is_a_conflict(a, b, who):
     a.delete([0])
     b["x"][0] = 20
     first, second = (a, b) if who == "changer" else (b, a)
@@ -109,7 +109,7 @@ def test_a_row_removed_by_one_and_changed_by_the_other_is_a_conflict(a, b, who):
         second.commit("second")
 
 
-def test_both_remove_the_same_row(a, b):
+def test_both_writers_may_remove_the_same_row(a, b):
     a.delete([0])
     b.delete([0, 1])
     a.commit("a")
@@ -180,7 +180,7 @@ def test_one_makes_a_column_nullable_while_the_other_appends_and_edits(a, b):
     check_consistent(b)
 
 
-def test_one_optimises_while_the_other_appends_and_edits(a, b):
+def test_one_optimizes_while_the_other_appends_and_edits(a, b):
     a.delete([1])
     a.commit("a")
     b.append({"x": [4], "t": ["d"]})
@@ -191,7 +191,7 @@ def test_one_optimises_while_the_other_appends_and_edits(a, b):
     check_consistent(b)
 
 
-def test_optimising_a_branch_that_moved_keeps_what_moved_it(a, b):
+def test_optimizing_a_stale_branch_keeps_the_newer_commits(a, b):
     b["x"][0] = 10
     done = b.commit("b")
     assert a.optimize() == a.version
@@ -201,7 +201,7 @@ def test_optimising_a_branch_that_moved_keeps_what_moved_it(a, b):
 
 
 @pytest.mark.parametrize("times", [3, 20])
-def test_optimising_a_branch_that_moves_meanwhile_is_done_again(a, monkeypatch, times):
+def test_optimize_is_repeated_if_the_branch_moves_meanwhile(a, monkeypatch, times):
     rewrite, before, left = Table.rewrite, a.version, [dl.ConflictError("moved")] * times
 
     def beaten(self, *args):
@@ -220,11 +220,11 @@ def test_optimising_a_branch_that_moves_meanwhile_is_done_again(a, monkeypatch, 
         check_consistent(a)
 
 
-def test_edits_with_large_cells_are_copied_onto_a_tip_they_cannot_follow(make_lake):
+def test_edits_with_large_cells_are_copied_onto_a_diverged_tip(make_lake):
     a = make_lake({"b": "bytes"}, b=[b"x"])
     b = dl.open(a.url)
     a.append({"b": [bytes([7]) * SIZE]})
-    a.metadata["k"] = 1  # a change of the document: the rows are copied
+    a.metadata["k"] = 1  # the document changes: the rows are copied
     b.append({"b": [bytes([8]) * SIZE]})
     b.commit("b")
     a.commit("a")
@@ -232,7 +232,7 @@ def test_edits_with_large_cells_are_copied_onto_a_tip_they_cannot_follow(make_la
     assert [v[-1] for v in a["b"][1:]] == [8, 7]
 
 
-def test_writers_of_large_cells_take_different_chunks(make_lake):
+def test_concurrent_writers_of_large_cells_use_different_chunks(make_lake):
     a = make_lake({"b": "bytes"}, b=[b"x"])
     b, c = dl.open(a.url), dl.open(a.url)
     for n, ds in enumerate((a, b, c)):
@@ -249,7 +249,7 @@ def test_writers_of_large_cells_take_different_chunks(make_lake):
     assert sorted(v[-1] for v in dl.open(a.url)["b"][1:]) == [0, 1, 2, 10, 11, 12]
 
 
-def test_large_values_of_both_writers_are_committed_without_a_second_copy(make_lake, monkeypatch):
+def test_large_values_of_both_writers_are_committed_without_another_copy(make_lake, monkeypatch):
     a = make_lake({"b": "bytes"}, b=[b"x"])
     b = dl.open(a.url)
     a.append({"b": [bytes([1]) * 4 * SIZE]})
@@ -267,7 +267,7 @@ def test_large_values_of_both_writers_are_committed_without_a_second_copy(make_l
     assert [v[0] for v in b["b"][1:]] == [1, 2]
 
 
-def test_threads_with_a_handle_each_lose_no_row(make_lake):
+def test_threads_with_separate_handles_lose_no_row(make_lake):
     url = make_lake({"x": "int32"}).url
 
     def write(writer):
@@ -283,7 +283,7 @@ def test_threads_with_a_handle_each_lose_no_row(make_lake):
     assert len(ds.log()) == 1 + 32
 
 
-def test_threads_that_share_a_handle_lose_no_row(make_lake):
+def test_threads_with_a_shared_handle_lose_no_row(make_lake):
     ds = make_lake({"x": "int32"})
 
     def write(n):
@@ -296,7 +296,7 @@ def test_threads_that_share_a_handle_lose_no_row(make_lake):
 
 
 @pytest.mark.parametrize("edit", ["update", "item", "upsert", "append"])
-def test_threads_that_share_a_handle_mean_the_rows_that_are_there_at_their_turn(make_lake, edit):
+def test_threads_with_a_shared_handle_edit_the_rows_that_exist_at_their_turn(make_lake, edit):
     ds = make_lake({"x": "int32", "n": "int32"}, x=range(200), n=[0] * 200)
     first_gone = Event()
 
@@ -324,7 +324,7 @@ def test_threads_that_share_a_handle_mean_the_rows_that_are_there_at_their_turn(
     assert ds["n"][:].tolist() == ([0] * 150 + list(range(50)) if more else [0] * 149 + [49])
 
 
-def test_rows_on_their_way_out_are_those_of_one_moment(a):
+def test_exported_rows_are_a_consistent_snapshot(a):
     a.append({"x": [4, 5, 6], "t": ["d", "e", "f"]})
     a.commit("more")
     blocks = read_blocks(a, a.schema.fields[:1], "x", rows=2)
@@ -336,7 +336,7 @@ def test_rows_on_their_way_out_are_those_of_one_moment(a):
 
 
 @pytest.mark.parametrize("edit", ["append", "update", "delete"])
-def test_a_column_of_nulls_that_another_writer_adds_is_whole_after_our_commit(a, b, edit):
+def test_nullable_column_added_by_another_writer_is_complete_after_our_commit(a, b, edit):
     if edit == "append":
         a.append({"x": [4], "t": ["d"]})
     elif edit == "update":
@@ -354,7 +354,7 @@ def test_a_column_of_nulls_that_another_writer_adds_is_whole_after_our_commit(a,
     assert found.verify()
 
 
-def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
+def test_metadata_commit_goes_on_top_of_other_commits(a, b):
     def others_commit(_):
         b["x"][0] = 10
         b.commit("b")
@@ -365,17 +365,17 @@ def test_a_version_for_a_note_alone_goes_behind_what_others_committed(a, b):
     assert a["x"][0] == 10
 
 
-# ---- cells that are written with the value that they have: they are no change
+# ---- writing the value that a cell already has is no change
 
 
 def digests(ds, name):
-    """Return what tells the stored cells of a column apart: links are not followed."""
+    """Return digests of a column's stored cells, without following links."""
     table = ds.handle.table
     return table.digests(ds.schema[name].id, table.rows.live()).tolist()
 
 
 @pytest.mark.parametrize("name", SCHEMA)
-def test_a_cell_that_is_written_as_it_was_keeps_the_change_of_another_writer(make_lake, name):
+def test_rewriting_a_cell_unchanged_keeps_the_other_writers_change(make_lake, name):
     first, second, third = VALUES[name][:3]
     a = make_lake({name: SCHEMA[name]}, **{name: [first, second, third]})
     wanted = digests(a, name)[0]
@@ -399,7 +399,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("more", ["nothing", "a row", "a cell", "a deletion"])
 @pytest.mark.parametrize("rebased", [False, True])
-def test_the_change_of_another_writer_is_kept_whatever_else_is_committed(a, b, edit, more, rebased):
+def test_other_writers_change_is_kept_whatever_else_is_committed(a, b, edit, more, rebased):
     edit(b)
     expected = [1, 99, 3]
     if more == "a row":
@@ -422,7 +422,7 @@ def test_the_change_of_another_writer_is_kept_whatever_else_is_committed(a, b, e
     check_consistent(b)
 
 
-def test_nothing_is_committed_where_the_branch_has_all_edits(a, b):
+def test_nothing_is_committed_if_the_branch_already_has_all_edits(a, b):
     b["x"][1] = 2
     a["x"][1] = 99
     version = a.commit("a")
@@ -431,7 +431,7 @@ def test_nothing_is_committed_where_the_branch_has_all_edits(a, b):
     assert not b.status()
 
 
-def test_a_note_is_committed_where_the_branch_has_all_edits(a, b):
+def test_metadata_is_committed_even_if_the_branch_already_has_all_edits(a, b):
     b["x"][1] = 2
     a["x"][1] = 99
     version = a.commit("a")
@@ -440,7 +440,7 @@ def test_a_note_is_committed_where_the_branch_has_all_edits(a, b):
     assert b["x"][:].tolist() == [1, 99, 3]
 
 
-def test_a_real_conflict_beside_a_cell_that_is_as_it_was_is_one(a, b):
+def test_real_conflict_next_to_an_unchanged_cell_is_reported(a, b):
     b["x"][:] = [10, 2, 3]
     a["x"][:2] = [11, 99]
     a.commit("a")

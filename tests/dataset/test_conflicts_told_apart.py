@@ -1,4 +1,4 @@
-"""Conflicts show both sides so that they differ, however late they begin to."""
+"""Conflict messages show where both sides differ, however late the difference begins."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def diverged(request: pytest.FixtureRequest) -> dl.Dataset:
     return ds
 
 
-def test_values_of_cells(diverged: dl.Dataset) -> None:
+def test_conflicting_cell_values_look_different(diverged: dl.Dataset) -> None:
     with pytest.raises(dl.ConflictError) as error:
         diverged.merge("fix")
     line = next(line for line in str(error.value).splitlines() if "cell 'x'" in line)
@@ -48,7 +48,7 @@ def test_values_of_cells(diverged: dl.Dataset) -> None:
     assert len(line) < 200
 
 
-def test_notes() -> None:
+def test_conflicting_metadata_values_look_different() -> None:
     ds = dl.create("memory://apart-notes", {"x": "int8"}, overwrite=True)
     ds.metadata["n"] = "b"
     ds.commit("base")

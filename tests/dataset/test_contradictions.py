@@ -1,4 +1,4 @@
-"""Lakes whose schema was changed by other means: errors of ours, and `verify` names the cells."""
+"""Lakes whose schema was changed by other tools raise our errors, and `verify` names the cells."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ FORGED = {
     "boxes": ({"dtype": "float64"}, "has"),
     "counts": ({"of": {"htype": "class_label", "names": ["a"], "nullable": True}}, "A label must"),
 }
-"""Changes of a column's type, and a part of the reason that `verify` gives."""
+"""Changes of a column's type, and a part of the reason that `verify` reports."""
 
 COLUMNS = {name: name.split()[0] for name in FORGED}
 
@@ -41,7 +41,7 @@ def sound(tmp_path_factory):
 
 
 def forge(url, column, changes):
-    """Commit another type of a column, with the digest that belongs to it."""
+    """Commit a different type for a column, with a matching digest."""
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(url))
     session = Session(repository.writable_session("main")._session)
     document = json.loads(bytes(run(session.get("zarr.json"))))
@@ -64,13 +64,13 @@ READS = {
 
 
 @pytest.mark.parametrize("forged", FORGED)
-def test_cells_that_contradict_their_type_are_errors_that_verify_lists(sound, tmp_path, forged):
+def test_cells_that_contradict_their_type_are_errors_listed_by_verify(sound, tmp_path, forged):
     changes, reason = FORGED[forged]
     name, url = COLUMNS[forged], str(shutil.copytree(sound, tmp_path / "a.lake"))
     forge(url, name, changes)
     report = dl.open(url).verify()
     assert {damage.column for damage in report.damaged} == {name}
-    whole_column = {None} if forged == "packed" else set()  # its array of shapes is another
+    whole_column = {None} if forged == "packed" else set()  # its array of shapes differs
     assert {damage.row for damage in report.damaged} <= {0, 1, 2} | whole_column
     assert [d.reason for d in report.damaged if reason not in d.reason] == []
     for title, read in READS.items():

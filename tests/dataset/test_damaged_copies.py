@@ -1,4 +1,4 @@
-"""Damaged cells, ids and orders are never copied: the copy would have valid hashes."""
+"""Damaged cells, ids and orders are never copied, because the copy would have valid hashes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def small_chunks(monkeypatch):
 
 @pytest.fixture(scope="module", params=TYPES)
 def sound(request, tmp_path_factory):
-    """Return a lake with branches that differ, its type, and a function that draws values."""
+    """Return a lake with diverged branches, its type, and a function that draws values."""
     htype, draw = TYPES[request.param]
     url = str(tmp_path_factory.mktemp("sound") / request.param)
     with pytest.MonkeyPatch.context() as patch:
@@ -107,7 +107,7 @@ def chunks_of(ds, path):
 
 
 def swap(ds, path, number):
-    """Exchange the files of a chunk and another one of the same array."""
+    """Swap the files of a chunk and another chunk of the same array."""
     paths = chunks_of(ds, path)
     one, other = paths[number], paths[max(n for n in paths if n != number)]
     first, second = one.read_bytes(), other.read_bytes()
@@ -116,7 +116,7 @@ def swap(ds, path, number):
 
 
 def damage(ds, row=ROW, name="v"):
-    """Damage one row: exchange chunks of a dense column, or change a bit of the row's bytes."""
+    """Damage one row: swap chunks of a dense column, or flip a bit of the row's bytes."""
     table, f = ds.handle.table, ds.schema[name]
     slots = table.at(np.array([row]))
     cells = table.read([f.id], slots)[f.id]
@@ -139,7 +139,7 @@ NAMED = r"column '\w+', row [\d,]+ of version \w+ of '.*'.*damaged.*ds\.verify\(
 
 
 def refuses(url, operation, *args, branch="main", match=NAMED):
-    """Check that a copy fails, that the error names the cell, and that the lake is as it was."""
+    """Check that a copy fails, that the error names the cell, and that the lake is unchanged."""
     before, report = dl.open(url, branch=branch).version, dl.open(url, branch=branch).verify()
     with pytest.raises(dl.DamagedError, match=match):
         operation(*args)
@@ -181,7 +181,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_no_copy_of_a_damaged_row_gets_a_hash(url, name, tmp_path):
+def test_damaged_row_is_never_copied_with_a_new_hash(url, name, tmp_path):
     damage(dl.open(url))
     to = str(tmp_path / "to.lake")
     refuses(url, COPIES[name], dl.open(url), to)
@@ -190,7 +190,7 @@ def test_no_copy_of_a_damaged_row_gets_a_hash(url, name, tmp_path):
 
 @pytest.mark.parametrize("regenerated", [False, True], ids=["one generation", "two generations"])
 @pytest.mark.parametrize("branch", ["rows", "cells", "column"])
-def test_no_merge_copies_a_damaged_cell(url, branch, regenerated):
+def test_damaged_cell_is_not_merged(url, branch, regenerated):
     theirs = dl.open(url, branch=branch)
     if regenerated:
         theirs.optimize()
@@ -201,7 +201,7 @@ def test_no_merge_copies_a_damaged_cell(url, branch, regenerated):
 
 
 @pytest.mark.parametrize("regenerated", [False, True], ids=["one generation", "two generations"])
-def test_no_restore_copies_a_damaged_cell(url, sound, regenerated):
+def test_damaged_cell_is_not_restored(url, sound, regenerated):
     ds = dl.open(url)
     ds.update([ROW], {"v": sound[2](1)})
     ds.commit("changed")
@@ -213,7 +213,7 @@ def test_no_restore_copies_a_damaged_cell(url, sound, regenerated):
 
 
 @pytest.mark.parametrize("rebases", [False, True], ids=["commit", "rebase"])
-def test_edits_that_were_damaged_are_not_copied_onto_another_generation(url, sound, rebases):
+def test_damaged_edits_are_not_copied_onto_another_generation(url, sound, rebases):
     ds, known = dl.open(url), files(url)
     ds.append({"v": sound[2](2_000), "k": range(2_000)})
     written = files(url) - known
@@ -227,7 +227,7 @@ def test_edits_that_were_damaged_are_not_copied_onto_another_generation(url, sou
 
 
 @pytest.mark.parametrize("sound", RAGGED, indirect=True)
-def test_the_advice_of_the_message_works(url):
+def test_advice_in_the_message_works(url):
     ds = dl.open(url)
     damage(ds)
     with pytest.raises(dl.DamagedError, match=r"ds\.delete\(\[7\]\)\.$"):
@@ -239,7 +239,7 @@ def test_the_advice_of_the_message_works(url):
 
 
 @pytest.mark.parametrize("sound", DENSE, indirect=True)
-def test_no_copy_of_a_dense_chunk_with_a_changed_bit_gets_a_checksum(url, tmp_path):
+def test_dense_chunk_with_a_flipped_bit_is_never_copied_with_a_new_checksum(url, tmp_path):
     path = chunks_of(dl.open(url), f"{dl.open(url).schema['v'].id}/data")[0]
     flip(path, 100)
     for copy in COPIES.values():
@@ -258,14 +258,14 @@ class TestRows:
     ELSEWHERE = "not those that belong there"
 
     @pytest.mark.parametrize("name", ["optimize", "materialize", "materialize a slice"])
-    def test_ids_in_the_wrong_place_are_not_copied(self, url, name, tmp_path):
+    def test_misplaced_ids_are_not_copied(self, url, name, tmp_path):
         ds = dl.open(url)
         ds.optimize(shuffle=True)
         swap(ds, "rows/id", 0)
         to = str(tmp_path / "to.lake")
         refuses(url, COPIES[name], dl.open(url), to, match=self.ELSEWHERE)
 
-    def test_ids_in_the_wrong_place_are_not_merged(self, url):
+    def test_misplaced_ids_are_not_merged(self, url):
         theirs = dl.open(url, branch="cells")
         theirs.optimize(shuffle=True)
         swap(theirs, "rows/id", 0)
@@ -281,7 +281,7 @@ class TestRows:
         ],
         ids=["optimize", "materialize", "append", "delete"],
     )
-    def test_an_order_in_the_wrong_place_is_not_written_again(self, url, change, tmp_path):
+    def test_misplaced_order_is_not_written_again(self, url, change, tmp_path):
         ds = dl.open(url)
         ds.optimize(shuffle=True)
         ds.restore("v1")
@@ -294,7 +294,7 @@ class TestRows:
 
 
 @pytest.mark.parametrize("sound", ["bytes"], indirect=True)
-def test_a_small_merge_reads_few_ids(url, monkeypatch):
+def test_small_merge_reads_few_ids(url, monkeypatch):
     from deeplake_lite.storage.arrays import SlotArray
 
     read, rows = SlotArray.read, []

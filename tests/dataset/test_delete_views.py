@@ -1,4 +1,4 @@
-"""A view says which rows are deleted, wherever they are by now."""
+"""Deleting the rows of a view, wherever those rows are by now."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("name", VIEWS)
-def test_the_rows_of_a_view_are_deleted(ds, name, committed):
+def test_rows_of_a_view_are_deleted(ds, name, committed):
     view = VIEWS[name](ds)
     ds.delete([1])  # the others move
     ds.append({"x": [10]})
@@ -37,12 +37,12 @@ def test_the_rows_of_a_view_are_deleted(ds, name, committed):
     assert len(ds) == 6
 
 
-def test_a_dataset_deletes_all_its_rows(ds):
+def test_dataset_can_delete_all_of_its_rows(ds):
     ds.delete(ds)
     assert len(ds) == 0
 
 
-def test_views_whose_rows_are_not_of_the_lake_are_refused(ds, make_lake):
+def test_views_of_rows_outside_the_lake_are_refused(ds, make_lake):
     with pytest.raises(InvalidValueError, match="view of this lake"):
         ds.delete(make_lake({"x": "int32"}, x=range(3))[:])
     with pytest.raises(InvalidValueError, match="computed from several"):

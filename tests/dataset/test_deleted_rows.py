@@ -1,4 +1,4 @@
-"""Rows that are deleted anywhere, also at the end, are gone for diffs, merges and conflicts."""
+"""Diffs, merges and conflicts treat deleted rows as gone, wherever they were, even at the end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOME = [
 
 @pytest.fixture(params=["in order", "first gone", "last gone", "moved"])
 def lake(request):
-    """Make a lake of five rows, most often one from which rows are gone or have moved."""
+    """Make a lake of five rows, usually one with deleted or moved rows."""
     ds = dl.create("memory://deleted-rows", {"x": "int32"}, overwrite=True)
     ds.append({"x": range(ROWS)})
     ds.commit("five")
@@ -37,7 +37,7 @@ def lake(request):
 
 
 @pytest.mark.parametrize("gone", SOME, ids=str)
-def test_what_is_deleted_is_gone_for_all(lake, gone):
+def test_deleted_rows_are_gone_for_diffs_and_merges(lake, gone):
     before, ids, values = lake.version, lake.row_ids.tolist(), lake["x"][:].tolist()
     left = [v for i, v in enumerate(values) if i not in gone]
     lake.branch("side")
@@ -61,7 +61,7 @@ def test_what_is_deleted_is_gone_for_all(lake, gone):
 
 
 @pytest.mark.parametrize("gone", SOME, ids=str)
-def test_an_edit_of_a_deleted_row_is_a_conflict(lake, gone):
+def test_edit_of_a_deleted_row_is_a_conflict(lake, gone):
     values = lake["x"][:].tolist()
     lake.branch("side")
     side, first, second = dl.open(lake.url, branch="side"), dl.open(lake.url), dl.open(lake.url)
@@ -82,7 +82,7 @@ def test_an_edit_of_a_deleted_row_is_a_conflict(lake, gone):
 
 
 @pytest.mark.parametrize("gone", SOME, ids=str)
-def test_rows_that_both_delete_are_gone_once(lake, gone):
+def test_rows_deleted_on_both_sides_are_deleted_once(lake, gone):
     values = lake["x"][:].tolist()
     lake.branch("side")
     side = dl.open(lake.url, branch="side")
@@ -99,7 +99,7 @@ def test_rows_that_both_delete_are_gone_once(lake, gone):
 @pytest.mark.parametrize(
     ("htype", "value"), [("int32", 5), ("text", "a"), (dl.Sequence("text"), ["a"])]
 )
-def test_rows_that_are_gone_again_need_no_default_in_a_column_that_others_add(
+def test_added_and_deleted_rows_need_no_default_for_a_new_column_of_others(
     make_lake, how, htype, value
 ):
     ds = make_lake({"x": "int32"}, x=[1])
@@ -121,7 +121,7 @@ def test_rows_that_are_gone_again_need_no_default_in_a_column_that_others_add(
     assert ds.verify()
 
 
-def test_only_rows_that_stay_get_the_default_of_a_column_that_others_add(make_lake):
+def test_only_remaining_rows_get_the_default_of_a_new_column_of_others(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     other = dl.open(ds.url)
     ds.add_column("new", dl.Scalar("int32", default=9), values=[5])
@@ -132,7 +132,7 @@ def test_only_rows_that_stay_get_the_default_of_a_column_that_others_add(make_la
     assert dl.open(ds.url)["new"][:].tolist() == [5, 9, 9]
 
 
-def test_rows_that_stay_need_a_default_in_a_column_that_others_add(make_lake):
+def test_remaining_rows_need_a_default_for_a_new_column_of_others(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     other = dl.open(ds.url)
     ds.add_column("new", "int32", values=[5])

@@ -1,4 +1,4 @@
-"""Comparisons of columns of numbers and times are those of the exact values, or errors of ours."""
+"""Comparisons of number and time columns are exact, or raise our errors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ DTYPES = ["int8", "int64", "uint8", "uint32", "uint64", "float16", "float32", "f
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_numbers(dtype):
+def test_numbers_compare_exactly(dtype):
     values = fitting(dtype)
     x = column(dtype, values)
     for other, test in product([*EDGES, *FRACTIONS, Decimal(2**53 + 1), Decimal("0.5")], TESTS):
@@ -86,7 +86,7 @@ UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"]
 COUNTS = [0, 1, -1, 700, -700, 2**40, -(2**40), 2**62, -(2**62)]
 
 
-def test_lists_of_integers_on_both_sides_of_the_largest_signed_one():
+def test_lists_of_integers_around_the_int64_limit_compare_exactly():
     values = [2**53 + 1, 2**64 - 1, 5]
     x = column("uint64", values)
     for same in (values, np.array(values, "uint64"), pa.array(values, pa.uint64())):
@@ -96,7 +96,7 @@ def test_lists_of_integers_on_both_sides_of_the_largest_signed_one():
     assert (x == [2.0**53, 2**64 - 1, 5.0]).tolist() == [False, True, True]
 
 
-def test_a_moment_of_a_finer_unit_keeps_its_digits():
+def test_time_of_a_finer_unit_keeps_its_digits():
     x = column("datetime64[ms]", ["2026-01-02"] * 2)
     fine = np.datetime64("2026-01-02T00:00:00.000000001", "ns")
     for other in (fine, pd.Timestamp(fine), str(fine), np.array([fine] * 2), [fine] * 2):
@@ -105,7 +105,7 @@ def test_a_moment_of_a_finer_unit_keeps_its_digits():
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_moments(unit):
+def test_times_compare_exactly(unit):
     values = np.array(COUNTS[:5]).astype(f"datetime64[{unit}]")
     x = column(f"datetime64[{unit}]", values)
     for other, theirs, test in product(COUNTS, UNITS, TESTS):
@@ -115,11 +115,11 @@ def test_moments(unit):
 
 
 def nanoseconds(moment):
-    """Return the nanoseconds since 1970 of a moment in any unit, counting days one by one."""
+    """Return the nanoseconds since 1970 of a time in any unit, counting days one by one."""
     unit, n = np.datetime_data(moment.dtype)[0], int(moment.astype(np.int64))
     if unit in ("Y", "M"):
         months = n * 12 if unit == "Y" else n
-        cycles, months = divmod(months, 4800)  # of 400 years, which have as many days each
+        cycles, months = divmod(months, 4800)  # per 400 years, all of the same number of days
         n = cycles * 146_097 + int(np.datetime64(months, "M").astype("M8[D]").astype(int))
         unit = "D"
     sizes = {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}
@@ -129,7 +129,7 @@ def nanoseconds(moment):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_durations(unit):
+def test_durations_compare_exactly(unit):
     values = np.array(COUNTS[:5]).astype(f"timedelta64[{unit}]")
     x = column(f"timedelta64[{unit}]", values)
     for other, theirs, test in product(COUNTS, UNITS, TESTS):
@@ -149,7 +149,7 @@ def length(span):
     return nanoseconds(np.datetime64(n, unit))
 
 
-def test_nulls_and_no_time_are_neither_less_nor_greater():
+def test_null_and_nat_are_neither_less_nor_greater():
     x = column(dl.Scalar("datetime64[ns]", nullable=True), [None, "2020-01-01"])
     for far in ("9999-12-31", dt.datetime.max, np.datetime64(2**62, "D")):
         assert (x < far).tolist() == [False, True]
@@ -174,7 +174,7 @@ def test_nulls_and_no_time_are_neither_less_nor_greater():
     ],
     ids=repr,
 )  # fmt: skip
-def test_odd_values_compare_or_are_errors_of_ours(htype, other):
+def test_unusual_values_compare_or_raise_our_errors(htype, other):
     x = column(htype, [])
     y = column(htype, [VALUES.get(htype, 3)])
     for one, test in product((x, y), TESTS):
@@ -184,5 +184,5 @@ def test_odd_values_compare_or_are_errors_of_ours(htype, other):
             assert len(str(error)) < 400  # noqa: PT017 - it may not be raised
 
 
-def test_a_json_value_may_be_an_array_without_axes():
+def test_json_value_may_be_a_zero_dimensional_array():
     assert (column("json", [5, "a"]) == np.array(5)).tolist() == [True, False]

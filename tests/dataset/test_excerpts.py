@@ -1,4 +1,4 @@
-"""Two values that differ are told apart, in whichever words a reader sees them."""
+"""Excerpts of two different values always look different to the reader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONG = "x" * 90
 SEVERAL = dl.ClassLabel(["ant", "bee"], multiple=True)
 BOX = [1.0, 2.0, 1700000123.25, 9.0]
 
-# For each type: two values that a few words do not tell apart, or that names alone do.
+# Per type: two values whose short forms are the same, or which differ only in names.
 RING = np.random.default_rng(0).random((600, 2)).astype(np.float32)
 RING_MOVED = RING.copy()
 RING_MOVED[300] += 1
@@ -73,7 +73,7 @@ NAMED = {"classes": ("ant", "bee"), "list of classes": ("ant", "bee")}
 
 
 def two_versions(make_lake, kind):
-    """Return a lake whose row had another value in version v1."""
+    """Return a lake whose row had a different value in version v1."""
     htype, before, after = PAIRS[kind]
     ds = make_lake({"x": htype}, x=[before])
     ds.tag("v1")
@@ -83,14 +83,14 @@ def two_versions(make_lake, kind):
 
 
 def check_apart(kind, before, after):
-    """Check that a reader sees two values, and classes by name."""
+    """Check that a reader sees two different values, and classes by name."""
     assert before != after
     for text, name in zip((before, after), NAMED.get(kind, ("", "")), strict=True):
         assert name in str(text)
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-def test_a_difference_tells_two_values_apart(make_lake, kind):
+def test_excerpts_of_different_values_differ(make_lake, kind):
     diff = two_versions(make_lake, kind).diff("v1", "main")
     [line] = diff.to_pandas().itertuples()
     check_apart(kind, repr(line.before), repr(line.after))
@@ -103,7 +103,7 @@ def test_a_difference_tells_two_values_apart(make_lake, kind):
 
 
 @given(st.floats(width=64, allow_nan=False), st.sampled_from(["float16", "float32", "float64"]))
-def test_a_number_is_told_with_the_fewest_digits_that_read_as_it(number, dtype):
+def test_number_is_shown_with_the_fewest_digits_that_identify_it(number, dtype):
     with np.errstate(over="ignore"):
         value = np.dtype(dtype).type(number)
     said = dl.Scalar(dtype).to_words(value)
@@ -111,7 +111,7 @@ def test_a_number_is_told_with_the_fewest_digits_that_read_as_it(number, dtype):
 
 
 @given(st.text(max_size=400), st.text(max_size=400), st.text(max_size=400), st.integers(20, 200))
-def test_two_texts_that_differ_are_cut_to_where_they_do(same, a, b, width):
+def test_long_strings_are_cut_around_their_first_difference(same, a, b, width):
     before, after = cut_to_difference(same + a, same + b, width)
     assert (before == after) == (a == b)
     assert max(len(before), len(after)) <= width + 2

@@ -1,4 +1,4 @@
-"""What a vacuum lets go of random histories, and what those that stay still know."""
+"""Vacuums of random histories: what expires, and what the remaining versions still know."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import combinations, islice
@@ -17,7 +17,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class History:
-    """Commits and names as the engine keeps them, and its way to expire them."""
+    """Commits and refs as the engine stores them, and its way to expire them."""
 
     def __init__(self):
         self.commits = {"root": Commit("root", None, "", START, {})}
@@ -45,7 +45,7 @@ class History:
         self.names[branch] = new.id
 
     def expire(self, cutoff, plan):
-        """Cut each history behind its last version that is not older, and drop what is lost."""
+        """Cut each history after its last version that is not older; drop unreachable versions."""
         self.kept_links |= plan.links
         tips = {*self.names.values(), *(older for older, _ in self.kept_links)}
         for tip in tips:
@@ -68,7 +68,7 @@ class History:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_is_named_has_the_same_merge_bases_after_any_number_of_vacuums(seed):
+def test_refs_have_the_same_merge_bases_after_any_number_of_vacuums(seed):
     chance, history = np.random.default_rng(seed), History()
     history.commit("main")
     for step in range(60):
@@ -104,7 +104,7 @@ def test_what_is_named_has_the_same_merge_bases_after_any_number_of_vacuums(seed
     assert (again.expiring, again.links) == (frozenset(), plan.links)
 
 
-def test_a_history_that_comes_from_itself_is_damage():
+def test_circular_history_is_damage():
     history = History()
     for _ in range(3):
         history.commit("main")
@@ -115,7 +115,7 @@ def test_a_history_that_comes_from_itself_is_damage():
 
 @pytest.fixture
 def ds(tmp_path):
-    """Return main, six versions ahead of where an old branch begins."""
+    """Return main, six versions ahead of the start of an old branch."""
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32", "y": "int32"})
     ds.append({"x": [0] * 4, "y": [0] * 4})
     ds.commit("begin")
@@ -130,14 +130,14 @@ def links(ds):
     return ds.handle.repository.links()
 
 
-def test_an_old_branch_does_not_keep_what_came_after_it_began(ds):
+def test_old_branch_does_not_preserve_versions_after_its_start(ds):
     old = dl.open(ds.url, branch="old")
     old["x"][3], old["y"][0] = 30, 30
     old.commit("on the old branch")
     told = ds.vacuum(older_than="0s", spare="0s", dry_run=True)
     done = ds.vacuum(older_than="0s", spare="0s")
     assert told == done
-    assert done.expired == 6  # the first one and five of main; the branch's beginning stays
+    assert done.expired == 6  # the first one and five of main; the start of the branch stays
     again = dl.open(ds.url)
     assert len(again.log()) == 1
     again.merge("old")
@@ -150,7 +150,7 @@ def test_an_old_branch_does_not_keep_what_came_after_it_began(ds):
     assert len(dl.open(ds.url).log()) == 1
 
 
-def test_both_sides_merge_after_several_vacuums(ds):
+def test_both_branches_still_merge_after_several_vacuums(ds):
     for n in range(3):
         old = dl.open(ds.url, branch="old")
         old["y"][n] = 10 + n
@@ -168,7 +168,7 @@ def test_both_sides_merge_after_several_vacuums(ds):
     assert len(links(ds)) <= 2
 
 
-def test_a_tag_that_was_merged_still_counts_as_merged(ds):
+def test_merged_tag_still_counts_as_merged(ds):
     fix = dl.open(ds.url, branch="old")
     fix["y"][:] = 7
     fix.commit("fix")
@@ -185,7 +185,7 @@ def test_a_tag_that_was_merged_still_counts_as_merged(ds):
     assert again["y"][:].tolist() == [8, 9, 7, 7]
 
 
-def test_an_open_transaction_does_not_keep_what_came_after_it_began(ds):
+def test_open_transaction_does_not_preserve_versions_after_its_start(ds):
     writer = dl.open(ds.url)
     writer["y"][0] = 5
     for n in range(3):
@@ -197,7 +197,7 @@ def test_an_open_transaction_does_not_keep_what_came_after_it_began(ds):
     assert dl.open(ds.url)["y"][0] == 5
 
 
-def test_a_diff_across_versions_that_are_gone_reads_everything(tmp_path):
+def test_diff_across_expired_versions_reads_everything(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
     ds.append({"x": range(20_000)})
     ds.commit("rows")
@@ -214,7 +214,7 @@ def test_a_diff_across_versions_that_are_gone_reads_everything(tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"older_than": "0s"}, {"dry_run": True}])
-def test_a_handle_that_has_read_what_another_s_vacuum_let_go_can_vacuum(tmp_path, options):
+def test_handle_with_cached_history_can_vacuum_after_another_vacuum(tmp_path, options):
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
     for i in range(4):
         ds.append({"x": [i]})
@@ -241,7 +241,7 @@ AFTERWARDS = {
 
 @pytest.mark.parametrize("operation", AFTERWARDS)
 @pytest.mark.parametrize("seen", [0, 1, 2, 4, 6])
-def test_a_handle_that_has_read_more_of_the_history_than_is_left(tmp_path, seen, operation):
+def test_handle_that_has_cached_more_history_than_is_left_works(tmp_path, seen, operation):
     url = str(tmp_path / "long.lake")
     made = dl.create(url, {"x": "int64"})
     for i in range(6):

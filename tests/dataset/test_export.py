@@ -1,4 +1,4 @@
-"""Rows on their way out: every type, nulls, empty lakes, and that what leaves can come back."""
+"""Exports: every type, nulls and empty lakes, and reading the export back."""
 
 import csv
 import json
@@ -73,11 +73,11 @@ TYPES = {
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_each_type_has_its_arrow_type(table, name):
+def test_every_type_has_an_arrow_type(table, name):
     assert str(table.schema.field(name).type) == TYPES[name]
 
 
-def test_arrow_has_every_column_and_is_valid(table):
+def test_arrow_table_has_every_column_and_is_valid(table):
     table.validate(full=True)
     assert table.column_names == list(SCHEMA)
     assert table.num_rows == 3
@@ -101,11 +101,11 @@ def test_arrow_has_every_column_and_is_valid(table):
         "counts",
     ],
 )
-def test_plain_values_leave_as_they_came(table, name):
+def test_plain_values_are_exported_unchanged(table, name):
     assert table[name].to_pylist() == VALUES[name]
 
 
-def test_arrays_leave_as_numbers(table, full):
+def test_arrays_are_exported_as_numbers(table, full):
     def numbers(name):
         return [None if v is None else np.array(v) for v in table[name].to_pylist()]
 
@@ -117,18 +117,18 @@ def test_arrays_leave_as_numbers(table, full):
                 assert got.reshape(np.shape(want)).tolist() == np.asarray(want).tolist()
 
 
-def test_tensors_come_back_as_numpy(table, full):
+def test_tensors_round_trip_to_numpy(table, full):
     matrix = table["matrix"].combine_chunks().to_numpy_ndarray()
     assert np.array_equal(matrix, full["matrix"][:])
     assert matrix.dtype == np.float32
 
 
-def test_pixels_without_a_format_leave_with_their_shape(table, full):
+def test_pixels_without_a_format_are_exported_with_their_shape(table, full):
     for cell, pixels in zip(table["pixels"].to_pylist(), full["pixels"][:], strict=True):
         assert np.array_equal(np.array(cell["data"]).reshape(cell["shape"]), pixels)
 
 
-def test_times_and_numbers_of_two_parts(table):
+def test_times_and_complex_numbers_are_exported(table):
     assert table["day"].to_numpy().astype("datetime64[D]").astype(str).tolist() == VALUES["day"]
     assert table["when"].null_count == 1
     assert table["age"].to_pylist() == [5, 0, -3]
@@ -138,7 +138,7 @@ def test_times_and_numbers_of_two_parts(table):
     assert np.isnan(half[2])
 
 
-def test_fields_hold_the_htype_and_the_notes():
+def test_field_metadata_has_the_type_and_the_column_metadata():
     ds = lake({"x": "int32"}, {"x": [1]})
     ds["x"].metadata["unit"] = "cm"
     ds.metadata["licence"] = "CC-BY"
@@ -156,9 +156,9 @@ def test_nullable_columns_are_nullable_fields(table):
     }
 
 
-def test_what_leaves_can_come_back(table, full):
+def test_exports_can_be_read_back(table, full):
     config = {f.name: json.loads(f.metadata[b"deeplake_lite.htype"]) for f in table.schema}
-    lost = ("pixels", "wave", "notes", "age", "objects")  # no objects have no shape
+    lost = ("pixels", "wave", "notes", "age", "objects")  # an empty array of objects has no shape
     names = [n for n in SCHEMA if n not in lost]
     values = {n: table[n].to_pylist() for n in names}
     values["matrix"] = table["matrix"].combine_chunks().to_numpy_ndarray()
@@ -170,7 +170,7 @@ def test_what_leaves_can_come_back(table, full):
         assert a.tolist() == b.tolist(), name
 
 
-def test_parquet_keeps_the_table(table, tmp_path):
+def test_parquet_round_trips_the_table(table, tmp_path):
     import pyarrow.parquet as pq
 
     names = [n for n in table.column_names if n != "half"]
@@ -180,20 +180,20 @@ def test_parquet_keeps_the_table(table, tmp_path):
     assert back.select(["label", "boxes", "text"]).equals(table.select(["label", "boxes", "text"]))
 
 
-def test_an_empty_lake_has_the_same_types(table):
+def test_empty_lake_exports_the_same_types(table):
     empty = lake(values={"x": []}).to_arrow()
     assert empty.schema.equals(table.schema, check_metadata=True)
     assert empty.num_rows == 0
 
 
-def test_views_leave_in_their_order(full):
+def test_views_are_exported_in_their_order(full):
     assert full[[2, 0]][["x", "label"]].to_arrow().to_pylist() == [
         {"x": 3, "label": "rose"},
         {"x": 1, "label": "tulip"},
     ]
 
 
-def test_blocks_make_one_table(monkeypatch):
+def test_blocks_are_joined_into_one_table(monkeypatch):
     monkeypatch.setattr("deeplake_lite.dataset.export.portable.BLOCK_ROWS", 2)
     ds = lake(
         {"label": dl.ClassLabel(["a", "b"]), "t": "text"},
@@ -228,19 +228,19 @@ def test_scalars_have_native_and_nullable_dtypes(frame):
     assert {name: dtypes[name] for name in expected} == expected
 
 
-def test_nulls_are_missing(frame):
+def test_nulls_are_exported_as_missing(frame):
     nullable = [n for n, t in SCHEMA.items() if isinstance(t, dl.Htype) and t.nullable]
     row = [2 if name == "image" else 1 for name in nullable]
     assert all(pd.isna(frame[n][r]) for n, r in zip(nullable, row, strict=True))
 
 
-def test_classes_are_categories_and_names(frame):
+def test_classes_are_exported_as_categories_and_names(frame):
     assert frame["label"].cat.categories.tolist() == ["rose", "tulip"]
     assert frame["label"].tolist()[::2] == ["tulip", "rose"]
     assert frame["tags"].tolist() == VALUES["tags"]
 
 
-def test_ragged_cells_are_arrays_and_files_bytes(frame, full):
+def test_ragged_cells_are_exported_as_arrays_and_files_as_bytes(frame, full):
     assert frame["image"][0] == VALUES["image"][0]
     for name in ("boxes", "points", "ragged", "matrix"):
         for got, want in zip(frame[name], full[name][:], strict=True):
@@ -250,7 +250,7 @@ def test_ragged_cells_are_arrays_and_files_bytes(frame, full):
     assert frame["link"][2] == "/etc/passwd"
 
 
-def test_an_empty_frame_has_the_same_dtypes(frame):
+def test_empty_frame_has_the_same_dtypes(frame):
     empty = lake(values={"x": []}).to_pandas()
     assert empty.dtypes.equals(frame.dtypes)
     assert empty.shape == (0, len(SCHEMA))
@@ -288,7 +288,7 @@ def test_pandas_and_arrow_agree_with_python(rows):
     )
 
 
-def test_a_broken_text_is_damage_not_text():
+def test_invalid_utf_8_is_reported_as_damage():
     from deeplake_lite.dataset.arrow.cells import array_of
     from deeplake_lite.htypes.cells import RaggedCells
 
@@ -315,7 +315,7 @@ def read_csv(root):
         return list(csv.DictReader(file))
 
 
-def test_a_folder_per_class_with_the_files_as_stored(tmp_path):
+def test_images_are_exported_unchanged_into_one_folder_per_class(tmp_path):
     ds = flowers(["tulip", "rose", "tulip"])
     root = ds.to_folder(tmp_path / "new" / "out")
     assert [line["file_name"] for line in read_csv(root)] == [
@@ -326,7 +326,7 @@ def test_a_folder_per_class_with_the_files_as_stored(tmp_path):
     assert (root / "tulip/000002.png").read_bytes() == png((2, 3), 2)
 
 
-def test_the_table_has_scalars_texts_and_classes(tmp_path):
+def test_table_has_scalars_strings_and_classes(tmp_path):
     schema = {
         "x": dl.Scalar("float32", nullable=True),
         "t": dl.Text(nullable=True),
@@ -360,7 +360,7 @@ def test_the_table_has_scalars_texts_and_classes(tmp_path):
     assert (second["file_name"], second["label"], second["x"]) == ("000001.png", "", "")
 
 
-def test_hostile_classes_stay_inside(tmp_path):
+def test_hostile_class_names_stay_inside_the_folder(tmp_path):
     names = [
         "../../evil",
         "/etc",
@@ -383,7 +383,7 @@ def test_hostile_classes_stay_inside(tmp_path):
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=130) | st.text("a.\xa0 _é", max_size=130))
-def test_any_name_is_one_harmless_folder(name):
+def test_every_name_becomes_one_harmless_folder(name):
     safe = safe_name(name)
     assert safe
     assert not {"/", "\\", "\0", ":"} & set(safe)
@@ -393,20 +393,20 @@ def test_any_name_is_one_harmless_folder(name):
     assert safe_name(safe) == safe
 
 
-def test_two_values_never_share_a_folder(tmp_path):
+def test_different_values_never_share_a_folder(tmp_path):
     folders = Folders(tmp_path, ["metadata.csv"])
     names = ["a/b", "a:b", "a_b", "A_B", "metadata.csv", "", None]
     assert len({folders.of(name) for name in names}) == len(names)
     assert folders.of("a:b") == folders.of("a:b")
 
 
-def test_a_null_picture_has_a_line_and_no_file(tmp_path):
+def test_null_image_has_a_row_but_no_file(tmp_path):
     ds = lake({"image": dl.Image(nullable=True)}, {"image": [None, png((2, 2))]})
     root = ds.to_folder(tmp_path / "out")
     assert [line["file_name"] for line in read_csv(root)] == ["", "000001.png"]
 
 
-def test_pixels_and_bytes_become_files(tmp_path):
+def test_pixels_and_bytes_are_exported_as_files(tmp_path):
     ds = lake(
         {"p": dl.Image("zstd"), "b": dl.Bytes()}, {"p": [np.eye(3, dtype=np.uint8)], "b": [b"\0"]}
     )
@@ -414,7 +414,7 @@ def test_pixels_and_bytes_become_files(tmp_path):
     assert (ds.to_folder(tmp_path / "b", image="b") / "000000.bin").read_bytes() == b"\0"
 
 
-def test_a_folder_that_holds_something_is_refused(tmp_path):
+def test_non_empty_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
     ds = flowers(["rose"])
     for path in (tmp_path, tmp_path / "file"):
@@ -423,7 +423,7 @@ def test_a_folder_that_holds_something_is_refused(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
-def test_columns_are_chosen_when_there_is_a_choice(full, tmp_path):
+def test_columns_must_be_named_when_ambiguous(full, tmp_path):
     with pytest.raises(dl.SchemaError, match=r"image='…': 'image', 'pixels'"):
         full.to_folder(tmp_path / "out")
     with pytest.raises(dl.SchemaError, match="label='…': 'label', 'number'"):
@@ -439,7 +439,7 @@ def test_columns_are_chosen_when_there_is_a_choice(full, tmp_path):
     assert sorted(p.name for p in root.iterdir()) == ["-2", "1", "3", "_columns", "metadata.csv"]
 
 
-def test_every_column_comes_out_in_the_table_or_as_files(full, tmp_path):
+def test_every_column_is_exported_to_the_table_or_as_files(full, tmp_path):
     root = full.to_folder(tmp_path / "out", image="image", label="label")
     first, second, third = lines = read_csv(root)
     assert list(first) == ["file_name", *(name for name in full.columns if name != "image")]
@@ -455,13 +455,13 @@ def test_every_column_comes_out_in_the_table_or_as_files(full, tmp_path):
                 assert np.array_equal(np.load(root / line[name]), full[name][row])
     assert np.array_equal(np.asarray(Pillow.open(root / first["mask"])), full["mask"][0])
     assert np.array_equal(np.asarray(Pillow.open(root / first["pixels"])), full["pixels"][0])
-    assert np.array_equal(np.load(root / second["pixels"]), full["pixels"][1])  # no PNG holds it
+    assert np.array_equal(np.load(root / second["pixels"]), full["pixels"][1])  # PNG cannot hold it
     assert (root / first["blob"]).read_bytes() == b"\0\xff"
     frames = [(root / path).read_bytes() for path in json.loads(first["frames"])]
     assert frames == VALUES["frames"][0]
 
 
-def test_a_folder_that_was_written_is_taken_in_again_with_the_same_pictures_and_labels(tmp_path):
+def test_exported_folder_is_ingested_with_the_same_images_and_labels(tmp_path):
     schema = {"mask": dl.Mask(), "x": "float32"}
     masks = [np.eye(2, dtype="uint8")] * 3
     ds = flowers(["tulip", None, "rose"], schema=schema, mask=masks, x=[0.1, 2, 3])
@@ -479,7 +479,7 @@ def test_a_folder_that_was_written_is_taken_in_again_with_the_same_pictures_and_
     assert len(by_table) == 3
 
 
-def test_a_text_may_name_the_folders_and_links_are_not_followed(tmp_path):
+def test_strings_may_name_the_folders_and_links_are_not_followed(tmp_path):
     ds = lake(
         {"image": "image", "t": "text", "link": dl.Link("image")},
         {"image": [png((1, 1))], "t": ["spring"], "link": ["/etc/passwd"]},
@@ -492,7 +492,7 @@ def test_a_text_may_name_the_folders_and_links_are_not_followed(tmp_path):
     }
 
 
-def test_the_column_file_name_is_always_that_of_the_paths(tmp_path):
+def test_file_name_column_always_holds_the_paths(tmp_path):
     names = ["file_name", "file_name_", "file"]
     ds = lake(
         {"image": "image", **dict.fromkeys(names, "text")},
@@ -508,13 +508,13 @@ def test_the_column_file_name_is_always_that_of_the_paths(tmp_path):
     ]
 
 
-def test_an_empty_lake_makes_a_table_with_a_head(tmp_path):
+def test_empty_lake_exports_a_table_with_a_header(tmp_path):
     root = flowers([]).to_folder(tmp_path / "out")
     assert (root / "metadata.csv").read_text().strip() == '"file_name","label"'
     assert [p.name for p in root.iterdir()] == ["metadata.csv"]
 
 
-def test_importing_the_dataset_imports_none_of_the_libraries():
+def test_importing_the_dataset_imports_no_export_library():
     code = (
         "import sys, deeplake_lite as dl; dl.Dataset; "
         "print(sorted({'pandas', 'pyarrow', 'xarray', 'tqdm'} & set(sys.modules)))"
@@ -523,11 +523,11 @@ def test_importing_the_dataset_imports_none_of_the_libraries():
     assert found.stdout.strip() == "[]"
 
 
-def test_the_table_of_a_large_lake_has_64_bit_offsets(table):
+def test_table_of_a_large_lake_has_64_bit_offsets(table):
     assert pa.types.is_large_binary(table.schema.field("image").type)
 
 
-def test_json_that_left_as_arrow_comes_back_as_values(make_lake):
+def test_json_round_trips_through_arrow(make_lake):
     values = [{"a": [1, None]}, "text", 3, None]
     schema = {"j": dl.Json(nullable=True), "s": dl.Sequence(dl.Json(), nullable=True)}
     ds = make_lake(schema, j=values, s=[[{"a": 1}, "b"], [], None, [2]])
@@ -537,7 +537,7 @@ def test_json_that_left_as_arrow_comes_back_as_values(make_lake):
     assert ds["s"][4:] == [[{"a": 1}, "b"], [], None, [2], [{"a": 1}, "b"]]
 
 
-def test_texts_of_other_tables_are_no_json(make_lake):
+def test_strings_of_other_tables_are_not_taken_for_json(make_lake):
     ds = make_lake({"j": dl.Json()})
     ds.append(pa.table({"j": ['{"a": 1}']}))
     assert ds["j"][0] == '{"a": 1}'

@@ -1,4 +1,4 @@
-"""Versions behind the newest: `verify` looks at all that a branch or tag leads to."""
+"""`verify` checks every version reachable from a branch or tag, not just the newest."""
 
 import itertools
 import os
@@ -13,7 +13,7 @@ from deeplake_lite.storage.repo import Repository, damaged_versions
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """Return a lake with versions that only a branch, or only a tag, leads to."""
+    """Return a lake with versions reachable only from a branch, or only from a tag."""
     folder = tmp_path_factory.mktemp("sound") / "a.lake"
     ds = dl.create(str(folder), {"x": "int32", "y": "int32", "b": "bytes"})
     ds.append({"x": range(3), "y": range(3), "b": [os.urandom(1_500_000) for _ in range(3)]})
@@ -66,7 +66,7 @@ def swap(path, other):
 
 
 def versions(lake):
-    """Return a version of each branch behind its tip, and one that wrote other chunks."""
+    """Return a version of each branch behind its tip, and one that wrote different chunks."""
     main, fix = (dl.open(str(lake), branch=name).log() for name in ("main", "fix"))
     return main[3].id, fix[1].id, main[-2].id
 
@@ -84,14 +84,14 @@ def manifest_of(lake, version):
 @pytest.mark.parametrize("damage", [cut, empty, flip, delete, swap])
 @pytest.mark.parametrize("kind", ["snapshots", "transactions", "manifests"])
 @pytest.mark.parametrize("branch", ["main", "fix"])
-def test_verify_notices_damage_of_older_versions(lake, branch, kind, damage):
+def test_verify_detects_damage_in_older_versions(lake, branch, kind, damage):
     main, fix, another = versions(lake)
     version = main if branch == "main" else fix
     path, other = lake / kind / version, lake / kind / another
     if kind == "manifests":
         path, other = manifest_of(lake, version)
         if damage is flip:
-            return  # cells are compared with digests by verify of that version
+            return  # only verify of that version compares cells with digests
     damage(path, other)
     report = dl.open(str(lake)).verify()
     assert version in {d.version for d in report.damaged}
@@ -99,7 +99,7 @@ def test_verify_notices_damage_of_older_versions(lake, branch, kind, damage):
     assert "damaged version" in str(report)
 
 
-def test_no_flipped_bit_of_a_log_changes_a_difference(lake):
+def test_flipped_bit_in_a_log_changes_no_diff(lake):
     newer, *_ = versions(lake)
     older = next(c.parent for c in dl.open(str(lake)).log() if c.id == newer)
     path, chance, told = lake / "transactions" / newer, np.random.default_rng(0), 0
@@ -122,8 +122,8 @@ def test_no_flipped_bit_of_a_log_changes_a_difference(lake):
 
 
 @pytest.mark.parametrize("damage", [cut, empty, flip, delete, swap])
-def test_a_damaged_log_changes_no_merge(lake, damage):
-    """A log is compared with the digest that its commit has noted."""
+def test_damaged_log_changes_no_merge(lake, damage):
+    """A log is compared with the digest recorded by its commit."""
     *_, other = versions(lake)
     for commit in dl.open(str(lake), branch="fix").log()[:2]:
         damage(lake / "transactions" / commit.id, lake / "transactions" / other)
@@ -141,7 +141,7 @@ def size(lake, chunk):
     return (lake / "chunks" / chunk).stat().st_size
 
 
-def test_verify_notices_chunk_files_of_older_versions_that_are_gone(lake):
+def test_verify_detects_missing_chunk_files_of_older_versions(lake):
     now = dl.open(str(lake))
     before = {p.name for p in lake.glob("chunks/*")}
     now["b"][0] = os.urandom(5_000_000)
@@ -157,7 +157,7 @@ def test_verify_notices_chunk_files_of_older_versions_that_are_gone(lake):
     assert chunk in str(report)
 
 
-def test_what_a_vacuum_has_cut_is_no_damage(lake):
+def test_history_cut_by_a_vacuum_is_not_damage(lake):
     ds = dl.open(str(lake))
     ds.vacuum(older_than="0s", spare="0s")
     assert dl.open(str(lake)).verify()
@@ -171,7 +171,7 @@ def test_what_a_vacuum_has_cut_is_no_damage(lake):
     assert dl.open(str(lake)).verify()
 
 
-def test_a_version_that_a_vacuum_cuts_meanwhile_is_no_damage(lake, monkeypatch):
+def test_version_cut_by_a_concurrent_vacuum_is_not_damage(lake, monkeypatch):
     ds, left, inner = dl.open(str(lake)), [True], Repository.chunks_of
 
     def vacuum_first(self, commit):
@@ -184,8 +184,8 @@ def test_a_version_that_a_vacuum_cuts_meanwhile_is_no_damage(lake, monkeypatch):
     assert not left
 
 
-def test_a_sound_history_is_read_once(lake, monkeypatch):
-    """Each version is looked at once, however many branches and tags lead to it."""
+def test_undamaged_history_is_read_once(lake, monkeypatch):
+    """Each version is checked once, however many branches and tags lead to it."""
     seen, inner = [], Repository.chunks_of
     monkeypatch.setattr(
         Repository, "chunks_of", lambda self, commit: seen.append(commit.id) or inner(self, commit)
@@ -198,8 +198,8 @@ def test_a_sound_history_is_read_once(lake, monkeypatch):
     assert {commit.id for commit in ds.log()} <= set(seen)
 
 
-def test_the_snapshot_of_another_version_is_never_read_for_one(tmp_path):
-    """Every snapshot over every other: each name leads to its own rows, or to an error."""
+def test_swapped_snapshots_are_never_read_for_each_other(tmp_path):
+    """Every snapshot in place of every other: each ref gives its own rows, or an error."""
     url = tmp_path / "sound.lake"
     ds = dl.create(url, {"a": "int64"})
     ds.append({"a": [1, 2]})

@@ -1,4 +1,4 @@
-"""Pages and their plain-text twins: well formed, escaped, small, complete, and never in the way."""
+"""HTML and plain-text representations are well formed, escaped, small and complete."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -40,7 +40,7 @@ VOID = {"img", "br"}
 
 
 class Checker(HTMLParser):
-    """A strict stack: every element closes in order, no attribute comes twice."""
+    """A strict stack: every element closes in order, and no attribute occurs twice."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ class Checker(HTMLParser):
 
 
 def check_page(page):
-    """Parse a page; check what holds for every page."""
+    """Parse a page; check the rules that hold for every page."""
     checker = Checker()
     checker.feed(page)
     checker.close()
@@ -84,7 +84,7 @@ def check_page(page):
 
 
 def stripped(page):
-    """Remove everything that a sanitiser may remove; return the text that is left."""
+    """Remove everything that a sanitiser may remove; return the remaining text."""
     return " ".join("".join(check_page(page).text).split())
 
 
@@ -170,7 +170,7 @@ FACTS = {
 
 
 @pytest.mark.parametrize(("render", "text", "summary"), PAGES)
-def test_pages_are_well_formed_and_need_nothing_from_outside(render, text, summary):
+def test_pages_are_well_formed_and_load_nothing(render, text, summary):
     page = render(summary)
     checker = check_page(page)
     assert checker.images
@@ -187,7 +187,7 @@ def test_pages_are_well_formed_and_need_nothing_from_outside(render, text, summa
         (render_diff(DIFF), "diff"),
     ],
 )
-def test_stripped_pages_keep_all_facts(page, kind):
+def test_sanitised_pages_keep_all_facts(page, kind):
     checker = check_page(page)
     text = stripped(page)
     for fact in FACTS[kind].split("|"):
@@ -200,25 +200,25 @@ def test_stripped_pages_keep_all_facts(page, kind):
     ("text", "kind"),
     [(text_dataset(DATASET), "dataset"), (text_column(COLUMN), "column")],
 )
-def test_texts_keep_all_facts(text, kind):
+def test_plain_text_keeps_all_facts(text, kind):
     for fact in FACTS[kind].split("|"):
         assert fact in text
 
 
-def test_the_text_of_a_diff_keeps_all_facts():
+def test_plain_text_of_a_diff_keeps_all_facts():
     text = text_diff(DIFF)
     for fact in FACTS["diff"].split("|"):
         assert re.sub(r"^[+−~] (?=[\d,]+ row)", "", fact) in text
 
 
-def test_parts_come_in_the_order_of_the_convention():
+def test_parts_follow_the_usual_order():
     text = stripped(render_dataset(DATASET))
     places = [text.index(part) for part in ("digits", "Columns", "Preview", "label 2", "Versions")]
     assert places == sorted(places)
 
 
 def with_strings(value, text):
-    """Put one string into every field that holds one."""
+    """Put one string into every field that accepts one."""
     if isinstance(value, str) and value not in {"added", "removed", "changed", "class", "bin"}:
         return text
     if isinstance(value, tuple):
@@ -250,7 +250,7 @@ def test_alt_texts_are_escaped():
     assert check_page(page).images[0]["alt"].startswith('"><b>, row 0: <script>')
 
 
-def test_direction_marks_and_controls_are_made_visible():
+def test_direction_marks_and_control_characters_are_made_visible():
     page = render_dataset(DatasetSummary("a\u202eb\x00c\nd\te", 1))
     assert r"a\u202eb\x00c↵d⇥e" in page
 
@@ -273,7 +273,7 @@ def test_at_most_eight_thumbnails_and_twelve_columns_are_drawn():
     assert "c12<" not in page
 
 
-def test_thumbnails_that_do_not_fit_are_left_out_and_smaller_ones_stay():
+def test_oversized_thumbnails_are_left_out_and_smaller_ones_stay():
     big = replace(DOT, data=bytes(30_000))
     rows = preview(2, big) + preview(6)
     checker = check_page(render_dataset(DatasetSummary("x", 8, previews=rows)))
@@ -281,7 +281,7 @@ def test_thumbnails_that_do_not_fit_are_left_out_and_smaller_ones_stay():
     assert "[image, row 1: rose 1]" in "".join(checker.text)
 
 
-def test_rows_with_two_pictures_share_the_eight():
+def test_rows_with_two_images_share_the_limit_of_eight():
     rows = tuple(
         PreviewRow(i, (PreviewCell("image", DOT), PreviewCell("mask", DOT))) for i in range(8)
     )
@@ -290,7 +290,7 @@ def test_rows_with_two_pictures_share_the_eight():
     assert "[image" not in "".join(checker.text)
 
 
-def test_pictures_of_a_diff_beyond_the_eighth_become_words():
+def test_images_of_a_diff_beyond_the_eighth_become_words():
     examples = tuple(DiffExample("changed", i, picture=DOT) for i in range(8))
     cells = (CellChange("image", DOT, DOT),)
     last = (DiffExample("changed", 9, cells),)
@@ -299,7 +299,7 @@ def test_pictures_of_a_diff_beyond_the_eighth_become_words():
     assert "null" not in text
 
 
-def test_a_mime_type_that_is_no_plain_picture_is_not_embedded():
+def test_unusual_mime_types_are_not_embedded():
     for mime in ("image/svg+xml", "text/html", 'image/png" onload="x'):
         rows = preview(1, replace(DOT, mime=mime))
         assert not check_page(render_dataset(DatasetSummary("x", 1, previews=rows))).images
@@ -315,14 +315,14 @@ def test_thumbnails_fit_into_their_square(width, height, drawn):
     assert (int(image["width"]), int(image["height"])) == drawn
 
 
-def test_only_pictures_that_grow_a_lot_keep_their_pixels():
+def test_only_greatly_enlarged_images_keep_sharp_pixels():
     small, large = DOT, replace(DOT, width=90)
     assert 'class="dl-pixels"' in render_dataset(DatasetSummary("x", 1, previews=preview(1, small)))
     page = render_dataset(DatasetSummary("x", 1, previews=preview(1, large)))
     assert 'class="dl-pixels"' not in page
 
 
-def test_of_many_classes_the_largest_show_and_bins_stay_in_order():
+def test_only_the_largest_classes_are_shown_and_bins_stay_in_order():
     counts = tuple((f"n{i:02}", i) for i in range(20))
     text = text_dataset(DatasetSummary("x", 1, tallies=(Tally("label", counts),)))
     assert "label, 20 classes: n19 19 · n18 18" in text
@@ -331,7 +331,7 @@ def test_of_many_classes_the_largest_show_and_bins_stay_in_order():
     assert "s, 20 bins: n00 0 · n01 1" in bins
 
 
-def test_empty_summaries_say_so():
+def test_empty_summaries_are_labelled_as_such():
     assert stripped(render_dataset(DatasetSummary("new", 0))) == "Dataset new · 0 rows · clean"
     assert stripped(render_diff(DiffSummary("a", "b"))) == "Diff a → b · no differences"
     assert text_diff(DiffSummary("a", "b")) == "Diff a → b · no differences"
@@ -339,20 +339,20 @@ def test_empty_summaries_say_so():
     assert "the same rows" in text_diff(only_schema)
 
 
-def test_versions_are_folded_and_the_rest_is_open():
+def test_only_versions_are_folded():
     page = render_dataset(DATASET)
     assert page.count("<details open>") == 3
     assert page.count("<details>") == 1
 
 
-def test_every_rule_of_the_sheet_stays_under_the_root():
+def test_every_css_rule_stays_under_the_root():
     for rule in SHEET.split("}")[:-1]:
         for selector in rule.split("{")[0].split(","):
             assert selector.strip().startswith(".dl-repr.dl-repr")
 
 
 @pytest.mark.parametrize(("render", "text", "summary"), PAGES)
-def test_summaries_filled_with_nonsense_give_text_and_no_error(render, text, summary):
+def test_summaries_of_nonsense_give_text_instead_of_errors(render, text, summary):
     for junk in (None, 3, "x", object(), float("nan"), [None]):
         for field in fields(summary):
             odd = replace(summary, **{field.name: junk})
@@ -360,7 +360,7 @@ def test_summaries_filled_with_nonsense_give_text_and_no_error(render, text, sum
             assert text(odd)
 
 
-def test_what_cannot_even_be_represented_gives_its_type():
+def test_value_without_a_repr_is_shown_by_type():
     class Stone:
         def __repr__(self):
             raise RuntimeError("no")

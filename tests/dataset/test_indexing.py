@@ -1,4 +1,4 @@
-"""NumPy says what an index means; a dataset, a view and a column agree with it."""
+"""Indexing a dataset, a view or a column follows NumPy."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def numpy_index(index):
 
 
 @given(index=indices)
-def test_a_view_has_the_rows_that_numpy_picks(ds, oracle, index):
+def test_view_has_the_rows_that_numpy_selects(ds, oracle, index):
     picked = oracle[numpy_index(index)]
     view = ds[index]
     assert len(view) == len(picked)
@@ -70,7 +70,7 @@ def test_a_view_has_the_rows_that_numpy_picks(ds, oracle, index):
 
 
 @given(first=indices, data=st.data())
-def test_a_view_of_a_view_is_numpys_of_the_picked(ds, oracle, first, data):
+def test_view_of_a_view_selects_as_in_numpy(ds, oracle, first, data):
     picked = oracle[numpy_index(first)]
     edge = st.none() | st.integers(-len(picked) - 2, len(picked) + 2)
     second = data.draw(st.builds(slice, edge, edge, st.sampled_from([None, 1, 2, -1, -3])))
@@ -78,7 +78,7 @@ def test_a_view_of_a_view_is_numpys_of_the_picked(ds, oracle, first, data):
 
 
 @given(position=integers)
-def test_a_row_has_every_value_at_its_position(ds, oracle, position):
+def test_row_has_every_value_at_its_position(ds, oracle, position):
     i = int(oracle[position])
     row = ds[position]
     assert list(row) == ["x", "name", "vector", "ragged", "maybe"]
@@ -90,7 +90,7 @@ def test_a_row_has_every_value_at_its_position(ds, oracle, position):
 
 
 @given(index=indices)
-def test_a_column_reads_what_its_rows_have(ds, oracle, index):
+def test_column_has_the_values_of_its_rows(ds, oracle, index):
     picked = oracle[numpy_index(index)]
     assert ds["vector"][index].tolist() == [[i] * 3 for i in picked]
     assert [v.tolist() for v in ds["ragged"][index]] == [[[i, i]] * (i % 4) for i in picked]
@@ -117,44 +117,44 @@ def test_columns_are_chosen_by_name(ds):
 
 
 @pytest.mark.parametrize("position", [N, -N - 1])
-def test_a_position_out_of_range_is_an_index_error(ds, position):
+def test_position_out_of_range_is_an_index_error(ds, position):
     with pytest.raises(IndexError, match=f"row {position} is out of range: there are {N} rows"):
         ds[position]
     with pytest.raises(IndexError, match="is out of range"):
         ds[[0, position]]
 
 
-def test_a_mask_of_another_length_is_an_index_error(ds):
+def test_mask_of_another_length_is_an_index_error(ds):
     with pytest.raises(IndexError, match=f"there are {N} rows and the mask has 2"):
         ds[[True, False]]
 
 
 @pytest.mark.parametrize("index", [1.5, [0.5], None, {"a": 1}, [[1, 2]], range(2**70, 2**70 + 2)])
-def test_what_is_no_index_is_an_index_error(ds, index):
+def test_invalid_index_is_an_index_error(ds, index):
     with pytest.raises(IndexError, match="Rows are selected with an integer, a slice"):
         ds[index]
 
 
 @pytest.mark.parametrize("ends", [(None, None, 0), (0.5, 2), ("a", None), (None, None, 1.0)])
-def test_a_slice_that_means_no_rows_is_an_index_error(ds, ends):
+def test_invalid_slice_is_an_index_error(ds, ends):
     for view in (ds, ds[[0]], ds[ds.columns[0]], ds.query(f'SELECT "{ds.columns[0]}" AS y')):
         with pytest.raises(dl.RowIndexError, match="The parts of a slice must be integers"):
             view[slice(*ends)]
 
 
-def test_an_unknown_column_suggests_the_nearest(ds):
+def test_unknown_column_suggests_the_nearest(ds):
     with pytest.raises(dl.ColumnNotFoundError, match=r"'nmae'. Did you mean 'name'\?"):
         ds["nmae"]
     with pytest.raises(dl.ColumnNotFoundError, match="There is no column 'y'"):
         ds[["x", "y"]]
 
 
-def test_a_column_not_selected_is_not_there(ds):
+def test_unselected_column_is_missing(ds):
     with pytest.raises(dl.ColumnNotFoundError, match="Known: 'x'"):
         ds[["x"]]["name"]
 
 
-def test_names_of_columns_complete_in_brackets(make_lake):
+def test_column_names_complete_in_brackets(make_lake):
     ds = make_lake({"x": "int32", "name": "text"})
     assert ds._ipython_key_completions_() == ["x", "name"]
     assert ds[["name"]]._ipython_key_completions_() == ["name"]
@@ -179,20 +179,20 @@ def flowers(make_lake):
     )
 
 
-def test_columns_compare_in_order_and_null_is_never_less_nor_more(flowers):
+def test_columns_are_ordered_and_null_is_neither_less_nor_greater(flowers):
     assert (flowers["x"] > 1).tolist() == [False, False, True]
     assert (flowers["x"] <= np.array([1, 1, 1])).tolist() == [True, False, False]
     assert (flowers["note"] < "b").tolist() == [False, False, True]
     assert flowers[flowers["x"] >= 1]["note"][:] == ["b", "a"]
 
 
-def test_classes_compare_by_name_one_or_one_per_row(flowers):
+def test_classes_compare_with_one_name_or_one_per_row(flowers):
     assert (flowers["label"] == ["rose", "rose", "rose"]).tolist() == [True, False, True]
     with pytest.raises(dl.InvalidValueError, match=r"column 'label': .* Did you mean 'rose'"):
         flowers["label"] == "ros"  # noqa: B015
 
 
-def test_a_column_contains_its_values(flowers):
+def test_in_operator_searches_a_column(flowers):
     assert "rose" in flowers["label"]
     assert "ros" not in flowers["label"]
     assert 3 in flowers["x"]
@@ -200,7 +200,7 @@ def test_a_column_contains_its_values(flowers):
 
 
 @pytest.mark.parametrize("index", [(0, 1), (0, "x"), (slice(None), 1), ()])
-def test_several_indices_are_refused_since_rows_have_one_axis(flowers, index):
+def test_multiple_indices_are_refused_because_rows_have_one_axis(flowers, index):
     for shown in (flowers, flowers["v"]):
         with pytest.raises(IndexError, match="Rows are selected with one index"):
             shown[index]
@@ -208,12 +208,12 @@ def test_several_indices_are_refused_since_rows_have_one_axis(flowers, index):
         flowers["v"][index] = 0
 
 
-def test_an_ellipsis_means_all_rows(flowers):
+def test_ellipsis_selects_all_rows(flowers):
     assert flowers["x"][...].tolist() == flowers["x"][:].tolist()
     assert len(flowers[...]) == 3
 
 
-def test_values_of_several_shapes_make_no_array(flowers):
+def test_values_of_different_shapes_do_not_form_an_array(flowers):
     with pytest.raises(
         ValueError,
         match="Column 'ragged' cannot become an array, because its values, or the items of one",
@@ -221,7 +221,7 @@ def test_values_of_several_shapes_make_no_array(flowers):
         np.array(flowers["ragged"])
 
 
-def test_values_of_several_numbers_are_equal_as_a_whole(make_lake):
+def test_multi_element_values_are_equal_as_a_whole(make_lake):
     vectors = [[1, 2], None, [1, 3], [0, 0]]
     ds = make_lake({"v": dl.Embedding(2, nullable=True)}, v=vectors)
     assert (ds["v"] == [1, 2]).tolist() == [True, False, False, False]
@@ -232,7 +232,7 @@ def test_values_of_several_numbers_are_equal_as_a_whole(make_lake):
     assert [2, 3] not in ds["v"]
 
 
-def test_none_is_equal_to_null_in_columns_of_all_kinds(make_lake):
+def test_none_equals_null_in_columns_of_all_kinds(make_lake):
     schema = {"x": dl.Scalar("int32", nullable=True), "t": dl.Text(nullable=True), "y": "int8"}
     ds = make_lake(schema, x=[0, None], t=[None, ""], y=[0, 1])
     assert (ds["x"] == None).tolist() == [False, True]  # noqa: E711
@@ -244,7 +244,7 @@ ALL_ONES = [np.array([2**64 - 1], "uint64"), np.uint64(2**64 - 1), [np.uint64(2*
 
 
 @pytest.mark.parametrize("index", ALL_ONES, ids=["array", "scalar", "list"])
-def test_an_index_beyond_64_bits_with_a_sign_does_not_wrap_around(make_lake, index):
+def test_index_beyond_int64_does_not_wrap_around(make_lake, index):
     ds = make_lake({"x": "int32"}, x=[1, 2, 3])
     ds.commit()
     many = index if isinstance(index, np.ndarray | list) else [index]
@@ -262,7 +262,7 @@ def test_an_index_beyond_64_bits_with_a_sign_does_not_wrap_around(make_lake, ind
     assert ds["x"][:].tolist() == [1, 2, 3]
 
 
-def test_null_in_a_mask_chooses_no_row(make_lake):
+def test_null_in_a_mask_selects_no_row(make_lake):
     ds = make_lake({"x": dl.Scalar("bool", nullable=True)}, x=[True, None, False])
     assert len(ds[ds["x"][:]]) == 1
     assert len(ds[~ds["x"][:]]) == 1
@@ -276,7 +276,7 @@ def test_null_in_a_list_of_positions_is_an_index_error(make_lake):
         ds[ds["x"][:]]
 
 
-def test_reading_some_rows_of_a_handle_lists_no_others(make_lake, monkeypatch):
+def test_reading_rows_lists_no_others(make_lake, monkeypatch):
     ds = make_lake({"n": "int64", "t": "text"}, n=range(9), t=list("abcdefghi"))
     ds.commit("nine rows")
     ds.append({"n": [9], "t": ["j"]})

@@ -1,6 +1,6 @@
-"""Ctrl-C between any two calls, also of the standard library, by users who keep the last error.
+"""Ctrl-C between any two calls, in the standard library too, when the user holds on to the error.
 
-Tracebacks that are kept keep what their frames refer to, such as generators that are suspended.
+A traceback keeps everything that its frames refer to alive, such as suspended generators.
 """
 
 import threading
@@ -12,7 +12,7 @@ import deeplake_lite as dl
 from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.testing.interrupts import Interrupted, interrupted_everywhere
 
-pytestmark = pytest.mark.filterwarnings(  # what is dropped before it is used up
+pytestmark = pytest.mark.filterwarnings(  # objects dropped before they are used up
     "ignore:Exception ignored in. <(coroutine|generator|_io.FileIO)"
     ":pytest.PytestUnraisableExceptionWarning",
     "ignore:coroutine '.*' was never awaited:RuntimeWarning",
@@ -48,7 +48,7 @@ EDITS = {
 
 
 def in_another_thread(work):
-    """Do work in another thread, which fails where it waits for this one."""
+    """Do work in another thread, which fails if it waits for this one."""
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(60)
@@ -57,7 +57,7 @@ def in_another_thread(work):
 
 @pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_interrupted_edit_is_done_or_not_and_the_next_one_works(ds, edit, dirty):
+def test_interrupted_edit_is_done_or_undone_and_the_next_one_works(ds, edit, dirty):
     def reset():
         ds.discard()
         if dirty:
@@ -82,7 +82,7 @@ def test_an_interrupted_edit_is_done_or_not_and_the_next_one_works(ds, edit, dir
     assert contents(ds) == after
 
 
-def test_an_interrupted_commit_leaves_no_lock_behind(ds):
+def test_interrupted_commit_leaves_no_lock_behind(ds):
     writers = ds.handle.repository.writers_folder()
 
     def work():
@@ -101,7 +101,7 @@ def test_an_interrupted_commit_leaves_no_lock_behind(ds):
     assert ds.verify()
 
 
-def test_an_interrupted_transaction_does_not_discard_edits_that_come_later(ds):
+def test_interrupted_transaction_does_not_discard_later_edits(ds):
     def work():
         with ds.transaction("k"):
             ds["k"][0] = 9
@@ -111,7 +111,7 @@ def test_an_interrupted_transaction_does_not_discard_edits_that_come_later(ds):
         ds.discard()
         ds["t"][0] = "later"
         place = kept.place
-        del kept  # and what its traceback refers to
+        del kept  # and everything that its traceback refers to
         assert ds["t"][0] == "later", place
         ds.discard()
         moment += 1 + moment // 40
@@ -126,7 +126,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("text", QUERIES.values(), ids=QUERIES)
-def test_an_interrupted_query_raises_keyboard_interrupt_and_the_next_one_works(make_lake, text):
+def test_interrupted_query_raises_keyboard_interrupt_and_the_next_one_works(make_lake, text):
     ds = make_lake(
         {"k": "int64", "t": "text", "v": dl.Array("float32", (3,)), "j": "json"},
         k=range(40),

@@ -1,4 +1,4 @@
-"""Edits that fail or are interrupted anywhere: the handle is as before, and so is what follows."""
+"""Edits that fail or are interrupted at any point leave the handle unchanged and usable."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SEAMS = [
     *((module, "encode_column") for module in (blocks, updates, upserts)),
     (columns, "fill_column"),
 ]
-"""Functions behind each call of which an edit is made to fail."""
+"""Functions after each call of which an edit is made to fail."""
 
 
 def fail():
@@ -54,7 +54,7 @@ FAILURES = [(fail, dl.StorageError), (interrupt, KeyboardInterrupt)]
 
 @contextlib.contextmanager
 def failing_at(number, failure):
-    """Fail behind the call of that number; give an event that says whether there was one."""
+    """Fail after the call of that number; yield an event that tells whether it was reached."""
     calls, reached = count(1), threading.Event()
 
     def counted(function):
@@ -83,7 +83,7 @@ def failing_at(number, failure):
 
 @pytest.fixture(autouse=True)
 def ctrl_c():
-    """Have SIGINT raise KeyboardInterrupt, which a background shell switches off."""
+    """Have SIGINT raise KeyboardInterrupt, which a background shell disables."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -107,11 +107,11 @@ LAYOUTS = {
         lambda i: [some_bytes(10 * i + j, 20 + j) for j in range(i % 4)],
     ),
 }
-"""A type, and its value of a number, by layout."""
+"""By layout, a type and a function from numbers to its values."""
 
 
 class Handle:
-    """A dataset beside the rows that it should have, as numbers of values by column."""
+    """A dataset and the rows that it should have, as numbers of values by column."""
 
     def __init__(self, url, layout):
         self.htype, self.value = LAYOUTS[layout]
@@ -126,18 +126,18 @@ class Handle:
         }
 
     def new(self, rows):
-        """Return as many rows as nobody has seen."""
+        """Return rows with new values."""
         numbers = [next(self.numbers) for _ in range(rows)]
         return dict.fromkeys(self.rows, numbers)
 
     def append(self, rows):
-        """Append some rows, which is to work."""
+        """Append some rows, which must succeed."""
         new = self.new(rows)
         self.ds.append(self.cells(new))
         self.rows = {name: numbers + new[name] for name, numbers in self.rows.items()}
 
     def check(self, ds=None):
-        """Compare a handle, or this one, with the rows there should be."""
+        """Compare a handle, or this one, with the expected rows."""
         ds = self.ds if ds is None else ds
         wanted = self.cells(self.rows)
         assert set(ds.columns) == set(wanted)
@@ -147,7 +147,7 @@ class Handle:
 
 
 def plain(values):
-    """Return values as lists, to be compared."""
+    """Return values as lists, for comparison."""
     if isinstance(values, np.ndarray | np.generic):
         return values.tolist()
     return list(map(plain, values)) if isinstance(values, list | tuple) else values
@@ -206,7 +206,7 @@ def delete(handle):
 EDITS = [append, append_rows, update, set_cells, upsert, add_column, delete]
 
 
-@pytest.mark.filterwarnings(  # Zarr, cancelled between making coroutines and awaiting them
+@pytest.mark.filterwarnings(  # Zarr, cancelled between creating coroutines and awaiting them
     "ignore:Exception ignored in. <coroutine object:pytest.PytestUnraisableExceptionWarning",
     "ignore:coroutine '.*' was never awaited:RuntimeWarning",
 )
@@ -214,7 +214,7 @@ EDITS = [append, append_rows, update, set_cells, upsert, add_column, delete]
 @pytest.mark.parametrize(("failure", "error"), FAILURES)
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_edit_that_fails_anywhere_leaves_nothing(new_url, layout, edit, failure, error):
+def test_edit_that_fails_anywhere_changes_nothing(new_url, layout, edit, failure, error):
     handle = Handle(new_url(), layout)
     handle.append(7)
     number = 0
@@ -250,7 +250,7 @@ BAD = {
     "ragged": (dl.Array("int16", (None,)), lambda i: np.full(60, i, "int16"), "x"),
     "sequence": (dl.Sequence("bytes"), lambda i: [some_bytes(i, 30)] * 4, [b"x", 5]),
 }
-"""A type, its value of a number, and one that it refuses."""
+"""A type, a function from numbers to its values, and a value that it refuses."""
 
 
 def some_pixels(number):
@@ -258,7 +258,7 @@ def some_pixels(number):
 
 
 def broken(rows):
-    """Yield rows, and break."""
+    """Yield rows, then raise."""
     yield from rows
     raise ZeroDivisionError
 
@@ -282,7 +282,7 @@ def refused_update(ds, good, bad):
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("edit", [refused_columns, refused_rows, broken_rows, refused_update])
 @pytest.mark.parametrize("layout", BAD)
-def test_a_batch_that_is_refused_late_leaves_room_for_large_writes(tmp_path, layout, edit):
+def test_batch_refused_late_does_not_block_large_writes(tmp_path, layout, edit):
     htype, value, bad = BAD[layout]
     url, good = str(tmp_path / "a.lake"), list(map(value, range(30)))
     ds = dl.create(url, {"v": htype})
@@ -292,7 +292,7 @@ def test_a_batch_that_is_refused_late_leaves_room_for_large_writes(tmp_path, lay
         with pytest.raises((dl.InvalidValueError, ZeroDivisionError)):
             edit(ds, good, bad)
         assert plain(ds["v"][:]) == plain(expected)
-        ds.delete(range(10, len(ds)))  # an edit is open in the next round
+        ds.delete(range(10, len(ds)))  # an edit is open in the next iteration
     ds.commit("the rest")
     other = dl.open(url)
     other.append({"v": good * 3})
@@ -303,7 +303,7 @@ def test_a_batch_that_is_refused_late_leaves_room_for_large_writes(tmp_path, lay
 
 @pytest.mark.parametrize("edit", ["append", "update"])
 @pytest.mark.parametrize("trial", range(6))
-def test_ctrl_c_at_any_moment_of_a_large_edit_leaves_all_of_it_or_nothing(tmp_path, edit, trial):
+def test_ctrl_c_during_a_large_edit_leaves_all_of_it_or_nothing(tmp_path, edit, trial):
     blobs = [some_bytes(i, 2**20) for i in range(12)]
     old = [1] * 12, [b"old"] * 12
     new = [2] * 12, blobs

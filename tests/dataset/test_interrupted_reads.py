@@ -1,4 +1,4 @@
-"""Reads that are interrupted: they stop, and the next one of the same handle is whole."""
+"""Interrupted reads stop, and the next read with the same handle is complete."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ def url(tmp_path, tiny):  # noqa: ARG001
 
 @contextlib.contextmanager
 def interrupted_at(number):
-    """Interrupt the main thread at a call that reads; give an event that says whether."""
+    """Interrupt the main thread at a call that reads; yield an event that tells whether it did."""
     calls, reached = count(1), threading.Event()
 
     def interrupt():
@@ -76,7 +76,7 @@ def plain(values):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_what_is_read_after_an_interrupted_read_is_whole(url, name):
+def test_read_after_an_interrupted_read_is_complete(url, name):
     wanted, number, reached = plain(COLUMNS[name][1]), 0, True
     while reached:
         number += 1 + number // 2
@@ -90,13 +90,13 @@ def test_what_is_read_after_an_interrupted_read_is_whole(url, name):
     assert number > 1
 
 
-def test_an_interrupted_read_of_many_chunks_does_not_go_on_to_the_last(url):
+def test_interrupted_read_of_many_chunks_stops_early(url):
     ds, calls, read_whole = dl.open(url), count(), ChunkFiles.read_whole
 
     def interrupting(*args):
         if next(calls) == 3:
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-            time.sleep(0.5)  # the rest of this thread's chunks are left out
+            time.sleep(0.5)  # the rest of this thread's chunks are skipped
         return read_whole(*args)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""Versions whose columns list other classes: one number is then two classes."""
+"""Versions whose columns list different classes, so that one number means two classes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _diverged(url: Path, htype: dl.ClassLabel) -> dl.Dataset:
 
 
 @pytest.mark.parametrize("htype", LABELS, ids=str)
-def test_a_diff_compares_classes_by_name(tmp_path: Path, htype: dl.ClassLabel) -> None:
+def test_diff_compares_classes_by_name(tmp_path: Path, htype: dl.ClassLabel) -> None:
     diff = _diverged(tmp_path / "x.lake", htype).diff("other", "main")
     frame = diff.to_pandas()
     assert frame[["before", "after"]].to_numpy().tolist() == [["dog", "cat"], ["a", "cat"]]
@@ -56,7 +56,7 @@ def test_a_diff_compares_classes_by_name(tmp_path: Path, htype: dl.ClassLabel) -
     assert "cat" in repr(diff)
 
 
-def test_a_diff_of_pending_edits_compares_classes_by_name(tmp_path: Path) -> None:
+def test_diff_of_pending_edits_compares_classes_by_name(tmp_path: Path) -> None:
     ds = _lake(tmp_path / "x.lake", LABELS[0], ["a", "b"])
     first = ds.version
     ds.add_classes("l", ["cat"])
@@ -68,14 +68,14 @@ def test_a_diff_of_pending_edits_compares_classes_by_name(tmp_path: Path) -> Non
     assert ds.diff().to_pandas()[["before", "after"]].to_numpy().tolist() == [["cat", "dog"]]
 
 
-def test_rows_of_a_class_that_a_restore_took_away_bring_it_along(tmp_path: Path) -> None:
+def test_rows_of_a_class_removed_by_a_restore_bring_it_back(tmp_path: Path) -> None:
     ds = _restored(tmp_path / "x.lake")
     ds.merge("other")
     assert [ds["l"].names[n] for n in ds["l"][:]] == ["a", "b", "cat"]
 
 
 @pytest.mark.parametrize("resolution", ["raise", "ours", "theirs"])
-def test_rows_of_a_class_whose_number_means_another_are_a_conflict(
+def test_rows_of_a_class_whose_number_was_reused_are_a_conflict(
     tmp_path: Path, resolution: Any
 ) -> None:
     ds = _restored(tmp_path / "x.lake")
@@ -86,7 +86,7 @@ def test_rows_of_a_class_whose_number_means_another_are_a_conflict(
 
 
 def _restored(url: Path, also: str = "rows") -> dl.Dataset:
-    """Return a lake without the class that branch "other" has, and may have rows of."""
+    """Return a lake without the class that branch "other" has and may use in rows."""
     ds = _lake(url, LABELS[0], ["a", "b"])
     first = ds.version
     ds.add_classes("l", ["cat"])
@@ -120,7 +120,7 @@ def _append_in_transaction(ds: dl.Dataset, value: Any) -> None:
 @pytest.mark.parametrize("htype", LABELS, ids=str)
 @pytest.mark.parametrize("restored", ["before the edit", "after the edit"])
 @pytest.mark.parametrize("instead", [[], ["dog"], ["dog", "cat"]], ids=str)
-def test_edits_with_a_class_that_a_restore_took_away_keep_it_or_are_a_conflict(
+def test_edits_with_a_class_removed_by_a_restore_keep_it_or_conflict(
     tmp_path: Path, htype: dl.ClassLabel, edit: str, restored: str, instead: list[str]
 ) -> None:
     ds = _lake(tmp_path / "x.lake", htype, ["a", "b"])
@@ -157,14 +157,14 @@ def test_edits_with_a_class_that_a_restore_took_away_keep_it_or_are_a_conflict(
     assert [list(n) if htype.multiple else n for n in names] == wanted
 
 
-def test_a_restore_holds_beside_a_branch_that_stored_nothing(tmp_path: Path) -> None:
+def test_restore_survives_a_merge_with_a_branch_that_stored_nothing(tmp_path: Path) -> None:
     ds = _restored(tmp_path / "x.lake", also="metadata")
     ds.merge("other")
     assert tuple(ds["l"].names) == ("a", "b")
     assert ds.metadata["seen"] is True
 
 
-def test_nulls_beside_a_restore_to_a_column_without_nulls(tmp_path: Path) -> None:
+def test_nulls_merged_with_a_restore_of_a_non_nullable_column(tmp_path: Path) -> None:
     ds = dl.create(tmp_path / "x.lake", {"x": "int64"})
     ds.append({"x": [1]})
     first = ds.commit("one")
@@ -182,7 +182,7 @@ def test_nulls_beside_a_restore_to_a_column_without_nulls(tmp_path: Path) -> Non
     assert ds.verify()
 
 
-def test_a_change_of_mode_beside_a_branch_that_stored_no_picture(tmp_path: Path) -> None:
+def test_mode_change_merged_with_a_branch_that_stored_no_image(tmp_path: Path) -> None:
     url = tmp_path / "x.lake"
     ds = dl.create(url, {"im": dl.Image("png"), "x": "int64"})
     ds.append({"im": [np.full((4, 4), 7, np.uint8)], "x": [1]})

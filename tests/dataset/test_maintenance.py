@@ -1,4 +1,4 @@
-"""Rewriting a lake, deleting what nothing needs, reading everything again."""
+"""Rewriting a lake, deleting unused data, and verifying everything."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from deeplake_lite.testing.invariants import check_consistent
 
 SIZE = 5 * 2**20
 
-BYTES = [np.random.default_rng(i).bytes(3000) for i in range(4)]  # too random to lie in a manifest
+BYTES = [np.random.default_rng(i).bytes(3000) for i in range(4)]  # too random to be inlined
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def files(ds, kind="chunks"):
 # ---- optimize
 
 
-def test_an_optimised_lake_holds_the_same_rows_contiguously(ds):
+def test_optimized_lake_has_the_same_rows_contiguously(ds):
     ds.delete([1])
     ds["b"][0] = b"new"
     ds.commit("fragmented")
@@ -56,7 +56,7 @@ def test_an_optimised_lake_holds_the_same_rows_contiguously(ds):
     check_consistent(ds)
 
 
-def test_shuffling_once_is_the_same_for_the_same_seed(make_lake):
+def test_shuffle_once_is_reproducible_for_a_seed(make_lake):
     def shuffled(seed):
         ds = make_lake({"x": "int32"}, x=range(50))
         ds.optimize(shuffle=True, seed=seed)
@@ -66,7 +66,7 @@ def test_shuffling_once_is_the_same_for_the_same_seed(make_lake):
     assert sorted(shuffled(1)) == list(range(50))
 
 
-def test_an_empty_lake_is_optimised(make_lake):
+def test_empty_lake_can_be_optimized(make_lake):
     ds = make_lake({"x": "int32", "s": dl.Sequence("text")})
     ds.optimize()
     ds.append({"x": [1], "s": [["a"]]})
@@ -74,7 +74,7 @@ def test_an_empty_lake_is_optimised(make_lake):
     assert dl.open(ds.url)["s"][:] == [["a"]]
 
 
-def test_many_optimisations_in_a_row(ds):
+def test_lake_can_be_optimized_many_times(ds):
     for n in range(3):
         ds.append({"x": [n], "b": [b"n"]})
         ds.commit("more")
@@ -86,7 +86,7 @@ def test_many_optimisations_in_a_row(ds):
 # ---- vacuum
 
 
-def test_a_vacuum_of_nothing_deletes_nothing(ds):
+def test_vacuum_without_garbage_deletes_nothing(ds):
     done = ds.vacuum()
     assert (done.expired, done.chunks, done.snapshots) == (0, 0, 0)
     check_consistent(ds)
@@ -99,7 +99,7 @@ def test_young_objects_are_spared(ds):
     assert files(ds) == before
 
 
-def test_old_versions_expire_and_their_chunks_go(ds):
+def test_old_versions_expire_with_their_chunks(ds):
     old = ds.version
     ds.optimize()
     age(ds)
@@ -116,7 +116,7 @@ def test_old_versions_expire_and_their_chunks_go(ds):
     again.commit("goes on")
 
 
-def test_a_dry_run_deletes_nothing(ds):
+def test_dry_run_deletes_nothing(ds):
     ds.optimize()
     counts = [files(ds, kind) for kind in ("chunks", "snapshots", "manifests")]
     ds.vacuum(spare="0s", older_than="0s", dry_run=True)
@@ -125,7 +125,7 @@ def test_a_dry_run_deletes_nothing(ds):
 
 
 @pytest.mark.parametrize("value", [0, 1, None, "x", "", [], np.array([True, True])])
-def test_a_dry_run_is_asked_for_by_a_truth_value(ds, value):
+def test_dry_run_must_be_a_boolean(ds, value):
     before = [commit.id for commit in ds.log()]
     with pytest.raises(ValueError, match="dry_run must be True or False, but it is"):
         ds.vacuum(older_than="0s", spare="0s", dry_run=value)
@@ -134,7 +134,7 @@ def test_a_dry_run_is_asked_for_by_a_truth_value(ds, value):
 
 
 @pytest.mark.parametrize("keep", ["nothing", "a tag", "a view", "a branch", "an orphan"])
-def test_a_dry_run_tells_what_the_vacuum_frees(ds, keep):
+def test_dry_run_reports_what_the_vacuum_would_free(ds, keep):
     for n in range(3):
         ds.append({"x": [n], "b": [np.random.default_rng(n).bytes(SIZE)]})
         ds.commit("more")
@@ -163,7 +163,7 @@ def test_a_dry_run_tells_what_the_vacuum_frees(ds, keep):
     check_consistent(dl.open(ds.url))
 
 
-def test_a_dry_run_spares_what_is_young(ds):
+def test_dry_run_spares_young_objects(ds):
     ds.optimize()
     told = ds.vacuum(older_than="0s", dry_run=True)
     assert (told.expired, told.bytes, told.chunks) == (2, 0, 0)
@@ -176,7 +176,7 @@ def test_without_an_age_no_version_expires(ds):
     check_consistent(dl.open(ds.url, version=old))
 
 
-def test_what_was_appended_and_discarded_goes(ds):
+def test_discarded_appends_are_deleted(ds):
     before = files(ds)
     ds.append({"x": [1], "b": [bytes(SIZE)]})
     assert files(ds) > before
@@ -186,7 +186,7 @@ def test_what_was_appended_and_discarded_goes(ds):
 
 
 @pytest.mark.parametrize("keep", ["tag", "view", "branch"])
-def test_names_keep_their_versions(ds, keep):
+def test_refs_preserve_their_versions(ds, keep):
     expected = ds["b"][:]
     old = ds.version
     if keep == "tag":
@@ -206,7 +206,7 @@ def test_names_keep_their_versions(ds, keep):
     check_consistent(again)
 
 
-def test_a_view_that_was_deleted_keeps_nothing(ds):
+def test_deleted_view_preserves_nothing(ds):
     ds[:].save("v1")
     old = ds.version
     ds.optimize()
@@ -240,7 +240,7 @@ def test_branches_still_merge_after_a_vacuum(ds):
     assert again["x"][:].tolist() == [12, 21, 30, 3]
 
 
-def test_an_open_transaction_keeps_the_chunks_that_it_has_written(ds):
+def test_open_transaction_preserves_the_chunks_it_has_written(ds):
     writer = dl.open(ds.url)
     writer.append({"x": [9], "b": [bytes([9]) * SIZE]})
     ds.vacuum(spare="0s", older_than="0s")
@@ -250,7 +250,7 @@ def test_an_open_transaction_keeps_the_chunks_that_it_has_written(ds):
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, large):
+def test_open_transaction_preserves_its_base_version(ds, large):
     writer = dl.open(ds.url)
     writer["x"][0] = 100
     if large:
@@ -267,7 +267,7 @@ def test_an_open_transaction_keeps_the_version_that_it_builds_on(ds, large):
     assert again["b"][0] == bytes([2])
 
 
-def test_pins_of_a_vacuum_that_died_are_taken_out(ds):
+def test_pins_of_a_dead_vacuum_are_removed(ds):
     repository = ds.handle.repository
     repository.create_branch("_pin-dead", ds.version)
     ds.vacuum(spare="0s")
@@ -275,7 +275,7 @@ def test_pins_of_a_vacuum_that_died_are_taken_out(ds):
         repository.tip("_pin-dead")
 
 
-def test_where_no_names_are_listed_nothing_goes(ds):
+def test_nothing_is_deleted_when_no_refs_are_listed(ds):
     refs, before = Path(ds.url) / "refs", files(ds)
     refs.rename(refs.with_name("elsewhere"))
     with pytest.raises(dl.DamagedError, match=r"no branch 'main'.*refs/"):
@@ -285,18 +285,18 @@ def test_where_no_names_are_listed_nothing_goes(ds):
     assert ds.verify()
 
 
-def test_no_version_is_older_than_the_calendar(ds):
+def test_age_beyond_the_calendar_expires_no_version(ds):
     assert ds.vacuum(older_than="99999999999d", dry_run=True).expired == 0
 
 
 @pytest.mark.parametrize("older_than", ["3 days", "d", 5, "-3d"])
-def test_what_is_no_age_is_refused(ds, older_than):
+def test_invalid_age_is_refused(ds, older_than):
     with pytest.raises(ValueError, match="older_than='30d'"):
         ds.vacuum(older_than=older_than)
 
 
 @pytest.mark.parametrize("spare", ["1h", "0s"])
-def test_spare_says_how_young_objects_stay(ds, spare):
+def test_spare_sets_the_age_of_spared_objects(ds, spare):
     ds.append({"x": [1], "b": [bytes(SIZE)]})
     ds.discard()
     before = files(ds)
@@ -313,7 +313,7 @@ def test_spare_says_how_young_objects_stay(ds, spare):
         assert done.why == ""
 
 
-def test_a_vacuum_says_why_it_freed_nothing(ds):
+def test_vacuum_explains_why_it_freed_nothing(ds):
     assert "All objects are needed by versions" in ds.vacuum(spare="0s").why
     assert "No version is older than 30d" in ds.vacuum(older_than="30d", spare="0s").why
     writer = dl.open(ds.url)
@@ -327,12 +327,12 @@ def test_a_vacuum_says_why_it_freed_nothing(ds):
 
 
 @pytest.mark.parametrize("spare", ["-1h", "1 day", 5, timedelta(seconds=-1)])
-def test_a_grace_that_is_none_is_refused(ds, spare):
+def test_invalid_grace_period_is_refused(ds, spare):
     with pytest.raises(ValueError, match="spare='24h'"):
         ds.vacuum(spare=spare)
 
 
-def test_a_vacuum_clears_what_killed_writers_left(ds):
+def test_vacuum_deletes_leftovers_of_killed_writers(ds):
     writers = Path(ds.url) / ".writers"
     for name in ("0" * 32 + ".lock", "1" * 32 + ".draft", "2" * 32 + ".json", "3" * 32 + ".lock"):
         (writers / name).write_text("{}")
@@ -351,7 +351,7 @@ def test_a_vacuum_clears_what_killed_writers_left(ds):
 # ---- verify
 
 
-def test_a_sound_lake_says_so(ds):
+def test_undamaged_lake_verifies(ds):
     report = ds.verify()
     assert report
     assert repr(report) == f"version {ds.version}: 4 rows, 2 columns: all bytes are intact"
@@ -363,7 +363,7 @@ def test_verification_needs_a_commit(ds):
         ds.verify()
 
 
-def test_verification_reads_again_what_the_handle_has_in_its_cache(tmp_path):
+def test_verify_reads_again_what_the_handle_has_cached(tmp_path):
     ds = dl.create(str(tmp_path / "numbers.lake"), {"x": "int64"})
     ds.append({"x": np.random.default_rng(0).integers(2**60, size=5000)})
     ds.commit("numbers")
@@ -409,7 +409,7 @@ AGES = {
 
 
 @pytest.mark.parametrize("age", AGES, ids=lambda age: str(age)[:30])
-def test_ages_at_the_ends_of_time_expire_all_or_nothing(make_lake, age):
+def test_extreme_ages_expire_everything_or_nothing(make_lake, age):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.append({"x": [2]})
     ds.commit("two")
@@ -424,7 +424,7 @@ def test_ages_at_the_ends_of_time_expire_all_or_nothing(make_lake, age):
 
 
 @pytest.mark.parametrize("spare", ["99999999999w", "9" * 400 + "d", timedelta.max])
-def test_the_longest_grace_spares_everything(make_lake, spare):
+def test_longest_grace_period_spares_everything(make_lake, spare):
     ds = make_lake({"x": "int32"}, x=[1])
     assert ds.vacuum(spare=spare).bytes == 0
     assert ds.verify()

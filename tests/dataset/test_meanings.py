@@ -1,6 +1,6 @@
-"""Values of a column that are written into a column whose numbers mean something else.
+"""Writing values of one column into another whose numbers mean something else.
 
-Each way to write is tried with each pair of types: the values arrive with their meaning, or are
+Every way to write is tried with every pair of types: the values arrive with their meaning, or are
 refused by an error that names both types.
 """
 
@@ -136,7 +136,7 @@ CONVERTED = {
         [2, 1],
     ),
 }
-"""What is stored, and what it is in a column of another type: (type, values, type, values)."""
+"""A stored column, and its equal in another type: (type, values, type, values)."""
 
 REFUSED = {
     "a class that is not there": (dl.ClassLabel(PETS), [0, 1], dl.ClassLabel(["cat", "cow"])),
@@ -188,12 +188,12 @@ REFUSED = {
         dl.Image("zstd"),
     ),
 }
-"""What is stored, and a type that has no equal of it: (type, values, type)."""
+"""A stored column, and a type without an equal for it: (type, values, type)."""
 
 
 @pytest.fixture(scope="module")
 def sources():
-    """Return two lakes with a column per case: of what converts, and of what does not."""
+    """Return two lakes with a column per case: those that convert, and those that do not."""
     return lake(CONVERTED), lake(REFUSED)
 
 
@@ -207,7 +207,7 @@ def lake(cases):
 
 @pytest.fixture
 def make_target():
-    """Make a lake with a column per case, of the other type, and two rows of nulls."""
+    """Make a lake with a column per case, of the other type, and two null rows."""
 
     def make(cases):
         types = {
@@ -309,7 +309,7 @@ TABLES = [
     ingest_new_rows,
     ingest_into_a_new_lake,
 ]
-"""Ways by which classes go as names, whatever takes them."""
+"""Ways to write in which classes are passed as names to any type."""
 
 WAYS = [
     ingest_columns,
@@ -324,7 +324,7 @@ WAYS = [
     upsert_a_query,
     add_columns,
 ]
-"""Ways to write the rows of a view into a lake: they are its last two rows then."""
+"""Ways to write the rows of a view into a lake, as its last two rows."""
 
 
 def plain(value):
@@ -341,7 +341,7 @@ def plain(value):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_values_keep_their_meaning(way, sources, make_target):
+def test_values_preserve_their_meaning(way, sources, make_target):
     ds = make_target(CONVERTED)
     source = sources[0][
         [c for c in sources[0].columns if way not in TABLES or c != "class numbers"]
@@ -352,7 +352,7 @@ def test_values_keep_their_meaning(way, sources, make_target):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_values_without_an_equal_are_refused(way, sources, make_target):
+def test_values_without_an_equivalent_are_refused(way, sources, make_target):
     ds = make_target(REFUSED)
     named = {case for case, (of, *_) in REFUSED.items() if of.name == "class_label"}
     for case in REFUSED.keys() - (named if way in (*TABLES, ingest_columns) else set()):

@@ -1,4 +1,4 @@
-"""Two lines of edits brought together."""
+"""Merging two lines of edits."""
 
 import io
 
@@ -47,7 +47,7 @@ def test_edits_of_different_rows_cells_and_columns_all_survive(ours, theirs):
     check_consistent(ours)
 
 
-def test_a_merge_commit_names_what_it_merged(ours, theirs):
+def test_merge_commit_names_the_merged_version(ours, theirs):
     theirs["x"][0] = 10
     tip = theirs.commit("theirs")
     done = ours.merge("fix")
@@ -56,7 +56,7 @@ def test_a_merge_commit_names_what_it_merged(ours, theirs):
     assert ours.log()[0].message == "merge fix"
 
 
-def test_merging_what_is_merged_or_older_writes_nothing(ours, theirs):
+def test_merging_an_already_merged_or_older_version_writes_nothing(ours, theirs):
     version = ours.version
     assert ours.merge("fix") == version
     theirs["x"][0] = 10
@@ -65,7 +65,7 @@ def test_merging_what_is_merged_or_older_writes_nothing(ours, theirs):
     assert ours.merge("fix") == done
 
 
-def test_equal_edits_on_both_sides_are_no_conflict(ours, theirs):
+def test_equal_edits_on_both_sides_do_not_conflict(ours, theirs):
     for side in (ours, theirs):
         side["x"][0] = 10
         side.delete([2])
@@ -106,7 +106,7 @@ def default(side, value):
         (default, "column", lambda ds: ds["x"].htype.default),
     ],
 )
-def test_the_same_thing_changed_in_two_ways_is_a_conflict(ours, theirs, edit, kind, read):
+def test_different_edits_of_the_same_thing_conflict(ours, theirs, edit, kind, read):
     edit(ours, 10)
     edit(theirs, 20)
     commit_both(ours, theirs)
@@ -124,7 +124,7 @@ def test_the_same_thing_changed_in_two_ways_is_a_conflict(ours, theirs, edit, ki
 
 @pytest.mark.parametrize(("side", "expected"), [("ours", 10), ("theirs", 20)])
 @pytest.mark.parametrize("edit", [cell, note, name, default])
-def test_the_side_that_is_chosen_wins(ours, theirs, edit, side, expected):
+def test_chosen_side_wins(ours, theirs, edit, side, expected):
     edit(ours, 10)
     edit(theirs, 20)
     commit_both(ours, theirs)
@@ -140,7 +140,7 @@ def test_the_side_that_is_chosen_wins(ours, theirs, edit, side, expected):
 
 @pytest.mark.parametrize("who", ["ours", "theirs"])
 @pytest.mark.parametrize("side", ["ours", "theirs"])
-def test_a_row_removed_here_and_changed_there(ours, theirs, who, side):
+def test_row_removed_on_one_side_and_changed_on_the_other(ours, theirs, who, side):
     remover, changer = (ours, theirs) if who == "ours" else (theirs, ours)
     remover.delete([0])
     changer["x"][0] = 10
@@ -156,7 +156,7 @@ def test_a_row_removed_here_and_changed_there(ours, theirs, who, side):
 
 @pytest.mark.parametrize("who", ["ours", "theirs"])
 @pytest.mark.parametrize("side", ["ours", "theirs"])
-def test_a_column_dropped_here_and_changed_there(ours, theirs, who, side):
+def test_column_dropped_on_one_side_and_changed_on_the_other(ours, theirs, who, side):
     dropper, changer = (ours, theirs) if who == "ours" else (theirs, ours)
     dropper.drop_column("x")
     changer["x"][0] = 10
@@ -173,7 +173,7 @@ def test_a_column_dropped_here_and_changed_there(ours, theirs, who, side):
 
 @pytest.mark.parametrize("who", ["ours", "theirs"])
 @pytest.mark.parametrize("side", ["ours", "theirs"])
-def test_a_column_dropped_here_and_rows_added_there(ours, theirs, who, side):
+def test_column_dropped_on_one_side_and_rows_added_on_the_other(ours, theirs, who, side):
     dropper, adder = (ours, theirs) if who == "ours" else (theirs, ours)
     dropper.drop_column("x")
     adder.append([{"x": 40, "t": "d"}])
@@ -189,7 +189,7 @@ def test_a_column_dropped_here_and_rows_added_there(ours, theirs, who, side):
 
 
 @pytest.mark.parametrize("side", ["ours", "theirs"])
-def test_two_new_columns_of_one_name(ours, theirs, side):
+def test_two_new_columns_with_one_name(ours, theirs, side):
     ours.add_column("n", "int8", values=[1, 1, 1])
     theirs.add_column("n", "int8", values=[2, 2, 2])
     commit_both(ours, theirs)
@@ -215,7 +215,7 @@ def test_two_columns_renamed_to_one_name_are_both_kept(ours, theirs, side, colum
     assert ours[0] == dict(zip(columns, (1, "a"), strict=True))
 
 
-def test_a_column_and_a_group_of_one_name(ours, theirs):
+def test_column_and_group_with_one_name(ours, theirs):
     ours.add_column("g", "int8", values=[1, 2, 3])
     theirs.add_column("g/h", "int8", values=[4, 5, 6])
     commit_both(ours, theirs)
@@ -225,7 +225,7 @@ def test_a_column_and_a_group_of_one_name(ours, theirs):
     assert ours.columns == ("x", "t", "g/h")
 
 
-def test_new_rows_need_a_default_for_the_other_side_s_new_column(ours, theirs):
+def test_new_rows_need_a_default_for_a_new_column_of_the_other_side(ours, theirs):
     ours.append({"x": [4], "t": ["d"]})
     theirs.add_column("n", "int8", values=[1, 2, 3])
     commit_both(ours, theirs)
@@ -239,7 +239,7 @@ def test_new_rows_need_a_default_for_the_other_side_s_new_column(ours, theirs):
     assert ours["n"][:].tolist() == [1, 2, 3, 0]
 
 
-def test_a_second_merge_starts_from_the_first(ours, theirs):
+def test_second_merge_starts_from_the_first(ours, theirs):
     ours["x"][0] = 10
     theirs["x"][1] = 20
     commit_both(ours, theirs)
@@ -252,7 +252,7 @@ def test_a_second_merge_starts_from_the_first(ours, theirs):
     assert ours["x"][:].tolist() == [10, 21, 30]
 
 
-def test_merging_back_brings_nothing_twice(ours, theirs):
+def test_merging_back_duplicates_nothing(ours, theirs):
     ours.append({"x": [4], "t": ["d"]})
     theirs.append({"x": [5], "t": ["e"]})
     commit_both(ours, theirs)
@@ -262,7 +262,7 @@ def test_merging_back_brings_nothing_twice(ours, theirs):
     assert set(theirs.row_ids.tolist()) == set(ours.row_ids.tolist())
 
 
-def test_rows_that_came_to_both_sides_from_a_third_are_one_row(ours, theirs):
+def test_row_merged_from_a_third_branch_into_both_sides_is_one_row(ours, theirs):
     ours.branch("third")
     third = dl.open(ours.url, branch="third")
     third.append({"x": [4], "t": ["d"]})
@@ -275,7 +275,7 @@ def test_rows_that_came_to_both_sides_from_a_third_are_one_row(ours, theirs):
     assert ours["t"][:] == ["a", "b", "c", "D"]
 
 
-def test_criss_cross_merges_keep_what_neither_side_changed_since(ours, theirs):
+def test_criss_cross_merges_keep_what_neither_side_has_changed_since(ours, theirs):
     ours["x"][0] = 10
     theirs["x"][1] = 20
     commit_both(ours, theirs)
@@ -291,7 +291,7 @@ def test_criss_cross_merges_keep_what_neither_side_changed_since(ours, theirs):
     assert ours["t"][:] == ["a", "b", "z"]
 
 
-def test_criss_cross_merges_know_that_a_value_was_taken_back(ours, theirs):
+def test_criss_cross_merges_recognise_reverted_values(ours, theirs):
     ours["x"][0] = 10
     ours.commit("ours")
     theirs["x"][1] = 20
@@ -307,7 +307,7 @@ def test_criss_cross_merges_know_that_a_value_was_taken_back(ours, theirs):
 
 
 def cross(ours, theirs, side="ours"):
-    """Let each merge what the other was; `side` wins in ours, and ours in theirs."""
+    """Merge each branch into what the other was before; `side` wins in ours, and ours in theirs."""
     commit_both(ours, theirs)
     tips = ours.version, theirs.version
     ours.merge(tips[1], on_conflict=side)
@@ -333,7 +333,7 @@ def drop(side, value):
         (lambda side, value: side.delete([0]) if value == 10 else cell(side, value), "row"),
     ],
 )
-def test_what_criss_cross_merges_settled_in_two_ways_is_a_conflict(ours, theirs, edit, kind):
+def test_different_resolutions_in_criss_cross_merges_conflict(ours, theirs, edit, kind):
     edit(ours, 10)
     edit(theirs, 20)
     cross(ours, theirs)
@@ -343,7 +343,7 @@ def test_what_criss_cross_merges_settled_in_two_ways_is_a_conflict(ours, theirs,
 
 
 @pytest.mark.parametrize("edit", [cell, note, column_note, name, default, drop])
-def test_what_criss_cross_merges_settled_alike_is_no_conflict(ours, theirs, edit):
+def test_equal_resolutions_in_criss_cross_merges_do_not_conflict(ours, theirs, edit):
     edit(ours, 10)
     edit(theirs, 20)
     cross(ours, theirs, "theirs")
@@ -352,7 +352,7 @@ def test_what_criss_cross_merges_settled_alike_is_no_conflict(ours, theirs, edit
     assert (ours.columns, dict(ours.metadata), ours["t"][:]) == before
 
 
-def test_criss_cross_merges_of_three_lines_know_what_all_of_them_come_from(ours, theirs):
+def test_criss_cross_merges_of_three_branches_find_their_common_base(ours, theirs):
     ours.branch("third")
     third = dl.open(ours.url, branch="third")
     for ds, value in ((ours, 10), (theirs, 20), (third, 30)):
@@ -367,7 +367,7 @@ def test_criss_cross_merges_of_three_lines_know_what_all_of_them_come_from(ours,
 
 
 @pytest.mark.parametrize("change", ["set", "drop"])
-def test_a_note_of_null_is_a_note(ours, theirs, change):
+def test_null_is_a_metadata_value(ours, theirs, change):
     ours.metadata["k"] = None
     ours["x"].metadata["k"] = None
     ours.commit("null")
@@ -386,7 +386,7 @@ def test_a_note_of_null_is_a_note(ours, theirs, change):
     assert dict(ours.metadata) == {}
 
 
-def test_a_note_of_null_and_one_that_is_gone_are_a_conflict(ours, theirs):
+def test_null_metadata_conflicts_with_removed_metadata(ours, theirs):
     ours.metadata["k"] = 1
     ours.commit("k")
     theirs.merge("main")
@@ -399,7 +399,7 @@ def test_a_note_of_null_and_one_that_is_gone_are_a_conflict(ours, theirs):
     assert dict(ours.metadata) == {"k": None}
 
 
-def test_a_conflict_says_the_row_and_both_values_of_the_first_and_counts_the_rest(make_lake):
+def test_conflict_shows_the_first_row_with_both_values_and_counts_the_rest(make_lake):
     schema = {"x": "int32", "t": "text", "c": dl.ClassLabel(["rose", "tulip"])}
     ours = make_lake(schema, x=range(30), t=["a"] * 30, c=[0] * 30)
     ours.branch("fix")
@@ -426,7 +426,7 @@ def test_a_conflict_says_the_row_and_both_values_of_the_first_and_counts_the_res
     assert lines[-1] == "Choose a side: ds.merge(…, on_conflict='ours' or 'theirs')."
 
 
-def test_long_values_and_classes_in_a_conflict_are_short_and_named(make_lake):
+def test_conflict_shortens_long_values_and_names_classes(make_lake):
     ours = make_lake({"t": "text", "c": dl.ClassLabel(["rose", "tulip", "iris"])}, t=["a"], c=[0])
     ours.branch("fix")
     theirs = dl.open(ours.url, branch="fix")
@@ -442,7 +442,7 @@ def test_long_values_and_classes_in_a_conflict_are_short_and_named(make_lake):
     assert label == "  cell 'c' of row 0: ours 'tulip', theirs 'iris'"
 
 
-def test_branches_merge_after_one_was_optimised(ours, theirs):
+def test_branches_merge_after_one_was_optimized(ours, theirs):
     ours.delete([1])
     ours["x"][0] = 10
     theirs["t"][2] = "z"
@@ -454,7 +454,7 @@ def test_branches_merge_after_one_was_optimised(ours, theirs):
     check_consistent(ours)
 
 
-def test_encoded_bytes_are_copied_as_they_are(make_lake):
+def test_encoded_bytes_are_copied_unchanged(make_lake):
     ds = make_lake({"i": dl.Image("jpeg")})
     ds.commit()
     ds.branch("fix")
@@ -468,7 +468,7 @@ def test_encoded_bytes_are_copied_as_they_are(make_lake):
     assert bytes(ds["i"].encoded()[0]) == data.getvalue()
 
 
-def test_a_merge_that_cannot_be_written_leaves_no_edits(ours, theirs, monkeypatch):
+def test_merge_that_fails_to_write_leaves_no_edits(ours, theirs, monkeypatch):
     theirs["x"][0] = 10
     theirs.commit("theirs")
 
@@ -485,7 +485,7 @@ def test_a_merge_that_cannot_be_written_leaves_no_edits(ours, theirs, monkeypatc
     assert ours["x"][0] == 10
 
 
-def test_a_column_that_became_nullable_on_one_side(ours, theirs):
+def test_column_made_nullable_on_one_side(ours, theirs):
     ours["t"][1] = "B"
     ours.append({"x": [4], "t": ["d"]})
     theirs.set_nullable("t")
@@ -496,12 +496,12 @@ def test_a_column_that_became_nullable_on_one_side(ours, theirs):
     check_consistent(ours)
 
 
-def test_what_is_no_way_to_resolve_conflicts_is_refused(ours):
+def test_unknown_conflict_resolution_is_refused(ours):
     with pytest.raises(ValueError, match="must be 'raise', 'ours' or 'theirs', but it is 'mine'"):
         ours.merge("fix", on_conflict="mine")
 
 
-def test_a_merge_of_a_branch_that_is_not_there_names_those_that_are(ours):
+def test_merging_a_missing_branch_names_the_existing_ones(ours):
     with pytest.raises(dl.VersionNotFoundError, match=r"no version 'fxi'\. Did you mean 'fix'"):
         ours.merge("fxi")
 
@@ -513,7 +513,7 @@ def labelled(make_lake):
     return ds
 
 
-def test_classes_that_one_side_added_are_taken(labelled):
+def test_classes_added_on_one_side_are_merged(labelled):
     fix = dl.open(labelled.url, branch="fix")
     fix.add_classes("label", ["bird"])
     fix["label"][0] = "bird"
@@ -545,7 +545,7 @@ def test_two_writers_may_add_classes_and_rows_at_the_same_time(labelled):
     assert sorted(later["label"][:].tolist()) == [0, 0, 1, 1, 2, 3]
 
 
-def test_two_writers_that_add_other_classes_are_told_the_column(labelled):
+def test_conflicting_new_classes_of_two_writers_name_the_column(labelled):
     other = dl.open(labelled.url)
     labelled.add_classes("label", ["bird"])
     labelled.commit("birds")
@@ -564,13 +564,13 @@ def test_two_writers_that_add_other_classes_are_told_the_column(labelled):
         ([""], "non-empty"),
     ],
 )
-def test_classes_that_cannot_be_added_are_refused(labelled, names, match):
+def test_invalid_new_classes_are_refused(labelled, names, match):
     with pytest.raises(dl.SchemaError, match=match):
         labelled.add_classes("label", names)
     assert not labelled.status()
 
 
-def test_only_columns_of_named_classes_take_more(make_lake):
+def test_only_columns_with_named_classes_can_be_extended(make_lake):
     ds = make_lake({"x": "int32", "number": "class_label"})
     with pytest.raises(dl.SchemaError, match="Only a ClassLabel has classes, but column 'x' is"):
         ds.add_classes("x", ["bird"])
@@ -578,12 +578,12 @@ def test_only_columns_of_named_classes_take_more(make_lake):
         ds.add_classes("number", ["bird"])
 
 
-def test_an_unknown_class_says_how_to_add_it(labelled):
+def test_unknown_class_error_says_how_to_add_it(labelled):
     with pytest.raises(dl.InvalidValueError, match=r"ds\.add_classes\(column, \['bird'\]\)"):
         labelled.append({"label": ["bird"]})
 
 
-def test_edits_that_come_to_nothing_are_not_in_the_way_of_a_merge(make_lake):
+def test_edits_that_cancel_out_do_not_prevent_a_merge(make_lake):
     ds = make_lake({"x": "int64"}, x=[1])
     ds.branch("other")
     ds.append({"x": [2]})

@@ -1,4 +1,4 @@
-"""Merges of a column of pictures whose mode one side has set."""
+"""Merging an image column whose mode was set on one side."""
 
 from itertools import permutations
 
@@ -18,7 +18,7 @@ def coloured(value, height=4):
 
 
 def two_branches(new_url, codec):
-    """Return a lake of three pictures, and a handle of its branch ``fix``."""
+    """Return a lake of three images, and a handle of its branch ``fix``."""
     ds = dl.create(new_url(), {"image": dl.Image(codec, nullable=True), "x": "int32"})
     ds.append({"image": [grey(10), coloured(20), None], "x": [0, 1, 2]})
     ds.commit("three")
@@ -29,7 +29,7 @@ def two_branches(new_url, codec):
 @pytest.mark.parametrize("other_way", [False, True], ids=["into the mode", "from the mode"])
 @pytest.mark.parametrize("codec", ["png", "jpeg", "raw", "auto"])
 @pytest.mark.parametrize("mode", ["RGB", "L"])
-def test_pictures_of_the_other_side_get_the_mode(new_url, mode, codec, other_way):
+def test_merged_images_get_the_new_mode(new_url, mode, codec, other_way):
     ds, fix = two_branches(new_url, codec)
     fix.append({"image": [grey(30, 7), coloured(40, 8), None], "x": [3, 4, 5]})
     fix["image"][2] = grey(50, 9)
@@ -56,7 +56,7 @@ def test_pictures_of_the_other_side_get_the_mode(new_url, mode, codec, other_way
         assert [b["image"][0] is None for b in batches] == [h is None for h in heights]
 
 
-def test_a_rebase_brings_pending_pictures_to_the_mode(new_url):
+def test_rebase_converts_pending_images_to_the_new_mode(new_url):
     ds, _ = two_branches(new_url, "png")
     other = dl.open(ds.url)
     other.append({"image": [grey(30)], "x": [3]})
@@ -68,7 +68,7 @@ def test_a_rebase_brings_pending_pictures_to_the_mode(new_url):
     ]  # fmt: skip
 
 
-def test_a_picture_that_has_no_such_mode_refuses_the_merge(new_url):
+def test_merge_is_refused_if_an_image_does_not_support_the_mode(new_url):
     ds, fix = two_branches(new_url, "png")
     fix.append({"image": [np.full((4, 5), 40_000, np.uint16)], "x": [3]})
     fix.commit("16 bits")
@@ -93,7 +93,7 @@ CHANGES = {
 @pytest.mark.parametrize("way", ["merge", "commit"])
 @pytest.mark.parametrize("on_conflict", ["raise", "ours", "theirs"])
 @pytest.mark.parametrize("pair", [*permutations(CHANGES, 2)], ids="-".join)
-def test_a_mode_merges_with_other_changes_of_the_type(tmp_path, pair, on_conflict, way):
+def test_mode_change_merges_with_other_type_changes(tmp_path, pair, on_conflict, way):
     ds = dl.create(tmp_path / "x.lake", {"img": dl.Image("png")})
     ds.append({"img": [np.zeros((2, 2, 3), "uint8"), np.zeros((3, 2), "uint8")]})
     ds.commit("images")
@@ -109,7 +109,7 @@ def test_a_mode_merges_with_other_changes_of_the_type(tmp_path, pair, on_conflic
         if way == "merge":
             theirs.commit("theirs")
             return ds.merge("other", on_conflict=on_conflict)
-        if on_conflict != "raise":  # the edits of the handle that rebases are "ours"
+        if on_conflict != "raise":  # the edits of the rebasing handle are "ours"
             theirs.rebase(on_conflict="theirs" if on_conflict == "ours" else "ours")
         return theirs.commit("theirs")
 

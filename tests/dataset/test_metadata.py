@@ -20,14 +20,14 @@ def holder(request, ds):
     return ds if request.param == "dataset" else ds["x"]
 
 
-def test_notes_that_were_taken_before_keep_what_others_note_since(holder):
+def test_metadata_objects_keep_later_changes_of_others(holder):
     mine, yours = holder.metadata, holder.metadata
     mine["a"] = 1
     yours["b"] = 2
     assert dict(holder.metadata) == dict(mine) == {"a": 1, "b": 2}
 
 
-def test_two_threads_that_note_different_things_keep_both(holder):
+def test_two_threads_can_set_different_metadata(holder):
     begin = Barrier(8)
 
     def note(worker):
@@ -40,7 +40,7 @@ def test_two_threads_that_note_different_things_keep_both(holder):
     assert len(holder.metadata) == 160
 
 
-def test_a_value_that_was_taken_out_is_a_copy(ds, holder):
+def test_value_read_from_metadata_is_a_copy(ds, holder):
     given = [1]
     holder.metadata["list"] = given
     ds.commit("noted")
@@ -50,13 +50,13 @@ def test_a_value_that_was_taken_out_is_a_copy(ds, holder):
     assert not ds.status()
 
 
-def test_a_note_that_is_not_there_is_not_taken_away(ds, holder):
+def test_missing_metadata_key_cannot_be_removed(ds, holder):
     with pytest.raises(KeyError, match="nothing"):
         del holder.metadata["nothing"]
     assert not ds.status()
 
 
-def test_a_refused_note_changes_nothing(ds, holder):
+def test_refused_metadata_changes_nothing(ds, holder):
     with pytest.raises(dl.SchemaError, match="JSON"):
         holder.metadata["a"] = object()
     assert dict(holder.metadata) == {}
@@ -67,7 +67,7 @@ def test_a_refused_note_changes_nothing(ds, holder):
     "copied", [copy.copy, copy.deepcopy, lambda notes: pickle.loads(pickle.dumps(notes))]
 )
 @pytest.mark.parametrize("of", [lambda ds: ds.metadata, lambda ds: ds["x"].metadata])
-def test_a_copy_of_the_notes_is_a_plain_dict(make_lake, copied, of):
+def test_copy_of_metadata_is_a_plain_dict(make_lake, copied, of):
     ds = make_lake({"x": "int32"}, x=[1])
     of(ds)["of"] = {"a": [1]}
     ds.commit("noted")
@@ -80,7 +80,7 @@ def test_a_copy_of_the_notes_is_a_plain_dict(make_lake, copied, of):
 
 
 @pytest.mark.parametrize("change", ["rename", "drop"])
-def test_metadata_of_a_column_that_is_gone_has_a_repr(make_lake, change):
+def test_metadata_of_a_dropped_column_has_a_repr(make_lake, change):
     ds = make_lake({"a": "int32", "c": "int32"}, a=[1], c=[2])
     held = ds["a"].metadata
     held["unit"] = "m"

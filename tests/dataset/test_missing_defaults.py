@@ -1,4 +1,4 @@
-"""Rows that lack a column without a default: the message has statements that help when pasted."""
+"""For rows without a value and a default, the message shows statements that work when pasted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def ds(make_lake):
 
 
 def paste(ds, error):
-    """Run the statements at the end of a message, with a value in the place of "…"."""
+    """Run the statements at the end of a message, with a value in place of "…"."""
     text = str(error.value)
     assert "has none" in text
     exec(text.partition(WAY_OUT)[2].replace("…", "7"), {"dl": dl, "ds": ds})
@@ -26,7 +26,7 @@ def add_n(ds):
 
 
 @pytest.mark.parametrize("step", ["commit", "rebase", "commit with edits"])
-def test_new_rows_and_a_column_of_the_tip(ds, step):
+def test_new_rows_and_a_new_column_at_the_tip(ds, step):
     other = dl.open(ds.url)
     add_n(other)
     other.commit("column")
@@ -41,7 +41,7 @@ def test_new_rows_and_a_column_of_the_tip(ds, step):
     assert dl.open(ds.url)["n"][:].tolist() == [5, 5, 7]
 
 
-def test_an_own_new_column_and_rows_of_the_tip(ds):
+def test_new_column_and_new_rows_at_the_tip(ds):
     other = dl.open(ds.url)
     other.append({"x": [3]})
     other.commit("row")
@@ -54,7 +54,7 @@ def test_an_own_new_column_and_rows_of_the_tip(ds):
 
 @pytest.mark.parametrize("named", ["branch", "tag", "id"])
 @pytest.mark.parametrize("owner", ["ours", "theirs"])
-def test_a_merge_with_a_column_of_one_side(ds, owner, named):
+def test_merge_with_a_column_of_one_side(ds, owner, named):
     ds.branch("fix")
     theirs = dl.open(ds.url, branch="fix")
     has, lacks = (ds, theirs) if owner == "ours" else (theirs, ds)

@@ -1,4 +1,4 @@
-"""NaT in arrays of moments and spans: null items outside, NaT again where they come back."""
+"""NaT in arrays of times and durations is exported as a null item and imported as NaT."""
 
 from uuid import uuid4
 
@@ -11,7 +11,7 @@ import deeplake_lite as dl
 
 DTYPES = [f"datetime64[{unit}]" for unit in ("Y", "M", "D", "h", "s", "ms", "us", "ns")]
 DTYPES += [f"timedelta64[{unit}]" for unit in ("D", "h", "s", "ms", "us", "ns")]
-"""Without spans of months and years, which leave as whole numbers."""
+"""Without durations of months and years, which are exported as integers."""
 
 SHAPES = {
     "any length": ((None,), [[1, None], [], [None]]),
@@ -38,12 +38,12 @@ def lake(dtype, shape, rows):
 
 
 def leaves(value):
-    """Return the items of nested lists, one after the other."""
+    """Return the items of nested lists as one flat list."""
     return [v for item in value for v in leaves(item)] if isinstance(value, list) else [value]
 
 
 def are_null(column):
-    """Return which numbers of a column are null, of lists at any depth and of tensors."""
+    """Return which numbers of a column are null, in lists of any depth and in tensors."""
     if pa.types.is_struct(column.type):
         column = column.field("data")
     while pa.types.is_nested(column.type):
@@ -53,7 +53,7 @@ def are_null(column):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", SHAPES)
-def test_missing_times_leave_as_nulls_and_come_back(tmp_path, dtype, name):
+def test_missing_times_are_exported_as_nulls_and_round_trip(tmp_path, dtype, name):
     shape, rows = SHAPES[name]
     ds = lake(dtype, shape, rows)
     table = ds.to_arrow()
@@ -95,7 +95,7 @@ LISTS = {
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("form", LISTS)
 @pytest.mark.parametrize("row", [[1, None], [None, None]], ids=str)
-def test_a_null_in_a_list_of_times_of_another_tool_is_refused(kind, form, row):
+def test_null_in_a_foreign_list_of_times_is_refused(kind, form, row):
     numbers = [v and 86_400_000 if kind == pa.date64() else v for v in row]  # whole days
     width = pa.int32() if kind == pa.date32() else pa.int64()
     column = LISTS[form](pa.array(numbers, width).cast(kind))
@@ -115,7 +115,7 @@ def test_a_null_in_a_list_of_times_of_another_tool_is_refused(kind, form, row):
     assert ds["x"][:] == [None]
 
 
-def test_a_null_in_a_tensor_of_times_of_another_tool_is_refused():
+def test_null_in_a_foreign_tensor_of_times_is_refused():
     tensor = {"data": pa.array([1, None], pa.timestamp("s")), "shape": pa.array([1, 2])}
     parts = [pa.ListArray.from_arrays([0, 2], part) for part in tensor.values()]
     ds = dl.create(new_url(), {"x": dl.Array("datetime64[s]", (None, None))})
@@ -124,7 +124,7 @@ def test_a_null_in_a_tensor_of_times_of_another_tool_is_refused():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_missing_times_come_back_within_sequences(dtype):
+def test_missing_times_in_sequences_round_trip(dtype):
     item = dl.Array(dtype, (2,))
     ds = dl.create(new_url(), {"x": dl.Sequence(item)})
     ds.append({"x": [[np.array([1, "NaT"], dtype), np.array(["NaT", 2], dtype)], []]})

@@ -1,4 +1,4 @@
-"""Merges into a branch that others commit to meanwhile."""
+"""Merging into a branch to which others commit at the same time."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def optimize(rival):
 
 @pytest.fixture
 def interrupted(monkeypatch):
-    """Let somebody else commit between the planning and the commit of the first merges."""
+    """Let someone else commit between the planning and the commit of the first merges."""
 
     def interrupt(ds, rivals):
         merge_rows, left, rival_is_at_work = merging.merge_rows, list(rivals), []
@@ -112,7 +112,7 @@ MERGED = {
         (optimize, MERGED),
     ],
 )
-def test_a_merge_goes_behind_what_others_committed_meanwhile(ours, interrupted, rival, expected):
+def test_merge_goes_on_top_of_concurrent_commits(ours, interrupted, rival, expected):
     left = interrupted(ours, [rival])
     done = ours.merge("fix")
     assert not left
@@ -126,7 +126,7 @@ def test_a_merge_goes_behind_what_others_committed_meanwhile(ours, interrupted, 
     assert ours.merge("fix") == done
 
 
-def test_a_merge_that_moves_along_copies_large_values_once(ours, interrupted, monkeypatch):
+def test_merge_that_is_rebased_copies_large_values_once(ours, interrupted, monkeypatch):
     put, sizes = Session.put, []
 
     async def counted(self, key, data):
@@ -140,9 +140,7 @@ def test_a_merge_that_moves_along_copies_large_values_once(ours, interrupted, mo
 
 
 @pytest.mark.parametrize("side", ["raise", "ours", "theirs"])
-def test_a_conflict_with_what_others_committed_meanwhile_is_one_of_the_merge(
-    ours, interrupted, side
-):
+def test_conflict_with_a_concurrent_commit_is_a_merge_conflict(ours, interrupted, side):
     interrupted(ours, [change_the_same_cell])
     if side == "raise":
         with pytest.raises(dl.ConflictError, match=r"cell 't' of row 0.*(?s:.)*ds\.merge"):
@@ -158,7 +156,7 @@ def test_a_conflict_with_what_others_committed_meanwhile_is_one_of_the_merge(
     check_consistent(ours)
 
 
-def test_the_second_try_of_a_merge_holds_the_lock(ours, interrupted):
+def test_second_attempt_of_a_merge_holds_the_lock(ours, interrupted):
     refused = []
 
     def try_the_lock(rival):

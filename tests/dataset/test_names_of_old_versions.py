@@ -1,4 +1,4 @@
-"""Versions that no history leads to any more: they get a name only while all of them is there."""
+"""Unreachable versions can be tagged or branched only while they are complete."""
 
 import os
 
@@ -30,7 +30,7 @@ def history(tmp_path):
 
 @pytest.mark.parametrize("lost", ["chunks", "manifests", "snapshots"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_version_of_which_a_vacuum_has_deleted_a_part_gets_no_name(history, tmp_path, kind, lost):
+def test_partially_vacuumed_version_cannot_be_named(history, tmp_path, kind, lost):
     ds, old, first = history
     lake = tmp_path / "a.lake"
     shared = manifests_of(ds, first) & manifests_of(ds, old.version)
@@ -53,7 +53,7 @@ def test_a_version_of_which_a_vacuum_has_deleted_a_part_gets_no_name(history, tm
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_version_of_a_deleted_branch_gets_a_name_again(make_lake, kind):
+def test_version_of_a_deleted_branch_can_be_named_again(make_lake, kind):
     ds = make_lake({"x": "int32", "b": "bytes"}, x=[1], b=[os.urandom(100_000)])
     ds.branch("fix")
     fix = dl.open(ds.url, branch="fix")
@@ -80,7 +80,7 @@ def append_and_commit(ds):
         lambda ds: ds.diff("main"),
     ],
 )  # fmt: skip
-def test_a_handle_of_a_lake_that_was_replaced_says_so(tmp_path, use):
+def test_handle_of_a_replaced_lake_says_so(tmp_path, use):
     url = tmp_path / "x.lake"
     ds = dl.create(url, {"x": dl.Array("float32", (1000,))})
     ds.append({"x": np.ones((20_000, 1000), "float32")})
@@ -93,9 +93,7 @@ def test_a_handle_of_a_lake_that_was_replaced_says_so(tmp_path, use):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("has_read", [False, True])
-def test_a_version_that_has_expired_is_not_named_where_it_could_not_be_merged(
-    make_lake, kind, has_read
-):
+def test_expired_version_that_could_not_be_merged_cannot_be_named(make_lake, kind, has_read):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.append({"x": [2]})
     ds.commit("two")
@@ -104,7 +102,7 @@ def test_a_version_that_has_expired_is_not_named_where_it_could_not_be_merged(
         old.log()
     ds.append({"x": [3]})
     ds.commit("three")
-    assert ds.vacuum(older_than="0s").expired  # whose files are spared
+    assert ds.vacuum(older_than="0s").expired  # whose files are not deleted
     if kind == "view":
         old[[0]].save("kept")
         assert ds.views()["kept"]["x"][:].tolist() == [1]

@@ -1,4 +1,4 @@
-"""Code that gives the values of an edit, and asks its own handle for another edit or version."""
+"""Code that computes the values of an edit and calls its own handle for another edit or version."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ import deeplake_lite as dl
 from deeplake_lite.query.registering import unregister
 from deeplake_lite.testing.invariants import check_consistent
 
-ROWS = 2_500  # more than are taken from a generator at a time
+ROWS = 2_500  # more than a generator is asked for at a time
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ CALLS = {
 
 
 def rows_with(call, count=4):
-    """Yield rows, and make a call between them."""
+    """Yield rows, and make a call in between."""
     for i in range(3, 3 + count):
         if i == 1 + count:
             call()
@@ -96,7 +96,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
 @pytest.mark.parametrize(("edit", "call"), PAIRS)
-def test_an_edit_within_an_edit_is_refused_and_nothing_is_lost(ds, edit, call, dirty):
+def test_nested_edit_is_refused_and_nothing_is_lost(ds, edit, call, dirty):
     if dirty:
         ds.append({"k": [-1], "t": ["-1"]})
         ds.update([1], {"t": ["one"]})
@@ -113,7 +113,7 @@ def test_an_edit_within_an_edit_is_refused_and_nothing_is_lost(ds, edit, call, d
 
 @pytest.mark.parametrize("count", [4, ROWS])
 @pytest.mark.parametrize("call", ["refresh", "discard", "transaction", "append", "add_column"])
-def test_an_append_whose_generator_catches_the_refusal_keeps_all_rows(ds, call, count):
+def test_append_whose_generator_catches_the_refusal_keeps_all_rows(ds, call, count):
     def suppressed():
         with contextlib.suppress(dl.UncommittedError):
             CALLS[call](ds)
@@ -125,7 +125,7 @@ def test_an_append_whose_generator_catches_the_refusal_keeps_all_rows(ds, call, 
     check_consistent(ds)
 
 
-def test_values_may_be_computed_from_what_the_handle_has(ds):
+def test_values_may_be_computed_from_the_handle(ds):
     ds.append({"k": int(k) + len(ds), "t": ds["t"][i]} for i, k in enumerate(ds["k"][:]))
     assert ds["k"][:].tolist() == [0, 1, 2, 3, 4, 5]
     ds.add_column("n", "int64", compute=lambda row: len(ds) - int(row["k"]))
@@ -133,7 +133,7 @@ def test_values_may_be_computed_from_what_the_handle_has(ds):
     assert np.array_equal(dl.open(ds.url)["k"][:], [0, 1, 2])
 
 
-def test_a_generator_may_use_another_handle(ds):
+def test_generator_may_use_another_handle(ds):
     other = dl.open(ds.url, branch="other")
 
     def rows():
@@ -147,7 +147,7 @@ def test_a_generator_may_use_another_handle(ds):
     assert ds["k"][:].tolist() == other["k"][:].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_function_of_a_query_that_resets_the_handle_does_not_lose_what_is_appended(ds):
+def test_query_function_that_resets_the_handle_does_not_lose_appended_rows(ds):
     @dl.function(returns="int64")
     def resetting(k):
         if asked:

@@ -1,4 +1,4 @@
-"""Arrays without axes among arrays of any shape: stored, read, exported and computed with."""
+"""Zero-dimensional arrays among arrays of any shape: stored, read, exported and computed with."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import deeplake_lite as dl
 
 
 def arrays(seed, n=40):
-    """Arrays of 0 to 3 axes; the first has none, the second one."""
+    """Arrays of 0 to 3 dimensions; the first has none, the second has one."""
     rng = np.random.default_rng(seed)
     axes = [0, 1, *rng.integers(0, 4, n - 2)]
     return [rng.integers(-9, 9, rng.integers(0, 4, k)).astype("int32") for k in axes]
@@ -35,7 +35,7 @@ def check_same(found, expected):
 
 @pytest.mark.parametrize("with_nulls", [False, True])
 @pytest.mark.parametrize("codec", [None, "zstd"])
-def test_they_come_back_from_wherever_they_went(with_nulls, codec):
+def test_zero_dimensional_arrays_round_trip_everywhere(with_nulls, codec):
     values = arrays(0)
     if with_nulls:
         values[3] = values[5] = None
@@ -57,7 +57,7 @@ def test_they_come_back_from_wherever_they_went(with_nulls, codec):
 
 
 @pytest.mark.parametrize("rank", [1, 2])
-def test_queries_compute_with_them_beside_arrays_of_one_rank(rank):
+def test_queries_combine_zero_dimensional_arrays_with_fixed_rank_arrays(rank):
     shapes = [(), (2, 3)[:rank]]
     values = [
         np.arange(np.prod(shape, dtype=int), dtype="int32").reshape(shape) for shape in shapes

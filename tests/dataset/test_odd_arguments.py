@@ -1,4 +1,4 @@
-"""Keys that are equal in other bytes, and names, messages and times of odd kinds."""
+"""Keys that are equal but differ in bytes, and unusual names, messages and times."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize("case", KEYS)
-def test_equal_keys_are_one_row(make_lake, case):
+def test_equal_keys_identify_one_row(make_lake, case):
     htype, there, same = KEYS[case]
     ds = make_lake({"x": htype, "n": "int32"}, x=[there], n=[1])
     done = ds.upsert({"x": [same], "n": [2]}, on="x")
@@ -26,13 +26,13 @@ def test_equal_keys_are_one_row(make_lake, case):
         ds.upsert({"x": [there, same], "n": [3, 4]}, on="x")
 
 
-def test_json_keys_differ_where_their_values_do(make_lake):
+def test_json_keys_differ_if_their_values_do(make_lake):
     ds = make_lake({"x": "json"}, x=[1])
     assert ds.upsert({"x": [1.0, True, "1"]}, on="x").added == 2
 
 
 @pytest.mark.parametrize("message", ["\ud800", None, b"x", 3])
-def test_a_message_that_is_no_text_is_refused_and_nothing_is_lost(make_lake, message):
+def test_non_string_message_is_refused_and_nothing_is_lost(make_lake, message):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.append({"x": [2]})
     with pytest.raises(dl.InvalidValueError, match="message must be"):
@@ -42,7 +42,7 @@ def test_a_message_that_is_no_text_is_refused_and_nothing_is_lost(make_lake, mes
 
 
 @pytest.mark.parametrize("name", [3, None, b"x", "a" * 5000, "a" * 201, "\ud800", ""])
-def test_a_name_that_cannot_be_one_is_refused(make_lake, name):
+def test_invalid_name_is_refused(make_lake, name):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.commit("one")
     for make in (ds.branch, ds.tag):
@@ -53,7 +53,7 @@ def test_a_name_that_cannot_be_one_is_refused(make_lake, name):
 
 
 @pytest.mark.parametrize("when", [pd.Timestamp("2990-01-01"), pd.Timestamp("2990-01-01", tz="UTC")])
-def test_a_timestamp_of_pandas_is_a_time(make_lake, when):
+def test_pandas_timestamp_is_accepted_as_a_time(make_lake, when):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.commit("one")
     assert dl.open(ds.url, version=when).version == ds.version
@@ -62,7 +62,7 @@ def test_a_timestamp_of_pandas_is_a_time(make_lake, when):
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)])
-def test_xarray_refuses_whole_numbers_that_nulls_would_round(make_lake, number):
+def test_xarray_refuses_integers_that_nulls_would_round(make_lake, number):
     ds = make_lake({"x": dl.Scalar("int64", nullable=True)}, x=[2**53, None, number])
     assert np.array_equal(ds[:2].to_xarray()["x"].values, [2.0**53, np.nan], equal_nan=True)
     with pytest.raises(dl.InvalidValueError, match=rf"column 'x': .*float64.* {number}\."):
@@ -72,6 +72,6 @@ def test_xarray_refuses_whole_numbers_that_nulls_would_round(make_lake, number):
         ds.to_xarray()["x"].values.sum()
 
 
-def test_xarray_keeps_whole_numbers_of_a_column_without_nulls(make_lake):
+def test_xarray_keeps_integers_of_a_column_without_nulls(make_lake):
     ds = make_lake({"x": "int64"}, x=[2**63 - 1])
     assert ds.to_xarray()["x"].values.tolist() == [2**63 - 1]

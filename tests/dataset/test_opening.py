@@ -1,4 +1,4 @@
-"""Lakes made where nothing is, where a lake is, and where something else is."""
+"""Creating and opening lakes where there is nothing, a lake or something else."""
 
 import shutil
 
@@ -16,7 +16,7 @@ def old(tmp_path):
     return ds
 
 
-def test_a_lake_at_a_relative_path_stays_where_it_is_when_the_process_moves(tmp_path, monkeypatch):
+def test_lake_at_a_relative_path_survives_a_change_of_directory(tmp_path, monkeypatch):
     (tmp_path / "a").mkdir()
     monkeypatch.chdir(tmp_path / "a")
     made = dl.create("../x.lake", {"x": "int32"})
@@ -30,7 +30,7 @@ def test_a_lake_at_a_relative_path_stays_where_it_is_when_the_process_moves(tmp_
     assert opened.verify()
 
 
-def test_a_lake_is_replaced_only_when_told_to(old, tmp_path):
+def test_lake_is_replaced_only_with_overwrite(old, tmp_path):
     with pytest.raises(dl.ExistsError, match=r"contains a lake.*overwrite=True"):
         dl.create(old.url, {"y": "text"})
     assert len(dl.open(old.url)) == 1
@@ -42,7 +42,7 @@ def test_a_lake_is_replaced_only_when_told_to(old, tmp_path):
     assert dl.open(old.url).verify()
 
 
-def test_a_lake_in_memory_is_replaced(make_lake):
+def test_in_memory_lake_is_replaced(make_lake):
     old = make_lake({"x": "int32"}, x=[1])
     with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
         dl.create(old.url, {"y": "text"})
@@ -51,13 +51,13 @@ def test_a_lake_in_memory_is_replaced(make_lake):
 
 
 @pytest.mark.parametrize("there", ["nothing", "empty folder"])
-def test_overwriting_nothing_is_making(tmp_path, there):
+def test_overwriting_nothing_creates_a_lake(tmp_path, there):
     if there == "empty folder":
         (tmp_path / "new.lake").mkdir()
     assert dl.create(str(tmp_path / "new.lake"), {"x": "int32"}, overwrite=True).columns == ("x",)
 
 
-def test_a_lake_stays_when_its_replacement_fails(old, tmp_path, monkeypatch):
+def test_failed_replacement_keeps_the_lake(old, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Table, "create", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -68,7 +68,7 @@ def test_a_lake_stays_when_its_replacement_fails(old, tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["some.lake"]
 
 
-def test_what_is_no_lake_is_never_deleted(tmp_path):
+def test_other_files_are_never_deleted(tmp_path):
     (tmp_path / "file").write_text("a")
     (tmp_path / "git").mkdir()
     (tmp_path / "git" / "refs").mkdir()
@@ -81,14 +81,14 @@ def test_what_is_no_lake_is_never_deleted(tmp_path):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_lake_with_other_files_in_its_folder_stays(old, tmp_path):
+def test_lake_with_other_files_in_its_folder_is_not_replaced(old, tmp_path):
     (tmp_path / "some.lake" / "notes.txt").write_text("mine")
     with pytest.raises(dl.ExistsError, match=r"also contains 'notes\.txt'\. Move that away"):
         dl.create(old.url, {"y": "text"}, overwrite=True)
     assert dl.open(old.url)["x"][:].tolist() == [1]
 
 
-def test_a_link_to_a_lake_s_folder_stays_a_link(old, tmp_path):
+def test_link_to_a_lakes_folder_stays_a_link(old, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "some.lake")
     dl.create(str(link), {"y": "text"}, overwrite=True)
@@ -96,7 +96,7 @@ def test_a_link_to_a_lake_s_folder_stays_a_link(old, tmp_path):
     assert dl.open(old.url).columns == ("y",)
 
 
-def test_a_lake_that_is_gone_leaves_its_name_free(old):
+def test_name_of_a_deleted_lake_can_be_used_again(old):
     shutil.rmtree(old.url)
     assert not dl.exists(old.url)
     assert dl.create(old.url, {"y": "text"}).columns == ("y",)

@@ -1,7 +1,7 @@
-"""Whatever a call hands out belongs to the caller: writing into it changes no later answer.
+"""Results of a call belong to the caller: writing into one changes no later result.
 
-Each call is asked, its answer is overwritten in every place that can be written to, and it is asked
-again: on the same handle, on another handle, and as plain reads of all columns.
+Each call is made, its result is overwritten wherever that is possible, and the call is repeated:
+on the same handle, on another handle, and as plain reads of all columns.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def make(url: str) -> dl.Dataset:
 
 @pytest.fixture(scope="module", params=["folder", "memory"])
 def url(request, tmp_path_factory):
-    """Give the URL of a lake; nothing that tests do to its answers may change it."""
+    """Return the URL of a lake that must not change, whatever tests do to its results."""
     folder = tmp_path_factory.mktemp("own") / "own.lake"
     url = str(folder) if request.param == "folder" else f"memory://{uuid4().hex}"
     make(url)
@@ -69,7 +69,7 @@ def url(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def edited(tmp_path_factory):
-    """Give a handle with appended, updated and deleted rows that are not committed."""
+    """Return a handle with uncommitted appended, updated and deleted rows."""
     ds = make(str(tmp_path_factory.mktemp("own") / "edited.lake"))
     ds.append(values(5))
     ds.update([1, 3], {"v": np.full((2, 3), 5), "x": [8, 9], "ragged": [[[1, 2]], [[3, 4]]]})
@@ -90,13 +90,13 @@ WRITABLE = (
     "shapes",
     "row ids",
 )
-"""Calls, beside queries, whose arrays can be written to."""
+"""Calls other than queries whose results are writable arrays."""
 
-# ---- answers that are overwritten, and compared
+# ---- results that are overwritten, and compared
 
 
 def frozen(value):
-    """Return a deep copy of an answer in plain types, to compare with."""
+    """Return a deep copy of a result in plain types, for comparison."""
     match value:
         case np.ma.MaskedArray():
             return repr(("masked", value.data.tolist(), np.ma.getmaskarray(value).tolist()))
@@ -118,7 +118,7 @@ def frozen(value):
 
 
 def scribble(value) -> int:
-    """Overwrite an answer wherever that is possible; return how many places it was."""
+    """Overwrite a result wherever that is possible; return the number of places."""
     match value:
         case np.ma.MaskedArray():
             mask = np.ma.getmask(value)
@@ -154,7 +154,7 @@ def scribble(value) -> int:
 
 
 def wrote(write, value) -> int:
-    """Write in place; return whether that was accepted."""
+    """Write in place; return whether that succeeded."""
     try:
         write(value)
     except TypeError:
@@ -183,7 +183,7 @@ def _scribble_arrow(column: pa.ChunkedArray) -> int:
 
 
 def everything(ds) -> object:
-    """Return what plain reads of all columns and the queries give."""
+    """Return the results of plain reads of all columns and of the queries."""
     found = [[ds[name][:] for name in ds.columns]]
     for text in QUERIES.values():
         view = ds.query(text)
@@ -193,7 +193,7 @@ def everything(ds) -> object:
 
 
 def answer(text):
-    """Return the call that asks a query and reads all columns of its result."""
+    """Return the call that runs a query and reads all columns of its result."""
     return lambda ds: columns(ds.query(text))
 
 
@@ -264,21 +264,21 @@ OF_COMMITTED = {
         for diff in [ds.diff("main", "side")]
     ],
 }
-"""Calls that need a version that stays."""
+"""Calls that need a version that does not change."""
 
 
 @pytest.mark.parametrize("name", [*CALLS, *OF_COMMITTED])
-def test_what_is_handed_out_belongs_to_the_caller(url, name):
+def test_results_belong_to_the_caller(url, name):
     ds, call = dl.open(url), (CALLS | OF_COMMITTED)[name]
     known = frozen(call(ds))
-    for _ in range(2):  # the second answer may come from a cache
+    for _ in range(2):  # the second result may come from a cache
         assert scribble(call(ds))
         assert frozen(call(ds)) == known
     assert frozen(call(dl.open(url))) == known
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_handed_out_of_edits_belongs_to_the_caller(edited, name):
+def test_results_with_pending_edits_belong_to_the_caller(edited, name):
     known = frozen(CALLS[name](edited))
     for _ in range(2):
         assert scribble(CALLS[name](edited))
@@ -286,14 +286,14 @@ def test_what_is_handed_out_of_edits_belongs_to_the_caller(edited, name):
 
 
 @pytest.mark.parametrize("name", [n for n in CALLS if n.startswith("query") or n in WRITABLE])
-def test_arrays_that_are_handed_out_can_be_written_to(url, name):
+def test_returned_arrays_are_writable(url, name):
     ds = dl.open(url)
     for _ in range(2):
         assert not list(read_only(CALLS[name](ds)))
 
 
 def read_only(value):
-    """Yield the arrays within an answer that refuse to be written to."""
+    """Yield the arrays in a result that are read-only."""
     match value:
         case np.ma.MaskedArray():
             yield from () if value.mask.flags.writeable and value.flags.writeable else [value]
@@ -307,11 +307,11 @@ def read_only(value):
             yield from (found for item in value for found in read_only(item))
 
 
-# ---- what is handed in
+# ---- arguments
 
 
-def test_what_is_handed_in_stays_the_callers(tmp_path):
-    """A caller who writes into arrays after a call changes no row."""
+def test_arguments_still_belong_to_the_caller(tmp_path):
+    """Writing into arrays after a call with them changes no row."""
     ds = make(str(tmp_path / "in.lake"))
     given = values(3)
     given["v"], given["u"] = np.ones((3, 3), "float32"), np.ones((3, 4, 6), "uint8")
@@ -332,7 +332,7 @@ def test_what_is_handed_in_stays_the_callers(tmp_path):
 
 
 @pytest.mark.parametrize("per", ["row", "block"])
-def test_functions_may_write_into_what_they_are_given(url, per):
+def test_functions_may_write_into_their_arguments(url, per):
     def scrawl(x, y):
         for part in (x, y) if per == "row" else (*x, *y):
             part[...] = 0

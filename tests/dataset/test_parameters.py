@@ -1,4 +1,4 @@
-"""Values of queries: their own memory, and the same again when a view is kept."""
+"""Query parameters are copied, and restored unchanged when a view is saved."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def answers(view):
 
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("name", VALUES)
-def test_a_kept_view_is_asked_with_the_same_value(ds, name):
+def test_saved_view_is_queried_with_the_same_value(ds, name):
     value = VALUES[name]
     dl.function(returns="text", name="seen")(lambda x: repr(described(x)))
     columns = "k, SEEN($p) AS seen" if name != "complex array" else "k, ABS($p) AS p"
@@ -139,7 +139,7 @@ def test_a_kept_view_is_asked_with_the_same_value(ds, name):
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_values_are_the_same_from_json_and_from_pickle(name):
+def test_values_round_trip_through_json_and_pickle(name):
     params = owned_params({"p": VALUES[name], "many": [VALUES[name], 1]})
     expected = described(params)
     assert described(params_from_json(json.loads(json.dumps(params_to_json(params))))) == expected
@@ -164,7 +164,7 @@ NUMBERS = npst.arrays(
 
 
 @given(st.recursive(SCALARS | OBJECTS | NUMBERS, st.lists, max_leaves=5))
-def test_every_value_is_the_same_from_json(value):
+def test_random_values_round_trip_through_json(value):
     params = owned_params([value])
     assert described(params_from_json(json.loads(json.dumps(params_to_json(params))))) == described(
         params
@@ -192,7 +192,7 @@ CONTAINERS = {
 
 
 @pytest.mark.parametrize("how", CONTAINERS)
-def test_what_is_written_into_a_value_later_changes_no_view(how):
+def test_changing_a_value_later_changes_no_view(how):
     made = dl.create(f"memory://owned-{how.replace(' ', '-')}", {"v": dl.Array("float64", (2,))})
     made.append({"v": np.arange(8.0).reshape(4, 2)})
     made.commit("rows")
@@ -208,7 +208,7 @@ def test_what_is_written_into_a_value_later_changes_no_view(how):
         assert again["e"][:].tolist() == expected.tolist()
 
 
-def test_what_is_added_to_a_dict_or_a_list_later_changes_no_view(ds):
+def test_extending_a_dict_or_list_later_changes_no_view(ds):
     value = {"a": [1]}
     view = ds.query("SELECT $p AS p, $q AS q", {"p": value, "q": (many := [1])})
     value["a"].append(2)
@@ -233,28 +233,28 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_value_that_queries_do_not_take_is_refused_at_its_place(ds, name):
+def test_unsupported_value_is_refused_with_its_position(ds, name):
     for value in (REFUSED[name], [REFUSED[name]], (1, REFUSED[name])):
         with pytest.raises(QueryTypeError, match=r"parameter(.|\n)*Line 1, column 20"):
             ds.query("SELECT k WHERE k = $p", {"p": value})
 
 
-def test_a_list_within_itself_is_refused(ds):
+def test_recursive_list_is_refused(ds):
     with pytest.raises(dl.errors.QueryError, match="deep"):
         ds.query("SELECT k WHERE k IN $p", {"p": ITSELF})
 
 
-def test_a_value_without_axes_is_no_list_of_parameters(ds):
+def test_zero_dimensional_array_is_not_a_list_of_parameters(ds):
     with pytest.raises(QueryTypeError, match="Parameters must be a list with a value per"):
         ds.query("SELECT k WHERE k = ?", np.array(3))
 
 
-def test_what_has_no_form_in_json_is_refused():
+def test_value_without_a_json_form_is_refused():
     with pytest.raises(InvalidValueError, match="storable as JSON"):
         params_to_json([object()])
 
 
-def test_values_that_an_earlier_release_has_saved_are_read():
+def test_values_saved_by_an_earlier_release_are_read():
     kept = [{"float": "inf"}, {"a": 1}, {"array": "AQI=", "dtype": "uint8", "shape": [2]}]
     infinite, value, array = params_from_json(kept)
     assert (infinite, value, array.tolist()) == (math.inf, {"a": 1}, [1, 2])

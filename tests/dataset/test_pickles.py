@@ -1,4 +1,4 @@
-"""Datasets and views on their way to another process."""
+"""Pickling datasets and views for another process."""
 
 import copy
 import multiprocessing
@@ -27,7 +27,7 @@ def values(view):
     return [int(x) for x in view["x"][:]]
 
 
-def test_a_dataset_comes_back_at_its_version_and_branch(ds):
+def test_dataset_is_unpickled_at_its_version_and_branch(ds):
     kept = pickle.dumps(ds)
     ds.append({"x": [6], "t": ["g"]})
     ds.commit("later")
@@ -39,7 +39,7 @@ def test_a_dataset_comes_back_at_its_version_and_branch(ds):
     assert values(dl.open(ds.url)) == [10, 1, 2, 3, 4, 5, 6]
 
 
-def test_a_version_that_never_moves_comes_back_so(ds):
+def test_read_only_version_is_unpickled_as_such(ds):
     ds.tag("v1")
     again = there_and_back(dl.open(ds.url, version="v1"))
     assert again.read_only
@@ -48,7 +48,7 @@ def test_a_version_that_never_moves_comes_back_so(ds):
 
 
 @pytest.mark.parametrize("index", [slice(1, 4), [4, 0, 0], slice(0, 0), slice(None, None, -1)])
-def test_a_view_comes_back_with_its_rows_columns_and_origin(ds, index):
+def test_view_is_unpickled_with_its_rows_columns_and_origin(ds, index):
     ds.delete([2])
     ds.commit("fewer")
     view = ds[index]
@@ -59,19 +59,19 @@ def test_a_view_comes_back_with_its_rows_columns_and_origin(ds, index):
     assert there_and_back(view[["x"]]).columns == ("x",)
 
 
-def test_the_way_to_linked_files_goes_along(make_lake, tmp_path):
+def test_link_roots_are_pickled(make_lake, tmp_path):
     (tmp_path / "a.txt").write_text("linked")
     ds = make_lake({"l": dl.Link("text")}, l=[str(tmp_path / "a.txt")])
     allowed = dl.open(ds.url, allow=[str(tmp_path)])
     assert there_and_back(allowed)["l"][0] == there_and_back(allowed[:])["l"][0] == "linked"
 
 
-def test_rows_that_follow_each_other_take_a_few_bytes(make_lake):
+def test_contiguous_rows_take_a_few_bytes(make_lake):
     ds = make_lake({"x": "int32"}, x=np.arange(100_000))
     assert len(pickle.dumps(ds[10:90_000])) < 1_000
 
 
-def test_what_is_not_committed_does_not_go_along(ds):
+def test_uncommitted_edits_are_not_pickled(ds):
     ds["x"][0] = 9
     for thing in (ds, ds[:2]):
         with pytest.raises(dl.UncommittedError, match=r"Pickling needs.*Commit first"):
@@ -108,7 +108,7 @@ def make(url):
     "use", ["global", "global with edits", "pickled", "view", "open", "create"]
 )
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
-def test_a_forked_process_says_at_once_that_it_cannot_use_lakes(ds, tmp_path, monkeypatch, use):
+def test_forked_process_says_at_once_that_it_cannot_use_lakes(ds, tmp_path, monkeypatch, use):
     copy = ds[:].materialize(str(tmp_path / "copy.lake"))
     monkeypatch.setattr(f"{__name__}.SHARED", [copy])
     if use == "global with edits":
@@ -125,7 +125,7 @@ def test_a_forked_process_says_at_once_that_it_cannot_use_lakes(ds, tmp_path, mo
     assert len(copy) in (6, 7)
 
 
-def test_a_lake_in_memory_that_is_gone_says_so(ds, monkeypatch):
+def test_missing_in_memory_lake_says_so(ds, monkeypatch):
     kept = pickle.dumps(ds[:2])
     with monkeypatch.context() as patch:
         patch.setattr("deeplake_lite.storage.repo.places._memory", {})
@@ -144,7 +144,7 @@ def test_a_lake_in_memory_that_is_gone_says_so(ds, monkeypatch):
             pickle.loads(kept)
 
 
-def test_a_lake_on_disk_that_is_gone_says_so(ds, tmp_path):
+def test_missing_lake_on_disk_says_so(ds, tmp_path):
     copy = ds[:].materialize(str(tmp_path / "copy.lake"))
     kept = pickle.dumps(copy)
     shutil.rmtree(local_folder(copy.url))
@@ -154,7 +154,7 @@ def test_a_lake_on_disk_that_is_gone_says_so(ds, tmp_path):
 
 @pytest.mark.parametrize("part", ["diff", "views"])
 @pytest.mark.parametrize("use", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_what_reads_the_lake_where_it_is_refuses_to_leave(ds, part, use):
+def test_objects_that_read_a_lake_in_place_cannot_be_pickled(ds, part, use):
     made = getattr(ds, part)()
     with pytest.raises(dl.OptionError, match=r"cannot be pickled or copied, .* Pickle"):
         use(made)

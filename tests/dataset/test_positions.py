@@ -1,4 +1,4 @@
-"""Single rows by integers of every library, wherever an index is taken."""
+"""Integers of every library select single rows wherever an index is accepted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def ds() -> dl.Dataset:
 
 
 @pytest.mark.parametrize("index", INTEGERS, ids=repr)
-def test_an_integer_is_a_row(ds: dl.Dataset, index: Any) -> None:
+def test_integers_of_every_library_select_a_row(ds: dl.Dataset, index: Any) -> None:
     assert ds[index] == {"k": 3, "t": "y"}
     assert ds.query("SELECT *")[index]["k"] == 3
     assert (ds["k"][index], ds["t"][index]) == (3, "y")
@@ -42,7 +42,7 @@ def test_an_integer_is_a_row(ds: dl.Dataset, index: Any) -> None:
 
 
 @pytest.mark.parametrize("index", OTHERS, ids=repr)
-def test_what_is_no_integer_is_no_row(ds: dl.Dataset, index: Any) -> None:
+def test_non_integers_are_refused_as_a_row(ds: dl.Dataset, index: Any) -> None:
     calls = [lambda: ds["k"][index], lambda: ds["k"].__setitem__(index, 1)]
     calls += [] if isinstance(index, str) else [lambda: ds[index]]
     calls += [] if index is None else [lambda: ds.delete(index)]

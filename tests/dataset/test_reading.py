@@ -1,4 +1,4 @@
-"""What is said of a cell whose stored bytes do not read."""
+"""Error messages for cells whose stored bytes cannot be read."""
 
 import io
 
@@ -20,7 +20,7 @@ def jpeg(number):
 
 @pytest.fixture
 def ds(tmp_path):
-    """A lake one of whose pictures has lost its first bytes."""
+    """A lake in which one image has lost its first bytes."""
     schema = {"x": "int32", "image": dl.Image("jpeg"), "frames": dl.Sequence(dl.Image("jpeg"))}
     ds = dl.create(str(tmp_path / "damaged.lake"), schema)
     files = [jpeg(i) for i in range(ROWS)]
@@ -44,22 +44,22 @@ def ds(tmp_path):
         lambda ds: list(ds["image"]),
     ],
 )
-def test_a_damaged_cell_is_named_by_column_and_row(ds, read):
+def test_damaged_cell_is_reported_by_column_and_row(ds, read):
     with pytest.raises(dl.DamagedError, match=r"^column 'image', row 70: .*ds\.verify\(\)"):
         read(ds)
 
 
-def test_a_damaged_item_is_named_by_its_row(ds):
+def test_damaged_item_is_reported_by_row(ds):
     with pytest.raises(dl.DamagedError, match="column 'frames', row 70: "):
         ds["frames"][:]
 
 
-def test_a_view_counts_its_own_rows(ds):
+def test_view_reports_its_own_row_numbers(ds):
     with pytest.raises(dl.DamagedError, match="column 'image', row 10 of the view: "):
         ds[60:90]["image"][:]
 
 
-def test_the_other_rows_and_columns_can_be_read(ds):
+def test_undamaged_rows_and_columns_can_be_read(ds):
     assert ds["x"][BAD] == BAD
     assert len(ds["image"][:BAD]) == BAD
     assert ds[BAD + 1]["image"].shape == (200, 200)

@@ -1,4 +1,4 @@
-"""No way into a lake encodes pictures anew without need, or loses detail without a warning."""
+"""No write path re-encodes images needlessly, or loses detail without a warning."""
 
 import struct
 import warnings
@@ -89,7 +89,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_unchanged_file_is_kept_whatever_the_way_in(make_lake, way):
+def test_unchanged_file_is_stored_whatever_the_way_in(make_lake, way):
     for value in (opened(), JPEG, {"bytes": JPEG, "path": None}):
         ds = make_lake({"i": dl.Image("jpeg")})
         way(ds, value)
@@ -106,7 +106,7 @@ def test_an_unchanged_file_is_kept_whatever_the_way_in(make_lake, way):
     ],
     ids=["converted", "file", "opened"],
 )
-def test_lost_detail_is_said_once_per_column(make_lake, way, value, what):
+def test_lost_detail_is_reported_once_per_column(make_lake, way, value, what):
     ds = make_lake({"i": dl.Image("jpeg")})
     match = f"column 'i': {what} and was encoded as JPEG, so its pixels have changed"
     with pytest.warns(dl.ReencodedWarning, match=match) as caught:
@@ -118,20 +118,20 @@ def test_lost_detail_is_said_once_per_column(make_lake, way, value, what):
 
 
 @pytest.mark.parametrize("codec", ["png", "auto", "tiff", "bmp", "raw", "zstd", "blosc"])
-def test_where_nothing_is_lost_nothing_is_said(make_lake, codec):
+def test_no_warning_without_loss(make_lake, codec):
     ds = make_lake({"i": dl.Image(codec)})
     ds.append({"i": [opened(PNG).convert("RGB"), opened(PNG), PNG, PIXELS]})
     for value in ds["i"][:]:
         np.testing.assert_array_equal(value, PIXELS)
 
 
-def test_arrays_have_no_file_to_keep(make_lake):
+def test_arrays_are_always_encoded(make_lake):
     ds = make_lake({"i": dl.Image("jpeg")})
     ds.append({"i": [PIXELS, PIXELS]})
 
 
 def in_mode(mode, format_="PNG", *, plain=False):
-    """Return a file in a mode; a plain one is grey and opaque."""
+    """Return a file in a mode; a plain one is greyscale and opaque."""
     image = Pillow.fromarray(np.full_like(PIXELS, 9) if plain else PIXELS).convert(mode)
     if "A" in mode and not plain:
         image.putalpha(7)
@@ -147,7 +147,7 @@ LOST = {("L", "RGB"), ("L", "RGBA"), ("L", "LA"), ("RGB", "LA"), ("RGB", "RGBA")
 @pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
 @pytest.mark.parametrize("of", ["L", "LA", "RGB", "RGBA"])
 @pytest.mark.parametrize("how", ["file", "opened", "changed"])
-def test_channels_that_a_mode_drops_are_said_once(make_lake, codec, mode, of, how):
+def test_dropped_channels_are_reported_once(make_lake, codec, mode, of, how):
     if (codec, mode) == ("bmp", "RGBA"):
         return  # BMP has no alpha
     ds, data = make_lake({"i": dl.Image(codec, mode=mode)}), in_mode(of)
@@ -168,19 +168,19 @@ def test_channels_that_a_mode_drops_are_said_once(make_lake, codec, mode, of, ho
 
 @pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
 @pytest.mark.parametrize("of", ["L", "LA", "RGB", "RGBA"])
-def test_a_grey_and_opaque_file_loses_nothing_in_any_mode(make_lake, mode, of):
+def test_grey_opaque_file_loses_nothing_in_any_mode(make_lake, mode, of):
     ds = make_lake({"i": dl.Image("tiff", mode=mode)})
     ds.append({"i": [in_mode(of, plain=True), PIXELS if mode != "L" else PIXELS[..., 0]]})
 
 
-def test_items_of_a_sequence_are_kept_or_said(make_lake):
+def test_items_of_a_sequence_are_stored_unchanged_or_reported(make_lake):
     ds = make_lake({"s": dl.Sequence(dl.Image("jpeg"))})
     ds.append({"s": [[opened(), JPEG], [{"bytes": JPEG, "path": "a.jpg"}]]})
     with pytest.warns(dl.ReencodedWarning, match="column 's': a PNG file"):
         ds.append({"s": [[PNG]]})
 
 
-def test_a_warning_made_an_error_leaves_the_lake_as_it_was(make_lake):
+def test_warning_turned_into_an_error_leaves_the_lake_unchanged(make_lake):
     ds = make_lake({"i": dl.Image("jpeg")}, i=[JPEG])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -204,7 +204,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("taken", TAKEN)
-def test_ingest_keeps_files_and_says_what_it_could_not_keep(taken, new_url):
+def test_ingest_stores_files_unchanged_and_reports_the_others(taken, new_url):
     for value in (opened(), {"bytes": JPEG, "path": None}):
         assert bytes(TAKEN[taken](value, new_url())["i"].encoded()[0]) == JPEG
     with pytest.warns(dl.ReencodedWarning, match="column 'i'") as caught:
@@ -212,7 +212,7 @@ def test_ingest_keeps_files_and_says_what_it_could_not_keep(taken, new_url):
     assert caught[0].filename == __file__
 
 
-def test_pillow_images_without_a_type_keep_their_files(new_url):
+def test_pillow_images_without_a_type_are_stored_as_their_files(new_url):
     ds = dl.from_dataframe(pd.DataFrame({"i": pd.Series([opened(), opened(PNG)])}), new_url())
     assert list(map(bytes, ds["i"].encoded())) == [JPEG, PNG]
 
@@ -235,14 +235,14 @@ COPIES = {
 
 @pytest.mark.parametrize("copy", COPIES)
 @pytest.mark.parametrize("to", [dl.Image("jpeg", quality=95), dl.Image(), dl.Image("jpeg")])
-def test_files_go_from_lake_to_lake_as_they_are(make_lake, copy, to):
+def test_files_are_copied_between_lakes_unchanged(make_lake, copy, to):
     source = make_lake({"i": dl.Image("jpeg")}, i=[JPEG, JPEG])
     ds = make_lake({"i": to})
     COPIES[copy](source, ds)
     assert list(map(bytes, ds["i"].encoded())) == [JPEG, JPEG]
 
 
-def test_a_column_of_files_becomes_another_column(make_lake):
+def test_column_of_files_is_copied_to_another_column(make_lake):
     ds = make_lake({"i": dl.Image("jpeg", nullable=True)}, i=[JPEG, None])
     ds.add_column("auto", dl.Image(nullable=True), values=ds["i"])
     assert bytes(ds["auto"].encoded()[0]) == JPEG
@@ -251,7 +251,7 @@ def test_a_column_of_files_becomes_another_column(make_lake):
         ds.add_column("webp", dl.Image("webp", nullable=True), values=ds["i"])
 
 
-def test_a_column_goes_to_another_by_name_of_its_classes(make_lake):
+def test_column_is_copied_to_another_by_class_names(make_lake):
     source = make_lake(
         {"l": dl.ClassLabel(["rose", "lily"]), "n": "int32"}, l=[0, 1, 0], n=[1, 2, 3]
     )
@@ -263,7 +263,7 @@ def test_a_column_goes_to_another_by_name_of_its_classes(make_lake):
     assert ds["l"][:].tolist() == [0, 0, 0]
 
 
-def test_links_become_the_files_that_they_lead_to(make_lake, tmp_path):
+def test_links_are_replaced_by_their_files(make_lake, tmp_path):
     (tmp_path / "a.jpg").write_bytes(JPEG)
     linked = make_lake({"l": dl.Link("image")}, l=["a.jpg"])
     linked = dl.open(linked.url, allow=[str(tmp_path)])
@@ -281,7 +281,7 @@ def tiff16(channels):
 
 
 def png16(colours):
-    """Return a PNG of 16 bits: grey (0), RGB (2), grey and alpha (4) or RGBA (6)."""
+    """Return a 16-bit PNG: greyscale (0), RGB (2), greyscale with alpha (4) or RGBA (6)."""
     channels = {0: 1, 2: 3, 4: 2, 6: 4}[colours]
     header = struct.pack(">IIBBBBB", 5, 4, 16, colours, 0, 0, 0)
     rows = (b"\0" + b"\x9c\x40" * 5 * channels) * 4
@@ -299,7 +299,7 @@ def png16(colours):
     [(png16(2), "PNG"), (png16(4), "PNG"), (png16(6), "PNG"), (tiff16(3), "TIFF")],
     ids=["rgb", "grey alpha", "rgba", "tiff"],
 )
-def test_files_with_more_bits_than_are_read_are_told(make_lake, codec, data, kind):
+def test_files_with_unread_bits_are_reported(make_lake, codec, data, kind):
     ds = make_lake({"i": dl.Image(codec)})
     match = f"column 'i': a {kind} file has 16 bits per colour channel, of which 8 are read"
     with pytest.warns(dl.ReencodedWarning, match=match):
@@ -310,7 +310,7 @@ def test_files_with_more_bits_than_are_read_are_told(make_lake, codec, data, kin
 @pytest.mark.parametrize("codec", ["auto", "png", "tiff", "raw", "zstd"])
 @pytest.mark.parametrize("data", [png16(2), png16(4), png16(6)], ids=["rgb", "grey alpha", "rgba"])
 @pytest.mark.parametrize("is_drawn_on", [False, True])
-def test_images_of_files_with_more_bits_than_are_read_are_told(
+def test_images_of_files_with_unread_bits_are_reported(
     make_lake, tmp_path, codec, data, is_drawn_on
 ):
     (tmp_path / "deep.png").write_bytes(data)
@@ -325,18 +325,18 @@ def test_images_of_files_with_more_bits_than_are_read_are_told(
 
 
 @pytest.mark.parametrize("codec", ["raw", "tiff", "png"])
-def test_images_that_replaced_a_file_with_more_bits_are_not_told(make_lake, tmp_path, codec):
+def test_images_that_replaced_a_file_with_more_bits_are_not_reported(make_lake, tmp_path, codec):
     path = tmp_path / "deep.png"
     path.write_bytes(saved(Pillow.fromarray(PIXELS), "PNG"))
     ds = make_lake({"i": dl.Image(codec)})
     with Pillow.open(path) as image:
         image.load()
-        path.write_bytes(png16(2))  # of another size
+        path.write_bytes(png16(2))  # of a different size
         ds.append({"i": [image]})  # warnings are errors
 
 
 @pytest.mark.parametrize("data", [png16(0), tiff16(1)])
-def test_grey_of_16_bits_is_read_with_all_of_them(make_lake, data):
+def test_16_bit_grey_is_read_completely(make_lake, data):
     ds = make_lake({"i": dl.Image("auto")})
     ds.append({"i": [data]})
     assert ds["i"][0].tolist() == [[40_000] * 5] * 4
@@ -361,7 +361,7 @@ def saved(image, format_, **options):
 
 
 def notices(ds, value):
-    """Append a value twice; return what is said of it, which is said once."""
+    """Append a value twice; return the warnings, which are only given once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", dl.ReencodedWarning)
         append(ds, value() if callable(value) else value)
@@ -381,7 +381,7 @@ COLOURS = {
 
 @pytest.mark.parametrize("codec", [*CODECS, "auto"])
 @pytest.mark.parametrize("what", COLOURS)
-def test_colours_that_become_rgb_are_said_where_they_are_encoded(make_lake, codec, what):
+def test_colours_converted_to_rgb_are_reported_when_encoded(make_lake, codec, what):
     is_kept = not what.startswith("an image") and (codec == "auto" or f" {codec.upper()} " in what)
     said = notices(make_lake({"i": dl.Image(codec)}), COLOURS[what])
     space = what.rpartition(" ")[2]
@@ -392,7 +392,7 @@ def test_colours_that_become_rgb_are_said_where_they_are_encoded(make_lake, code
 
 
 @pytest.mark.parametrize("space", ["CMYK", "LAB", "HSV", "YCbCr"])
-def test_the_numbers_of_other_colours_are_kept_as_advised(make_lake, space):
+def test_other_colour_spaces_are_stored_as_suggested(make_lake, space):
     ds = make_lake({"i": dl.Image("zstd")})
     assert notices(ds, np.asarray(image_in(space))) == []
     np.testing.assert_array_equal(ds["i"][0], np.asarray(image_in(space)))
@@ -408,9 +408,9 @@ SEVERAL = {
 @pytest.mark.parametrize("codec", [*CODECS, "auto"])
 @pytest.mark.parametrize("format_", SEVERAL)
 @pytest.mark.parametrize("how", ["file", "opened"])
-def test_frames_that_are_dropped_are_said(make_lake, codec, format_, how):
+def test_dropped_frames_are_reported(make_lake, codec, format_, how):
     if (format_, how) == ("GIF", "file"):
-        return  # no codec of ours: it is refused
+        return  # not one of our codecs: it is refused
     ds = make_lake({"i": dl.Image(codec)})
     data = SEVERAL[format_]
     said = notices(ds, data if how == "file" else lambda: opened(data))
@@ -426,7 +426,7 @@ def test_frames_that_are_dropped_are_said(make_lake, codec, format_, how):
 
 
 @pytest.mark.parametrize("format_", SEVERAL)
-def test_a_frame_that_is_handed_in_is_not_said_to_be_one_of_several(make_lake, format_):
+def test_single_frame_is_not_reported_as_one_of_several(make_lake, format_):
     image = opened(SEVERAL[format_])
     image.seek(1)
     wanted = np.asarray(image.convert("RGB"))
@@ -435,7 +435,7 @@ def test_a_frame_that_is_handed_in_is_not_said_to_be_one_of_several(make_lake, f
     np.testing.assert_array_equal(ds["i"][0], wanted)
 
 
-def test_looking_for_frames_keeps_what_was_painted(make_lake):
+def test_checking_for_frames_keeps_edited_pixels(make_lake):
     image = opened(SEVERAL["TIFF"])
     image.putpixel((0, 0), (1, 2, 3))
     ds = make_lake({"i": dl.Image("png")})
@@ -444,7 +444,7 @@ def test_looking_for_frames_keeps_what_was_painted(make_lake):
     assert image.getpixel((0, 0)) == (1, 2, 3)
 
 
-def test_a_mask_is_no_file_of_several_pages(make_lake):
+def test_mask_is_not_a_multi_page_file(make_lake):
     pages = [Pillow.fromarray(np.full((2, 3), i, "uint8")) for i in range(2)]
     data = saved(pages[0], "TIFF", save_all=True, append_images=pages[1:])
     ds = make_lake({"m": dl.Mask()})
@@ -466,16 +466,16 @@ def test_a_mask_is_no_file_of_several_pages(make_lake):
         ("png", (2, 3, 4), (2, 3, 4)),
     ],
 )
-def test_axes_that_files_do_not_have_are_dropped(make_lake, codec, shape, read):
+def test_axes_that_files_lack_are_dropped(make_lake, codec, shape, read):
     ds = make_lake({"i": dl.Image(codec)}, i=[np.full(shape, 255, "uint8")])
     assert ds["i"][0].shape == read
 
 
 @pytest.mark.parametrize("codec", ["png", "webp", "zstd", "raw"])
 @pytest.mark.parametrize(("channels", "mode"), [(4, "RGB"), (2, "L"), (3, "L")])
-def test_channels_of_an_array_that_a_mode_drops_are_told(codec, channels, mode):
+def test_dropped_channels_of_an_array_are_reported(codec, channels, mode):
     if (codec, mode) == ("webp", "L"):
-        return  # WebP has no grey images
+        return  # WebP has no greyscale images
     array = np.random.default_rng(0).integers(0, 255, (4, 5, channels)).astype("uint8")
     ds = dl.create("memory://modes", {"i": dl.Image(codec, mode=mode)}, overwrite=True)
     with pytest.warns(

@@ -1,4 +1,4 @@
-"""Files of branches and tags that were lost or replaced, and notes on what they named."""
+"""Lost or replaced branch and tag files, and the records of what they pointed to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deeplake_lite.storage.repo.witnesses import Witnesses
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A lake with two branches that have parted, one that is ahead, two tags and a saved view."""
+    """A lake with two diverged branches, one that is ahead, two tags and a saved view."""
     folder = tmp_path_factory.mktemp("sound") / "a.lake"
     ds = dl.create(str(folder), {"x": "int32"})
     ds.append({"x": [1]})
@@ -44,7 +44,7 @@ def ref(lake, name):
 
 
 def older(lake, name):
-    """Put back what a ref said before its last commit."""
+    """Restore the content that a ref had before its last commit."""
     ds = dl.open(str(lake))
     first = dl.open(str(lake), version="v1").version
     text = ref(lake, name).read_text()
@@ -57,7 +57,7 @@ NAMES = ["branch.main", "branch.fix", "branch.ahead", "branch._aux", "tag.v1", "
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("other", [*NAMES, "older", "deleted", "garbage"])
-def test_verify_notices_every_ref_that_was_replaced(lake, name, other):
+def test_verify_detects_every_replaced_ref(lake, name, other):
     ds, path = dl.open(str(lake)), ref(lake, name)
     before = path.read_bytes()
     if other == "deleted":
@@ -86,7 +86,7 @@ def test_verify_notices_every_ref_that_was_replaced(lake, name, other):
             dl.open(str(lake), verify="read", **options)
 
 
-def test_a_lake_without_notes_verifies_and_gets_new_ones(lake):
+def test_lake_without_ref_records_verifies_and_gets_new_ones(lake):
     shutil.rmtree(lake / ".writers")
     ds = dl.open(str(lake))
     assert ds.verify()
@@ -98,7 +98,7 @@ def test_a_lake_without_notes_verifies_and_gets_new_ones(lake):
     assert not ds.verify()
 
 
-def test_refs_that_nobody_touched_verify(lake):
+def test_unchanged_refs_verify(lake):
     for options in [{}, {"branch": "fix"}, {"version": "v1"}]:
         assert dl.open(str(lake), verify="read", **options).verify()
 
@@ -110,7 +110,7 @@ def test_copies_of_a_lake_verify(lake, tmp_path):
         ds.append({"x": [5]})
         ds.commit("later")
     assert dl.open(str(copy)).verify()
-    for folder in lake.iterdir():  # as a backup does that leaves out .writers
+    for folder in lake.iterdir():  # like a backup that leaves out .writers
         if folder.is_dir() and folder.name != ".writers":
             shutil.copytree(folder, copy / folder.name, dirs_exist_ok=True)
     again = dl.open(str(copy))
@@ -119,7 +119,7 @@ def test_copies_of_a_lake_verify(lake, tmp_path):
 
 
 @pytest.mark.parametrize("make", ["file", "link", "folders"])
-def test_notes_that_cannot_be_written_stop_nobody(lake, make):
+def test_unwritable_ref_records_do_not_stop_writers(lake, make):
     ds, folder = dl.open(str(lake)), lake / ".writers"
     notes = sorted(folder.glob("*.ref"))
     for note in notes:
@@ -136,7 +136,7 @@ def test_notes_that_cannot_be_written_stop_nobody(lake, make):
     assert ds.verify()
 
 
-def test_a_process_killed_between_commit_and_note_raises_no_alarm(lake, monkeypatch):
+def test_process_killed_between_commit_and_ref_record_raises_no_alarm(lake, monkeypatch):
     ds = dl.open(str(lake))
     for _ in range(3):
         with monkeypatch.context() as patch:
@@ -175,7 +175,7 @@ WRITES = {
 @pytest.mark.parametrize("verify", [None, "read"])
 @pytest.mark.parametrize("warm", [True, False])
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_no_commit_goes_behind_a_version_that_a_branch_was_set_back_to(lake, write, warm, verify):
+def test_commit_on_top_of_a_rolled_back_branch_is_refused(lake, write, warm, verify):
     handle, lost = dl.open(str(lake), verify=verify), dl.open(str(lake)).version
     older(lake, "branch.main")
     text = ref(lake, "branch.main").read_text()
@@ -189,7 +189,7 @@ def test_no_commit_goes_behind_a_version_that_a_branch_was_set_back_to(lake, wri
     assert lost in damaged.reason
 
 
-def test_a_view_is_not_saved_where_the_saved_views_were_set_back_or_lost(lake):
+def test_view_is_not_saved_if_the_saved_views_were_rolled_back_or_lost(lake):
     ds, file = dl.open(str(lake)), ref(lake, "branch._aux")
     before = file.read_bytes()
     ds[[1]].save("other")
@@ -201,7 +201,7 @@ def test_a_view_is_not_saved_where_the_saved_views_were_set_back_or_lost(lake):
 
 
 @pytest.mark.parametrize("verify", [None, "read"])
-def test_a_name_that_was_lost_is_not_given_anew(lake, verify):
+def test_lost_name_is_not_given_again(lake, verify):
     ds = dl.open(str(lake), verify=verify)
     for name in ("branch.fix", "tag.v1"):
         ref(lake, name).unlink()
@@ -244,7 +244,7 @@ USES = {
 
 @pytest.mark.parametrize(("name", "damage"), DAMAGES.values(), ids=DAMAGES)
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_whoever_checks_reads_notices_damage_wherever_a_name_is_used(lake, name, damage, use):
+def test_checked_reads_detect_damage_wherever_a_name_is_used(lake, name, damage, use):
     ds = dl.open(str(lake), verify="read")
     if name == "v2" and use is USES["checkout"]:
         return
@@ -252,11 +252,11 @@ def test_whoever_checks_reads_notices_damage_wherever_a_name_is_used(lake, name,
     kind = "branch" if name == "fix" else "tag"
     with pytest.raises(dl.DamagedError, match=rf"The (tag 'v1'|{kind} '{name}') (names|is not)"):
         use(ds, name)
-    assert ds.checkout("main")["x"][:].tolist() == [1, 2]  # other names serve as before
+    assert ds.checkout("main")["x"][:].tolist() == [1, 2]  # other refs still work
     assert dl.open(str(lake), version=ds.version, verify="read")["x"][:].tolist() == [1, 2]
 
 
-def test_a_handle_that_checks_reads_does_not_go_back_with_its_branch(lake):
+def test_handle_with_checked_reads_does_not_follow_a_rolled_back_branch(lake):
     ds = dl.open(str(lake), verify="read")
     older(lake, "branch.main")
     for use in (ds.refresh, lambda: ds.checkout("main"), lambda: dl.open(ds.url, verify="read")):
@@ -266,7 +266,7 @@ def test_a_handle_that_checks_reads_does_not_go_back_with_its_branch(lake):
 
 
 @pytest.mark.parametrize("use", [lambda ds: ds.checkout("fix"), lambda ds: ds.diff("main", "fix")])
-def test_a_name_that_was_lost_is_told_from_one_that_never_was(lake, use):
+def test_lost_name_is_distinguished_from_a_name_that_never_existed(lake, use):
     ds = dl.open(str(lake))
     ref(lake, "branch.fix").unlink()
     with pytest.raises(dl.DamagedError, match="The branch 'fix' is not there; it named version"):
@@ -275,7 +275,7 @@ def test_a_name_that_was_lost_is_told_from_one_that_never_was(lake, use):
         ds.checkout("fox")
 
 
-def test_names_that_come_and_go_meanwhile_raise_no_alarm(lake, monkeypatch):
+def test_concurrently_created_and_deleted_names_raise_no_alarm(lake, monkeypatch):
     writer, reader = dl.open(str(lake)), dl.open(str(lake), verify="read")
     look_up, first = Repository.look_up, dl.open(str(lake), version="v1").version
     again = dl.open(str(lake), branch="ahead")
@@ -304,7 +304,7 @@ def test_names_that_come_and_go_meanwhile_raise_no_alarm(lake, monkeypatch):
                 assert reader.checkout("fix").version == outcome
 
 
-def test_readers_that_check_and_writers_at_work_raise_no_alarm(lake):
+def test_checked_readers_and_active_writers_raise_no_alarm(lake):
     done, errors = threading.Event(), []
 
     def read():
@@ -339,7 +339,7 @@ def test_readers_that_check_and_writers_at_work_raise_no_alarm(lake):
     assert len(dl.open(str(lake), verify="read")) == 2 + 16
 
 
-def test_names_come_and_go_and_come_again(lake):
+def test_names_can_be_deleted_and_created_again(lake):
     ds = dl.open(str(lake))
     for name in ("fix", "ahead"):
         ds.delete_branch(name)
@@ -353,7 +353,7 @@ def test_names_come_and_go_and_come_again(lake):
     assert ds.verify()
 
 
-def test_a_commit_while_verify_reads_the_refs_raises_no_alarm(lake, monkeypatch):
+def test_commit_while_verify_reads_the_refs_raises_no_alarm(lake, monkeypatch):
     ds, look_up = dl.open(str(lake)), Repository.look_up
     reader = dl.open(str(lake), version="v1")
     others = [ds]
@@ -370,7 +370,7 @@ def test_a_commit_while_verify_reads_the_refs_raises_no_alarm(lake, monkeypatch)
     assert not others
 
 
-def test_verify_beside_a_writer_raises_no_alarm(lake):
+def test_verify_next_to_a_writer_raises_no_alarm(lake):
     reports, done = [], threading.Event()
 
     def verify():
@@ -391,7 +391,7 @@ def test_verify_beside_a_writer_raises_no_alarm(lake):
     assert reports
 
 
-def test_a_new_lake_that_replaces_another_has_notes_of_its_own(lake):
+def test_replacement_lake_has_its_own_ref_records(lake):
     ds = dl.create(str(lake), {"y": "int32"}, overwrite=True)
     assert ds.verify()
     notes = Witnesses(Path(ds.url) / ".writers").all()
@@ -408,7 +408,9 @@ def commit_to(lake, branch, value):
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("commits", [0, 1])
 @pytest.mark.parametrize("at_old_commit", [False, True])
-def test_the_file_of_an_earlier_branch_of_the_name_is_noticed(lake, count, commits, at_old_commit):
+def test_file_of_an_earlier_branch_with_the_same_name_is_detected(
+    lake, count, commits, at_old_commit
+):
     ds, file = dl.open(str(lake)), ref(lake, "branch.again")
     ds.branch("again")
     commit_to(lake, "again", 100)
@@ -433,7 +435,7 @@ def test_the_file_of_an_earlier_branch_of_the_name_is_noticed(lake, count, commi
 
 
 @pytest.mark.parametrize("lost", ["no note", "the note of its first version", "all notes"])
-def test_a_new_branch_of_an_old_name_raises_no_alarm(lake, monkeypatch, lost):
+def test_new_branch_with_an_old_name_raises_no_alarm(lake, monkeypatch, lost):
     ds = dl.open(str(lake))
     ds.branch("again")
     commit_to(lake, "again", 100)
@@ -454,7 +456,7 @@ def test_a_new_branch_of_an_old_name_raises_no_alarm(lake, monkeypatch, lost):
     assert dl.open(str(lake), branch="again", verify="read").verify()
 
 
-def test_a_branch_keeps_its_identity_when_its_notes_are_lost(lake):
+def test_branch_keeps_its_identity_when_its_ref_records_are_lost(lake):
     notes = Witnesses(lake / ".writers")
     commit_to(lake, "fix", 5)
     before = notes.of("branch.fix").identity
@@ -469,7 +471,7 @@ def test_a_branch_keeps_its_identity_when_its_notes_are_lost(lake):
     assert {identities["tag.v1"], identities["tag.v2"]} == {""}
 
 
-def test_a_note_of_another_identity_counts_as_none(lake):
+def test_ref_record_of_another_identity_is_ignored(lake):
     path = next(p for p in (lake / ".writers").glob("*.ref") if "branch.fix" in p.read_text())
     identity = Witnesses(lake / ".writers").of("branch.fix").identity
     path.write_text(path.read_text().replace(identity, "0" * 16))

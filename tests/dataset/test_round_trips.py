@@ -1,4 +1,4 @@
-"""Every type leaves as Arrow, Parquet, pandas or a column, and comes back as it was."""
+"""Every type survives a round trip through Arrow, Parquet, pandas or a column."""
 
 from dataclasses import replace
 from uuid import uuid4
@@ -113,12 +113,12 @@ def lakes():
 
 
 def cells_of(ds, name):
-    """Return what is stored of each cell."""
+    """Return the stored form of each cell."""
     return ds.handle.table.digests(ds.schema[name].id, np.arange(3)).tolist()
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_type_comes_back_as_it_was(way, lakes, tmp_path):
+def test_every_type_round_trips(way, lakes, tmp_path):
     wrong = []
     for name, ds in lakes.items():
         try:
@@ -147,7 +147,7 @@ def test_columns_of_a_lake_are_read_in_parts(lakes, monkeypatch):
     assert cells_of(new, "image") == cells_of(lakes["image"], "image")
 
 
-def test_a_note_on_a_type_that_does_not_read_leaves_arrows_type(lakes, tmp_path):
+def test_unreadable_type_metadata_falls_back_to_the_arrow_type(lakes, tmp_path):
     table = lakes["x"].to_arrow()
     for note in (
         "",
@@ -164,14 +164,14 @@ def test_a_note_on_a_type_that_does_not_read_leaves_arrows_type(lakes, tmp_path)
         assert ds.schema["x"].htype == dl.Scalar("int32")
 
 
-def test_whole_numbers_are_no_durations_of_other_units():
+def test_integers_are_not_durations_of_other_units():
     ds = dl.create(url(), {"x": "timedelta64[s]"})
     with pytest.raises(dl.InvalidValueError, match="must be a duration"):
         ds.append({"x": [5]})
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_nan_and_null_stay_two_values_through_tables(dtype):
+def test_nan_and_null_stay_distinct_in_tables(dtype):
     schema = {"k": "int32", "x": dl.Scalar(dtype, nullable=True)}
 
     def make(name):

@@ -1,4 +1,4 @@
-"""Appending, changing and removing rows, columns and notes."""
+"""Appending, changing and removing rows, columns and metadata."""
 
 import io
 from itertools import count
@@ -37,7 +37,7 @@ def test_columns_and_rows_append_the_same(ds):
     assert ds["t"][:] == list("abcdefg")
 
 
-def test_a_bad_value_in_row_700_of_1000_names_column_row_and_rule_and_appends_nothing(ds):
+def test_bad_value_in_row_700_of_1000_names_column_row_and_rule_and_appends_nothing(ds):
     values = [*range(700), "many", *range(299)]
     with pytest.raises(
         dl.InvalidValueError, match=r"column 'x', row 700: .*but it is .*'many'"
@@ -49,13 +49,13 @@ def test_a_bad_value_in_row_700_of_1000_names_column_row_and_rule_and_appends_no
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_bad_value_in_the_last_column_appends_nothing_to_the_first(ds):
+def test_bad_value_in_the_last_column_appends_nothing_to_the_first(ds):
     with pytest.raises(dl.InvalidValueError, match="column 't', row 9: must be text"):
         ds.append({"x": range(10), "t": ["t"] * 9 + [9]})
     assert_as_before(ds)
 
 
-def test_a_failed_append_leaves_the_rows_of_an_earlier_one_pending(ds):
+def test_failed_append_keeps_pending_rows_of_an_earlier_one(ds):
     ds.append({"x": [4], "t": ["d"]})
     with pytest.raises(dl.InvalidValueError):
         ds.append({"x": [5], "t": [5]})
@@ -79,14 +79,14 @@ def test_a_failed_append_leaves_the_rows_of_an_earlier_one_pending(ds):
         ({"x": [[1]], "t": ["a"]}, dl.InvalidValueError, "column 'x'"),
     ],
 )
-def test_what_an_append_refuses_changes_nothing(ds, data, error, match):
+def test_refused_append_changes_nothing(ds, data, error, match):
     with pytest.raises(error, match=match):
         ds.append(data)
     assert_as_before(ds)
     assert not ds.status()
 
 
-def test_what_is_left_out_gets_the_default_or_null(make_lake):
+def test_missing_values_get_the_default_or_null(make_lake):
     ds = make_lake({"a": dl.Scalar("int8", default=5), "b": dl.Text(nullable=True), "c": "int8"})
     ds.append({"c": [1, 2]})
     ds.append([{"c": 3, "b": "x"}, {"c": 4}])
@@ -94,19 +94,19 @@ def test_what_is_left_out_gets_the_default_or_null(make_lake):
     assert ds["b"][:] == [None, None, "x", None]
 
 
-def test_rows_of_defaults_alone_are_rows(make_lake):
+def test_rows_consisting_of_defaults_count_as_rows(make_lake):
     ds = make_lake({"a": dl.Scalar("int8", default=5)})
     ds.append([{}, {}])
     assert ds["a"][:].tolist() == [5, 5]
 
 
-def test_iterators_and_ranges_are_taken_too(ds):
+def test_iterators_and_ranges_are_accepted(ds):
     ds.append({"x": iter([4]), "t": (t for t in "d")})
     ds.append({"x": range(5, 6), "t": ("e",)})
     assert ds["x"][:].tolist() == [1, 2, 3, 4, 5]
 
 
-def test_tables_are_taken_by_columns(make_lake):
+def test_tables_are_appended_by_column(make_lake):
     schema = {"x": dl.Scalar("int32", nullable=True), "t": dl.Text(nullable=True)}
     columns = {"x": [1, None], "t": ["a", None]}
     ds = make_lake(schema)
@@ -117,7 +117,7 @@ def test_tables_are_taken_by_columns(make_lake):
     assert ds["t"][:] == ["a", None] * 3
 
 
-def test_a_lake_takes_back_the_table_that_it_gave(make_lake):
+def test_exported_table_can_be_appended_to_its_lake(make_lake):
     schema = {
         "label": dl.ClassLabel(["a", "b"]),
         "v": dl.Embedding(2),
@@ -152,26 +152,26 @@ def test_a_lake_takes_back_the_table_that_it_gave(make_lake):
         [1, pd.NA],
     ],
 )
-def test_what_pandas_and_arrow_miss_is_null(make_lake, values):
+def test_missing_values_of_pandas_and_arrow_are_null(make_lake, values):
     ds = make_lake({"x": dl.Scalar("int32", nullable=True)})
     ds.append({"x": values})
     assert ds["x"][:].tolist() == [1, None]
 
 
-def test_texts_and_categories_that_pandas_misses_are_null(make_lake):
+def test_missing_strings_and_categories_of_pandas_are_null(make_lake):
     ds = make_lake({"t": dl.Text(nullable=True), "c": dl.ClassLabel(["a"], nullable=True)})
     frame = pd.DataFrame({"t": ["a", None], "c": ["a", None]})
     ds.append(frame.astype({"t": "string", "c": "category"}))
     assert (ds["t"][:], ds["c"][:].tolist()) == (["a", None], [0, None])
 
 
-def test_a_table_with_two_columns_of_one_name_is_refused(make_lake):
+def test_table_with_duplicate_column_names_is_refused(make_lake):
     table = pa.table([pa.array([1]), pa.array([2])], ["x", "x"])
     with pytest.raises(dl.InvalidValueError, match="must be unique, but 'x' occurs twice"):
         make_lake({"x": "int32"}).append(table)
 
 
-def test_a_generator_of_rows_is_taken_in_blocks_and_an_error_names_its_row(ds):
+def test_generator_of_rows_is_read_in_blocks_and_errors_name_the_row(ds):
     ds.append({"x": i, "t": str(i)} for i in range(3_000))
     assert (len(ds), ds[-1]) == (3_003, {"x": 2_999, "t": "2999"})
     with pytest.raises(dl.InvalidValueError, match="column 'x', row 2500: must be int32"):
@@ -182,7 +182,7 @@ def test_a_generator_of_rows_is_taken_in_blocks_and_an_error_names_its_row(ds):
 
 
 @pytest.mark.parametrize("data", [5, None, "rows", b"rows", {1, 2}, np.arange(3)])
-def test_what_is_no_rows_gets_an_error_that_lists_what_is(ds, data):
+def test_invalid_rows_get_an_error_that_lists_the_accepted_forms(ds, data):
     with pytest.raises(
         dl.InvalidValueError, match=r"dict of columns, .* DataFrame, an Arrow table"
     ):
@@ -190,7 +190,7 @@ def test_what_is_no_rows_gets_an_error_that_lists_what_is(ds, data):
     assert_as_before(ds)
 
 
-def test_what_was_handed_in_may_change_afterwards(make_lake):
+def test_arguments_may_change_afterwards(make_lake):
     values = np.arange(5, dtype="int32")
     ds = make_lake({"x": "int32"})
     ds.append({"x": values})
@@ -198,7 +198,7 @@ def test_what_was_handed_in_may_change_afterwards(make_lake):
     assert ds["x"][:].tolist() == [0, 1, 2, 3, 4]
 
 
-def test_nothing_is_visible_to_another_reader_before_the_commit(ds):
+def test_uncommitted_rows_are_invisible_to_other_readers(ds):
     ds.append({"x": [4], "t": ["d"]})
     ds["x"][0] = 9
     assert dl.open(ds.url)["x"][:].tolist() == [1, 2, 3]
@@ -206,7 +206,7 @@ def test_nothing_is_visible_to_another_reader_before_the_commit(ds):
     assert dl.open(ds.url)["x"][:].tolist() == [9, 2, 3, 4]
 
 
-def test_the_stored_bytes_of_a_view_are_copied_and_links_are_not_followed(make_lake):
+def test_stored_bytes_of_a_view_are_copied_without_following_links(make_lake):
     data = io.BytesIO()
     noise = np.random.default_rng(0).integers(0, 255, (16, 16, 3), np.uint8)
     Image.fromarray(noise).save(data, "jpeg", quality=50)
@@ -219,14 +219,14 @@ def test_the_stored_bytes_of_a_view_are_copied_and_links_are_not_followed(make_l
     assert (copy["n"][0], copy["d"][0]) == (2, 7)
 
 
-def test_a_dataset_appends_to_itself(ds):
+def test_dataset_can_be_appended_to_itself(ds):
     ds.append(ds)
     ds.append(ds[-1:])
     assert ds["t"][:] == list("abcabcc")
     assert len(np.unique(ds.row_ids)) == 7
 
 
-def test_a_view_that_does_not_fit_appends_nothing(make_lake, ds):
+def test_incompatible_view_appends_nothing(make_lake, ds):
     nulls = make_lake({"x": dl.Scalar("int32", nullable=True)}, x=[1, None])
     with pytest.raises(dl.InvalidValueError, match="column 'x', row 1: must not be null"):
         make_lake({"x": "int32"}).append(nulls)
@@ -238,7 +238,7 @@ def test_a_view_that_does_not_fit_appends_nothing(make_lake, ds):
 # ---- update and delete
 
 
-def test_cells_are_set_one_by_one_in_slices_lists_and_masks(ds):
+def test_cells_are_set_by_position_slice_list_and_mask(ds):
     ds["t"][0] = "z"
     ds["x"][1:] = [8, 9]
     ds["x"][[2, 0]] = [30, 10]
@@ -248,7 +248,7 @@ def test_cells_are_set_one_by_one_in_slices_lists_and_masks(ds):
     assert ds["t"][:] == ["z", "y", "c"]
 
 
-def test_one_value_for_several_rows_is_spread_over_them(make_lake):
+def test_one_value_is_assigned_to_several_rows(make_lake):
     schema = {
         "label": dl.ClassLabel(["one", "two"]),
         "x": dl.Scalar("int32", nullable=True),
@@ -280,7 +280,7 @@ def test_one_value_for_several_rows_is_spread_over_them(make_lake):
     assert ds["meta"][:] == [{"k": [1]}, {"k": [1]}, {}, {}]
 
 
-def test_a_list_of_as_many_values_as_rows_is_one_per_row_wherever_it_can_be(make_lake):
+def test_list_with_one_value_per_row_is_assigned_row_by_row(make_lake):
     ds = make_lake({"j": "json"}, j=[0, 0])
     ds["j"][:] = ["a", "b"]
     assert ds["j"][:] == ["a", "b"]
@@ -298,13 +298,13 @@ def test_a_list_of_as_many_values_as_rows_is_one_per_row_wherever_it_can_be(make
         ("t", ["a", 5, "c"], "column 't', row 1: must be text"),
     ],
 )
-def test_what_is_neither_one_value_per_row_nor_one_for_all_is_refused(ds, name, value, match):
+def test_wrong_number_of_values_is_refused(ds, name, value, match):
     with pytest.raises(dl.InvalidValueError, match=match):
         ds[name][:] = value
     assert_as_before(ds)
 
 
-def test_one_cell_takes_one_value_and_no_list_of_it(make_lake):
+def test_single_cell_accepts_one_value_and_no_list_of_it(make_lake):
     ds = make_lake({"tags": dl.Sequence("text"), "x": "int8"}, tags=[[]], x=[1])
     with pytest.raises(dl.InvalidValueError, match="must be a list of items"):
         ds["tags"][0] = "a"
@@ -312,7 +312,7 @@ def test_one_cell_takes_one_value_and_no_list_of_it(make_lake):
     assert ds["x"][0] == 2
 
 
-def test_errors_of_updates_name_the_row_of_the_dataset(make_lake):
+def test_update_errors_name_the_row_of_the_dataset(make_lake):
     ds = make_lake({"label": dl.ClassLabel(["cat", "dog"]), "x": "int8"}, label=[0] * 9, x=[0] * 9)
     with pytest.raises(dl.InvalidValueError, match=r"column 'label', row 2: .*'dgo'") as error:
         ds["label"][2] = "dgo"
@@ -331,7 +331,7 @@ def test_setting_no_rows_changes_nothing(ds):
     assert_as_before(ds)
 
 
-def test_an_update_of_several_columns_is_all_or_nothing(ds):
+def test_update_of_several_columns_is_all_or_nothing(ds):
     with pytest.raises(dl.InvalidValueError, match="column 't', row 1: must be text"):
         ds.update([0, 1], {"x": [7, 8], "t": ["y", 5]})
     assert_as_before(ds)
@@ -354,13 +354,13 @@ def test_an_update_of_several_columns_is_all_or_nothing(ds):
         ([True, False], {"x": [1]}, IndexError, "A mask must have one element per row"),
     ],
 )
-def test_what_an_update_refuses_changes_nothing(ds, rows, data, error, match):
+def test_refused_update_changes_nothing(ds, rows, data, error, match):
     with pytest.raises(error, match=match):
         ds.update(rows, data)
     assert_as_before(ds)
 
 
-def test_rows_go_by_position_slice_list_and_mask(make_lake):
+def test_rows_are_deleted_by_position_slice_list_and_mask(make_lake):
     ds = make_lake({"x": "int32"}, x=range(10))
     ds.delete(0)
     ds.delete(slice(0, 2))
@@ -379,13 +379,13 @@ def test_views_take_no_edits(ds):
 # ---- upsert
 
 
-def test_an_upsert_adds_changes_and_leaves(ds):
+def test_upsert_adds_changes_and_skips_rows(ds):
     done = ds.upsert({"t": ["b", "c", "d"], "x": [2, 30, 4]}, on="t")
     assert (done.added, done.changed, done.unchanged) == (1, 1, 1)
     assert ds["x"][:].tolist() == [1, 2, 30, 4]
 
 
-def test_the_same_upsert_twice_changes_nothing(ds):
+def test_repeated_upsert_changes_nothing(ds):
     rows = {"t": ["c", "d"], "x": [30, 4]}
     ds.upsert(rows, on="t")
     ds.commit("once")
@@ -394,7 +394,7 @@ def test_the_same_upsert_twice_changes_nothing(ds):
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [("float64", 53), ("float32", 24), ("float16", 11)])
-def test_a_key_of_floats_to_which_other_integers_round_is_refused(new_url, dtype, bits):
+def test_float_key_to_which_other_integers_round_is_refused(new_url, dtype, bits):
     ds = dl.create(new_url(), {"k": dtype, "x": "int64"})
     ds.append({"k": [2.0**bits], "x": [1]})
     with pytest.raises(dl.InvalidValueError, match=rf"must be below 2\*\*{bits}"):
@@ -404,7 +404,7 @@ def test_a_key_of_floats_to_which_other_integers_round_is_refused(new_url, dtype
 
 
 @pytest.mark.parametrize("spared", range(4))
-def test_an_upsert_of_which_a_write_fails_changes_nothing(make_lake, monkeypatch, spared):
+def test_upsert_with_a_failing_write_changes_nothing(make_lake, monkeypatch, spared):
     ds = make_lake(
         {"k": "int32", "n": "int32", "data": "bytes"}, k=[1, 2], n=[1, 2], data=[b"1"] * 2
     )
@@ -435,7 +435,7 @@ def test_an_upsert_of_which_a_write_fails_changes_nothing(make_lake, monkeypatch
 
 
 @pytest.mark.parametrize("at", [1, 3])
-def test_a_bad_value_in_an_upsert_names_its_row_in_what_was_handed_in(ds, at):
+def test_bad_value_in_an_upsert_names_its_input_row(ds, at):
     rows = {"t": ["a", "b", "y", "z"], "x": [1, 2, 3, 4]}
     rows["x"][at] = "many"
     with pytest.raises(dl.InvalidValueError, match=f"column 'x', row {at}"):
@@ -443,7 +443,7 @@ def test_a_bad_value_in_an_upsert_names_its_row_in_what_was_handed_in(ds, at):
     assert_as_before(ds)
 
 
-def test_keys_must_tell_rows_apart(ds):
+def test_keys_must_identify_rows(ds):
     with pytest.raises(dl.InvalidValueError, match=r"has a value of 't' twice"):
         ds.upsert({"t": ["d", "d"], "x": [4, 5]}, on="t")
     ds.append({"t": ["a"], "x": [9]})
@@ -458,7 +458,7 @@ def test_keys_must_tell_rows_apart(ds):
 # ---- columns
 
 
-def test_a_column_comes_with_values_computed_or_with_its_default(ds):
+def test_column_is_added_with_values_computed_or_with_its_default(ds):
     ds.add_column("v", "float32", values=[0.5, 1.5, 2.5])
     ds.add_column("w", "text", compute=lambda row: row["t"] * int(row["x"]))
     ds.add_column("d", dl.Scalar("int8", default=7))
@@ -470,7 +470,7 @@ def test_a_column_comes_with_values_computed_or_with_its_default(ds):
     assert ds["n"][:] == [None] * 3
 
 
-def test_a_column_on_deleted_and_pending_rows(ds):
+def test_column_is_added_with_deleted_and_pending_rows(ds):
     ds.delete([1])
     ds.append({"x": [4], "t": ["d"]})
     ds.add_column("v", "text", values=["A", "C", "D"])
@@ -479,7 +479,7 @@ def test_a_column_on_deleted_and_pending_rows(ds):
     assert dl.open(ds.url)["v"][:] == ["A", "C", "D"]
 
 
-def test_a_column_without_default_is_added_where_there_are_no_rows(ds, make_lake):
+def test_column_without_a_default_is_added_to_an_empty_lake(ds, make_lake):
     empty = make_lake(BOTH)
     empty.add_column("v", "text")
     ds.delete(slice(None))
@@ -499,7 +499,7 @@ def test_a_column_without_default_is_added_where_there_are_no_rows(ds, make_lake
         (None, "column 'v': a new column needs a value for each of the 3 existing rows"),
     ],
 )
-def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
+def test_column_that_cannot_be_filled_is_not_added(ds, values, match):
     with pytest.raises(dl.InvalidValueError, match=match):
         ds.add_column("v", "text", values=values)
     assert ds.columns == ("x", "t")
@@ -509,7 +509,7 @@ def test_a_column_that_cannot_be_filled_is_not_added(ds, values, match):
     assert dl.open(ds.url)["v"][:] == ["a", "b", "c"]
 
 
-def test_names_that_are_taken_or_no_names_are_refused(ds):
+def test_taken_and_invalid_names_are_refused(ds):
     with pytest.raises(dl.SchemaError, match="A column 'x' already exists"):
         ds.add_column("x", "int8", values=[1, 2, 3])
     with pytest.raises(dl.SchemaError, match="A column 'x' already exists"):
@@ -520,7 +520,7 @@ def test_names_that_are_taken_or_no_names_are_refused(ds):
         ds.drop_column("y")
 
 
-def test_a_column_renamed_keeps_its_values_and_one_dropped_stays_in_older_versions(ds):
+def test_renamed_column_keeps_its_values_and_a_dropped_one_stays_in_older_versions(ds):
     old = ds.version
     ds.rename_column("x", "number")
     ds.drop_column("t")
@@ -530,14 +530,14 @@ def test_a_column_renamed_keeps_its_values_and_one_dropped_stays_in_older_versio
     assert dl.open(ds.url, version=old)["t"][:] == ["a", "b", "c"]
 
 
-def test_a_name_may_come_again_for_another_column(ds):
+def test_name_can_be_reused_for_another_column(ds):
     ds.drop_column("t")
     ds.add_column("t", "int8", values=[7, 8, 9])
     ds.commit("again")
     assert dl.open(ds.url)["t"][:].tolist() == [7, 8, 9]
 
 
-def test_a_default_set_later_counts_from_then_on(ds):
+def test_changed_default_applies_to_later_rows(ds):
     ds.set_default("t", "?")
     ds.append({"x": [4]})
     assert ds["t"][:] == ["a", "b", "c", "?"]
@@ -545,10 +545,10 @@ def test_a_default_set_later_counts_from_then_on(ds):
         ds.set_default("t", 5)
 
 
-# ---- notes
+# ---- metadata
 
 
-def test_notes_on_dataset_and_column_are_versioned(ds):
+def test_dataset_and_column_metadata_is_versioned(ds):
     ds.metadata["licence"] = "CC-BY"
     ds["x"].metadata["unit"] = "m"
     ds.commit("notes")
@@ -562,7 +562,7 @@ def test_notes_on_dataset_and_column_are_versioned(ds):
 
 
 @pytest.mark.parametrize("value", [object(), float("nan"), {1: 2}, (1, 2)])
-def test_notes_that_json_cannot_hold_are_refused_at_once(ds, value):
+def test_metadata_that_json_cannot_hold_is_refused_at_once(ds, value):
     with pytest.raises(dl.SchemaError, match="Metadata must"):
         ds.metadata["bad"] = value
     with pytest.raises(dl.SchemaError, match="Metadata must"):
@@ -575,7 +575,7 @@ def test_notes_that_json_cannot_hold_are_refused_at_once(ds, value):
 # ---- transactions
 
 
-def test_a_transaction_commits_what_happens_within(ds):
+def test_transaction_commits_its_edits(ds):
     with ds.transaction("two edits"):
         ds["x"][0] = 9
         ds.delete([1])
@@ -583,7 +583,7 @@ def test_a_transaction_commits_what_happens_within(ds):
     assert dl.open(ds.url)["x"][:].tolist() == [9, 3]
 
 
-def test_an_error_within_a_transaction_takes_everything_back(ds):
+def test_error_in_a_transaction_reverts_everything(ds):
     version = ds.version
 
     def fail():
@@ -614,7 +614,7 @@ def test_edits_of_a_transaction_whose_commit_fails_stay(make_lake, monkeypatch, 
     assert dl.open(ds.url)["x"][:].tolist() == [1, 2]
 
 
-def test_a_transaction_begins_clean(ds):
+def test_transaction_needs_a_clean_dataset(ds):
     ds["x"][0] = 9
     match = r"1 cell updated.*Before starting a transaction"
     with pytest.raises(dl.UncommittedError, match=match), ds.transaction():
@@ -625,7 +625,7 @@ def test_a_transaction_begins_clean(ds):
 
 
 @pytest.mark.slow
-def test_a_sample_larger_than_ten_chunks_comes_back(make_lake):
+def test_sample_larger_than_ten_chunks_round_trips(make_lake):
     sample = np.random.default_rng(0).integers(0, 255, (50, 1024, 1024), np.uint8)
     ds = make_lake({"x": dl.Array("uint8", (None, None, None)), "n": "int8"})
     ds.append({"x": [sample[:1], sample, sample[:2]], "n": [1, 2, 3]})
@@ -636,7 +636,7 @@ def test_a_sample_larger_than_ten_chunks_comes_back(make_lake):
     assert dl.open(ds.url).verify()
 
 
-def test_a_column_that_is_there_is_made_nullable(make_lake):
+def test_existing_column_is_made_nullable(make_lake):
     ds = make_lake({"x": "int32", "text": "text"}, x=[1, 2], text=["a", "b"])
     first = ds.version
     ds.set_nullable("x")
@@ -651,7 +651,7 @@ def test_a_column_that_is_there_is_made_nullable(make_lake):
     assert ds.verify()
 
 
-def test_a_lake_whose_making_was_cut_off_is_made_anew(tmp_path, monkeypatch):
+def test_lake_whose_creation_was_interrupted_is_created_again(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Table, "create", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -661,7 +661,7 @@ def test_a_lake_whose_making_was_cut_off_is_made_anew(tmp_path, monkeypatch):
     assert dl.create(str(tmp_path / "cut.lake"), {"x": "int32"}).columns == ("x",)
 
 
-def test_an_update_that_cannot_be_written_leaves_pending_rows_whole(make_lake, monkeypatch):
+def test_failed_update_keeps_pending_rows(make_lake, monkeypatch):
     ds = make_lake({"data": "bytes"}, data=[b"old"])
     ds.append({"data": [b"a" * 3_000_000, b"b" * 900_000]})
 
@@ -678,7 +678,7 @@ def test_an_update_that_cannot_be_written_leaves_pending_rows_whole(make_lake, m
     assert ds.verify()
 
 
-def test_a_new_column_takes_one_value_for_all_rows(ds):
+def test_new_column_accepts_one_value_for_all_rows(ds):
     ds.add_column("part", "text", values="abc")
     ds.add_column("y", "int8", values=(i for i in range(3)))
     assert (ds["part"][:], ds["y"][:].tolist()) == (["abc"] * 3, [0, 1, 2])
@@ -686,13 +686,13 @@ def test_a_new_column_takes_one_value_for_all_rows(ds):
         ds.add_column("z", "int8", values=lambda row: row["x"])
 
 
-def test_a_column_takes_values_or_a_function_not_both(ds):
+def test_new_column_accepts_values_or_a_function_but_not_both(ds):
     with pytest.raises(dl.InvalidValueError, match="values= or compute=, but both"):
         ds.add_column("z", "int32", values=1, compute=len)
     assert "z" not in ds.columns
 
 
-def test_a_new_column_for_rows_that_are_there_says_what_it_needs(make_lake):
+def test_new_column_without_values_for_existing_rows_says_what_it_needs(make_lake):
     ds = make_lake({"x": "int32"}, x=[1, 2])
     needs = r"column 'boxes': .* 2 existing rows.*values= or compute="
     with pytest.raises(dl.InvalidValueError, match=needs):

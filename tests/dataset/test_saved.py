@@ -1,4 +1,4 @@
-"""Views under a name, and copies of views."""
+"""Saved views, and copies of views."""
 
 import contextlib
 import copy
@@ -24,7 +24,7 @@ def ds(make_lake):
     return make_lake({"x": "int32", "t": "text"}, x=range(6), t=list("abcdef"))
 
 
-def test_a_saved_view_keeps_rows_order_columns_and_version(ds):
+def test_saved_view_keeps_rows_order_columns_and_version(ds):
     ds[[4, 0, 2]][["t"]].save("three")
     ds["t"][0] = "changed"
     ds.delete([2])
@@ -34,17 +34,17 @@ def test_a_saved_view_keeps_rows_order_columns_and_version(ds):
     assert view.columns == ("t",)
 
 
-def test_a_row_that_comes_twice_comes_twice_again(ds):
+def test_duplicate_rows_are_saved_twice(ds):
     ds[[1, 1, 0]].save("twice")
     assert ds.views()["twice"]["x"][:].tolist() == [1, 1, 0]
 
 
-def test_a_view_of_no_rows(ds):
+def test_empty_view_is_saved(ds):
     ds[:0].save("none")
     assert len(ds.views()["none"]) == 0
 
 
-def test_saving_makes_no_version_of_the_data(ds):
+def test_saving_a_view_creates_no_version(ds):
     log, version = ds.log(), ds.version
     ds[:3].save("a")
     assert ds.refresh().version == version
@@ -78,19 +78,19 @@ def test_uncommitted_rows_are_not_saved(ds):
 
 
 @pytest.mark.parametrize("name", ["", "a/b"])
-def test_what_is_no_name_is_refused(ds, name):
+def test_invalid_name_is_refused(ds, name):
     with pytest.raises(dl.LakeError, match="must be a string that is not empty and has no slash"):
         ds[:1].save(name)
 
 
-def test_two_handles_save_at_the_same_time(ds):
+def test_two_handles_can_save_at_the_same_time(ds):
     other = dl.open(ds.url)
     ds[:1].save("a")
     other[:2].save("b")
     assert set(ds.views()) == {"a", "b"}
 
 
-def test_a_copy_of_a_view_holds_its_rows_contiguously(ds, new_url):
+def test_copied_view_has_its_rows_contiguously(ds, new_url):
     ds.metadata["licence"] = "CC-BY"
     ds["x"].metadata["unit"] = "m"
     ds.delete([0])
@@ -108,18 +108,18 @@ def test_a_copy_of_a_view_holds_its_rows_contiguously(ds, new_url):
     assert again.verify()
 
 
-def test_a_copy_of_a_row_that_comes_twice_is_two_rows(ds, new_url):
+def test_duplicate_row_is_copied_as_two_rows(ds, new_url):
     copy = ds[[1, 1]].materialize(new_url())
     assert copy["x"][:].tolist() == [1, 1]
     assert len(set(copy.row_ids.tolist())) == 2
 
 
-def test_a_copy_over_a_lake_is_refused(ds):
+def test_copy_over_an_existing_lake_is_refused(ds):
     with pytest.raises(dl.ExistsError, match=r"A lake at .* already exists"):
         ds[:1].materialize(ds.url)
 
 
-def test_views_that_two_handles_save_and_delete_do_not_undo_each_other(ds):
+def test_views_saved_and_deleted_by_two_handles_do_not_undo_each_other(ds):
     other = dl.open(ds.url)
     before = ds.views()
     ds[[0]].save("mine")
@@ -131,7 +131,7 @@ def test_views_that_two_handles_save_and_delete_do_not_undo_each_other(ds):
     assert set(ds.views()) - set(before) == {"theirs", "later"}
 
 
-def test_of_two_that_save_under_one_name_the_second_is_told(ds):
+def test_second_of_two_concurrent_saves_under_one_name_is_refused(ds):
     begin = Barrier(4)
 
     def save(n):
@@ -148,7 +148,7 @@ def test_of_two_that_save_under_one_name_the_second_is_told(ds):
 
 
 @pytest.mark.parametrize("where", ["folder", "memory"])
-def test_a_copy_that_fails_leaves_no_lake(ds, tmp_path, new_url, monkeypatch, where):
+def test_failed_copy_leaves_no_lake(ds, tmp_path, new_url, monkeypatch, where):
     url = str(tmp_path / "copy") if where == "folder" else new_url()
     with monkeypatch.context() as patch:
         patch.setattr(chunks, "COPY_ROWS", 2)
@@ -168,7 +168,7 @@ def test_a_copy_that_fails_leaves_no_lake(ds, tmp_path, new_url, monkeypatch, wh
 
 
 def rewrite(ds, change):
-    """Put another attribute in the place of the list of saved views."""
+    """Replace the list of saved views by a different attribute."""
     session = Repository.open(ds.url).writer("_aux")
     attributes = run(session.attributes())
     run(session.set_attributes(change(attributes)))
@@ -185,14 +185,14 @@ def rewrite(ds, change):
         lambda attributes: {viewed.KEY: {**attributes[viewed.KEY], "digest": None}},
     ],
 )
-def test_a_list_of_views_that_is_not_as_written_is_damaged(ds, change):
+def test_invalid_list_of_views_is_damage(ds, change):
     ds[:2].save("two")
     rewrite(ds, change)
     with pytest.raises(dl.DamagedError, match="list of saved views"):
         dl.open(ds.url).views()
 
 
-def test_rows_of_another_view_are_noticed(ds):
+def test_rows_of_another_view_are_detected(ds):
     ds[:2].save("two")
     ds[2:4].save("others")
 
@@ -207,7 +207,7 @@ def test_rows_of_another_view_are_noticed(ds):
         dl.open(ds.url).views()["two"]
 
 
-def test_a_branch_of_views_without_any_has_none(ds):
+def test_views_branch_without_views_lists_none(ds):
     repository = Repository.open(ds.url)
     repository.create_branch("_aux", viewed.first_version(repository))
     assert list(ds.views()) == []
@@ -216,7 +216,7 @@ def test_a_branch_of_views_without_any_has_none(ds):
 
 
 @pytest.mark.parametrize("kind", [ValueError, KeyError, FileNotFoundError, MemoryError])
-def test_rows_of_a_view_whose_array_is_damaged_raise_our_error(ds, kind, monkeypatch):
+def test_view_whose_row_array_is_damaged_raises_our_error(ds, kind, monkeypatch):
     ds[:2].save("two")
 
     async def refuse(*_):
@@ -261,7 +261,7 @@ def documents(ds, make_lake):
 
 
 def outcome(lake, documents):
-    """Do all that reads the documents of saved views; only errors of ours may leave."""
+    """Run everything that reads the documents of saved views; only our errors may be raised."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(named_views, "view_documents", lambda *_: documents)
         views = lake.views()
@@ -278,7 +278,7 @@ def outcome(lake, documents):
                     view[column][:]
 
 
-def test_a_mutated_document_of_a_saved_view_gives_rows_or_our_error(ds, documents):
+def test_mutated_document_of_a_saved_view_gives_rows_or_our_error(ds, documents):
     paths = [path for path in places(documents) if len(path) > 1]
     draws = np.random.default_rng(0)
     for path in paths:
@@ -291,7 +291,7 @@ def test_a_mutated_document_of_a_saved_view_gives_rows_or_our_error(ds, document
 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:12])
 @pytest.mark.parametrize("key", ["version", "rows", "saved", "array", "hash", "columns", "query"])
-def test_a_document_of_wrong_types_is_damage(documents, key, value):
+def test_document_with_wrong_types_is_damage(documents, key, value):
     if (key, value) == ("columns", []):
         return
     document = {**documents["nested"], key: value}
@@ -299,7 +299,7 @@ def test_a_document_of_wrong_types_is_damage(documents, key, value):
         named_views.SavedView.from_json("v", document)
 
 
-def test_a_crafted_view_opens_no_other_lake_and_no_deeper_query(documents, make_lake):
+def test_crafted_view_opens_no_other_lake_and_no_deeper_query(documents, make_lake):
     secret = make_lake({"x": "int32"}, x=[42, 43])
     document = {**documents["rows"], "url": secret.url, "version": secret.version}
     with pytest.raises(dl.DamagedError, match="it belongs to another lake"):
@@ -311,7 +311,7 @@ def test_a_crafted_view_opens_no_other_lake_and_no_deeper_query(documents, make_
         named_views.SavedView.from_json("v", deep)
 
 
-def test_a_query_that_is_too_deep_to_be_read_again_is_not_saved(ds):
+def test_query_too_deep_to_be_read_again_is_not_saved(ds):
     view = ds.query("SELECT x + 1 AS x")
     for _ in range(33):
         view = view.query("SELECT x + 1 AS x")
@@ -324,7 +324,7 @@ def test_a_query_that_is_too_deep_to_be_read_again_is_not_saved(ds):
     ("rows", "message"),
     [(2**30, r"chunk \d is missing\. Restore"), (2**46, r"takes too many chunks\. Restore")],
 )
-def test_the_rows_of_a_view_take_no_more_memory_than_their_chunks(ds, rows, message):
+def test_rows_of_a_view_take_no_more_memory_than_their_chunks(ds, rows, message):
     ds[:2].save("two")
     session = Repository.open(ds.url).writer("_aux")
     path = run(session.attributes())[viewed.KEY]["views"]["two"]["array"]

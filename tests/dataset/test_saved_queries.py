@@ -1,4 +1,4 @@
-"""Results of queries under a name, in another process, and as lakes of their own."""
+"""Query results that are saved, opened in another process, or copied to lakes of their own."""
 
 import datetime as dt
 import pickle
@@ -45,7 +45,7 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_result_is_saved_opened_pickled_and_copied(ds, new_url, name):
+def test_result_is_saved_opened_pickled_and_copied(ds, new_url, name):
     view = ds.query(*QUERIES[name])
     expected = values(view)
     view.save(name)
@@ -63,7 +63,7 @@ def test_a_result_is_saved_opened_pickled_and_copied(ds, new_url, name):
     assert copy.verify()
 
 
-def test_a_plain_result_is_row_ids_with_the_query_as_origin(ds):
+def test_plain_result_is_saved_as_row_ids_with_the_query_as_origin(ds):
     ds.query("SELECT x, t WHERE x % 2 = 0 ORDER BY x DESC").save("even")
     info = ds.views().info("even")
     assert info.query is None
@@ -71,7 +71,7 @@ def test_a_plain_result_is_row_ids_with_the_query_as_origin(ds):
     assert ds.views()["even"]["x"][:].tolist() == [4, 2, 0]
 
 
-def test_the_dataset_moves_on_after_a_query_and_the_result_does_not(ds):
+def test_result_does_not_change_when_the_dataset_does(ds):
     view = ds.query("SELECT x + 0 AS y, v * 1 AS v, t")
     before = values(view)
     ds.delete([0, 1])
@@ -82,20 +82,20 @@ def test_the_dataset_moves_on_after_a_query_and_the_result_does_not(ds):
     assert values(ds.views()["before"]) == before
 
 
-def test_a_query_of_a_slice_comes_back_of_the_same_rows(ds):
+def test_query_of_a_slice_is_reopened_on_the_same_rows(ds):
     view = ds[[5, 1, 1]].query("SELECT x * 10 AS y")
     view.save("slice")
     assert dl.open(ds.url).views()["slice"]["y"][:].tolist() == [50, 10, 10]
 
 
-def test_part_of_a_result_comes_back_as_that_part(ds):
+def test_part_of_a_result_is_reopened_as_that_part(ds):
     view = ds.query("SELECT x, x * 10 AS y")[[4, 0]][["y"]]
     view.save("part")
     assert values(ds.views()["part"]) == {"y": ["40", "0"]}
     assert same(pickle.loads(pickle.dumps(view)), view)
 
 
-def test_a_query_of_a_querys_result_comes_back(ds, new_url):
+def test_query_of_a_query_result_is_reopened(ds, new_url):
     first = ds.query("SELECT x * 10 AS y, v")
     view = first.query("SELECT y + 1 AS z, SUM(v) AS s WHERE y > $y", {"y": 20})
     view.save("nested")
@@ -104,7 +104,7 @@ def test_a_query_of_a_querys_result_comes_back(ds, new_url):
     assert same(ds.views()["nested"].materialize(new_url()), view)
 
 
-def test_a_join_with_another_lake_comes_back_at_its_version(ds, make_lake):
+def test_join_with_another_lake_is_reopened_at_its_version(ds, make_lake):
     other = make_lake({"x": "int32", "name": "text"}, x=[1, 2], name=["one", "two"])
     text = f"SELECT x, name || '!' AS name FROM ds JOIN '{other.url}' AS o USING (x)"
     view = ds.query(text)
@@ -120,7 +120,7 @@ def test_a_join_with_another_lake_comes_back_at_its_version(ds, make_lake):
     assert same(pickle.loads(pickle.dumps(by_name)), by_name)
 
 
-def test_a_join_between_versions_keeps_both_from_the_vacuum(ds):
+def test_join_between_versions_protects_both_from_a_vacuum(ds):
     first = ds.version
     ds["x"][0] = 100
     ds.commit("changed")
@@ -136,7 +136,7 @@ def test_a_join_between_versions_keeps_both_from_the_vacuum(ds):
     assert versions_needed(ds.handle.repository) == {first, ds.version}
 
 
-def test_what_reads_no_lake_is_not_saved(ds):
+def test_query_that_reads_no_lake_is_not_saved(ds):
     with pytest.raises(dl.InvalidValueError, match="this view reads no lake"):
         dl.query("SELECT 1 AS one").save("one")
     one = dl.query("SELECT 1 AS x")
@@ -155,7 +155,7 @@ def test_uncommitted_rows_are_not_saved(ds):
         pickle.dumps(view)
 
 
-def test_a_function_that_gives_other_rows_is_told(ds):
+def test_function_that_selects_different_rows_is_reported(ds):
     from deeplake_lite.query.registering import unregister
 
     dl.function(returns="bool", name="wanted")(lambda x: x > 2)
@@ -185,19 +185,19 @@ ROWS_OF_FUNCTIONS = {
     "items": "SELECT x, UNNEST(v) AS u WHERE WANTED(x)",
     "a query of a query": "SELECT y + 1 AS z FROM (SELECT x + 1 AS y WHERE WANTED(x)) AS q",
 }
-"""Queries whose rows a function chooses; the count is the same whatever it answers."""
+"""Queries whose rows a function chooses; the count is the same whatever it returns."""
 
 
 @pytest.fixture
 def wanted(registry):  # noqa: ARG001
-    """Register the function; return what changes its answers."""
+    """Register the function; return the function that changes its results."""
     answers = {0: False, 1: False, 2: False, 3: True, 4: True, 5: True}
     dl.function(returns="bool", name="wanted")(lambda x: answers[int(x)])
     return lambda: answers.update({k: not v for k, v in answers.items()})
 
 
 @pytest.mark.parametrize("name", ROWS_OF_FUNCTIONS)
-def test_other_rows_of_the_same_count_are_told(ds, wanted, name):
+def test_different_rows_of_the_same_count_are_reported(ds, wanted, name):
     view = ds.query(ROWS_OF_FUNCTIONS[name])
     expected = values(view)
     view.save("kept")
@@ -209,7 +209,7 @@ def test_other_rows_of_the_same_count_are_told(ds, wanted, name):
             again()
 
 
-def test_a_query_that_draws_by_a_function_is_told(ds, registry):  # noqa: ARG001
+def test_query_that_samples_by_a_function_is_reported(ds, registry):  # noqa: ARG001
     draw = np.random.default_rng(0)
     dl.function(returns="float64", name="drawn")(lambda x: draw.random())  # noqa: ARG005
     view = ds.query("SELECT x, v * 1 AS v ORDER BY DRAWN(x) LIMIT 3")
@@ -218,7 +218,7 @@ def test_a_query_that_draws_by_a_function_is_told(ds, registry):  # noqa: ARG001
         pickle.loads(kept)
 
 
-def test_only_the_rows_of_the_view_count(ds, wanted):
+def test_only_the_rows_of_the_view_matter(ds, wanted):
     view = ds.query("SELECT x, v * 2 AS d, WANTED(x) AS w ORDER BY x")[[0, 1]]
     kept, expected = pickle.dumps(view[["d"]]), values(view[["d"]])
     wanted()
@@ -243,7 +243,7 @@ def document(ds, monkeypatch):
 @pytest.mark.parametrize(
     "lost", ["text", "params", "seed", "moment", "rows", "fingerprint", "sources"]
 )
-def test_a_saved_query_that_lost_a_part_is_damaged(document, lost):
+def test_saved_query_with_a_missing_part_is_damage(document, lost):
     content, check = document
     del content["query"][lost]
     with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
@@ -253,14 +253,14 @@ def test_a_saved_query_that_lost_a_part_is_damaged(document, lost):
 @pytest.mark.parametrize(
     "moment", [5, True, "", "now", "2026-13-01", "2026-01-01T00:00:00+02:00", []]
 )
-def test_a_saved_query_of_an_odd_time_is_damaged(document, moment):
+def test_saved_query_with_an_invalid_time_is_damage(document, moment):
     content, check = document
     content["query"]["moment"] = moment
     with pytest.raises(dl.DamagedError, match="view 'doubled' is damaged"):
         check()
 
 
-def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):
+def test_sums_with_a_different_thread_order_are_the_same_view(make_lake):
     ds = make_lake({"k": "int8", "x": "float64"}, k=np.arange(300_000) % 3,
                    x=np.random.default_rng(0).normal(size=300_000))  # fmt: skip
     view = ds.query("SELECT k, SUM(x) AS s, AVG(x) AS m, STDDEV(x) AS d GROUP BY k")
@@ -271,7 +271,7 @@ def test_sums_that_threads_add_in_another_order_are_the_same_view(make_lake):
 
 @pytest.mark.parametrize("of", ["rows", "query", "computed"])
 @pytest.mark.parametrize("way", ["save", "pickle"])
-def test_a_view_of_edits_says_to_ask_again_after_the_commit(ds, of, way):
+def test_view_of_edits_says_to_query_again_after_the_commit(ds, of, way):
     made = {
         "rows": lambda: ds[[0]],
         "query": lambda: ds.query("SELECT * WHERE x > 2"),
@@ -287,7 +287,7 @@ def test_a_view_of_edits_says_to_ask_again_after_the_commit(ds, of, way):
     keep(made())
 
 
-def test_an_answer_that_outgrows_the_view_ends_soon(ds, monkeypatch):
+def test_result_that_outgrows_the_view_is_stopped_early(ds, monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.run.execute.BATCH_ROWS", 2048)
     others = " ".join(f"CROSS JOIN ds AS {name}" for name in "bcdefg")
     question = question_of(ds.query(f"SELECT a.x + 0 AS x FROM ds AS a {others}"))

@@ -1,4 +1,4 @@
-"""What datasets, views, columns and diffs show: right, small, cheap, and never an error."""
+"""Datasets, views, columns and diffs are displayed correctly, briefly, cheaply and safely."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ HOSTILE = "<script>alert(1)</script></style>\"'&\u202e\x00\x1b[31m\n\u200b"
 
 
 class Page(HTMLParser):
-    """The tags and the text of a page."""
+    """The tags and the text of an HTML page."""
 
     def __init__(self, page):
         super().__init__()
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 
 def text_of(shown):
-    """Return the text of a page, after looking whether it is fit to be shown."""
+    """Return the text of a page, after checking that it is fit for display."""
     page = shown._repr_html_()
     parsed = Page(page)
     assert len(page.encode()) <= MOST_BYTES
@@ -62,7 +62,7 @@ def full():
 
 @pytest.fixture
 def blind(monkeypatch):
-    """Let every read of cells fail."""
+    """Make every read of cells fail."""
 
     def fail(*_args, **_kwargs):
         raise dl.DamagedError("broken")
@@ -71,7 +71,7 @@ def blind(monkeypatch):
         monkeypatch.setattr(Table, name, fail)
 
 
-# ---- text
+# ---- plain text
 
 
 @pytest.mark.usefixtures("blind")
@@ -81,7 +81,7 @@ def test_text_has_a_line_per_column_and_reads_nothing(full):
     assert [line.split()[0] for line in lines[2:]] == list(SCHEMA)
 
 
-def test_text_says_what_a_column_is(full):
+def test_text_describes_the_columns(full):
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in repr(full).splitlines()[2:]}
     assert lines["image"] == "Image png, nullable"
     assert lines["objects"] == "Mask bool ? × ? × ? instance"
@@ -93,7 +93,7 @@ def test_text_says_what_a_column_is(full):
     assert lines["frames"] == "Sequence of Image ? auto"
 
 
-def test_text_knows_edits_branches_and_origins():
+def test_text_shows_edits_branches_and_origins():
     ds = lake({"x": "int32"}, {"x": [1, 2, 3]})
     ds["x"][0] = 9
     assert "main@" in repr(ds)
@@ -110,17 +110,17 @@ def test_text_knows_edits_branches_and_origins():
     assert f" {ds.version} · clean" in repr(dl.open(ds.url, version=ds.version))
 
 
-def test_columns_have_text(full):
+def test_columns_have_a_text_form(full):
     assert repr(full["label"]).splitlines()[1] == "  ClassLabel · int32 · 2 classes, nullable"
     ds = lake({"x": "int32"}, {"x": [1]})
     ds["x"].metadata["unit"] = "cm"
     assert repr(ds["x"]).splitlines()[2] == "  unit cm"
 
 
-# ---- pages
+# ---- HTML
 
 
-def test_a_page_shows_every_type(full):
+def test_page_shows_every_type(full):
     page = text_of(full)
     for name in list(SCHEMA)[:12]:
         assert name in page
@@ -130,21 +130,21 @@ def test_a_page_shows_every_type(full):
 
 
 @pytest.mark.parametrize(("columns", "table", "preview"), [(28, 16, 20), (9, 0, 1), (8, 0, 0)])
-def test_a_page_counts_the_columns_that_it_leaves_out(columns, table, preview):
+def test_page_counts_the_omitted_columns(columns, table, preview):
     ds = dl.create(f"memory://left-out-{columns}", {f"c{i:02}": "int32" for i in range(columns)})
     ds.append({f"c{i:02}": [i] for i in range(columns)})
     left_out = [int(n) for n in re.findall(r"… (\d+) more columns?", ds._repr_html_())]
     assert left_out == [n for n in (table, preview) if n]
 
 
-def test_pictures_of_a_preview_are_no_columns_that_it_leaves_out():
+def test_preview_images_do_not_count_as_omitted_columns():
     names = [f"c{i}" for i in range(8)]
     ds = dl.create("memory://left-out-images", {"image": "image", **dict.fromkeys(names, "int32")})
     ds.append({"image": [np.zeros((4, 4, 3), "uint8")], **{name: [1] for name in names}})
     assert "more column" not in ds._repr_html_()
 
 
-def test_a_page_has_shapes_sizes_classes_and_versions():
+def test_page_has_shapes_sizes_classes_and_versions():
     values = {"image": [png((4, 5)), png((9, 5, 3))] * 2, "label": ["b", "a", "b", "b"]}
     ds = lake({"image": "image", "label": dl.ClassLabel(["a", "b", "c"])}, values)
     ds.tag("v1.0")
@@ -159,7 +159,7 @@ def test_a_page_has_shapes_sizes_classes_and_versions():
     assert "Versions" not in text_of(ds[:2])
 
 
-def test_links_show_their_address_and_are_not_followed(tmp_path, monkeypatch):
+def test_links_are_shown_as_addresses_and_not_followed(tmp_path, monkeypatch):
     (tmp_path / "a.png").write_bytes(png((4, 4)))
     url = str(tmp_path / "a.lake")
     schema = {"link": dl.Link("image"), "links": dl.Sequence(dl.Link("image"))}
@@ -174,7 +174,7 @@ def test_links_show_their_address_and_are_not_followed(tmp_path, monkeypatch):
     assert not pictures_in(ds)
 
 
-def test_a_page_reads_eight_rows_of_one_index_chunk(monkeypatch):
+def test_page_reads_eight_rows_of_one_index_chunk(monkeypatch):
     count = preview.INDEX_ROWS + 500
     ds = lake({"x": "int32", "t": "text"}, {"x": np.arange(count), "t": ["t"] * count})
     seen, read = [], Table.read
@@ -201,7 +201,7 @@ def test_large_cells_are_not_read(monkeypatch):
     assert "2,000 bytes" not in text_of(huge["b"])
 
 
-def test_pages_of_large_pictures_stay_small():
+def test_pages_of_large_images_stay_small():
     rng = np.random.default_rng(0)
     noise = [rng.integers(0, 255, (300, 300, 3), np.uint8) for _ in range(9)]
     ds = lake({"a": dl.Image("png"), "b": dl.Image("jpeg")}, {"a": noise, "b": noise})
@@ -209,7 +209,7 @@ def test_pages_of_large_pictures_stay_small():
     assert len(pictures_in(ds)) == MOST_THUMBNAILS
 
 
-def test_class_counts_have_nulls_and_an_end(full, monkeypatch):
+def test_class_counts_include_nulls_and_are_limited(full, monkeypatch):
     assert "null" in text_of(full["label"])
     page = text_of(full["number"])
     assert "3 classes" in page
@@ -220,7 +220,7 @@ def test_class_counts_have_nulls_and_an_end(full, monkeypatch):
     assert "label 2 classes" not in text_of(full)
 
 
-def test_damage_is_shown_where_it_is(full, monkeypatch):
+def test_damage_is_shown_in_place(full, monkeypatch):
     read = Table.read
 
     def damaged(self, columns, slots):
@@ -235,7 +235,7 @@ def test_damage_is_shown_where_it_is(full, monkeypatch):
 
 
 @pytest.mark.usefixtures("blind")
-def test_nothing_readable_still_makes_a_page(full, monkeypatch):
+def test_unreadable_dataset_still_has_a_page(full, monkeypatch):
     assert "cannot be read: broken" in text_of(full["text"])
     assert "Preview 3 rows" in text_of(full)
     monkeypatch.setattr(Repository, "ancestry", None)
@@ -243,7 +243,7 @@ def test_nothing_readable_still_makes_a_page(full, monkeypatch):
     assert "image" in text_of(full["image"])
 
 
-def test_what_cannot_even_be_gathered_has_a_name(full, monkeypatch):
+def test_summary_that_cannot_be_gathered_is_named(full, monkeypatch):
     monkeypatch.setattr("deeplake_lite.dataset.show._page", None)
     assert full._repr_html_() == repr(full)
     monkeypatch.setattr("deeplake_lite.dataset.show._outline", None)
@@ -288,7 +288,7 @@ def test_numbers_have_bounds_and_a_histogram():
         assert fact in page
 
 
-def test_few_values_are_counted_and_times_read_as_times():
+def test_few_values_are_counted_and_times_are_formatted_as_times():
     ds = lake(
         {"ok": "bool", "when": "datetime64[D]", "x": "uint64"},
         {
@@ -307,7 +307,7 @@ def test_few_values_are_counted_and_times_read_as_times():
     st.sampled_from(["int64", "uint64", "float16", "float32", "float64", "datetime64[ns]"]),
     st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=40),
 )
-def test_any_numbers_can_be_summed_up(dtype, bits):
+def test_random_numbers_can_be_summarised(dtype, bits):
     width = np.dtype(dtype).itemsize * 8
     numbers = np.array([n % 2**width for n in bits], f"u{width // 8}").view(dtype)
     if numbers.dtype.kind == "M":
@@ -341,7 +341,7 @@ def corrected():
     return ds, first
 
 
-def test_a_diff_shows_counts_schema_and_rows(corrected):
+def test_diff_shows_counts_schema_and_rows(corrected):
     ds, first = corrected
     page = text_of(ds.diff(first))
     for part in ("1 row added", "3 rows removed", "3 rows changed"):
@@ -356,7 +356,7 @@ def test_a_diff_shows_counts_schema_and_rows(corrected):
     assert len(pictures_in(ds.diff(first))) >= 7
 
 
-def test_the_text_of_a_diff_reads_no_cell(corrected, monkeypatch):
+def test_text_of_a_diff_reads_no_cell(corrected, monkeypatch):
     ds, first = corrected
     diff = ds.diff(first)
     monkeypatch.setattr(Table, "read", None)
@@ -364,7 +364,7 @@ def test_the_text_of_a_diff_reads_no_cell(corrected, monkeypatch):
     assert repr(diff).splitlines()[0].endswith("1 row added · 3 rows removed · 3 rows changed")
 
 
-def test_a_diff_that_cannot_be_read_still_shows(corrected, monkeypatch):
+def test_unreadable_diff_is_still_shown(corrected, monkeypatch):
     ds, first = corrected
     diff = ds.diff(first)
     monkeypatch.setattr(Table, "read", None)
@@ -373,20 +373,20 @@ def test_a_diff_that_cannot_be_read_still_shows(corrected, monkeypatch):
     assert diff._repr_html_() == repr(diff)
 
 
-def test_notes_alone_are_a_difference():
+def test_changed_metadata_alone_is_a_diff():
     ds = lake({"x": "int32"}, {"x": [1]})
     ds.metadata["licence"] = "CC0"
     assert "no differences" not in repr(ds.diff())
     assert "licence" in text_of(ds.diff())
 
 
-def test_a_diff_of_links_follows_none():
+def test_diff_of_links_follows_none():
     ds = lake({"link": dl.Link("image")}, {"link": ["/etc/hostname"]})
     ds["link"][0] = "/etc/passwd"
     assert "/etc/passwd" in text_of(ds.diff())
 
 
-def test_to_pandas_names_classes_and_shortens_the_rest(corrected):
+def test_to_pandas_names_classes_and_shortens_other_values(corrected):
     ds, first = corrected
     frame = ds.diff(first).to_pandas()
     changed = frame[frame["change"] == "changed"]
@@ -412,17 +412,17 @@ def test_to_pandas_names_classes_and_shortens_the_rest(corrected):
         (np.datetime64("2026-01-02"), np.datetime64("2026-01-02")),
     ],
 )
-def test_plain_values(value, shown):
+def test_plain_values_are_built_in_types(value, shown):
     assert plain(value) == shown
 
 
-def test_plain_classes_have_names():
+def test_plain_classes_are_names():
     label = dl.ClassLabel(["a", "b"], multiple=True)
     assert plain(np.array([1, 0]), label) == "b, a"
     assert plain(np.ma.masked, label) is None
 
 
-def test_a_page_with_jpegs_loads_no_other_picture_format():
+def test_page_with_jpegs_imports_no_other_codec():
     code = """
 import sys
 import numpy as np

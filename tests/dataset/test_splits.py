@@ -1,4 +1,4 @@
-"""Parts for training and testing."""
+"""Splits for training and testing."""
 
 import json
 import re
@@ -38,20 +38,20 @@ def test_parts_hold_every_row_once_in_order(ds):
     assert all(xs(p) == sorted(xs(p)) for p in parts)
 
 
-def test_the_same_seed_gives_the_same_parts_and_another_others(ds):
+def test_same_seed_gives_the_same_parts_and_another_seed_others(ds):
     first = xs(ds.split([0.5, 0.5], seed=1)[0])
     assert first == xs(dl.open(ds.url).split([0.5, 0.5], seed=1)[0])
     assert first != xs(ds.split([0.5, 0.5], seed=2)[0])
 
 
-def test_the_order_of_rows_plays_no_part(ds):
+def test_order_of_rows_does_not_matter(ds):
     before = set(xs(ds.split([0.5, 0.5])[0]))
     ds.optimize(shuffle=True)
     assert set(xs(ds.split([0.5, 0.5])[0])) == before
     assert set(xs(ds[::-1].split([0.5, 0.5])[0])) == before
 
 
-def test_rows_added_later_move_few_of_the_others(ds):
+def test_added_rows_move_few_others(ds):
     before = set(xs(ds.split([0.8, 0.2])[0]))
     ds.append({"x": range(200, 210), "label": ["common"] * 10, "patient": [0] * 10})
     after = set(xs(ds.split([0.8, 0.2])[0]))
@@ -71,19 +71,19 @@ def test_groups_stay_together(ds):
     assert abs(len(parts[0]) - 120) <= 7
 
 
-def test_no_rows_are_an_error(make_lake):
+def test_empty_view_is_an_error(make_lake):
     with pytest.raises(ValueError, match="the view has no rows to split"):
         make_lake({"x": "int32"}).split([0.5, 0.5])
 
 
-def test_parts_of_uncommitted_rows_and_nulls(make_lake):
+def test_uncommitted_rows_and_nulls_are_split(make_lake):
     ds = make_lake({"x": dl.Scalar("int32", nullable=True)})
     ds.append({"x": [None, 1] * 50})
     for part in ds.split([0.5, 0.5], by="x"):
         assert np.ma.getmaskarray(part["x"][:]).sum() == 25
 
 
-def test_named_parts_come_by_name(ds):
+def test_named_parts_are_returned_by_name(ds):
     parts = ds.split({"train": 0.9, "val": 0.1}, seed=3)
     assert {name: len(part) for name, part in parts.items()} == {"train": 180, "val": 20}
     assert parts["val"].origin == "split val"
@@ -105,18 +105,18 @@ def test_named_parts_come_by_name(ds):
         ([0, 0], "Give one that is not 0"),
     ],
 )
-def test_fractions_that_are_no_parts_of_a_whole_are_refused(ds, fractions, match):
+def test_fractions_that_do_not_add_up_are_refused(ds, fractions, match):
     with pytest.raises(ValueError, match=match):
         ds.split(fractions)
 
 
 @pytest.mark.parametrize("how", ["by", "group"])
-def test_an_unknown_column_to_split_by_gets_the_nearest_name(ds, how):
+def test_unknown_column_suggests_the_nearest_name(ds, how):
     with pytest.raises(dl.ColumnNotFoundError, match=r"no column 'lable'\. Did you mean 'label'"):
         ds.split([0.5, 0.5], **{how: "lable"})
 
 
-def test_any_whole_number_is_a_seed(ds):
+def test_any_integer_is_a_seed(ds):
     assert xs(ds.split([0.5, 0.5], seed=-1)[0]) != xs(ds.split([0.5, 0.5], seed=2**70)[0])
 
 
@@ -129,14 +129,14 @@ SHARES = st.one_of(
 
 
 @given(st.integers(0, 10_000), SHARES)
-def test_the_largest_remainder_is_within_one_row(count, shares):
+def test_largest_remainder_is_within_one_row(count, shares):
     found = largest_remainder(count, shares)
     assert found.sum() == count
     assert (np.abs(found - count * shares) < 1).all()
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60), SHARES)
-def test_every_class_is_rounded_and_every_total_is_right(sizes, shares):
+def test_every_class_is_rounded_and_every_total_is_exact(sizes, shares):
     sizes = np.array(sizes)
     counts, exact = apportion(sizes, shares), sizes[:, np.newaxis] * shares
     assert (counts.sum(axis=1) == sizes).all()
@@ -165,7 +165,7 @@ def test_many_small_classes_add_up(make_lake, classes, each, fractions, expected
             assert (np.abs(counts - each * share) < 1).all()
 
 
-def test_a_part_that_would_be_empty_is_an_error_with_a_way_out(ds):
+def test_empty_part_is_an_error_with_a_suggestion(ds):
     with pytest.raises(
         ValueError, match=r"'b' would be empty.* 0.0001 of 200 rows.*at least 0.005"
     ):
@@ -175,10 +175,10 @@ def test_a_part_that_would_be_empty_is_an_error_with_a_way_out(ds):
     match = r"part 2 would be empty, because group='patient' has 2 groups for 3 parts"
     with pytest.raises(ValueError, match=match):
         ds[:14].split([0.4, 0.3, 0.3], group="patient")
-    assert [len(part) for part in ds.split([1, 0])] == [200, 0]  # as it was asked for
+    assert [len(part) for part in ds.split([1, 0])] == [200, 0]  # as requested
 
 
-def test_every_part_has_a_group_where_there_are_enough(ds):
+def test_every_part_has_a_group_if_there_are_enough(ds):
     parts = ds[:14].split([0.95, 0.05], group="patient")
     assert [len(part) for part in parts] == [7, 7]
     fold_sizes = [len(fold.test) for fold in ds[:21].folds(3, group="patient")]
@@ -197,7 +197,7 @@ def test_many_rows_are_hashed_in_one_call(make_lake, monkeypatch):
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(-(2**64), 2**66))
-def test_hashes_are_those_of_xxhash(numbers, seed):
+def test_hashes_equal_those_of_xxhash(numbers, seed):
     expected = [
         xxhash.xxh3_64_intdigest(n.to_bytes(8, "little", signed=True), seed) for n in numbers
     ]
@@ -239,7 +239,7 @@ def tag_counts(view):
 
 @pytest.mark.parametrize("by", ["classes", "words", "numbers"])
 @pytest.mark.parametrize("fractions", [[0.9, 0.1], [0.8, 0.1, 0.1], [0.25] * 4])
-def test_labels_are_in_the_same_proportions_in_parts_of_exact_size(tagged, by, fractions):
+def test_labels_are_proportional_in_parts_of_exact_size(tagged, by, fractions):
     total = tag_counts(tagged)
     rare = int(np.argmin(total))
 
@@ -257,7 +257,7 @@ def test_labels_are_in_the_same_proportions_in_parts_of_exact_size(tagged, by, f
             assert abs(tag_counts(part)[rare] - total[rare] * f) < 1
 
 
-def test_many_rare_labels_do_not_all_miss_the_small_part(make_lake):
+def test_small_part_gets_some_of_many_rare_labels(make_lake):
     ds = make_lake({"t": dl.ClassLabel(multiple=True)}, t=[[i // 5] for i in range(2500)])
     assert [len(part) for part in ds.split([0.9, 0.1], by="t")] == [2250, 250]
     for part, share in zip(ds.split([0.9, 0.1], by="t"), (4.5, 0.5), strict=True):
@@ -267,7 +267,7 @@ def test_many_rare_labels_do_not_all_miss_the_small_part(make_lake):
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
-def test_any_labels_give_every_row_a_part_of_the_right_size(data):
+def test_any_labels_give_parts_of_the_right_size(data):
     rows = data.draw(st.lists(st.lists(st.integers(0, 6), max_size=4), min_size=1, max_size=40))
     shares = data.draw(SHARES)
     pairs = [(row, label) for row, labels in enumerate(rows) for label in labels]
@@ -278,7 +278,7 @@ def test_any_labels_give_every_row_a_part_of_the_right_size(data):
     assert sizes.tolist() == largest_remainder(len(rows), shares).tolist()
 
 
-def test_labels_of_a_few_rows_each_are_not_apportioned_one_by_one(monkeypatch):
+def test_labels_of_a_few_rows_each_are_not_apportioned_individually(monkeypatch):
     """With as many labels as rows, the costly rounding over classes would run for each label."""
     calls, count = [], 2_000
 
@@ -300,7 +300,7 @@ def test_labels_of_a_few_rows_each_are_not_apportioned_one_by_one(monkeypatch):
 
 
 @given(st.lists(st.integers(-99, 99), min_size=1, max_size=30, unique=True), st.data())
-def test_rows_that_all_differ_are_given_out_as_if_they_were_apportioned(kind, data):
+def test_rows_that_all_differ_are_distributed_as_if_apportioned(kind, data):
     counts = np.zeros(3, np.int64)
     for part in data.draw(st.lists(st.integers(0, 2), min_size=len(kind), max_size=len(kind))):
         counts[part] += 1
@@ -314,7 +314,7 @@ def test_rows_that_all_differ_are_given_out_as_if_they_were_apportioned(kind, da
 
 
 @pytest.mark.parametrize("by", ["label", "classes"])
-def test_groups_stay_together_in_about_the_same_proportions(tagged, ds, by):
+def test_groups_stay_together_in_approximately_the_same_proportions(tagged, ds, by):
     view = tagged if by == "classes" else ds
     for fractions in ([0.8, 0.2], [0.6, 0.2, 0.2]):
         parts = view.split(fractions, by=by, group="patient")
@@ -330,9 +330,9 @@ def test_groups_stay_together_in_about_the_same_proportions(tagged, ds, by):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_groups_of_one_size_leave_totals_as_near_as_whole_groups_allow(size):
-    """Each of many rare labels rounds towards the same part, unless groups move afterwards."""
-    n = 2_100  # a multiple of each size
+def test_groups_of_one_size_leave_totals_as_close_as_possible(size):
+    """Each of many rare labels is rounded towards the same part, unless groups move afterwards."""
+    n = 2_100  # a multiple of each group size
     view = dl.create(f"memory://rare-{size}", {"label": "int32", "group": "int32"})
     view.append({"label": np.arange(n) // 5, "group": np.arange(n) // size})
     for fractions in ([0.8, 0.2], [0.8, 0.1, 0.1], [0.9, 0.1], [0.5, 0.3, 0.15, 0.05]):
@@ -343,7 +343,7 @@ def test_groups_of_one_size_leave_totals_as_near_as_whole_groups_allow(size):
             assert abs(len(part) - fraction * n) < size
 
 
-def test_a_row_that_comes_twice_stays_in_one_part(ds):
+def test_duplicate_row_stays_in_one_part(ds):
     twice = ds[[*range(100), *range(100)]]
     for by in (None, "label"):
         parts = twice.split([0.5, 0.5], by=by)
@@ -357,7 +357,7 @@ HOWS = [{}, {"by": "label"}, {"group": "patient"}, {"by": "label", "group": "pat
 
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
-def test_parts_depend_on_rows_and_seed_alone(ds, how):
+def test_parts_depend_only_on_rows_and_seed(ds, how):
     before = [set(xs(part)) for part in ds.split([0.7, 0.2, 0.1], **how, seed=3)]
     shuffled = np.random.default_rng(1).permutation(200)
     query = ds.query("SELECT x, patient, label ORDER BY patient DESC, x")
@@ -369,14 +369,14 @@ def test_parts_depend_on_rows_and_seed_alone(ds, how):
 
 
 @pytest.mark.parametrize("by", ["classes", "words"])
-def test_parts_of_several_labels_depend_on_rows_and_seed_alone(tagged, by):
+def test_parts_with_multiple_labels_depend_only_on_rows_and_seed(tagged, by):
     def parts(view, seed):
         return [set(xs(part)) for part in view.split([0.7, 0.3], by=by, seed=seed)]
 
     assert parts(tagged[::-1], 1) == parts(tagged, 1) != parts(tagged, 2)
 
 
-def test_rows_added_later_move_about_as_many_others(make_lake):
+def test_added_rows_move_about_as_many_others(make_lake):
     def lake(count):
         return make_lake(
             {"x": "int32", "c": dl.ClassLabel()}, x=range(count), c=[i % 50 for i in range(count)]
@@ -393,7 +393,7 @@ def test_rows_added_later_move_about_as_many_others(make_lake):
 
 
 @pytest.mark.parametrize("how", HOWS, ids=str)
-def test_every_row_is_tested_once_and_trained_on_otherwise(ds, how):
+def test_every_row_is_tested_in_exactly_one_fold(ds, how):
     folds = ds.folds(4, **how, seed=2)
     assert sorted(x for fold in folds for x in xs(fold.test)) == list(range(200))
     for train, test in folds:
@@ -406,7 +406,7 @@ def test_every_row_is_tested_once_and_trained_on_otherwise(ds, how):
     assert xs(ds.folds(4, **how, seed=2)[1].test) == xs(folds[1].test)
 
 
-def test_folds_of_too_few_rows_or_no_number_are_refused(ds):
+def test_folds_with_too_few_rows_or_an_invalid_count_are_refused(ds):
     for k in (1, 0, -1, 2.5, True, None, "5"):
         with pytest.raises(ValueError, match="k must be an integer of at least 2"):
             ds.folds(k)
@@ -417,7 +417,7 @@ def test_folds_of_too_few_rows_or_no_number_are_refused(ds):
 
 
 @pytest.mark.parametrize("column", ["polygons", "lists", "tags"])
-def test_groups_of_rows_without_any_label_make_parts_of_the_right_size(make_lake, column):
+def test_groups_of_unlabelled_rows_make_parts_of_the_right_size(make_lake, column):
     n = 60
     schema = {
         "x": "int32",
@@ -430,18 +430,18 @@ def test_groups_of_rows_without_any_label_make_parts_of_the_right_size(make_lake
 
 
 @pytest.mark.parametrize("seed", [None, 1.5, "a", [1]])
-def test_a_seed_that_is_no_integer_is_refused(ds, seed):
+def test_non_integer_seed_is_refused(ds, seed):
     for ask in (lambda: ds.split([0.5, 0.5], seed=seed), lambda: ds.folds(2, seed=seed)):
         with pytest.raises(ValueError, match="seed must be an integer, but it is"):
             ask()
 
 
-def test_a_seed_may_be_numpys(ds):
+def test_numpy_integer_is_a_seed(ds):
     assert xs(ds.split([0.5, 0.5], seed=np.int64(3))[0]) == xs(ds.split([0.5, 0.5], seed=3)[0])
 
 
 @pytest.mark.parametrize("keyword", ["by", "group"])
-def test_values_in_place_of_a_column_are_refused(ds, keyword):
+def test_values_instead_of_a_column_are_refused(ds, keyword):
     for wrong in (np.zeros(200), ["label"], 3):
         with pytest.raises(TypeError, match=f"{keyword} must be the name of a column"):
             ds.split([0.5, 0.5], **{keyword: wrong})
@@ -450,14 +450,14 @@ def test_values_in_place_of_a_column_are_refused(ds, keyword):
 @pytest.mark.parametrize(
     "fractions", [[0.333] * 3, [1, 1, 1], [70, 20, 10], [1 / 7] * 6, np.float16([0.1] * 10)]
 )
-def test_the_fractions_that_an_error_suggests_work(ds, fractions):
+def test_fractions_suggested_by_an_error_work(ds, fractions):
     with pytest.raises(ValueError, match="add up to 1") as error:
         ds.split(fractions)
     suggested = re.search(r"Divide them: (\[.*\])\.$", str(error.value))[1]
     assert len(ds.split(json.loads(suggested))) == len(fractions)
 
 
-def test_one_row_many_times_is_one_row_to_split(ds):
+def test_duplicates_of_one_row_cannot_be_split(ds):
     with pytest.raises(ValueError, match="has 1 different row for 2 parts"):
         ds[[0] * 10].split([0.5, 0.5])
 
@@ -473,7 +473,7 @@ EQUAL = {
     "items": (dl.Sequence(dl.Json()), [[{"a": 1}], [{"a": 1.0}]]),
     "vectors": (dl.Sequence(dl.Embedding(1)), [[[0.0]], [[-0.0]]]),
 }
-"""Types, and two values that are equal but not the same bytes."""
+"""Types, and two values that are equal but differ in bytes."""
 
 
 @pytest.mark.parametrize("name", EQUAL)

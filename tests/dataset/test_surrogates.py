@@ -1,6 +1,6 @@
-"""Half a surrogate pair in any text: kept as it is, or refused with the place; never lost."""
+"""Lone surrogates in any string are stored unchanged or refused with their position, never lost."""
 
-# ruff: noqa: ARG005  every place takes the lake
+# ruff: noqa: ARG005  every case takes the lake
 from __future__ import annotations
 
 from uuid import uuid4
@@ -39,7 +39,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("column", VALUES)
-def test_values_are_refused_by_column_and_row(ds, column):
+def test_values_are_refused_with_column_and_row(ds, column):
     values = {"k": [1], column: [VALUES[column]]}
     for write in (
         lambda: ds.append(values),
@@ -53,7 +53,7 @@ def test_values_are_refused_by_column_and_row(ds, column):
 
 
 @pytest.mark.parametrize("value", [{BAD: 1}, [[{"a": [BAD]}]]])
-def test_documents_are_refused_wherever_it_stands(ds, value):
+def test_documents_are_refused_wherever_a_surrogate_occurs(ds, value):
     with pytest.raises(dl.InvalidValueError, match="column 'j', row 0"):
         ds.append({"k": [1], "j": [value]})
 
@@ -99,13 +99,13 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_names_and_queries_are_refused_in_words_that_print(ds, place):
+def test_names_and_queries_are_refused_with_a_printable_message(ds, place):
     with pytest.raises(dl.LakeError) as caught:
         PLACES[place](ds)
     str(caught.value).encode()
 
 
-def test_metadata_is_kept_as_it_is():
+def test_metadata_is_stored_unchanged():
     ds = dl.create(url(), {"t": "text"})
     ds.metadata.update({BAD: 1, "b": {"c": [BAD]}})
     ds["t"].metadata["d"] = BAD
@@ -115,7 +115,7 @@ def test_metadata_is_kept_as_it_is():
     assert dict(found["t"].metadata) == {"d": BAD}
 
 
-def test_comparisons_find_nothing(ds):
+def test_comparisons_match_nothing(ds):
     assert not (ds["t"] == BAD).any()
     assert not (ds["j"] == BAD).any()
     assert BAD not in ds["t"]

@@ -1,4 +1,4 @@
-"""One handle in several threads: readers beside a writer see rows of one moment."""
+"""One handle in several threads: readers next to a writer see a consistent set of rows."""
 
 import pickle
 import threading
@@ -21,7 +21,7 @@ EDITS = 10
 
 
 def columns(values):
-    """Return rows whose cells all tell the same number."""
+    """Return rows in which every cell encodes the same number."""
     values = [int(v) for v in values]
     return {
         "k": values,
@@ -134,7 +134,7 @@ def ds(make_lake):
 
 
 def beside(act, others):
-    """Do something while other threads do theirs over and over; raise what any of them raised."""
+    """Run a function while other threads repeat theirs; raise any error of theirs."""
     done, raised = threading.Event(), []
 
     def repeat(other):
@@ -159,7 +159,7 @@ def beside(act, others):
 
 @pytest.mark.parametrize("write", WRITERS)
 @pytest.mark.parametrize("read", READERS)
-def test_a_reader_beside_a_writer_sees_rows_of_one_moment(ds, read, write):
+def test_reader_next_to_a_writer_sees_a_consistent_snapshot(ds, read, write):
     def act():
         for number in range(100, 100 + EDITS):
             write(ds, number)
@@ -170,7 +170,7 @@ def test_a_reader_beside_a_writer_sees_rows_of_one_moment(ds, read, write):
     check_block({name: ds[name][:] for name in SCHEMA})
 
 
-def test_a_view_of_an_open_transaction_stays_as_it_was(ds):
+def test_view_of_an_open_transaction_does_not_change(ds):
     view, before = ds[3:], ds[3:].to_pandas()
     update(ds, 200)
     append(ds, 300)
@@ -181,7 +181,7 @@ def test_a_view_of_an_open_transaction_stays_as_it_was(ds):
     assert view.to_pandas().equals(before)
 
 
-def test_readers_within_an_append_see_what_was_there_before(ds):
+def test_readers_during_an_append_see_the_earlier_rows(ds):
     before = ds.to_pandas()
 
     def rows():
@@ -195,7 +195,7 @@ def test_readers_within_an_append_see_what_was_there_before(ds):
     check_block({name: ds[name][:] for name in SCHEMA})
 
 
-def test_rows_that_two_threads_append_are_all_there(ds):
+def test_rows_appended_by_two_threads_are_all_stored(ds):
     def add(first):
         for number in range(first, first + EDITS):
             ds.append({name: cell[0] for name, cell in columns([n]).items()} for n in [number] * 3)
@@ -213,7 +213,7 @@ def test_rows_that_two_threads_append_are_all_there(ds):
     check_consistent(ds)
 
 
-def test_a_pickle_beside_a_writer_is_a_version_or_refused(ds):
+def test_pickle_next_to_a_writer_is_a_version_or_refused(ds):
     ds.commit("rows")
 
     def act():

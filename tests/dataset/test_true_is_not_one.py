@@ -1,4 +1,4 @@
-"""Notes and defaults that change from 1 to true, which Python takes as equal."""
+"""Metadata and defaults that change from 1 to true, which compare equal in Python."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def add_a_row(ds):
     return ds.commit("a row")
 
 
-def test_the_change_is_seen(ds, edit, pair):
+def test_change_is_detected(ds, edit, pair):
     before = ds.version
     edit(ds, pair[1])
     assert ds.status()
@@ -65,7 +65,7 @@ def test_the_change_is_seen(ds, edit, pair):
 
 
 @pytest.mark.parametrize("move", ["checkout", "refresh", "merge", "restore"])
-def test_a_handle_that_has_made_it_does_not_move_away(ds, edit, pair, move):
+def test_handle_with_the_change_refuses_to_move(ds, edit, pair, move):
     add_a_row(dl.open(ds.url))
     edit(ds, pair[1])
     moves = {
@@ -79,7 +79,7 @@ def test_a_handle_that_has_made_it_does_not_move_away(ds, edit, pair, move):
     assert value(ds, edit) == repr(pair[1])
 
 
-def test_a_merge_brings_it(ds, edit, pair):
+def test_merge_includes_the_change(ds, edit, pair):
     side = dl.open(ds.url, branch="side")
     edit(side, pair[1])
     side.metadata["z"] = 5
@@ -89,14 +89,14 @@ def test_a_merge_brings_it(ds, edit, pair):
     assert value(ds, edit) == repr(pair[1])
 
 
-def test_a_commit_behind_that_of_another_writer_keeps_it(ds, edit, pair):
+def test_commit_on_top_of_another_writers_keeps_the_change(ds, edit, pair):
     edit(ds, pair[1])
     add_a_row(dl.open(ds.url))
     ds.commit("changed")
     assert value(dl.open(ds.url), edit) == repr(pair[1])
 
 
-def test_a_restore_brings_the_old_value_back(ds, edit, pair):
+def test_restore_brings_the_old_value_back(ds, edit, pair):
     before = ds.version
     edit(ds, pair[1])
     ds.commit("changed")
@@ -106,24 +106,24 @@ def test_a_restore_brings_the_old_value_back(ds, edit, pair):
     assert value(dl.open(ds.url), edit) == repr(pair[0])
 
 
-def test_a_transaction_commits_it(ds, edit, pair):
+def test_transaction_commits_the_change(ds, edit, pair):
     with ds.transaction("changed"):
         edit(ds, pair[1])
     assert value(dl.open(ds.url), edit) == repr(pair[1])
 
 
-def test_two_sides_that_set_one_of_either_conflict(ds, edit, pair):
+def test_one_and_true_set_on_two_sides_conflict(ds, edit, pair):
     side = dl.open(ds.url, branch="side")
     for handle, new in ((ds, pair[0]), (side, pair[1])):
         edit(handle, "something else")
         handle.commit("else")
         edit(handle, new)
         handle.commit("changed")
-    ds.merge("side")  # ours is as it was before: only they changed it
+    ds.merge("side")  # ours is unchanged: only they changed it
     assert value(ds, edit) == repr(pair[1])
 
 
-def test_a_new_value_on_either_side_is_a_conflict(ds, edit, pair):
+def test_different_new_values_conflict(ds, edit, pair):
     side = dl.open(ds.url, branch="side")
     for handle, new in ((ds, pair[0]), (side, pair[1])):
         edit(handle, [new, "new"])
@@ -133,7 +133,7 @@ def test_a_new_value_on_either_side_is_a_conflict(ds, edit, pair):
 
 
 @pytest.mark.parametrize("edit", [column_note, default], ids=lambda edit: edit.__name__)
-def test_dropping_a_column_whose_note_or_default_changed_is_a_conflict(ds, edit, pair):
+def test_dropping_a_column_whose_metadata_or_default_changed_is_a_conflict(ds, edit, pair):
     side = dl.open(ds.url, branch="side")
     edit(side, pair[1])
     side.commit("changed")

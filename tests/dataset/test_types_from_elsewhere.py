@@ -1,4 +1,4 @@
-"""A dataset takes a type by its answers: one that it has never seen works like those it knows."""
+"""Datasets use only the interface of a type, so that an unknown type works like built-in ones."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class Grade(Htype):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Arrays(Htype):
-    """Arrays of any size, as they are."""
+    """Arrays of any size, stored unchanged."""
 
     is_plain = True
 
@@ -94,7 +94,7 @@ class Visits(_Arrays):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Note(Htype):
-    """The number of a note, which is kept elsewhere."""
+    """The number of a note that is stored elsewhere."""
 
     name = "note"
     layout = Ragged("utf8", compressed=True)
@@ -138,13 +138,13 @@ def ds(install, make_lake):
 
 
 def check_same_rows(copy, ds):
-    """Check that a lake has the rows of another."""
+    """Check that a lake has the same rows as another."""
     for name in SCHEMA:
         assert (copy[name] == ds[name]).all(), name
     assert copy["note"].urls() == ds["note"].urls()
 
 
-def test_classes_go_by_name(ds):
+def test_classes_are_compared_by_name(ds):
     assert ds["grade"].names == ("low", "high")
     assert (ds["grade"] == "high").tolist() == [False, False, True]
     assert (ds["grades"] == ["high", "low"]).tolist() == [False, False, True]
@@ -161,7 +161,7 @@ def test_links_are_followed_and_keep_their_addresses(ds):
     assert "Note to Text" in repr(ds)
 
 
-def test_arrow_and_pandas_give_the_rows_back(ds, make_lake):
+def test_rows_round_trip_through_arrow_and_pandas(ds, make_lake):
     table, frame = ds.to_arrow(), ds.to_pandas()
     assert table.column("grade").to_pylist() == ["low", None, "high"]
     assert frame["grade"].cat.categories.tolist() == ["low", "high"]
@@ -177,7 +177,7 @@ def test_xarray_names_the_classes(ds):
     assert ds.to_xarray()["grade"].to_numpy().tolist() == [0, -1, 1]
 
 
-def test_a_folder_has_images_and_arrays_as_files(ds, tmp_path):
+def test_folder_has_images_and_arrays_as_files(ds, tmp_path):
     ds.to_folder(tmp_path / "out", label="grade")
     files = {p.relative_to(tmp_path / "out").as_posix() for p in Path(tmp_path).rglob("*.*")}
     assert {"low/000000.png", "000001.png", "high/000002.png"} <= files
@@ -185,7 +185,7 @@ def test_a_folder_has_images_and_arrays_as_files(ds, tmp_path):
     assert '"[""high"", ""low""]"' in (tmp_path / "out/metadata.csv").read_text()
 
 
-def test_a_difference_shows_classes_and_images(ds):
+def test_diff_shows_classes_and_images(ds):
     ds.update([0], {"grade": ["high"], "image": [np.zeros((5, 5))], "grades": [["high"]]})
     lines = ds.diff().to_pandas().set_index("column")
     assert lines.loc["grade", ["before", "after"]].tolist() == ["low", "high"]

@@ -1,4 +1,4 @@
-"""Updates of rows that are named by their ids, or by a view of them."""
+"""Updates of rows that are selected by id or by a view."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_rows_are_found_by_id_wherever_they_are(ds, state):
     assert by_x(dl.open(ds.url), "t") == by_x(ds, "t")
 
 
-def test_an_id_is_known_on_every_branch_and_in_every_version(ds):
+def test_id_is_valid_on_every_branch_and_in_every_version(ds):
     old = dl.open(ds.url, version=ds.version)
     ds.branch("review")
     ds.checkout("review")
@@ -73,7 +73,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("kind", VIEWS)
-def test_a_view_says_which_rows_and_in_which_order(ds, kind):
+def test_view_selects_rows_and_their_order(ds, kind):
     make, expected = VIEWS[kind]
     view = make(ds)
     if expected is None:
@@ -86,7 +86,7 @@ def test_a_view_says_which_rows_and_in_which_order(ds, kind):
     assert list(by_x(ds, "t").values()).count("one for all") == len(expected)
 
 
-def test_a_view_of_a_handle_means_its_rows_when_the_handle_has_moved_on(ds):
+def test_view_of_a_stale_handle_still_selects_its_rows(ds):
     view = ds[5:7]
     ds.delete([0, 1])
     ds.update(view, {"t": "here"})
@@ -101,7 +101,7 @@ def refused(ds, error, match, *args, **keywords):
         assert all(map(np.array_equal, old, ds[name][:]))
 
 
-def test_ids_of_no_row_are_refused_whole(ds):
+def test_unknown_ids_are_refused_without_changes(ds):
     gone = ds.row_ids[:2].copy()
     ds.delete([0, 1])
     message = (
@@ -113,7 +113,7 @@ def test_ids_of_no_row_are_refused_whole(ds):
         refused(ds, dl.InvalidValueError, message, ids=ids, data={"x": 1})
 
 
-def test_an_id_that_comes_twice_is_refused(ds):
+def test_duplicate_id_is_refused(ds):
     ids = ds.row_ids[[3, 4, 3]]
     match = rf"id {ids[0]} is repeated.*~batch\['_padding'\]"
     refused(ds, dl.InvalidValueError, match, ids=ids, data={"x": [1, 2, 3]})
@@ -123,11 +123,11 @@ def test_an_id_that_comes_twice_is_refused(ds):
 @pytest.mark.parametrize(
     "ids", [[1.5], ["a"], [None], [[1]], np.zeros((2, 2), int), [True], 2**70, {1: 2}, object()]
 )
-def test_what_is_no_id_is_refused(ds, ids):
+def test_invalid_id_is_refused(ds, ids):
     refused(ds, dl.InvalidValueError, "ids must be integers", ids=ids, data={"x": 1})
 
 
-def test_values_that_do_not_fit_the_ids_are_refused(ds):
+def test_values_that_do_not_match_the_ids_are_refused(ds):
     ids = ds.row_ids[[7, 3]]
     refused(ds, dl.InvalidValueError, "for 2 rows it got 3 values", ids=ids, data={"x": [1, 2, 3]})
     match = r"column 'x', row 3"
@@ -138,39 +138,39 @@ def test_values_that_do_not_fit_the_ids_are_refused(ds):
     refused(ds, dl.ColumnNotFoundError, "no column 'y'", ids=ids, data={"y": 1})
 
 
-def test_rows_or_ids_are_needed_and_data(ds):
+def test_rows_or_ids_and_data_are_required(ds):
     refused(ds, TypeError, "but neither is given", data={"x": 1})
     refused(ds, TypeError, "but both are given", [0], {"x": 1}, ids=[1])
     refused(ds, TypeError, "update needs values", [0])
 
 
-def test_rows_of_another_lake_are_refused_unless_their_ids_are_given(ds, new_url):
+def test_rows_of_another_lake_are_refused_unless_ids_are_given(ds, new_url):
     copy = ds[:3].materialize(new_url())
     refused(ds, dl.InvalidValueError, "a view of this lake", copy[:2], {"t": "x"})
     ds.update(ids=copy.row_ids, data={"t": "from the copy"})
     assert ds["t"][:4] == ["from the copy"] * 3 + ["3"]
 
 
-def test_rows_that_are_made_of_several_are_refused(ds):
+def test_rows_combined_from_several_are_refused(ds):
     groups = ds.query("SELECT COUNT(*) AS n, MAX(ROW_ID()) AS id GROUP BY x % 2")
     refused(ds, dl.InvalidValueError, "computed from several", groups, {"t": "x"})
     ds.update(ids=groups["id"][:], data={"t": "last"})
     assert [x for x, t in by_x(ds, "t").items() if t == "last"] == [38, 39]
 
 
-def test_no_ids_change_nothing(ds):
+def test_empty_list_of_ids_changes_nothing(ds):
     status = ds.status()
     ds.update(ids=[], data={"x": []})
     assert str(ds.status()) == str(status)
 
 
-def test_a_read_only_version_is_not_updated(ds):
+def test_read_only_version_is_not_updated(ds):
     old = dl.open(ds.url, version=ds.version)
     with pytest.raises(dl.ReadOnlyError):
         old.update(ids=old.row_ids[:1], data={"x": 1})
 
 
-def test_ids_are_looked_up_without_going_through_all_rows_each_time(ds, monkeypatch):
+def test_ids_are_looked_up_without_scanning_all_rows_each_time(ds, monkeypatch):
     ds.delete([0])
     ids, calls = ds.row_ids.copy(), []
     of = stored_rows.IdRuns.of
@@ -179,7 +179,7 @@ def test_ids_are_looked_up_without_going_through_all_rows_each_time(ds, monkeypa
     )
     for batch in ids.reshape(-1, 13):
         ds.update(ids=batch, data={"t": "done"})
-    assert len(calls) <= 2  # those that are stored, and those that are left
+    assert len(calls) <= 2  # the stored rows, and the remaining ones
     assert set(ds["t"][:]) == {"done"}
 
 
@@ -210,7 +210,7 @@ def equals(make_lake):
 
 
 @pytest.mark.parametrize("query", SEVERAL)
-def test_rows_that_stand_for_several_are_not_updated(equals, query):
+def test_rows_that_represent_several_are_not_updated(equals, query):
     view = equals.query(query)
     with pytest.raises(dl.InvalidValueError, match="rows of this query are computed from several"):
         equals.update(view, {"t": "z"})
@@ -226,7 +226,7 @@ def test_rows_that_stand_for_several_are_not_updated(equals, query):
     "query",
     ["SELECT DISTINCT ON (k) *", "SELECT * WHERE k IN (SELECT DISTINCT k FROM ds) AND x < 2"],
 )
-def test_rows_that_are_chosen_beside_distinct_are_updated(equals, query):
+def test_rows_selected_next_to_distinct_are_updated(equals, query):
     equals.update(equals.query(query), {"t": "z"})
     assert equals["t"][:] == list("zzababab")
 

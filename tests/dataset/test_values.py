@@ -1,4 +1,4 @@
-"""Values of blocks of cells: arrays and lists, None and masks for nulls."""
+"""Values of blocks of cells: arrays and lists, with None or masks for nulls."""
 
 from threading import get_ident
 
@@ -11,7 +11,7 @@ from deeplake_lite.htypes import Image, Text
 
 
 @pytest.mark.parametrize("null", [False, True])
-def test_large_samples_are_decoded_in_threads_also_beside_nulls(monkeypatch, null):
+def test_large_samples_are_decoded_in_threads_even_with_nulls(monkeypatch, null):
     monkeypatch.setattr(values, "THREAD_BYTES", 10)
     threads, decode = set(), Image.decode
 
@@ -30,6 +30,6 @@ def test_large_samples_are_decoded_in_threads_also_beside_nulls(monkeypatch, nul
     assert get_ident() not in threads
 
 
-def test_nothing_but_nulls_is_none():
+def test_all_nulls_read_as_none():
     htype = Text(nullable=True)
     assert decode_block(htype, htype.encode([None, None])) == [None, None]

@@ -1,4 +1,4 @@
-"""Commits, branches, tags, times; going back and forth."""
+"""Commits, branches, tags, timestamps and checkouts."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -12,7 +12,7 @@ def ds(make_lake):
     return make_lake({"x": "int32"}, x=[1, 2])
 
 
-def test_the_log_names_every_commit_newest_first(ds):
+def test_log_lists_every_commit_newest_first(ds):
     ds["x"][0] = 5
     done = ds.commit("edit")
     log = ds.log()
@@ -23,13 +23,13 @@ def test_the_log_names_every_commit_newest_first(ds):
     assert datetime.now(UTC) - log[0].time < timedelta(minutes=5)
 
 
-def test_a_commit_without_edits_writes_nothing(ds):
+def test_commit_without_edits_writes_nothing(ds):
     version = ds.version
     assert ds.commit("nothing") == version
     assert len(ds.log()) == 2
 
 
-def test_a_commit_that_changes_back_is_a_commit_all_the_same(ds):
+def test_commit_that_reverts_a_change_is_still_a_commit(ds):
     ds.metadata["k"] = 1
     del ds.metadata["k"]
     version = ds.version
@@ -49,7 +49,7 @@ def test_every_name_of_a_version_opens_it(ds):
     assert dl.open(ds.url, version="main")["x"][:].tolist() == [5, 2]
 
 
-def test_a_commit_of_the_log_is_a_version(ds):
+def test_commit_of_the_log_can_be_opened_as_a_version(ds):
     ds["x"][0] = 5
     ds.commit("edit")
     before = ds.log()[1]
@@ -63,7 +63,7 @@ def test_a_commit_of_the_log_is_a_version(ds):
     assert ds["x"][:].tolist() == [1, 2]
 
 
-def test_a_day_is_its_first_moment(ds):
+def test_day_means_its_first_moment(ds):
     tomorrow = (datetime.now() + timedelta(days=1)).date()
     assert dl.open(ds.url, version=tomorrow).version == ds.version
     assert dl.open(ds.url, version=tomorrow.isoformat()).version == ds.version
@@ -72,7 +72,7 @@ def test_a_day_is_its_first_moment(ds):
 
 
 @pytest.mark.parametrize("version", [-1, 0, True, {"id": "x"}, ["v1"]])
-def test_what_cannot_mean_a_version_is_refused(ds, version):
+def test_invalid_version_is_refused(ds, version):
     with pytest.raises(
         dl.VersionNotFoundError, match=r"a commit from ds\.log\(\), but .*\[1\] is the one"
     ):
@@ -103,12 +103,12 @@ def test_names_of_branches_and_tags_may_have_slashes(make_lake, tmp_path):
 
 
 @pytest.mark.parametrize("zone", [None, UTC, timezone(timedelta(hours=14))])
-def test_a_time_at_the_begin_of_the_calendar_is_before_all_versions(ds, zone):
+def test_earliest_time_is_before_all_versions(ds, zone):
     with pytest.raises(dl.VersionNotFoundError, match="oldest version"):
         dl.open(ds.url, version=datetime.min.replace(tzinfo=zone))
 
 
-def test_a_time_between_two_commits_opens_the_earlier(ds):
+def test_time_between_two_commits_opens_the_earlier(ds):
     between = datetime.now(UTC)
     ds["x"][0] = 5
     ds.commit("edit")
@@ -119,7 +119,7 @@ def test_a_time_between_two_commits_opens_the_earlier(ds):
         dl.open(ds.url, version=datetime(2001, 1, 1, tzinfo=UTC))
 
 
-def test_a_version_that_is_not_there_names_those_that_are(ds):
+def test_missing_version_error_names_the_existing_ones(ds):
     ds.tag("v1.0")
     with pytest.raises(dl.VersionNotFoundError, match=r"no version 'v1.1'. Did you mean 'v1.0'"):
         dl.open(ds.url, version="v1.1")
@@ -127,7 +127,7 @@ def test_a_version_that_is_not_there_names_those_that_are(ds):
         dl.open(ds.url, branch="fix")
 
 
-def test_of_many_names_an_error_lists_the_nearest_and_ten_at_most(ds):
+def test_error_lists_only_the_ten_nearest_of_many_names(ds):
     for n in range(8):
         ds["x"][0] = n
         ds.commit(f"{n}")
@@ -162,7 +162,7 @@ def test_of_many_names_an_error_lists_the_nearest_and_ten_at_most(ds):
         lambda ds: ds.optimize(),
     ],
 )
-def test_a_version_that_never_moves_takes_no_writes(ds, write):
+def test_read_only_version_refuses_writes(ds, write):
     old = dl.open(ds.url, version=ds.version)
     ds["x"][0] = 5
     ds.commit("edit")
@@ -171,7 +171,7 @@ def test_a_version_that_never_moves_takes_no_writes(ds, write):
     assert old["x"][:].tolist() == [1, 2]
 
 
-def test_a_branch_starts_here_and_is_not_switched_to(ds):
+def test_new_branch_is_not_checked_out(ds):
     ds.branch("fix")
     assert ds.current_branch == "main"
     assert ds.branches == {"main": ds.version, "fix": ds.version}
@@ -193,14 +193,14 @@ def test_names_are_unique_across_branches_and_tags(ds):
 
 
 @pytest.mark.parametrize("name", ["", "_own", "a b", "-x", "a//b", "a/", "ü", "../x"])
-def test_what_is_no_name_is_refused(ds, name):
+def test_invalid_name_is_refused(ds, name):
     with pytest.raises(
         dl.SchemaError, match="at most 200 characters, which may be letters, digits"
     ):
         ds.branch(name)
 
 
-def test_the_lake_s_own_branches_are_hidden(ds):
+def test_internal_branches_are_hidden(ds):
     ds[:1].save("first")
     assert set(ds.branches) == {"main"}
     with pytest.raises(dl.VersionNotFoundError):
@@ -223,7 +223,7 @@ def test_checkout_merge_restore_and_tag_refuse_a_dirty_dataset(ds):
     assert ds["x"][0] == 5
 
 
-def test_a_branch_can_go_but_not_main_nor_this_one(ds):
+def test_main_and_the_current_branch_cannot_be_deleted(ds):
     ds.branch("fix")
     ds.delete_branch("fix")
     assert set(ds.branches) == {"main"}
@@ -233,7 +233,7 @@ def test_a_branch_can_go_but_not_main_nor_this_one(ds):
         ds.delete_branch("fix")
 
 
-def test_status_counts_what_the_transaction_did(ds):
+def test_status_counts_the_edits_of_the_transaction(ds):
     assert repr(ds.status()) == "clean"
     ds["x"][0] = 5
     ds["x"][0] = 6
@@ -249,7 +249,7 @@ def test_status_counts_what_the_transaction_did(ds):
     assert ds["x"][:].tolist() == [1, 2]
 
 
-def test_restore_brings_an_older_version_back_as_an_edit(ds):
+def test_restore_applies_an_older_version_as_an_edit(ds):
     first = ds.version
     ids = ds.row_ids.tolist()
     ds.delete([0])
@@ -267,7 +267,7 @@ def test_restore_brings_an_older_version_back_as_an_edit(ds):
     assert not ds.diff(first)
 
 
-def test_restore_and_discard_leave_things_as_they_are(ds):
+def test_restore_and_discard_without_changes_do_nothing(ds):
     first = ds.version
     ds["x"][0] = 5
     ds.commit("edit")
@@ -277,7 +277,7 @@ def test_restore_and_discard_leave_things_as_they_are(ds):
     assert not ds.status()
 
 
-def test_restore_swaps_names_that_have_changed_hands(make_lake):
+def test_restore_swaps_exchanged_names(make_lake):
     ds = make_lake({"a": "int8", "b": "int8"}, a=[1], b=[2])
     first = ds.version
     ds.drop_column("a")
@@ -309,7 +309,7 @@ def test_diff_names_rows_cells_and_columns(ds):
     assert not ds.diff("main", "main")
 
 
-def test_diff_takes_nan_for_nan_and_null_for_null(make_lake):
+def test_diff_treats_nan_and_null_as_equal_to_themselves(make_lake):
     ds = make_lake({"x": dl.Scalar("float32", nullable=True)}, x=[float("nan"), None, 1.0])
     first = ds.version
     ds["x"][:] = [float("nan"), None, 1.0]
@@ -318,7 +318,7 @@ def test_diff_takes_nan_for_nan_and_null_for_null(make_lake):
     assert len(ds.diff(first).changed["x"]) == 2
 
 
-def test_a_tag_is_not_checked_out_and_the_way_out_is_named(make_lake):
+def test_checking_out_a_tag_is_refused_with_a_suggestion(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.tag("v1")
     with pytest.raises(dl.VersionNotFoundError, match=r"'v1' is a tag.*ds\.restore"):
@@ -327,7 +327,7 @@ def test_a_tag_is_not_checked_out_and_the_way_out_is_named(make_lake):
         dl.open(ds.url, branch="v1")
 
 
-def test_a_folder_of_other_files_is_no_lake_and_takes_none(tmp_path):
+def test_folder_of_other_files_is_not_a_lake_and_is_not_turned_into_one(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     with pytest.raises(dl.LakeNotFoundError, match="only other files"):
         dl.open(str(tmp_path))
@@ -352,7 +352,7 @@ def test_tags_are_deleted(make_lake):
 
 
 @pytest.mark.parametrize("name", ["tag", "branch", "view"])
-def test_what_a_vacuum_has_deleted_gets_no_name(make_lake, name):
+def test_vacuumed_version_cannot_be_named(make_lake, name):
     ds = make_lake({"x": "int32"}, x=[1])
     old = dl.open(ds.url, version=ds.version)
     for n in range(3):
@@ -367,7 +367,7 @@ def test_what_a_vacuum_has_deleted_gets_no_name(make_lake, name):
     assert not list(ds.views())
 
 
-def test_a_column_takes_nulls_again_in_the_transaction_that_restored_it_without(make_lake):
+def test_column_can_be_made_nullable_in_the_transaction_that_restored_it(make_lake):
     ds = make_lake({"n": "int32"}, n=[1, 2])
     first = ds.version
     ds.set_nullable("n")
@@ -379,7 +379,7 @@ def test_a_column_takes_nulls_again_in_the_transaction_that_restored_it_without(
     assert dl.open(ds.url)["n"][:].tolist() == [1, 2, None]
 
 
-def test_a_handle_does_not_commit_to_a_new_branch_of_its_branchs_name(tmp_path):
+def test_handle_does_not_commit_to_a_new_branch_with_its_branchs_name(tmp_path):
     ds = dl.create(tmp_path / "lake", {"t": "text"})
     ds.append({"t": ["a"]})
     ds.commit("one")

@@ -1,4 +1,4 @@
-"""Columns that are not stored answer as stored ones do."""
+"""Virtual columns behave like stored ones."""
 
 import numpy as np
 import pytest
@@ -23,23 +23,23 @@ def lake(make_lake, request):
 
 @pytest.fixture
 def derived(lake):
-    """Return the lake's rows, the other way round, as a view that is not of stored columns."""
+    """Return the lake's rows in reverse, as a view that is not of stored columns."""
     return lake.query("SELECT x, n, n * 2 AS twice ORDER BY n DESC")
 
 
-def test_digests_are_those_of_stored_cells(lake, derived):
+def test_digests_equal_those_of_stored_cells(lake, derived):
     stored = lake.handle.table.digests(lake.schema["x"].id, np.arange(3))
     found = derived.rows.table.digests(derived.schema["x"].id, np.arange(3))
     assert found.tolist() == stored[::-1].tolist()
 
 
-def test_a_derived_column_is_compared_with_a_stored_one(lake, derived):
+def test_derived_column_compares_with_a_stored_one(lake, derived):
     asked = "SELECT x FROM ds {} SELECT x FROM derived"
     assert len(lake.query(asked.format("INTERSECT"), sources={"derived": derived})) == 3
     assert len(lake.query(asked.format("EXCEPT"), sources={"derived": derived})) == 0
 
 
-def test_sizes_are_those_of_the_cells(make_lake):
+def test_sizes_equal_those_of_the_cells(make_lake):
     ds = make_lake({"t": dl.Text(), "s": dl.Sequence(dl.Text())}, t=["ab", ""], s=[["a", "bc"], []])
     found = ds.query("SELECT t, s, 1 AS one")
     assert found.rows.table.sizes(found.schema["t"].id, np.arange(2)).tolist() == [2, 0]

@@ -1,4 +1,4 @@
-"""Columns of values in whatever holds them: tensors, deques, Arrow's moments, nothing at all."""
+"""Columns of values in any container: tensors, deques, Arrow timestamps, or empty ones."""
 
 from collections import deque
 
@@ -15,7 +15,7 @@ import deeplake_lite as dl
 
 
 def tracked(numbers):
-    """Return a tensor that autograd follows."""
+    """Return a tensor that requires grad."""
     return torch.tensor(numbers, dtype=torch.float32, requires_grad=True) * 1
 
 
@@ -72,7 +72,7 @@ WRITES = [append, append_rows, update, upsert, assign, assign_each, add_column]
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("kind", TENSORS)
 @pytest.mark.parametrize("listed", [False, True])
-def test_a_tensor_is_its_values(make_lake, write, kind, listed):
+def test_tensor_is_stored_as_its_values(make_lake, write, kind, listed):
     values = TENSORS[kind](NUMBERS)
     if kind == "compressed" and (listed or write in (append_rows, assign_each)):
         values = list(torch.tensor(NUMBERS).to_sparse())  # CSR has no rows
@@ -82,7 +82,7 @@ def test_a_tensor_is_its_values(make_lake, write, kind, listed):
 
 
 @pytest.mark.parametrize("listed", [False, True])
-def test_a_new_lake_takes_tensors(tmp_path, listed):
+def test_new_lake_accepts_tensors(tmp_path, listed):
     values = [tracked(row) for row in NUMBERS] if listed else tracked(NUMBERS)
     ds = dl.from_arrays(
         {"e": values, "b": torch.ones(2, dtype=torch.bfloat16)}, tmp_path / "x.lake"
@@ -93,7 +93,7 @@ def test_a_new_lake_takes_tensors(tmp_path, listed):
 
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("listed", [False, True])
-def test_a_tensor_without_values_is_refused(make_lake, write, listed):
+def test_tensor_without_values_is_refused(make_lake, write, listed):
     values = torch.ones(2, 3, device="meta")
     ds = make_lake({"k": dl.Scalar("int64", default=0), "e": dl.Embedding(3)})
     with pytest.raises(dl.InvalidValueError, match=r"must have values .* on device 'meta'"):
@@ -112,24 +112,24 @@ def test_a_tensor_without_values_is_refused(make_lake, write, listed):
         (dl.ClassLabel(["a", "b"]), torch.tensor([1, 0]), [1, 0]),
     ],
 )
-def test_tensors_within_lists_are_values(make_lake, htype, values, read):
+def test_tensors_in_lists_are_values(make_lake, htype, values, read):
     ds = make_lake({"x": htype}, x=values)
     assert [v.tolist() if hasattr(v, "tolist") else v for v in ds["x"][:]] == read or [
         [np.asarray(item).tolist() for item in row] for row in ds["x"][:]
     ] == read
 
 
-def test_a_list_within_itself_is_refused(make_lake):
+def test_recursive_list_is_refused(make_lake):
     within: list[object] = [1]
     within += [within, within]
     with pytest.raises(dl.InvalidValueError, match="must be a JSON value"):
         make_lake({"x": "json"}, x=[within])
 
 
-# ---- dtypes that NumPy does not have
+# ---- dtypes that NumPy lacks
 
 SMALL = {"bfloat16": "float32", "float8_e4m3fn": "float32", "int4": "int8", "uint4": "uint8"}
-"""Dtypes of JAX and TensorFlow, and the least of NumPy's that holds each."""
+"""Dtypes of JAX and TensorFlow, and the smallest NumPy dtype that holds each."""
 
 CORNERS = [[0, 0], [4, 0], [0, 3]]
 TAKE_SMALL = {
@@ -150,13 +150,13 @@ TAKE_SMALL = {
 
 @pytest.mark.parametrize("dtype", SMALL)
 @pytest.mark.parametrize("name", TAKE_SMALL)
-def test_arrays_of_dtypes_that_numpy_does_not_have_are_taken(make_lake, dtype, name):
+def test_arrays_of_dtypes_that_numpy_lacks_are_accepted(make_lake, dtype, name):
     htype, value = TAKE_SMALL[name]
     block = np.array([value, value], getattr(ml_dtypes, dtype))
     ds = make_lake({"x": htype})
     ds.append({"x": block})
     ds.append({"x": list(block)})
-    items = block[0] if name == "pixels" else block[0].tolist()  # no picture is a list
+    items = block[0] if name == "pixels" else block[0].tolist()  # a list is never an image
     ds.append({"x": [items, block[0]]})
     ds["x"][0] = block[0]
     assert [np.asarray(v).tolist() for v in ds["x"][:]] == 6 * [value]
@@ -165,7 +165,7 @@ def test_arrays_of_dtypes_that_numpy_does_not_have_are_taken(make_lake, dtype, n
 @pytest.mark.parametrize(("dtype", "wanted"), SMALL.items())
 @pytest.mark.parametrize("axes", [0, 1, 2])
 @pytest.mark.parametrize("listed", [False, True])
-def test_a_type_is_found_for_dtypes_that_numpy_does_not_have(new_url, dtype, wanted, axes, listed):
+def test_type_is_inferred_for_dtypes_that_numpy_lacks(new_url, dtype, wanted, axes, listed):
     block = np.ones((2,) * (axes + 1), getattr(ml_dtypes, dtype))
     ds = dl.from_arrays({"x": list(block) if listed else block}, new_url(), progress=False)
     assert ds["x"].htype == (dl.Array(wanted, (2,) * axes) if axes else dl.Scalar(wanted))
@@ -174,7 +174,7 @@ def test_a_type_is_found_for_dtypes_that_numpy_does_not_have(new_url, dtype, wan
 
 @pytest.mark.parametrize("dtype", ["int4", "uint4"])
 @pytest.mark.parametrize("htype", [dl.Mask(), dl.Mask("instance"), dl.ClassLabel(multiple=True)])
-def test_whole_numbers_of_four_bits_are_whole_numbers(make_lake, dtype, htype):
+def test_four_bit_integers_are_integers(make_lake, dtype, htype):
     value = np.ones((2,) * htype.layout.ndim, getattr(ml_dtypes, dtype))
     ds = make_lake({"x": htype}, x=[value])
     assert np.array_equal(ds["x"][0], np.ones(value.shape))
@@ -182,7 +182,7 @@ def test_whole_numbers_of_four_bits_are_whole_numbers(make_lake, dtype, htype):
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "bool", "complex64"])
 @pytest.mark.parametrize("listed", [False, True])
-def test_a_structured_array_is_refused_with_a_way_that_works(make_lake, dtype, listed):
+def test_structured_array_is_refused_with_a_suggestion_that_works(make_lake, dtype, listed):
     value = np.zeros(2, [("a", "i1"), ("b", "f4")])
     ds = make_lake({"x": dl.Array(dtype, (None,))})
     with pytest.raises(dl.InvalidValueError, match=r"Take one of its fields, x\['a'\]"):
@@ -191,11 +191,11 @@ def test_a_structured_array_is_refused_with_a_way_that_works(make_lake, dtype, l
         ds.append({"x": [value["a"]]})
 
 
-# ---- what gives single items only
+# ---- containers that only iterate
 
 
 @pytest.mark.parametrize("kind", [deque, pa.array, pd.Series, tuple, iter])
-def test_a_column_may_come_in_whatever_has_items(make_lake, kind):
+def test_column_may_be_any_container_of_items(make_lake, kind):
     ds = make_lake({"x": "int64", "name": "text"})
     ds.append({"x": kind([1, 2]), "name": kind(["a", "b"])})
     assert (ds["x"][:].tolist(), ds["name"][:]) == ([1, 2], ["a", "b"])
@@ -219,7 +219,7 @@ def test_lists_of_different_lengths_are_refused_in_arrays_of_any_shape(make_lake
     assert [a.tolist() for a in ds["x"][:]] == [[1], [2], [3]]
 
 
-def test_arrays_of_different_axes_are_told_apart_in_arrays_of_any_shape(make_lake):
+def test_arrays_of_different_ranks_are_distinguished_in_arrays_of_any_shape(make_lake):
     values = [np.zeros((2, 3), int), np.ones(4, int), np.full((), 5)]
     ds = make_lake({"x": dl.Array("int16", None)}, x=values)
     ds.update([0, 1, 2], {"x": values[::-1]})
@@ -232,7 +232,7 @@ def test_arrays_of_different_axes_are_told_apart_in_arrays_of_any_shape(make_lak
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (0, 0)])
 @pytest.mark.parametrize("dtype", ["int64", "float32", "bool", "datetime64[s]"])
 @pytest.mark.parametrize("htype", [dl.Scalar, lambda d, **o: dl.Array(d, (3,), **o)])
-def test_masked_arrays_without_rows_are_no_rows(make_lake, shape, dtype, htype):
+def test_empty_masked_arrays_have_no_rows(make_lake, shape, dtype, htype):
     none = np.ma.array(np.zeros(shape, dtype), mask=np.zeros(shape, bool))
     ds = make_lake({"x": htype(dtype, nullable=True)})
     ds.append({"x": none})
@@ -242,7 +242,7 @@ def test_masked_arrays_without_rows_are_no_rows(make_lake, shape, dtype, htype):
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "datetime64[ns]", "string"])
-def test_rows_that_are_there_may_have_nulls_when_they_are_not_updated(tmp_path, dtype):
+def test_existing_rows_may_have_nulls_if_they_are_not_updated(tmp_path, dtype):
     values = {"datetime64[ns]": pd.Timestamp(2020, 1, 1), "string": "a"}.get(dtype, 1)
     frame = pd.DataFrame({"k": ["a", "b"], "x": pd.array([values, None], dtype=dtype)})
     for _ in range(2):
@@ -250,14 +250,14 @@ def test_rows_that_are_there_may_have_nulls_when_they_are_not_updated(tmp_path, 
     assert (len(ds), ds.ingested.added, ds.ingested.unchanged) == (2, 0, 2)
 
 
-# ---- Arrow's moments and spans
+# ---- Arrow times and durations
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("kind", [pa.timestamp, pa.duration])
 @pytest.mark.parametrize("null", [True, False])
 @pytest.mark.parametrize("listed", [True, False])
-def test_arrows_times_come_as_they_are_however_far_they_are(make_lake, unit, kind, null, listed):
+def test_arrow_times_are_stored_exactly_however_far_away(make_lake, unit, kind, null, listed):
     far = {"s": 2**40, "ms": 2**50, "us": 2**61, "ns": 2**62 + 1}[unit]
     numbers = [far, -far, None if null else 0]
     dtype = f"{'datetime' if kind is pa.timestamp else 'timedelta'}64[{unit}]"

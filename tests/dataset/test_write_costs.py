@@ -1,4 +1,4 @@
-"""What a commit writes is in proportion to what has changed, not to the lake."""
+"""A commit writes an amount of data proportional to the change, not to the size of the lake."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ KINDS = {
 
 
 def written(folder):
-    """Return the size of every file, by path and time of its last change."""
+    """Return the size of every file, by path and modification time."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {(path, path.stat().st_mtime_ns): path.stat().st_size for path in files}
 
@@ -48,7 +48,7 @@ def small_and_large(tmp_path_factory):
 
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_update_writes_the_chunks_that_it_changes_whatever_the_size_of_the_lake(
+def test_update_writes_only_the_chunks_it_changes_whatever_the_size_of_the_lake(
     small_and_large, kind, rows
 ):
     sizes, counts = [], []

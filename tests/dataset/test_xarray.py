@@ -1,4 +1,4 @@
-"""Lakes as an xarray engine: lazy, indexed as NumPy does, found by entry point."""
+"""The xarray backend: lazy, indexed like NumPy and found by its entry point."""
 
 import json
 from uuid import uuid4
@@ -26,7 +26,7 @@ def cubes():
 
 @pytest.fixture
 def reads(monkeypatch):
-    """Note the slots that are read."""
+    """Record the slots that are read."""
     found, read = [], Table.read
 
     def noted(self, columns, slots):
@@ -46,7 +46,7 @@ def test_dense_columns_are_variables_and_ragged_ones_are_named():
     assert opened["matrix"].dims == ("row", "matrix_0", "matrix_1")
 
 
-def test_nulls_are_nan_nat_or_minus_one():
+def test_nulls_become_nan_nat_or_minus_one():
     opened = lake().to_xarray()
     assert opened["label"].values.tolist() == [1, -1, 0]
     assert opened["label"].attrs["flag_meanings"] == "rose tulip"
@@ -59,7 +59,7 @@ def test_nulls_are_nan_nat_or_minus_one():
     assert opened["number"].dtype == np.int32
 
 
-def test_nothing_is_read_before_it_is_asked_for(cubes, reads):
+def test_nothing_is_read_before_it_is_accessed(cubes, reads):
     opened = cubes.to_xarray()
     part = opened["cube"].isel(row=[30, 2], cube_1=0)
     repr(opened)
@@ -69,7 +69,7 @@ def test_nothing_is_read_before_it_is_asked_for(cubes, reads):
     assert sorted(reads) == [2, 30]
 
 
-def test_rows_are_told_by_their_ids(cubes):
+def test_rows_are_labelled_with_their_ids(cubes):
     opened = cubes[[5, 1]].to_xarray()
     assert opened["row_id"].values.tolist() == cubes.row_ids[[5, 1]].tolist()
     assert opened["x"].values.tolist() == [5, 1]
@@ -112,14 +112,14 @@ def test_pointwise_indexing_and_masks(cubes):
     ]
 
 
-def test_values_may_be_changed_in_memory_only(cubes):
+def test_values_can_be_changed_in_memory_only(cubes):
     opened = cubes.to_xarray()
     opened["x"][0] = 99
     assert opened["x"].values[0] == 99
     assert cubes["x"][0] == 0
 
 
-def test_an_opened_dataset_does_not_move(tmp_path):
+def test_opened_dataset_stays_at_its_version(tmp_path):
     ds = dl.create(str(tmp_path / "a.lake"), {"x": "int32"})
     ds.append({"x": [1, 2]})
     ds.commit("two")
@@ -131,7 +131,7 @@ def test_an_opened_dataset_does_not_move(tmp_path):
     assert ds.to_xarray()["x"].values.tolist() == [7, 3]
 
 
-def test_the_engine_is_found_by_name_and_by_suffix(tmp_path):
+def test_backend_is_found_by_name_and_by_suffix(tmp_path):
     url = str(tmp_path / "a.lake")
     ds = dl.create(url, {"x": "int32", "t": "text"})
     ds.append({"x": [1, 2], "t": ["a", "b"]})
@@ -151,7 +151,7 @@ def test_the_engine_is_found_by_name_and_by_suffix(tmp_path):
     assert old.sizes == {"row": 2}
 
 
-def test_guessing_keeps_away_from_what_is_no_lake(tmp_path):
+def test_guessing_ignores_other_files(tmp_path):
     guess = LakeBackend().guess_can_open
     dl.create(str(tmp_path / "plain"), {"x": "int32"})
     (tmp_path / "a.nc").write_bytes(b"CDF")
@@ -164,7 +164,7 @@ def test_guessing_keeps_away_from_what_is_no_lake(tmp_path):
         xr.open_dataset(str(tmp_path / "none.lake"))
 
 
-def test_names_that_collide_with_dimensions_stay():
+def test_names_that_collide_with_dimensions_are_allowed():
     values = {"row": [1, 2], "row_id": [3, 4], "a": [[1, 2], [3, 4]], "a_0": [5, 6]}
     ds = lake({"row": "int32", "row_id": "int32", "a": dl.Embedding(2), "a_0": "int32"}, values)
     opened = ds.to_xarray()
@@ -174,14 +174,14 @@ def test_names_that_collide_with_dimensions_stay():
     assert not opened.indexes
 
 
-def test_an_empty_lake_has_its_variables():
+def test_empty_lake_has_its_variables():
     opened = lake(values={"x": []}).to_xarray()
     assert opened.sizes["row"] == 0
     assert opened["matrix"].values.shape == (0, 2, 3)
     assert opened["when"].dtype == np.dtype("datetime64[ms]")
 
 
-def test_attributes_say_what_a_column_is():
+def test_attributes_describe_a_column():
     ds = lake({"x": "int32"}, {"x": [1]})
     ds["x"].metadata["unit"] = "cm"
     ds["x"].metadata["range"] = [0, 1]
@@ -204,7 +204,7 @@ BACK = {
 
 
 @pytest.mark.parametrize("case", BACK)
-def test_variables_of_xarray_come_back_as_they_were(case):
+def test_xarray_variables_round_trip(case):
     htype, values = BACK[case]
     ds = lake({"x": htype}, {"x": values})
     back = lake({"x": htype}, {"x": []})
@@ -220,7 +220,7 @@ def test_variables_of_xarray_come_back_as_they_were(case):
 
 @pytest.mark.parametrize("names", [["b", "a"], ["c", "a", "b"]])
 @pytest.mark.parametrize("nullable", [False, True])
-def test_classes_come_back_from_xarray_by_name(names, nullable):
+def test_xarray_classes_round_trip_by_name(names, nullable):
     given = lake({"x": dl.ClassLabel(["a", "b"], nullable=nullable)}, {"x": ["b", "a"]}).to_xarray()
     ds = lake({"x": dl.ClassLabel(names)}, {"x": []})
     ds.append(given)
@@ -231,7 +231,7 @@ def test_classes_come_back_from_xarray_by_name(names, nullable):
         assert [names[n] for n in ds[column][:]] == ["b", "a"]
 
 
-def test_a_variable_computed_of_another_is_taken_as_it_is():
+def test_computed_variable_is_stored_unchanged():
     given = lake({"x": "int64"}, {"x": [1, 2]}).to_xarray()["x"]
     half = xr.DataArray(given.values / 2, dims=given.dims, attrs=given.attrs)
     ds = lake({"y": "float64"}, {"y": []})

@@ -1,4 +1,4 @@
-"""What the notebooks show once run: `pytest --nbmake --overwrite notebooks` comes first."""
+"""Output of the executed notebooks; run `pytest --nbmake --overwrite notebooks` first."""
 
 import json
 import re
@@ -14,7 +14,7 @@ def cells(path):
 
 
 def shown(path, *, kind):
-    """Return what cells show of a kind, with the source of the cell: (source, data) pairs."""
+    """Return the cell outputs of one kind, with the source of the cell: (source, data) pairs."""
     return [
         ("".join(cell["source"]), output["data"][kind])
         for cell in cells(path)
@@ -28,7 +28,7 @@ def named(number):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_cell_ran_without_a_warning(path):
+def test_every_cell_ran_without_warnings(path):
     assert all(cell["execution_count"] for cell in cells(path))
     for cell in cells(path):
         for output in cell["outputs"]:
@@ -36,16 +36,16 @@ def test_every_cell_ran_without_a_warning(path):
             assert not is_bad, ("".join(cell["source"]), output)
 
 
-def test_the_quickstart_ends_with_the_browser():
+def test_quickstart_ends_with_the_browser():
     assert "".join(cells(named("01"))[-1]["source"]).endswith(".browse()")
     assert shown(named("01"), kind="text/html")[-1][0].endswith(".browse()")
 
 
-def test_training_shows_what_a_batch_looks_like():
+def test_training_shows_a_batch():
     assert shown(named("03"), kind="image/png")
 
 
-def test_the_frozen_browser_and_the_difference_show_the_rows_that_the_text_names():
+def test_static_browser_and_diff_show_the_rows_named_in_the_text():
     pages = shown(named("04"), kind="text/html")
     frozen = next("".join(html) for source, html in pages if "LIMIT 24" in source)
     assert frozen.count("<img") == 24

@@ -1,7 +1,7 @@
 """Makes the golden lakes of the current format: ``python tests/golden/make.py``.
 
-Run it only while a format is not released. Afterwards its lakes stay as they are, so that they show
-whether what was written then is still read; the next format adds lakes of its own. Ids are random,
+Run it only while a format is unreleased. After the release its lakes never change, so that they
+show whether old lakes can still be read; the next format adds lakes of its own. Ids are random,
 the content is not.
 """
 
@@ -16,7 +16,7 @@ import deeplake_lite as dl
 from deeplake_lite.storage.state import FORMAT
 
 HERE = Path(__file__).parent
-LONG = "long " * 120_000  # three chunks of text, a few bytes once they are packed
+LONG = "long " * 120_000  # three chunks of strings, a few bytes once they are compressed
 
 
 def place(name: str) -> str:

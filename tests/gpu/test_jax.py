@@ -1,4 +1,4 @@
-"""Batches of JAX on a GPU: the values of the CPU, in memory that nothing overwrites."""
+"""JAX batches on a GPU have the values of those on the CPU, in memory of their own."""
 
 import jax
 import jax.numpy as jnp
@@ -30,8 +30,8 @@ def test_batches_of_all_types_equal_those_of_numpy():
     lake = dl.create("memory://gpu-jax-everything", SCHEMA)
     for _ in range(8):
         lake.append(VALUES)
-    lake.drop_column("link")  # leads to no image
-    lake.drop_column("pixels")  # grey and coloured images have no common shape
+    lake.drop_column("link")  # a link to something that is not an image
+    lake.drop_column("pixels")  # greyscale and colour images have no common shape
     with jax.default_device(jax.devices("cpu")[0]):
         here = list(lake.jax(5, shuffle=True, seed=2, mode="RGB"))
     there = list(lake.jax(5, shuffle=True, seed=2, mode="RGB"))
@@ -48,12 +48,12 @@ def test_batches_of_all_types_equal_those_of_numpy():
 
 
 @pytest.mark.parametrize("sharded", [False, True])
-def test_memory_is_not_used_again_while_the_gpu_reads_it(ds, sharded):
+def test_memory_is_not_reused_while_the_gpu_reads_it(ds, sharded):
     sharding = NamedSharding(Mesh(np.array([gpu()]), "d"), PartitionSpec("d")) if sharded else None
 
     @jax.jit
     def late(x):
-        """Return the first, least and greatest number of each row, after a long computation."""
+        """Return the first, smallest and largest number of each row, after a long computation."""
         a = jnp.ones((2048, 2048)) + x[0, 0, 0] * 0
         for _ in range(20):
             a = a @ a / 2048
@@ -68,7 +68,7 @@ def test_memory_is_not_used_again_while_the_gpu_reads_it(ds, sharded):
         assert sorted(seen[:, 0]) == list(range(ROWS))
 
 
-def test_an_array_may_be_donated(ds):
+def test_array_may_be_donated(ds):
     double = jax.jit(lambda x: x * 2, donate_argnums=0)
     for number, batch in enumerate(ds.jax(8)):
         expected = [2 * i for i in range(8 * number, 8 * number + 8)]

@@ -1,4 +1,4 @@
-"""Batches of PyTorch on a GPU: the values of the CPU, in memory that nothing overwrites."""
+"""PyTorch batches on a GPU have the values of those on the CPU, in memory of their own."""
 
 import accelerate
 import lightning
@@ -43,12 +43,12 @@ def assert_equal_values(there, here):
 
 @pytest.fixture(scope="module")
 def everything():
-    """Make a lake with all types, of 96 rows."""
+    """Make a lake with all types and 96 rows."""
     lake = dl.create("memory://gpu-everything", SCHEMA)
     for _ in range(32):
         lake.append(VALUES)
-    lake.drop_column("link")  # leads to no image
-    lake.drop_column("pixels")  # grey and coloured images have no common shape
+    lake.drop_column("link")  # a link to something that is not an image
+    lake.drop_column("pixels")  # greyscale and colour images have no common shape
     lake.commit("Rows")
     return lake
 
@@ -89,7 +89,7 @@ def sums_with_a_slow_gpu(loader):
 
 
 @pytest.mark.parametrize("workers", [{}, {"workers": "processes"}], ids=["threads", "processes"])
-def test_memory_is_not_used_again_while_the_gpu_reads_it(numbers, workers):
+def test_memory_is_not_reused_while_the_gpu_reads_it(numbers, workers):
     loader = numbers.pytorch(4, device="cuda", shuffle=True, seed=1, **workers)
     for _ in range(2):
         seen = sums_with_a_slow_gpu(loader)
@@ -98,14 +98,14 @@ def test_memory_is_not_used_again_while_the_gpu_reads_it(numbers, workers):
         assert seen[:, 0].sort().values.tolist() == list(range(ROWS))
 
 
-def test_batches_arrive_on_the_stream_that_is_current(numbers):
+def test_batches_arrive_on_the_current_stream(numbers):
     with torch.cuda.stream(torch.cuda.Stream()):
         seen = sums_with_a_slow_gpu(numbers.pytorch(4, device="cuda:0"))
     torch.cuda.synchronize()
     assert seen[:, 1].tolist() == seen[:, 2].tolist() == list(range(ROWS))
 
 
-def test_a_batch_belongs_to_the_caller(numbers):
+def test_batch_belongs_to_the_caller(numbers):
     loader = numbers.pytorch(8, device="cuda")
     for _ in range(2):
         for number, batch in enumerate(loader):
@@ -113,7 +113,7 @@ def test_a_batch_belongs_to_the_caller(numbers):
             batch["x"].fill_(-1)
 
 
-def test_memory_of_the_gpu_does_not_grow(numbers):
+def test_gpu_memory_does_not_grow(numbers):
     loader = numbers.pytorch(4, device="cuda")
     peaks = []
     for _ in range(4):
@@ -126,7 +126,7 @@ def test_memory_of_the_gpu_does_not_grow(numbers):
     assert peaks[-1] <= peaks[0] + 2**22
 
 
-def test_an_epoch_resumes_on_the_gpu(numbers):
+def test_epoch_resumes_on_the_gpu(numbers):
     loader = numbers.pytorch(8, device="cuda", shuffle=True, seed=5)
     whole = [batch["x"][:, 0, 0].tolist() for batch in loader]
     first = numbers.pytorch(8, device="cuda", shuffle=True, seed=5)
@@ -137,7 +137,7 @@ def test_an_epoch_resumes_on_the_gpu(numbers):
     assert begun + [batch["x"][:, 0, 0].tolist() for batch in second] == whole
 
 
-def test_a_transform_makes_tensors_of_the_cpu_that_move(numbers):
+def test_cpu_tensors_of_a_transform_are_moved(numbers):
     loader = numbers.pytorch(
         8, device="cuda", transform=lambda row: {"s": torch.as_tensor(row["x"][0, :3]), "t": "a"}
     )
@@ -147,7 +147,7 @@ def test_a_transform_makes_tensors_of_the_cpu_that_move(numbers):
         assert batch["t"] == ["a"] * 8
 
 
-def test_a_data_loader_pins_the_batches_of_a_dataset(everything):
+def test_data_loader_pins_the_batches_of_a_dataset(everything):
     view = everything[["image", "boxes", "x", "text"]]
     dataset = view.pytorch_dataset()
     loader = DataLoader(dataset, batch_size=6, collate_fn=dataset.collate, pin_memory=True)
@@ -158,7 +158,7 @@ def test_a_data_loader_pins_the_batches_of_a_dataset(everything):
 
 
 class Mean(lightning.LightningModule):
-    """Learns one number, and keeps the first number of each row."""
+    """Learns one number, and records the first number of each row."""
 
     def __init__(self):
         super().__init__()
@@ -174,7 +174,7 @@ class Mean(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), 1e-6)
 
 
-@pytest.mark.filterwarnings("ignore")  # of Lightning about its own set-up
+@pytest.mark.filterwarnings("ignore")  # a Lightning warning about its own set-up
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_lightning_trains_on_every_row(numbers, device, tmp_path):
     model = Mean()
@@ -186,7 +186,7 @@ def test_lightning_trains_on_every_row(numbers, device, tmp_path):
     assert sorted(model.seen) == list(range(ROWS))
 
 
-def test_accelerate_passes_batches_on_that_are_on_its_device(numbers):
+def test_accelerate_passes_on_batches_that_are_already_on_its_device(numbers):
     accelerator = accelerate.Accelerator()
     loader = accelerator.prepare(numbers.pytorch(8, device=accelerator.device))
     seen = []
@@ -196,7 +196,7 @@ def test_accelerate_passes_batches_on_that_are_on_its_device(numbers):
     assert seen == list(range(ROWS))
 
 
-def test_a_gpu_that_does_not_exist_is_refused(numbers):
+def test_missing_gpu_is_refused(numbers):
     missing = f"cuda:{torch.cuda.device_count()}"
     with pytest.raises(dl.OptionError, match=missing):
         numbers.pytorch(8, device=missing)

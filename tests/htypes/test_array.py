@@ -18,7 +18,7 @@ CODECS = [None, "zstd", "lz4", "blosc"]
 
 @pytest.mark.parametrize("codec", CODECS)
 @given(data=st.data())
-def test_ragged_arrays_come_back(codec, data):
+def test_ragged_arrays_round_trip(codec, data):
     dtype = data.draw(st.sampled_from(["uint8", "bool", "float16", "int64", "complex64"]))
     ndim = data.draw(st.integers(1, 3))
     shapes = hnp.array_shapes(min_dims=ndim, max_dims=ndim, min_side=0, max_side=3)
@@ -30,7 +30,7 @@ def test_ragged_arrays_come_back(codec, data):
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_arrays_of_any_number_of_axes_come_back(codec):
+def test_arrays_of_any_rank_round_trip(codec):
     htype = Array("int16", None, codec)
     check_config(htype)
     values = [np.arange(6).reshape(2, 3), [4], np.zeros((1, 0, 2)), [[[5]]], 3]
@@ -39,7 +39,7 @@ def test_arrays_of_any_number_of_axes_come_back(codec):
     assert htype.encode(values).shapes[1].tolist() == [1, -1, -1, -1, -1, -1, -1, -1]
 
 
-def test_arrays_of_any_number_of_axes_have_at_most_eight():
+def test_arrays_have_at_most_eight_dimensions():
     value = np.zeros((1,) * 9, "int16")
     check_refuses(Array("int16", None), value, r"must have at most 8 axes, but .*\(1, 1")
 
@@ -55,7 +55,7 @@ TAKE_LONG = {
 
 
 @pytest.mark.parametrize("name", TAKE_LONG)
-def test_an_axis_beyond_32_bits_is_refused_though_nothing_is_in_it(new_url, name):
+def test_dimension_beyond_32_bits_is_refused_even_if_empty(new_url, name):
     htype, value = TAKE_LONG[name]
     ds = dl.create(new_url(), {"x": replace(htype, nullable=True)})
     ds.append({"x": [None]})
@@ -67,7 +67,7 @@ def test_an_axis_beyond_32_bits_is_refused_though_nothing_is_in_it(new_url, name
     assert ds["x"][:] == [None]
 
 
-def test_an_axis_beyond_32_bits_is_refused_where_a_type_is_found(new_url):
+def test_dimension_beyond_32_bits_is_refused_during_type_inference(new_url):
     with pytest.raises(InvalidValueError, match="row 1: an axis must have at most 2,147,483,647"):
         dl.from_arrays({"x": [LONG[:, 1:], LONG]}, new_url(), progress=False)
 
@@ -82,16 +82,16 @@ def test_arrays_of_one_shape_are_dense(dtype):
     assert htype.layout == Dense("int64" if "time" in dtype else dtype, (2, 3))
 
 
-def test_a_codec_makes_even_one_shape_ragged():
+def test_codec_makes_even_a_fixed_shape_ragged():
     assert Array("uint8", (2, 3), codec="zstd").layout == Ragged("uint8", 2)
 
 
-def test_ragged_times_come_back():
+def test_ragged_times_round_trip():
     values = [np.array(["2026-01-02", "NaT"], "datetime64[D]"), ["2026-01-03"], []]
     check_encode_decode(Array("datetime64[s]", (None,)), values)
 
 
-def test_lists_and_other_layouts_of_memory_come_back():
+def test_lists_and_other_memory_layouts_round_trip():
     fortran = np.asfortranarray(np.arange(6, dtype=">i4").reshape(2, 3))
     values = [fortran, fortran[::-1, ::2], [[1, 2]], []]
     expected = [fortran, fortran[::-1, ::2], [[1, 2]], np.zeros((0, 0))]
@@ -103,7 +103,7 @@ def test_large_arrays_are_not_copied():
     assert np.shares_memory(Array("float32", (None, None)).encode([large]).buffers[0], large)
 
 
-def test_decoded_arrays_are_writable_and_do_not_share_memory():
+def test_decoded_arrays_are_writable_and_share_no_memory():
     htype = Array("uint8", (None,))
     cells = htype.encode([[1, 2]])
     value = htype.decode(cells.buffers[0], (2,))
@@ -130,11 +130,11 @@ def test_decoded_arrays_are_writable_and_do_not_share_memory():
         ((None,), object(), "must be float32 of shape"),
     ],
 )
-def test_wrong_values_name_the_row_and_both_shapes(shape, bad, match):
+def test_error_names_the_row_and_both_shapes(shape, bad, match):
     check_refuses(Array("float32", shape), bad, match)
 
 
-def test_the_row_of_one_wrong_shape_in_a_dense_block_is_found():
+def test_row_of_one_wrong_shape_in_a_dense_block_is_found():
     values = [np.zeros(2)] * 700 + [np.zeros(3)]
     with pytest.raises(
         InvalidValueError, match=r"^row 700: must have shape \(2,\), but it has \(3,\)"
@@ -149,12 +149,12 @@ def test_the_row_of_one_wrong_shape_in_a_dense_block_is_found():
 @pytest.mark.parametrize(
     "shape", [(), (0,), (-1,), (1.5,), ("a",), "ab", (True,), (None,) * 33, (2**20, 2**20), 0]
 )
-def test_impossible_shapes_are_schema_errors(shape):
+def test_invalid_shapes_are_schema_errors(shape):
     with pytest.raises(SchemaError, match=r"shape must be a tuple|at most 2 GiB"):
         Array("float32", shape)
 
 
-def test_picture_codecs_are_for_images():
+def test_image_codecs_are_refused():
     with pytest.raises(
         SchemaError,
         match="codec of an array must be 'raw', 'zstd', 'lz4' or 'blosc', but it is 'jpeg'",
@@ -163,7 +163,7 @@ def test_picture_codecs_are_for_images():
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_bytes_that_do_not_fit_are_damaged(codec):
+def test_bytes_of_the_wrong_size_are_damaged(codec):
     htype = Array("float32", (None, 3), codec)
     with pytest.raises(DamagedError):
         htype.decode(b"12345", (1, 3))
@@ -191,7 +191,7 @@ def test_bytes_that_do_not_fit_are_damaged(codec):
     ids=lambda numbers: str(numbers)[:20],
 )
 def test_lists_and_arrays_of_python_numbers_are_stored_exactly_or_refused(dtype, numbers):
-    """Such arrays come from pandas; NumPy makes floats of a list with integers beyond int64."""
+    """pandas creates such arrays; NumPy turns a list with integers beyond int64 into floats."""
     target = np.dtype(dtype)
     as_objects = np.empty(len(numbers), object)
     as_objects[:] = numbers
@@ -209,7 +209,7 @@ def test_lists_and_arrays_of_python_numbers_are_stored_exactly_or_refused(dtype,
 
 
 def _holds(dtype, number):
-    """Tell whether a dtype takes a number of Python's or NumPy's."""
+    """Tell whether a dtype holds a Python or NumPy number."""
     kinds = {"b": bool, "i": int | np.integer, "u": int | np.integer}
     kinds |= {"f": int | float | np.integer | np.floating, "c": int | float | complex | np.number}
     if not isinstance(number, kinds[dtype.kind]):

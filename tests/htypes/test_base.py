@@ -12,14 +12,14 @@ from deeplake_lite.htypes import Array, Bytes, ClassLabel, Json, Scalar, Sequenc
 from deeplake_lite.testing.htypes import check_config
 
 
-def test_null_in_a_column_that_takes_none_names_the_row_and_the_way_out():
+def test_null_in_a_non_nullable_column_names_the_row_and_a_solution():
     with pytest.raises(
         InvalidValueError, match=r"^row 2: must not be null, but it is None.*nullable=True"
     ):
         Scalar("int8").encode([1, 2, None])
 
 
-def test_masked_elements_are_null_whatever_lies_under_them():
+def test_masked_elements_are_null_whatever_their_data():
     values = np.ma.masked_array([1, 10**6], mask=[False, True])
     cells = Scalar("int8", nullable=True).encode(values)
     assert cells.values.tolist() == [1, 0]
@@ -32,7 +32,7 @@ def test_masked_elements_are_null_whatever_lies_under_them():
 
 
 @pytest.mark.parametrize("values", ["abc", b"abc", {"a": 1}, 5, np.float32(1)])
-def test_a_single_value_is_not_a_block(values):
+def test_single_value_is_not_a_block(values):
     with pytest.raises(InvalidValueError, match=r"must be one value per row, but it is a single"):
         Text().encode(values)
 
@@ -44,7 +44,7 @@ def test_blocks_may_be_any_sequence(values):
     assert Scalar("int8").encode(values).values.tolist() == [1, 2]
 
 
-def test_rows_that_were_left_out_get_the_default_else_null_else_an_error():
+def test_missing_rows_get_the_default_then_null_then_an_error():
     assert Scalar("int8", default=5).encode_default(2).values.tolist() == [5, 5]
     assert Text(default="x", nullable=True).encode_default(2).buffers == [b"x", b"x"]
     assert Text(nullable=True).encode_default(2).valid.tolist() == [False, False]
@@ -63,7 +63,7 @@ def test_rows_that_were_left_out_get_the_default_else_null_else_an_error():
         lambda: Text(nullable=1),
     ],
 )
-def test_a_default_that_is_no_value_is_a_schema_error(make):
+def test_invalid_default_is_a_schema_error(make):
     with pytest.raises(SchemaError):
         make()
 
@@ -91,26 +91,26 @@ def test_defaults_survive_configuration_and_repr(htype):
     assert len(htype.encode_default(3)) == 3
 
 
-def test_equal_configurations_are_equal_whatever_they_were_made_of():
+def test_equal_configurations_compare_equal_whatever_they_were_made_from():
     assert ClassLabel(("a", "b")) == ClassLabel(["a", "b"])
     assert Array("f4", [None, 3]) == Array(np.float32, (None, 3))
     assert Scalar("int32") != Array("int32", (1,))
     assert Text() != "text"
 
 
-def test_str_is_short_where_repr_is_whole():
+def test_str_is_shorter_than_repr():
     many = ClassLabel([f"class {i}" for i in range(1000)])
     assert str(many) == "ClassLabel(['class 0', 'class 1', 'class 2', … 997 more])"
     assert eval(repr(many)) == many
 
 
-def test_importing_the_types_imports_nothing_that_takes_long():
+def test_importing_the_types_imports_nothing_slow():
     slow = "PIL zarr numcodecs pandas pyarrow fsspec urllib.request simplejpeg"
     code = f"import sys, deeplake_lite.schema; print(*set('{slow}'.split()) & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
-def test_check_is_one_of_two_words():
+def test_check_option_has_two_values():
     with pytest.raises(ValueError, match="check must be 'header' or 'full', but it is 'all'"):
         Text().encode(["a"], check="all")

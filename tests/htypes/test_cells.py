@@ -31,7 +31,7 @@ def as_lists(value):
 
 @pytest.mark.parametrize("kind", COLUMNS)
 @given(data=st.data())
-def test_take_and_concat_do_what_lists_do(kind, data):
+def test_take_and_concat_behave_as_on_lists(kind, data):
     htype, value = COLUMNS[kind]
     blocks = data.draw(st.lists(st.lists(st.none() | value, max_size=4), min_size=1, max_size=3))
     cells = concat([htype.encode(block) for block in blocks])
@@ -51,7 +51,7 @@ def test_validity_is_dropped_when_no_null_is_left():
     assert take(cells, np.array([1])).valid.tolist() == [False]
 
 
-def test_null_cells_have_no_bytes_and_no_axes():
+def test_null_cells_have_no_bytes_and_no_shape():
     cells = Array("int8", (None, 2), nullable=True).encode([None, [[1, 2]]])
     assert cells.buffers == [b"", b"\x01\x02"]
     assert cells.shapes.tolist() == [[-1, -1], [1, 2]]

@@ -1,4 +1,4 @@
-"""Options that are one of a few words: taken generously, kept as one word."""
+"""Enumerated options accept several spellings and are stored as one."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from deeplake_lite.errors import SchemaError
         (lambda: dl.Embedding(4, np.float16), dl.Embedding(4, "float16")),
     ],
 )
-def test_other_ways_to_write_an_option_mean_the_same(given, kept):
+def test_alternative_spellings_of_an_option_are_equal(given, kept):
     assert given() == kept
     assert given().get_config() == kept.get_config()
 
@@ -43,6 +43,6 @@ def test_other_ways_to_write_an_option_mean_the_same(given, kept):
         (lambda: dl.Scalar("floaty32"), r"but it is 'floaty32'\. Did you mean 'float32'\?"),
     ],
 )
-def test_what_is_no_option_is_refused_with_the_nearest(given, match):
+def test_unknown_option_is_refused_with_the_nearest(given, match):
     with pytest.raises(SchemaError, match=match):
         given()

@@ -16,7 +16,7 @@ FLOWERS = ClassLabel(["rose", "tulip", "daisy"])
 SEVERAL = ClassLabel(["rose", "tulip", "daisy"], multiple=True)
 
 
-def test_configurations_come_back():
+def test_configurations_round_trip():
     for htype in (FLOWERS, SEVERAL, ClassLabel(), ClassLabel([], multiple=True)):
         check_config(htype)
     assert repr(FLOWERS) == "ClassLabel(['rose', 'tulip', 'daisy'])"
@@ -31,13 +31,13 @@ def test_configurations_come_back():
         [np.str_("rose")],
     ],
 )
-def test_numbers_and_names_mix_and_read_as_int32(values):
+def test_numbers_and_names_can_be_mixed_and_read_as_int32(values):
     expected = [FLOWERS.index(v) if isinstance(v, str) else v for v in list(values)]
     decoded = check_encode_decode(FLOWERS, values, expected)
     assert {value.dtype.name for value in decoded} == {"int32"}
 
 
-def test_several_classes_per_row_come_back():
+def test_multiple_classes_per_row_round_trip():
     values = [["rose", 2], [], np.array([1]), ("daisy",)]
     check_encode_decode(SEVERAL, values, [[0, 2], [], [1], [2]])
     check_encode_decode(ClassLabel(multiple=True), [[7, 100]])
@@ -110,7 +110,7 @@ def made(values):
 @pytest.mark.parametrize("names", [["rose", "tulip", "daisy"], ["rose", "tulip"], []])
 @pytest.mark.parametrize("values", VECTORS.values(), ids=VECTORS)
 @pytest.mark.parametrize("way", WAYS)
-def test_truth_values_are_no_row_of_several_classes(names, values, way):
+def test_booleans_are_not_a_row_of_multiple_classes(names, values, way):
     htype, values = ClassLabel(names, multiple=True), made(values)
     ds = dl.create("memory://truths", {"c": htype}, overwrite=True)
     ds.append({"c": [[0]]})
@@ -120,7 +120,7 @@ def test_truth_values_are_no_row_of_several_classes(names, values, way):
         WAYS[way](ds, values=values, row=row)
 
 
-def test_the_numbers_that_flatnonzero_finds_are_taken():
+def test_numbers_from_flatnonzero_are_accepted():
     check_encode_decode(SEVERAL, [np.flatnonzero(HOT), np.flatnonzero([False] * 3)], [[0, 2], []])
 
 
@@ -138,7 +138,7 @@ TRUTHS = {
 
 @pytest.mark.parametrize("names", [["no", "yes"], [], ["yes"], ["rose", "tulip", "daisy"]])
 @pytest.mark.parametrize("values", TRUTHS.values(), ids=TRUTHS)
-def test_truth_values_are_classes_of_two(names, values):
+def test_booleans_are_classes_if_there_are_two(names, values):
     ds = dl.create("memory://truths-of-two", {"c": ClassLabel(names)}, overwrite=True)
     if len(names) in (0, 2):
         ds.append({"c": made(values)})
@@ -149,12 +149,12 @@ def test_truth_values_are_classes_of_two(names, values):
 
 
 @pytest.mark.parametrize("row", [[0, 0], ["rose", 0], np.array([2, 1, 2])])
-def test_a_row_of_several_classes_may_name_one_twice(row):
+def test_row_of_multiple_classes_may_repeat_one(row):
     wanted = [SEVERAL.index(c) if isinstance(c, str) else c for c in row]
     check_encode_decode(SEVERAL, [row], [wanted])
 
 
-def test_names_and_numbers_translate():
+def test_names_and_numbers_translate_into_each_other():
     assert FLOWERS.index("tulip") == 1
     assert FLOWERS.to_names(1) == "tulip"
     assert FLOWERS.to_names(np.array([[1], [0]])) == [["tulip"], ["rose"]]
@@ -166,7 +166,7 @@ def test_names_and_numbers_translate():
 
 
 @pytest.mark.parametrize("names", [["a", "a"], [""], [1], "rose", 5, None, [None], [["a"]]])
-def test_impossible_names_are_schema_errors(names):
+def test_invalid_class_names_are_schema_errors(names):
     with pytest.raises(SchemaError, match="names must be"):
         ClassLabel(names)
     with pytest.raises(SchemaError, match="multiple must be True or False, but it is 'yes'"):

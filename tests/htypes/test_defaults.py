@@ -1,4 +1,4 @@
-"""Defaults: what a type takes as a default is stored, or refused at once."""
+"""Defaults are stored, or refused as soon as they are set."""
 
 from dataclasses import replace
 from itertools import count
@@ -41,7 +41,7 @@ def stored(ds):
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_a_default_is_converted_as_values_are(name):
+def test_default_is_converted_like_a_value(name):
     htype, default, value = DEFAULTS[name]
     url = f"memory://defaults-{next(fresh)}"
     made = replace(htype, default=default)
@@ -49,7 +49,7 @@ def test_a_default_is_converted_as_values_are(name):
 
 
 @pytest.mark.parametrize("name", DEFAULTS)
-def test_a_default_that_is_set_later_is_converted_as_values_are(name):
+def test_later_default_is_converted_like_a_value(name):
     htype, default, value = DEFAULTS[name]
     url = f"memory://defaults-{next(fresh)}"
     ds = dl.create(url, {"n": "int64", "x": htype})
@@ -57,12 +57,12 @@ def test_a_default_that_is_set_later_is_converted_as_values_are(name):
     assert stored(ds) == value
 
 
-def test_two_keys_of_a_default_that_are_one_are_refused():
+def test_default_with_equal_keys_is_refused():
     with pytest.raises(dl.SchemaError, match="two keys of an object become the string '1'"):
         dl.Json(default={1: 2, "1": 3})
 
 
 @pytest.mark.parametrize("null", [pd.NA, pa.scalar(None)])
-def test_a_null_is_no_default_of_a_type_without_nulls(null):
+def test_null_is_not_a_default_of_a_non_nullable_type(null):
     with pytest.raises(dl.SchemaError, match="must not be null"):
         dl.Scalar("int64", default=null)

@@ -1,4 +1,4 @@
-"""Every type answers every question of the layers above, and the answers agree with each other."""
+"""Every type implements the interface of the layers above, consistently."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ TYPES = [*PLAIN, *map(Sequence, PLAIN), *(Sequence(Sequence(of)) for of in PLAIN
 
 
 def value_of(htype):
-    """Return a value that is not empty."""
+    """Return a non-empty value."""
     fixed = {
         "text": "a, b",
         "json": {"a": [1, None]},
@@ -84,12 +84,12 @@ def decoded(htype):
     return htype.decode_cells(htype.encode([value_of(htype)]))[0]
 
 
-def test_every_registered_type_is_tried():
+def test_every_registered_type_is_tested():
     assert {type(htype) for htype in TYPES} == {load_class(name) for name in CLASSES}
 
 
 @pytest.mark.parametrize("htype", TYPES, ids=str)
-def test_each_answer_is_of_its_kind(htype):
+def test_each_method_returns_its_kind_of_value(htype):
     questions = [name for name in vars(Facets) if not name.startswith("_")]
     assert len(questions) >= 15
     asked = {"details", "to_words", "continues", "united", "widened", "describes"}
@@ -106,7 +106,7 @@ def test_each_answer_is_of_its_kind(htype):
 
 
 @pytest.mark.parametrize("htype", TYPES, ids=str)
-def test_axes_and_dtype_are_those_of_values(htype):
+def test_axes_and_dtype_agree_with_the_values(htype):
     value = decoded(htype)
     if isinstance(value, np.ndarray | np.generic):
         assert htype.value_dtype in ("", str(value.dtype))
@@ -129,7 +129,7 @@ def test_plain_cells_are_the_numbers_of_their_value(htype):
 
 
 @pytest.mark.parametrize("htype", TYPES, ids=str)
-def test_words_are_missing_for_drawn_values_only(htype):
+def test_only_drawn_values_have_no_words(htype):
     innermost = htype
     while isinstance(innermost, Sequence):
         innermost = innermost.of
@@ -151,7 +151,7 @@ def test_only_links_lead_to_another_value(htype):
 
 
 @pytest.mark.parametrize("htype", TYPES, ids=str)
-def test_a_type_continues_itself_and_unites_with_itself(htype):
+def test_type_continues_and_unites_with_itself(htype):
     assert htype.united(htype) == htype
     assert htype.continues(htype)
     assert htype.widened(htype) is None
@@ -192,7 +192,7 @@ def test_only_images_have_a_mode(htype):
         assert htype.with_mode(None).pixels.mode is None
 
 
-def test_a_column_is_widened_by_names_and_file_formats_that_are_new():
+def test_column_is_widened_by_new_names_and_file_formats():
     there = ClassLabel(["ant"], nullable=True, default="ant")
     wider = there.widened(ClassLabel(["bee", "ant"]))
     assert wider == ClassLabel(["ant", "bee"], nullable=True, default="ant")
@@ -210,7 +210,7 @@ def test_a_column_is_widened_by_names_and_file_formats_that_are_new():
     assert Image("raw").widened(Image("png")) is None
 
 
-def test_a_type_describes_one_that_says_more():
+def test_type_describes_one_that_is_more_specific():
     assert ClassLabel().describes(ClassLabel(["ant"]))
     assert ClassLabel(["ant"]).describes(ClassLabel(["ant", "bee"]))
     assert not ClassLabel(["bee"]).describes(ClassLabel(["ant", "bee"]))
@@ -221,7 +221,7 @@ def test_a_type_describes_one_that_says_more():
     assert not Image().describes(Image("png"))
 
 
-def test_pixels_are_decoded_at_a_smaller_size_where_the_type_can():
+def test_pixels_are_decoded_at_a_smaller_size_where_supported():
     pixels = np.full((64, 32, 3), 7, np.uint8)
     for htype, height in [(Image("jpeg"), 16), (Image("png"), 64)]:
         cell = htype.encode([pixels]).buffers[0]

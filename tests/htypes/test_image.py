@@ -18,7 +18,7 @@ RNG = np.random.default_rng(0)
 
 
 def picture(*shape, dtype="uint8"):
-    """A smooth picture, which lossy codecs keep nearly."""
+    """A smooth image, which lossy codecs hardly change."""
     y, x = np.mgrid[: shape[0], : shape[1]]
     pixels = (x * 3 + y * 2) % 200
     if len(shape) == 3:
@@ -35,27 +35,27 @@ def file_of(image, kind, **options):
 
 
 def turned(pixels, orientation, kind="JPEG"):
-    """A file whose EXIF says that it lies on its side."""
+    """A file whose EXIF orientation turns it on its side."""
     exif = Pillow.Exif()
     exif[0x0112] = orientation
     return file_of(pixels, kind, exif=exif)
 
 
 @pytest.mark.parametrize("codec", ["auto", *FILES, *NUMBERS])
-def test_configurations_come_back(codec):
+def test_configurations_round_trip(codec):
     check_config(Image(codec))
     check_config(Image(codec, mode="RGB", nullable=True))
     assert Image(codec).layout == Ragged("uint8" if codec in NUMBERS else "bytes", 3)
 
 
 @pytest.mark.parametrize("codec", ["auto", "png", "tiff", "bmp", *NUMBERS])
-def test_arrays_come_back_from_lossless_codecs(codec):
+def test_arrays_round_trip_through_lossless_codecs(codec):
     values = [picture(20, 30), picture(7, 5, 3), picture(1, 1, 3)]
     check_encode_decode(Image(codec), values)
 
 
 @pytest.mark.parametrize("codec", ["jpeg", "webp"])
-def test_arrays_come_back_nearly_from_lossy_codecs(codec):
+def test_arrays_round_trip_approximately_through_lossy_codecs(codec):
     values = [picture(20, 30, 3), picture(33, 17, 3)]
     decoded = Image(codec).decode_cells(Image(codec).encode(values))
     for got, wanted in zip(decoded, values, strict=True):
@@ -64,7 +64,7 @@ def test_arrays_come_back_nearly_from_lossy_codecs(codec):
 
 
 @pytest.mark.parametrize("codec", FILES)
-def test_a_file_in_the_columns_codec_is_stored_untouched(codec):
+def test_file_in_the_columns_codec_is_stored_unchanged(codec):
     data = file_of(picture(20, 30, 3), codec.upper())
     for htype in (Image(codec), Image("auto")):
         for value in (data, bytearray(data), memoryview(data)):
@@ -75,7 +75,7 @@ def test_a_file_in_the_columns_codec_is_stored_untouched(codec):
 
 
 @pytest.mark.parametrize("codec", ["jpeg", "webp", "raw", "zstd"])
-def test_files_of_another_codec_are_encoded_anew(codec):
+def test_files_in_another_codec_are_re_encoded(codec):
     data = file_of(picture(20, 30, 3), "PNG")
     cells = Image(codec).encode([data])
     assert cells.shapes.tolist() == [[20, 30, 3]]
@@ -83,7 +83,7 @@ def test_files_of_another_codec_are_encoded_anew(codec):
     assert Image(codec).decode_cells(cells)[0].shape == (20, 30, 3)
 
 
-def test_pixels_of_a_lossless_column_are_those_of_the_file():
+def test_pixels_of_a_lossless_column_equal_those_of_the_file():
     data = file_of(picture(20, 30, 3), "JPEG", quality=50)
     pixels = Image("jpeg").decode(data, (20, 30, 3))
     for codec in ("png", "raw"):
@@ -116,13 +116,13 @@ def test_values_may_be_paths_urls_and_pillow_images(tmp_path):
         ("HSV", "RGB"),
     ],
 )
-def test_pillow_images_of_every_mode_come_back(mode, expected):
+def test_pillow_images_of_every_mode_round_trip(mode, expected):
     image = Pillow.fromarray(picture(9, 8, 3)).convert(mode)
     wanted = np.array(image.convert(expected))
     check_encode_decode(Image("png"), [image], [wanted])
 
 
-def test_sixteen_bits_come_back():
+def test_16_bits_round_trip():
     pixels = picture(9, 8, dtype="uint16") * 300
     check_encode_decode(
         Image("png"), [pixels, Pillow.fromarray(pixels), file_of(pixels, "PNG")], [pixels] * 3
@@ -132,7 +132,7 @@ def test_sixteen_bits_come_back():
     check_encode_decode(Image("raw", dtype="float32"), [pixels.astype("float32") / 7])
 
 
-def test_alpha_and_channels_are_kept_where_the_codec_can():
+def test_alpha_and_channels_are_preserved_where_the_codec_allows():
     rgba = picture(9, 8, 4)
     check_encode_decode(
         Image("png"),
@@ -143,7 +143,7 @@ def test_alpha_and_channels_are_kept_where_the_codec_can():
 
 
 @pytest.mark.parametrize("orientation", [1, 3, 6, 8, 5])
-def test_the_shape_is_that_after_orientation(orientation):
+def test_shape_is_measured_after_orientation(orientation):
     data = turned(picture(20, 30, 3), orientation)
     cells = Image("jpeg").encode([data])
     assert bytes(cells.buffers[0]) == data
@@ -169,7 +169,7 @@ def test_cmyk_files_become_rgb():
     ("mode", "shape"), [("RGB", (9, 8, 3)), ("L", (9, 8)), ("RGBA", (9, 8, 4))]
 )
 @pytest.mark.parametrize("codec", ["auto", "png", "webp", "raw", "zstd"])
-def test_a_mode_converts_as_pillow_does(codec, mode, shape):
+def test_mode_converts_as_in_pillow(codec, mode, shape):
     if (codec, mode) == ("webp", "L"):
         with pytest.raises(SchemaError, match="WebP cannot store grey images"):
             Image(codec, mode=mode)
@@ -188,7 +188,7 @@ def test_a_mode_converts_as_pillow_does(codec, mode, shape):
                 np.testing.assert_array_equal(got, want)
 
 
-def test_a_mode_drops_alpha_for_jpeg():
+def test_mode_drops_alpha_for_jpeg():
     htype = Image("jpeg", mode="RGB")
     assert htype.encode([picture(9, 8, 4)]).shapes.tolist() == [[9, 8, 3]]
 
@@ -211,18 +211,18 @@ def test_a_mode_drops_alpha_for_jpeg():
         (np.zeros((0, 5), "uint8"), r"but it has \(0, 5\)"),
     ],
 )
-def test_what_is_no_picture_is_refused(codec, bad, match):
+def test_invalid_image_is_refused(codec, bad, match):
     check_refuses(Image(codec), bad, match)
 
 
-def test_floats_are_no_pixels_of_a_file():
+def test_floats_are_not_pixels_of_a_file():
     for codec in ("png", "jpeg", "auto"):
         check_refuses(Image(codec), np.zeros((4, 5)), "uint8")
     check_refuses(Image("raw"), np.full((4, 5), 0.5), "must be uint8, but it is float64")
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF", "BMP"])
-def test_files_that_are_cut_short_name_their_path(tmp_path, kind):
+def test_truncated_files_are_reported_with_their_path(tmp_path, kind):
     data = file_of(picture(64, 64, 3), kind)
     path = tmp_path / "cut.img"
     for length in (3, 30, len(data) // 2, len(data) - 1):
@@ -233,7 +233,7 @@ def test_files_that_are_cut_short_name_their_path(tmp_path, kind):
         check_refuses(Image("png"), data[:length], ".")
 
 
-def test_damage_inside_a_file_is_found_by_a_full_check_only():
+def test_damage_inside_a_file_is_only_found_by_a_full_check():
     data = bytearray(file_of(RNG.integers(0, 255, (64, 64, 3), "uint8"), "PNG"))
     data[len(data) // 2] ^= 0xFF
     Image("png").encode([bytes(data)])
@@ -245,7 +245,7 @@ def test_damage_inside_a_file_is_found_by_a_full_check_only():
 
 
 @pytest.mark.parametrize("channels", [2, 4])
-def test_alpha_into_jpeg_is_refused_with_the_way_out(channels):
+def test_alpha_into_jpeg_is_refused_with_a_suggestion(channels):
     match = (
         r"JPEG cannot store alpha, but the image has . channels. Declare Image\('png'\).*mode='RGB'"
     )
@@ -253,7 +253,7 @@ def test_alpha_into_jpeg_is_refused_with_the_way_out(channels):
     check_refuses(Image("jpeg"), file_of(picture(9, 8, channels), "PNG"), match)
 
 
-def test_a_mode_takes_eight_bits():
+def test_mode_requires_eight_bits():
     pixels = picture(9, 8, dtype="uint16")
     for value in (pixels, file_of(pixels, "PNG")):
         check_refuses(
@@ -275,18 +275,18 @@ def test_a_mode_takes_eight_bits():
         {"codec": "jpeg", "quality": "high"},
     ],
 )
-def test_impossible_configurations_are_schema_errors(arguments):
+def test_invalid_configurations_are_schema_errors(arguments):
     with pytest.raises(SchemaError):
         Image(**arguments)
 
 
-def test_stored_bytes_that_are_no_picture_are_damaged():
+def test_stored_bytes_that_are_not_an_image_are_damaged():
     for htype in (Image("auto"), Image("png"), Image("jpeg", mode="L")):
         with pytest.raises(DamagedError):
             htype.decode(b"\x89PNG broken", (4, 5, 3))
 
 
-def test_quality_sets_the_size_of_what_is_encoded():
+def test_quality_determines_the_encoded_size():
     sizes = [
         len(Image("jpeg", quality=q).encode([picture(99, 99, 3)]).buffers[0]) for q in (20, 95)
     ]
@@ -294,7 +294,7 @@ def test_quality_sets_the_size_of_what_is_encoded():
     check_config(Image("webp", quality=50, mode="RGB"))
 
 
-def test_a_default_picture_is_kept_as_a_file():
+def test_default_image_is_stored_as_a_file():
     data = file_of(picture(2, 3), "PNG")
     for default in (data, picture(2, 3), Pillow.fromarray(picture(2, 3))):
         for codec in ("png", "zstd"):
@@ -318,7 +318,7 @@ def test_a_default_picture_is_kept_as_a_file():
         np.full((9, 9), np.nan, "float32"),
     ],
 )
-def test_previews_are_small_pictures(pixels):
+def test_previews_are_small_images(pixels):
     preview = Image("raw").preview(pixels)
     assert isinstance(preview, Picture)
     with Pillow.open(BytesIO(preview.data)) as image:
@@ -329,13 +329,13 @@ def test_previews_are_small_pictures(pixels):
 
 @pytest.mark.parametrize("htype", [Image(), Image("jpeg"), Image("png", mode="RGB"), Mask()])
 @pytest.mark.parametrize("data", [b"", b"no picture at all", b"%PDF-1.7"])
-def test_a_damaged_picture_is_to_be_restored_not_converted(htype, data):
+def test_damaged_image_is_to_be_restored_rather_than_converted(htype, data):
     with pytest.raises(DamagedError, match=r"Restore") as caught:
         htype.decode(data, (4, 4, -1))
     assert not re.search("Convert|Fetch|column type|leave the row out", str(caught.value))
 
 
-def test_a_picture_in_another_mode_may_be_larger_than_pillow_takes(monkeypatch):
+def test_converted_image_may_exceed_pillows_limit(monkeypatch):
     data = file_of(picture(9, 8), "PNG")
     monkeypatch.setattr(Pillow, "MAX_IMAGE_PIXELS", 10)
     htype = Image(mode="RGB")

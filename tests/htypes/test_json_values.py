@@ -1,4 +1,4 @@
-"""When two JSON values are the same."""
+"""Equality of JSON values."""
 
 import json
 
@@ -12,7 +12,7 @@ from deeplake_lite.htypes import Json, Scalar
 from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.schema import Schema
 
-# Python's == takes the values of each pair as equal.
+# Python's == calls the values of each pair equal.
 UNLIKE = [
     (1, True),
     (0, False),
@@ -40,20 +40,20 @@ documents = st.recursive(
 
 
 @pytest.mark.parametrize(("a", "b"), UNLIKE, ids=repr)
-def test_what_python_confuses_is_told_apart(a, b):
+def test_values_that_python_confuses_are_distinguished(a, b):
     assert a == b
     assert not same_json(a, b)
     assert not same_json(b, a)
 
 
 @pytest.mark.parametrize(("a", "b"), ALIKE, ids=repr)
-def test_numbers_are_the_same_by_value_and_objects_in_any_order(a, b):
+def test_numbers_are_equal_by_value_and_objects_in_any_order(a, b):
     assert same_json(a, b)
     assert same_json(b, a)
 
 
 @given(documents, documents)
-def test_what_is_the_same_is_equal_and_a_query_takes_it_as_one_value(a, b):
+def test_equal_json_values_are_one_value_in_a_query(a, b):
     assert same_json(a, json.loads(json.dumps(a)))
     assert same_json(a, b) == same_json(b, a)
     if same_json(a, b):
@@ -65,7 +65,7 @@ def test_what_is_the_same_is_equal_and_a_query_takes_it_as_one_value(a, b):
 
 
 @pytest.mark.parametrize(("a", "b"), UNLIKE, ids=repr)
-def test_types_with_other_defaults_and_columns_with_other_notes_differ(a, b):
+def test_types_with_different_defaults_and_columns_with_different_metadata_differ(a, b):
     types, schema = [Json(default={"v": v}) for v in (a, b)], Schema.build({"x": "int8"})
     assert types[0] != types[1]
     first, second = (schema.replace_metadata("x", {"k": v}) for v in (a, b))
@@ -75,13 +75,13 @@ def test_types_with_other_defaults_and_columns_with_other_notes_differ(a, b):
 
 
 @pytest.mark.parametrize(("a", "b"), ALIKE, ids=repr)
-def test_equal_types_and_columns_have_one_hash(a, b):
+def test_equal_types_and_columns_have_equal_hashes(a, b):
     types = [Json(default={"v": v}) for v in (a, b)]
     assert types[0] == types[1]
     assert len(set(types)) == 1
 
 
-def test_the_sign_of_a_zero_is_part_of_a_default():
+def test_sign_of_zero_is_part_of_a_default():
     assert Scalar("float64", default=0.0) != Scalar("float64", default=-0.0)
 
 
@@ -96,7 +96,7 @@ def test_the_sign_of_a_zero_is_part_of_a_default():
     ],
     ids=str,
 )
-def test_keys_that_become_the_same_text_are_refused(value):
+def test_keys_that_become_equal_strings_are_refused(value):
     ds = dl.create("memory://same-keys", {"x": "json"}, overwrite=True)
     with pytest.raises(dl.InvalidValueError, match=r"two keys of an object become the string '.*'"):
         ds.append([{"x": value}])
@@ -109,7 +109,7 @@ def test_keys_that_become_the_same_text_are_refused(value):
             ds.query("SELECT x WHERE x = $v", {"v": value})
 
 
-def test_keys_that_are_other_texts_are_kept():
+def test_keys_that_are_different_strings_are_stored():
     ds = dl.create("memory://same-keys", {"x": "json"}, overwrite=True)
     ds.append([{"x": {1: "a", "2": "b", None: {2: 3}}}])
     assert ds["x"][0] == {"1": "a", "2": "b", "null": {"2": 3}}
@@ -120,7 +120,7 @@ LONG = np.finfo("longdouble").nmant > np.finfo("float64").nmant
 
 @pytest.mark.skipif(not LONG, reason="longdouble is float64 here")
 @pytest.mark.parametrize("wrap", [lambda v: v, lambda v: {"a": [v]}, lambda v: np.array([v])])
-def test_a_longdouble_is_a_number_of_json_where_a_float_holds_it(wrap) -> None:
+def test_longdouble_is_a_json_number_if_a_float_holds_it(wrap) -> None:
     with pytest.raises(dl.InvalidValueError, match="float64 would round the longdouble"):
         dl.Json().encode([wrap(np.longdouble("0.1"))])
     [text] = dl.Json().encode([wrap(np.longdouble("0.5"))]).buffers

@@ -1,4 +1,4 @@
-"""No value is decoded that takes more memory than the handle allows, coming in or going out."""
+"""No value is decoded that takes more memory than the handle allows, on writes and on reads."""
 
 import struct
 import tracemalloc
@@ -26,7 +26,7 @@ def chunk(kind, data):
 
 
 def png_bomb(height, width):
-    """Return a PNG of a few kilobytes whose rows are all there."""
+    """Return a PNG of a few kilobytes that contains all of its rows."""
     ihdr = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     deflate = zlib.compressobj(9)
     rows = [deflate.compress(bytes(1 + 3 * width)) for _ in range(height)]
@@ -36,7 +36,7 @@ def png_bomb(height, width):
 
 
 def webp_bomb(height, width):
-    """Return the lossless WebP of one colour: 34 bytes whatever the sides."""
+    """Return a lossless WebP of one colour: 34 bytes whatever its size."""
     file = BytesIO()
     Pillow.new("RGB", (1, 1)).save(file, "webp", lossless=True)
     data = bytearray(file.getvalue())
@@ -47,7 +47,7 @@ def webp_bomb(height, width):
 
 
 def bmp_bomb(height, width):
-    """Return a BMP whose pixels are packed in runs."""
+    """Return a BMP with run-length encoded pixels."""
     data = b"\0\0" * 3 + b"\0\1"
     head = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 8, 1, len(data), 0, 0, 256, 0)
     start = 14 + len(head) + 1024
@@ -83,7 +83,7 @@ def never(*_args, **_kwargs):
 
 
 def forbid_decoding(monkeypatch):
-    """Fail where pixels are set aside or decoded."""
+    """Fail if pixels are allocated or decoded."""
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", never)
     monkeypatch.setattr("PIL.Image.new", never)
     monkeypatch.setattr("simplejpeg.decode_jpeg", never)
@@ -92,9 +92,7 @@ def forbid_decoding(monkeypatch):
 
 @pytest.mark.parametrize("check", ["header", "full"])
 @pytest.mark.parametrize("codec", ["auto", "png", "jpeg", "zstd"])
-def test_a_file_over_the_limits_is_refused_by_its_header(
-    make_lake, bomb, codec, check, monkeypatch
-):
+def test_file_over_the_limits_is_refused_by_its_header(make_lake, bomb, codec, check, monkeypatch):
     ds = dl.open(make_lake({"i": dl.Image(codec)}).url, limits=SMALL)
     forbid_decoding(monkeypatch)
     match = "column 'i', row 0: must decode to at most 4,096 pixels, but it has 300 x 500. If you"
@@ -104,9 +102,7 @@ def test_a_file_over_the_limits_is_refused_by_its_header(
 
 
 @pytest.mark.parametrize("htype", [dl.Image("png"), dl.Image("jpeg"), dl.Mask()])
-def test_a_pillow_image_over_the_limits_is_refused_before_it_is_loaded(
-    make_lake, monkeypatch, htype
-):
+def test_pillow_image_over_the_limits_is_refused_before_it_is_loaded(make_lake, monkeypatch, htype):
     ds = dl.open(make_lake({"x": htype}).url, limits=SMALL)
     image = Pillow.open(BytesIO(png_bomb(300, 500)))
     forbid_decoding(monkeypatch)
@@ -114,7 +110,7 @@ def test_a_pillow_image_over_the_limits_is_refused_before_it_is_loaded(
         ds.append({"x": [image]})
 
 
-def test_what_was_stored_with_other_limits_is_not_read_with_these(make_lake, bomb, monkeypatch):
+def test_cell_stored_with_higher_limits_is_not_read_with_lower_ones(make_lake, bomb, monkeypatch):
     url = make_lake({"i": dl.Image("auto")}, i=[bomb]).url
     ds = dl.open(url, limits=SMALL)
     ways = [
@@ -165,14 +161,14 @@ def test_every_encoded_cell_obeys_the_limits(make_lake, kind):
     assert len(roomy["x"][:]) == 2
 
 
-def test_what_is_stored_as_it_is_cannot_grow_and_has_no_limit(make_lake):
+def test_uncompressed_cells_cannot_grow_and_have_no_limit(make_lake):
     schema = {"raw": dl.Array("float64", (None,), "raw"), "plain": dl.Array("float64", (None,))}
     ds = dl.open(make_lake(schema).url, limits=SMALL)
     ds.append({"raw": [np.zeros(9_000)], "plain": [np.zeros(9_000)]})
     assert ds["raw"][0].shape == ds["plain"][0].shape == (9_000,)
 
 
-def test_limits_stay_with_a_handle_and_all_that_comes_from_it(make_lake):
+def test_limits_are_inherited_from_a_handle(make_lake):
     import pickle
 
     base = make_lake({"i": dl.Image("png"), "x": "int32"}, i=[picture(80, 80)], x=[1])
@@ -196,7 +192,7 @@ def test_limits_stay_with_a_handle_and_all_that_comes_from_it(make_lake):
             other["i"][0]
 
 
-def test_limits_are_no_part_of_a_type():
+def test_limits_are_not_part_of_a_type():
     htype = dl.Sequence(dl.Link(dl.Image("png")))
     limited = htype.limited(SMALL)
     assert limited == htype
@@ -209,7 +205,7 @@ def test_limits_are_no_part_of_a_type():
         dl.Schema.from_json({"columns": [{"name": "i", "id": "c00000000", "htype": config}]})
 
 
-def test_a_linked_file_obeys_the_limits(make_lake, tmp_path):
+def test_linked_file_obeys_the_limits(make_lake, tmp_path):
     (tmp_path / "a.png").write_bytes(png_bomb(300, 500))
     url = make_lake({"l": dl.Link("image")}, l=["a.png"]).url
     ds = dl.open(url, allow=[str(tmp_path)], limits=SMALL)
@@ -218,8 +214,8 @@ def test_a_linked_file_obeys_the_limits(make_lake, tmp_path):
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_header_that_says_otherwise_than_the_lake_is_damage(name, monkeypatch):
-    """Memory is set aside for what was recorded, never for what the bytes claim."""
+def test_header_that_contradicts_the_lake_is_damage(name, monkeypatch):
+    """Memory is allocated for the recorded size, never for the one that the bytes claim."""
     data = BOMBS[name](300, 500)
     htype = dl.Image(name)
     cells = RaggedCells([data], np.array([[30, 50, 3]], np.int32))
@@ -235,7 +231,7 @@ def test_a_header_that_says_otherwise_than_the_lake_is_damage(name, monkeypatch)
 
 @pytest.mark.parametrize("shape", [(), (7,), (0, 0), (-5, 9), (1, 2, 3, 4), (2**31 - 1,) * 3])
 @pytest.mark.parametrize("kind", ENCODED)
-def test_shapes_that_make_no_sense_are_errors_of_ours(kind, shape):
+def test_invalid_shapes_raise_our_errors(kind, shape):
     htype, value = ENCODED[kind]
     if isinstance(htype, dl.Sequence):
         htype, value = htype.of, value[0]
@@ -244,7 +240,7 @@ def test_shapes_that_make_no_sense_are_errors_of_ours(kind, shape):
         htype.decode(data, shape)
 
 
-def test_a_file_of_many_scans_is_refused():
+def test_file_with_many_scans_is_refused():
     file = BytesIO()
     Pillow.fromarray(picture(64, 64)).save(file, "jpeg", progressive=True)
     data = file.getvalue()
@@ -255,8 +251,8 @@ def test_a_file_of_many_scans_is_refused():
         dl.Image("jpeg").encode([many])
 
 
-def test_tiles_larger_than_the_picture_are_refused():
-    """A file of one tile of 60,000 x 60,000 makes libtiff set aside all of it."""
+def test_tiles_larger_than_the_image_are_refused():
+    """For a file with a single tile of 60,000 x 60,000, libtiff would allocate all of it."""
     entries = {
         256: 8,
         257: 8,
@@ -279,12 +275,12 @@ def test_tiles_larger_than_the_picture_are_refused():
     ("limits", "match"),
     [({"max_pixels": 0}, "max_pixels must be"), ({"max_bytes": 1.5}, "max_bytes must be")],
 )
-def test_limits_that_make_no_sense_are_refused(limits, match):
+def test_invalid_limits_are_refused(limits, match):
     with pytest.raises(ValueError, match=match):
         dl.Limits(**limits)
 
 
-def test_the_limits_by_default_are_generous_and_finite():
+def test_default_limits_are_generous_and_finite():
     photo = dl.Limits()
     photo.check_picture((10_652, 14_204, 3), 1)  # 151 megapixels, the largest cameras
     photo.check_picture((10_980, 10_980), 2)  # a tile of Sentinel-2
@@ -293,7 +289,7 @@ def test_the_limits_by_default_are_generous_and_finite():
     NO_LIMITS.check_picture((1 << 20, 1 << 20), 8)
 
 
-def test_every_way_to_make_a_lake_takes_limits(tmp_path, new_url):
+def test_every_way_to_make_a_lake_accepts_limits(tmp_path, new_url):
     (tmp_path / "a.png").write_bytes(png_bomb(300, 500))
     with pytest.raises(dl.TooLargeError, match=r"a\.png.*at most 4,096 pixels"):
         dl.from_folder(tmp_path, new_url(), limits=SMALL)
@@ -312,8 +308,8 @@ def test_every_way_to_make_a_lake_takes_limits(tmp_path, new_url):
 
 # ---- compressed numbers
 
-SKIPPED = bytes.fromhex("502a4d18 04000000 00000000")  # a frame that Zstandard passes over
-EMPTY = bytes.fromhex("28b52ffd 2000 010000")  # a frame of no bytes
+SKIPPED = bytes.fromhex("502a4d18 04000000 00000000")  # a frame that Zstandard skips
+EMPTY = bytes.fromhex("28b52ffd 2000 010000")  # an empty frame
 NUMBERS = {name: ENCODED[name] for name in ("array", "lz4", "blosc", "fixed", "wide mask")}
 NUMBERS |= {name: ENCODED[name] for name in ("objects", "pixels", "deep pixels")}
 NUMBERS["raw"] = (dl.Array("uint8", (None, None), "raw"), np.zeros((200, 200), "uint8"))
@@ -346,7 +342,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damaged", DAMAGE)
 @pytest.mark.parametrize("kind", NUMBERS)
-def test_numbers_of_another_size_than_recorded_are_damage_and_take_no_memory(kind, damaged):
+def test_arrays_of_a_size_other_than_recorded_are_damage_and_take_no_memory(kind, damaged):
     htype, value = NUMBERS[kind]
     cells = htype.encode([value])
     data = DAMAGE[damaged](htype, value, bytes(cells.buffers[0]))
@@ -376,8 +372,8 @@ FLAT = {
 
 @pytest.mark.parametrize("sizes", [(0, -1), (-1, 0), (-1, -1)])
 @pytest.mark.parametrize("kind", FLAT)
-def test_a_recorded_shape_without_elements_or_with_huge_ones_never_crashes(kind, sizes):
-    """-1 stands for the largest size, of which NumPy makes no array even if another is 0."""
+def test_recorded_shape_without_elements_or_with_huge_ones_never_crashes(kind, sizes):
+    """-1 stands for the largest size, of which NumPy makes no array even if another size is 0."""
     htype, value = FLAT[kind]
     ndim = htype.layout.ndim if htype.layout.ndim < 8 else 7
     first, last = (2**31 - 1 if n == -1 else n for n in sizes)

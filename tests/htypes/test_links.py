@@ -1,4 +1,4 @@
-"""Where files come from: paths, URLs, links and the roots that a reader allows."""
+"""Paths, URLs and links to files, and the roots that a reader allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from deeplake_lite.testing.htypes import check_config, check_encode_decode, chec
 
 @pytest.fixture
 def roots(tmp_path):
-    """Two folders, one allowed; a secret, and ways that lead to it."""
+    """Two folders, one of them allowed; a secret, and paths that lead to it."""
     for name in ("photos", "photos2"):
         (tmp_path / name).mkdir()
     (tmp_path / "photos" / "a b.txt").write_text("hello")
@@ -78,12 +78,12 @@ def test_without_roots_no_link_is_followed(roots):
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "pipe", "."])
-def test_links_to_what_is_no_file_are_refused_without_waiting(roots, name):
+def test_links_to_special_files_are_refused_without_blocking(roots, name):
     with pytest.raises(InvalidValueError, match="leads to no file under the allowed roots"):
         resolve_link(f"{roots}/photos/{name}", (str(roots / "photos"),))
 
 
-def test_a_file_url_has_no_host(roots):
+def test_file_url_has_no_host(roots):
     with pytest.raises(InvalidValueError, match="must not have a host"):
         resolve_link(f"file://server{roots}/photos/a b.txt", (str(roots),))
 
@@ -160,7 +160,7 @@ def test_web_links_that_redirect_outside_are_refused(roots, serve):
     assert read(f"{outer}/photos2/secret.txt") == b"secret"
 
 
-def test_reading_names_what_was_given(tmp_path, monkeypatch):
+def test_error_shows_the_link_as_it_was_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("empty").touch()
     Path("folder").mkdir()
@@ -195,7 +195,7 @@ def test_stores_are_read_through_fsspec():
             resolve_link(url, ("memory://bucket",))
 
 
-def test_links_keep_their_text():
+def test_links_are_stored_as_written():
     check_config(Link(Image("jpeg")))
     check_config(Sequence(Link("text")))
     check_encode_decode(
@@ -214,17 +214,17 @@ def test_links_keep_their_text():
         ("\ud800", "lone surrogate"),
     ],
 )
-def test_what_is_no_link_is_refused(bad, match):
+def test_invalid_link_is_refused(bad, match):
     check_refuses(Link(Text()), bad, match)
 
 
 @pytest.mark.parametrize("of", ["boxes", "int32", Sequence("text"), Link("text")])
-def test_links_lead_to_files(of):
+def test_links_point_to_files(of):
     with pytest.raises(SchemaError, match="A link must lead to an image, mask, text"):
         Link(of)
 
 
-def test_a_link_loads_what_it_is_of(roots):
+def test_link_loads_its_target_as_the_declared_type(roots):
     (roots / "photos" / "a.json").write_text('{"a": 1}')
     allow = (str(roots / "photos"),)
     assert Link("text").load("a b.txt", allow) == "hello"

@@ -33,7 +33,7 @@ def palette(classes):
     return image
 
 
-def test_configurations_come_back():
+def test_configurations_round_trip():
     for htype in (
         Mask(),
         NAMED,
@@ -50,7 +50,7 @@ def test_configurations_come_back():
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "int32"])
 @given(data=st.data())
-def test_class_numbers_come_back(dtype, data):
+def test_class_numbers_round_trip(dtype, data):
     shapes = hnp.array_shapes(min_dims=2, max_dims=2, max_side=5)
     values = data.draw(st.lists(hnp.arrays(dtype, shapes), min_size=1, max_size=3))
     decoded = check_encode_decode(Mask(dtype=dtype), values)
@@ -64,7 +64,7 @@ def test_class_numbers_come_back(dtype, data):
         max_size=3,
     )
 )
-def test_instance_masks_come_back(values):
+def test_instance_masks_round_trip(values):
     decoded = check_encode_decode(INSTANCE, values)
     assert [value.shape for value in decoded] == [value.shape for value in values]
 
@@ -74,7 +74,7 @@ def test_instance_masks_may_be_lists_of_zeros_and_ones():
     check_encode_decode(INSTANCE, values, [values[0], values[1] == 1, np.zeros((0, 0, 0), bool)])
 
 
-def test_png_files_are_stored_untouched(tmp_path):
+def test_png_files_are_stored_unchanged(tmp_path):
     path = tmp_path / "mask.png"
     for data in (file_of(CLASSES), file_of(palette(CLASSES))):
         path.write_bytes(data)
@@ -88,7 +88,7 @@ def test_png_files_are_stored_untouched(tmp_path):
     check_encode_decode(Mask(dtype="uint16"), [data], [sixteen])
 
 
-def test_other_files_and_images_are_encoded_anew():
+def test_other_files_and_images_are_re_encoded():
     values = [
         palette(CLASSES),
         Pillow.fromarray(CLASSES),
@@ -140,14 +140,14 @@ def test_bad_masks_are_refused(htype, bad, match):
     check_refuses(htype, bad, match)
 
 
-def test_a_bad_file_names_its_path(tmp_path):
+def test_bad_file_is_reported_with_its_path(tmp_path):
     path = tmp_path / "cut.png"
     path.write_bytes(file_of(CLASSES)[:-5])
     with pytest.raises(InvalidValueError, match=r"^row 1: '.*cut.png': must be a complete PNG"):
         Mask().encode([CLASSES, path])
 
 
-def test_damage_inside_a_file_is_found_by_a_full_check_only():
+def test_damage_inside_a_file_is_only_found_by_a_full_check():
     data = bytearray(file_of(np.arange(4096, dtype="uint8").reshape(64, 64)))
     data[len(data) // 2] ^= 0xFF
     Mask().encode([bytes(data)])
@@ -155,7 +155,7 @@ def test_damage_inside_a_file_is_found_by_a_full_check_only():
         Mask().encode([bytes(data)], check="full")
 
 
-def test_numbers_in_a_file_are_compared_with_names_by_a_full_check():
+def test_numbers_in_a_file_are_only_compared_with_names_by_a_full_check():
     data = file_of(np.full((4, 4), 9, "uint8"))
     NAMED.encode([data])
     with pytest.raises(
@@ -175,12 +175,12 @@ def test_numbers_in_a_file_are_compared_with_names_by_a_full_check():
         {"kind": "instance", "dtype": "int32"},
     ],
 )
-def test_impossible_configurations_are_schema_errors(arguments):
+def test_invalid_configurations_are_schema_errors(arguments):
     with pytest.raises(SchemaError):
         Mask(**arguments)
 
 
-def test_previews_give_each_class_its_colour():
+def test_previews_colour_each_class():
     preview = NAMED.preview(CLASSES)
     with Pillow.open(BytesIO(preview.data)) as image:
         assert image.getpixel((1, 0)) == class_colour(1)
@@ -213,7 +213,7 @@ BITS, NUMBERS = np.array([[0, 1], [1, 0]], bool), np.array([[0, 3], [1, 2]], "ui
         (scientific(NUMBERS.astype("uint16"), photometric="minisblack"), NUMBERS),
     ],
 )
-def test_files_give_the_numbers_that_they_store_or_are_refused(data, numbers):
+def test_files_give_their_stored_numbers_or_are_refused(data, numbers):
     mask = Mask()
     if numbers is None:
         with pytest.raises(InvalidValueError, match="must decode to the numbers that are stored"):

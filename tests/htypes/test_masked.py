@@ -1,4 +1,4 @@
-"""NumPy's masked arrays as values: a masked row is null, and no masked number is stored."""
+"""NumPy masked arrays as values: a masked row is null, and no masked number is stored."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _lake(htype: dl.htypes.Htype) -> dl.Dataset:
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("pack", [list, np.ma.stack], ids=["list", "block"])
-def test_a_masked_row_is_null(name: str, pack) -> None:
+def test_masked_row_is_null(name: str, pack) -> None:
     htype, values = TYPES[name]
     ds = _lake(htype)
     ds.append({"x": pack([_masked(values, NONE), _masked(values, ALL)])})
@@ -46,7 +46,7 @@ def test_a_masked_row_is_null(name: str, pack) -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("pack", [list, np.ma.stack], ids=["list", "block"])
-def test_a_row_that_is_masked_in_part_is_refused(name: str, pack) -> None:
+def test_partially_masked_row_is_refused(name: str, pack) -> None:
     htype, values = TYPES[name]
     rows = pack([_masked(values, NONE), _masked(values, PART)])
     with pytest.raises(dl.InvalidValueError, match="row 1: a row is null as a whole or not"):
@@ -55,7 +55,7 @@ def test_a_row_that_is_masked_in_part_is_refused(name: str, pack) -> None:
 
 @pytest.mark.parametrize("htype", [dl.Sequence(dl.Scalar("int64", nullable=True)), dl.Json()])
 @pytest.mark.parametrize("pack", [list, np.ma.stack], ids=["list", "block"])
-def test_lists_hold_none_for_a_masked_item(htype, pack) -> None:
+def test_masked_item_of_a_list_is_none(htype, pack) -> None:
     ds = _lake(htype)
     rows = [np.ma.masked_array([1, 2], mask) for mask in ([0, 0], [1, 0], [1, 1])]
     ds.append({"x": pack(rows)})
@@ -72,7 +72,7 @@ def test_masked_scalars_are_null(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_what_a_column_gives_goes_in_again(name: str) -> None:
+def test_values_read_from_a_column_can_be_written_back(name: str) -> None:
     htype, values = TYPES[name]
     ds = _lake(htype)
     ds.append({"x": [values, None]})
@@ -110,14 +110,14 @@ WITHIN = {
 
 @pytest.mark.parametrize("name", WITHIN)
 @pytest.mark.parametrize("nullable", [False, True])
-def test_no_number_that_is_masked_within_a_list_is_stored(name: str, nullable: bool) -> None:
+def test_masked_number_in_a_list_is_never_stored(name: str, nullable: bool) -> None:
     htype, row = WITHIN[name]
     ds = _lake(replace(htype, nullable=nullable))
     with pytest.raises(dl.InvalidValueError, match="a row is null as a whole or not at all"):
         ds.append({"x": [row]})
 
 
-def test_a_list_of_what_is_all_masked_is_null() -> None:
+def test_list_of_masked_values_is_null() -> None:
     ds = _lake(dl.Array("int64", (None, 2), nullable=True))
     ds.append({"x": [[np.ma.masked_all(2, "int64")] * 2, [np.ma.masked_array([1, 2])]]})
     null, row = ds["x"][:]
@@ -125,7 +125,7 @@ def test_a_list_of_what_is_all_masked_is_null() -> None:
     assert row.tolist() == [[1, 2]]
 
 
-def test_a_list_in_which_nothing_is_masked_is_its_numbers() -> None:
+def test_list_without_masked_values_is_stored_as_numbers() -> None:
     ds = _lake(dl.Boxes())
     ds.append({"x": [[np.ma.masked_array([1, 2, 3, 4], mask=False)]]})
     assert ds["x"][0].tolist() == [[1, 2, 3, 4]]

@@ -1,4 +1,4 @@
-"""Types whose rows hold items: sequences, polygons."""
+"""Types whose rows hold items: sequences and polygons."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ TRIANGLE = [[0, 0], [4, 0], [0, 3]]
         Polygons(),
     ],
 )
-def test_configurations_come_back(htype):
+def test_configurations_round_trip(htype):
     check_config(htype)
 
 
-def test_items_may_be_of_any_type_that_resolves():
+def test_items_may_be_any_type_specification():
     assert Sequence("int32") == Sequence(Scalar("int32")) == Sequence(np.int32)
     assert Sequence(str).layout == Nested(Text())
     with pytest.raises(SchemaError, match=r"There is no type 'texts'. Did you mean 'text'?"):
@@ -37,12 +37,12 @@ def test_items_may_be_of_any_type_that_resolves():
 
 
 @given(st.lists(st.lists(st.text(max_size=3), max_size=3), min_size=1, max_size=4))
-def test_sequences_of_text_come_back(rows):
+def test_sequences_of_strings_round_trip(rows):
     check_encode_decode(Sequence(Text()), rows)
     check_encode_decode(Sequence(Sequence(Text())), [rows, [], rows[:1]])
 
 
-def test_sequences_of_arrays_and_nullable_items_come_back():
+def test_sequences_of_arrays_and_nullable_items_round_trip():
     check_encode_decode(
         Sequence(Array("int8", (None, 2))), [[np.ones((3, 2), "int8"), [[1, 2]]], []]
     )
@@ -72,16 +72,16 @@ def test_sequences_of_arrays_and_nullable_items_come_back():
         (Polygons(), 5, "must be a list of items"),
     ],
 )
-def test_bad_items_name_row_and_item(htype, bad, match):
+def test_bad_items_are_reported_by_row_and_item(htype, bad, match):
     check_refuses(htype, bad, match)
 
 
-def test_the_row_of_a_bad_item_is_found_behind_empty_rows():
+def test_row_of_a_bad_item_is_found_after_empty_rows():
     with pytest.raises(InvalidValueError, match=r"^row 3: item 0: must be text"):
         Sequence(Text()).encode([["a", "b"], [], [], [5], []])
 
 
-def test_polygons_come_back():
+def test_polygons_round_trip():
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], "float32")
     rows = [[TRIANGLE, square], [], np.stack([square, square])]
     check_encode_decode(Polygons(), rows)

@@ -1,4 +1,4 @@
-"""Types that are arrays with a meaning: embeddings, boxes, keypoints."""
+"""Types that are arrays with a meaning: embeddings, boxes and keypoints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deeplake_lite.testing.htypes import check_config, check_encode_decode, chec
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8"])
-def test_embeddings_come_back(dtype):
+def test_embeddings_round_trip(dtype):
     htype = Embedding(4, dtype)
     check_config(htype)
     check_encode_decode(htype, np.arange(12).reshape(3, 4).astype(dtype))
@@ -35,7 +35,7 @@ def test_bad_embeddings_are_refused(bad, match):
 
 
 @pytest.mark.parametrize("arguments", [(0,), (-1,), (2.5,), (True,), (3, "int64"), (2**40,)])
-def test_impossible_embeddings_are_schema_errors(arguments):
+def test_invalid_embedding_types_are_schema_errors(arguments):
     with pytest.raises(SchemaError):
         Embedding(*arguments)
 
@@ -50,11 +50,11 @@ COORDINATES = st.floats(0, 1000, width=32)
         max_size=4,
     )
 )
-def test_boxes_come_back(rows):
+def test_boxes_round_trip(rows):
     check_encode_decode(Boxes("xywh"), rows)
 
 
-def test_boxes_show_what_is_not_the_default():
+def test_repr_of_boxes_shows_options_other_than_defaults():
     for htype in (Boxes(), Boxes("xywh"), Boxes("cxcywh", "fraction"), Boxes(dtype="int32")):
         check_config(htype)
     assert repr(Boxes(units="fraction")) == "Boxes(units='fraction')"
@@ -82,18 +82,18 @@ def test_boxes_show_what_is_not_the_default():
         (Boxes(), [["a", 0, 1, 1]], "must be float32"),
     ],
 )
-def test_bad_boxes_name_the_row_and_the_box(htype, bad, match):
+def test_bad_boxes_are_reported_by_row_and_box(htype, bad, match):
     check_refuses(htype, bad, match)
 
 
-def test_fractions_may_pass_their_limits_by_a_rounding():
+def test_fractions_may_exceed_their_limits_by_a_rounding_error():
     Boxes(units="fraction").encode([[[0, -0.0005, 1.0005, 1]]])
 
 
 @pytest.mark.parametrize(
     "arguments", [{"format": "ltrb"}, {"units": "cm"}, {"dtype": "uint8"}, {"format": 5}]
 )
-def test_impossible_boxes_are_schema_errors(arguments):
+def test_invalid_box_types_are_schema_errors(arguments):
     with pytest.raises(SchemaError, match="of boxes must be "):
         Boxes(**arguments)
     with pytest.raises(SchemaError, match="must be a float"):
@@ -105,7 +105,7 @@ def test_impossible_boxes_are_schema_errors(arguments):
     st.sampled_from(FORMATS),
     st.sampled_from(FORMATS),
 )
-def test_formats_of_boxes_convert_there_and_back(boxes, source, target):
+def test_box_formats_convert_in_both_directions(boxes, source, target):
     there = convert_boxes(boxes, source, target)
     np.testing.assert_array_equal(convert_boxes(there, target, source), boxes)
     np.testing.assert_array_equal(
@@ -113,7 +113,7 @@ def test_formats_of_boxes_convert_there_and_back(boxes, source, target):
     )
 
 
-def test_an_unknown_format_of_boxes_is_an_error():
+def test_unknown_box_format_is_an_error():
     with pytest.raises(ValueError, match="must be 'xyxy', 'xywh' or 'cxcywh', but it is 'ltrb'"):
         convert_boxes(np.zeros((1, 4)), "ltrb", "xyxy")
 
@@ -121,7 +121,7 @@ def test_an_unknown_format_of_boxes_is_an_error():
 BODY = Keypoints(["nose", "left", "right"], [(0, 1), (0, 2)])
 
 
-def test_keypoints_come_back():
+def test_keypoints_round_trip():
     for htype in (BODY, Keypoints(), Keypoints(dims=2), Keypoints(connections=[[0, 5]])):
         check_config(htype)
     points = np.array([[[1, 2, 0], [3, 4, 1], [5, 6, 2]]], "float32")
@@ -147,7 +147,7 @@ def test_keypoints_come_back():
         ),
     ],
 )
-def test_bad_keypoints_name_instance_and_point(bad, match):
+def test_bad_keypoints_are_reported_by_instance_and_point(bad, match):
     check_refuses(BODY, bad, match)
 
 
@@ -166,12 +166,12 @@ def test_bad_keypoints_name_instance_and_point(bad, match):
         {"names": ["a"], "connections": [(0, 1)]},
     ],
 )
-def test_impossible_keypoints_are_schema_errors(arguments):
+def test_invalid_keypoint_types_are_schema_errors(arguments):
     with pytest.raises(SchemaError):
         Keypoints(**arguments)
 
 
-def test_an_invalid_value_is_a_value_error():
+def test_invalid_value_is_a_value_error():
     with pytest.raises(ValueError, match="row 0"):
         Embedding(3).encode([[1, 2]])
     assert issubclass(InvalidValueError, ValueError)

@@ -1,4 +1,4 @@
-"""Pillow images: the file that one was opened from is kept while the image still shows it."""
+"""Pillow images are stored as the file they were opened from, as long as they are unchanged."""
 
 import os
 from contextlib import ExitStack
@@ -30,7 +30,7 @@ MODES = {
 
 
 def file_of(format_, mode="RGB", **options):
-    """Return a file of noise."""
+    """Return an image file of noise."""
     file = BytesIO()
     source = Pillow.fromarray(PIXELS)
     image = source.convert("L").convert(mode) if mode == "I;16" else source.convert(mode)
@@ -47,7 +47,7 @@ def exif_with(orientation):
 
 @pytest.fixture
 def opened(tmp_path):
-    """Open a file as an image, by its path, as a stream in memory, or by a handle of the caller."""
+    """Open a file as an image: by its path, as a stream in memory, or from the caller's handle."""
     with ExitStack() as stack:
 
         def open_image(data, how="path"):
@@ -67,17 +67,17 @@ HOW = ["path", "memory", "handle"]
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("format_", CODECS)
 @pytest.mark.parametrize("wanted", ["own", "auto"])
-def test_a_file_of_the_codec_is_kept(format_, how, wanted, opened):
+def test_file_in_the_columns_codec_is_stored_unchanged(format_, how, wanted, opened):
     for mode in MODES[format_]:
         data = file_of(format_, mode)
         image = opened(data, how)
         cells = Image(CODECS[format_] if wanted == "own" else "auto").encode([image] * 3)
         assert [bytes(buffer) for buffer in cells.buffers] == [data] * 3
-        image.load()  # still whole for its owner
+        image.load()  # the owner can still read all of it
 
 
 @pytest.mark.parametrize("format_", CODECS)
-def test_a_loaded_image_is_found_by_the_name_of_its_file(format_, opened):
+def test_file_of_a_loaded_image_is_found_by_name(format_, opened):
     for mode in MODES[format_]:
         data = file_of(format_, mode)
         image = opened(data)
@@ -87,7 +87,9 @@ def test_a_loaded_image_is_found_by_the_name_of_its_file(format_, opened):
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("format_", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_a_file_that_says_how_it_lies_is_kept_and_reads_upright(format_, orientation, opened):
+def test_file_with_an_orientation_is_stored_unchanged_and_read_upright(
+    format_, orientation, opened
+):
     data = file_of(format_, exif=exif_with(orientation))
     image = opened(data)
     wanted = ImageOps.exif_transpose(Pillow.open(BytesIO(data)))
@@ -141,7 +143,7 @@ EDITS = {
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("format_", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_an_image_that_was_edited_in_place_is_never_kept(format_, edit, how, loaded, opened):
+def test_image_edited_in_place_is_never_stored_as_its_file(format_, edit, how, loaded, opened):
     data = file_of(format_, exif=exif_with(6))
     image = opened(data, how)
     if loaded:
@@ -161,7 +163,7 @@ def test_an_image_that_was_edited_in_place_is_never_kept(format_, edit, how, loa
         lambda image: ImageOps.exif_transpose(image),
     ],
 )
-def test_what_methods_return_has_no_file(changed, opened):
+def test_images_returned_by_methods_have_no_file(changed, opened):
     image = opened(file_of("JPEG"))
     assert untouched_file(changed(image)) is None
 
@@ -169,7 +171,7 @@ def test_what_methods_return_has_no_file(changed, opened):
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize("format_", ["PNG", "TIFF", "BMP"])
-def test_another_palette_is_an_edit(format_, loaded, how, opened):
+def test_changed_palette_is_an_edit(format_, loaded, how, opened):
     image = opened(file_of(format_, "P"), how)
     if loaded:
         image.load()
@@ -188,7 +190,7 @@ def test_scaled_decoding_of_a_jpeg_is_an_edit(opened):
 
 
 @pytest.mark.parametrize("format_", ["TIFF", "WEBP", "PNG"])
-def test_only_the_first_frame_stands_for_its_file(format_, opened):
+def test_only_the_first_frame_represents_its_file(format_, opened):
     frames = [Pillow.fromarray(np.full((9, 9, 3), 50 * i, "uint8")) for i in range(3)]
     file = BytesIO()
     frames[0].save(file, format_, save_all=True, append_images=frames[1:])
@@ -199,7 +201,7 @@ def test_only_the_first_frame_stands_for_its_file(format_, opened):
     assert untouched_file(image) == file.getvalue()
 
 
-def test_a_file_that_was_replaced_or_deleted_is_not_taken(opened):
+def test_replaced_or_deleted_file_is_not_used(opened):
     image = opened(file_of("JPEG"))
     image.load()
     path = Path(image.filename)
@@ -211,13 +213,13 @@ def test_a_file_that_was_replaced_or_deleted_is_not_taken(opened):
     assert untouched_file(image) is None
 
 
-def test_a_loaded_image_of_a_stream_has_no_file_any_more():
+def test_loaded_image_of_a_stream_no_longer_has_a_file():
     image = Pillow.open(BytesIO(file_of("JPEG")))
-    image.load()  # as Hugging Face's datasets do
+    image.load()  # as Hugging Face datasets do
     assert untouched_file(image) is None
 
 
-def test_a_stream_is_left_where_it_was(tmp_path):
+def test_stream_position_is_preserved(tmp_path):
     (tmp_path / "x").write_bytes(file_of("PNG"))
     with (tmp_path / "x").open("rb") as stream, Pillow.open(stream) as image:
         place = stream.tell()
@@ -225,7 +227,7 @@ def test_a_stream_is_left_where_it_was(tmp_path):
         assert stream.tell() == place
 
 
-def test_a_stream_that_fails_is_none_of_the_images_file():
+def test_failing_stream_is_not_used_as_the_images_file():
     class Broken(BytesIO):
         def getvalue(self):
             raise OSError("the disk is gone")
@@ -234,16 +236,16 @@ def test_a_stream_that_fails_is_none_of_the_images_file():
     assert untouched_file(image) is None
 
 
-def test_a_file_that_only_pillow_takes_for_whole_is_encoded():
+def test_file_that_only_pillow_considers_complete_is_encoded():
     data = file_of("PNG") + b"trailing"
     assert Image("png").encode([Pillow.open(BytesIO(data))]).buffers[0] == data
-    cut = file_of("PNG")[:-12]  # without its end IEND, which Pillow does not ask for
+    cut = file_of("PNG")[:-12]  # without its IEND chunk, which Pillow does not require
     cells = Image("png").encode([Pillow.open(BytesIO(cut))])
     assert bytes(cells.buffers[0]) != cut
     assert cells.shapes.tolist() == [[40, 60, 3]]
 
 
-def test_files_may_come_as_hugging_face_writes_them(tmp_path):
+def test_files_written_by_hugging_face_are_accepted(tmp_path):
     data = file_of("JPEG")
     (tmp_path / "a.jpg").write_bytes(data)
     values = [
@@ -257,7 +259,7 @@ def test_files_may_come_as_hugging_face_writes_them(tmp_path):
     assert bytes(Mask().encode([{"bytes": mask, "path": None}]).buffers[0]) == mask
 
 
-def test_a_mask_keeps_its_palette_and_refuses_what_was_a_jpeg():
+def test_mask_keeps_its_palette_and_refuses_a_former_jpeg():
     palette = file_of("PNG", "P")
     assert bytes(Mask().encode([Pillow.open(BytesIO(palette))]).buffers[0]) == palette
     with pytest.raises(ValueError, match="lossless format, but JPEG changes its numbers"):
@@ -265,8 +267,8 @@ def test_a_mask_keeps_its_palette_and_refuses_what_was_a_jpeg():
 
 
 @given(st.data())
-def test_whatever_is_done_to_an_image_the_lake_shows_it(data):
-    """Any sequence of edits: what is read equals what the image shows, whether kept or not."""
+def test_lake_stores_the_image_after_any_edits(data):
+    """After any sequence of edits, the stored image equals the pixels of the Pillow image."""
     format_ = data.draw(st.sampled_from(["PNG", "TIFF", "WEBP"]))
     image = Pillow.open(BytesIO(file_of(format_, lossless=True)))
     steps = {
@@ -287,7 +289,7 @@ def test_whatever_is_done_to_an_image_the_lake_shows_it(data):
 
 
 @pytest.mark.parametrize("format_", CODECS)
-def test_a_damaged_image_that_pillow_has_only_opened_raises_our_error(format_):
+def test_damaged_image_that_pillow_has_only_opened_raises_our_error(format_):
     refused = 0
     for data in damage(file_of(format_), seed=0, times=40):
         for htype in (Image("png"), Image("auto"), Image("jpeg"), Image("zstd"), Mask()):
@@ -305,7 +307,7 @@ def test_a_damaged_image_that_pillow_has_only_opened_raises_our_error(format_):
 @pytest.mark.parametrize("how", ["path", "memory"])
 @pytest.mark.parametrize("loaded", [False, True])
 @pytest.mark.parametrize(("mode", "colour"), [("RGB", (1, 2, 3)), ("L", 7), ("P", 7), ("1", 0)])
-def test_a_colour_that_is_made_transparent_is_not_lost(opened, how, loaded, mode, colour):
+def test_transparent_colour_is_not_lost(opened, how, loaded, mode, colour):
     with opened(file_of("PNG", mode), how) as image:
         if loaded:
             image.load()
@@ -316,7 +318,7 @@ def test_a_colour_that_is_made_transparent_is_not_lost(opened, how, loaded, mode
 
 
 @pytest.mark.parametrize(("mode", "to"), [("RGBa", "RGBA"), ("La", "LA")])
-def test_colours_that_alpha_is_multiplied_to_are_said_to_change(mode, to):
+def test_premultiplied_colours_are_reported_to_change(mode, to):
     image = Pillow.fromarray(PIXELS).convert(to)
     image.putalpha(100)
     with collect_notices() as notes:
@@ -328,7 +330,7 @@ def test_colours_that_alpha_is_multiplied_to_are_said_to_change(mode, to):
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("compression", [None, "tiff_adobe_deflate"])
 @pytest.mark.parametrize("mode", ["L", "RGB", "RGBA", "P", "I;16"])
-def test_turned_tiff_files_are_upright_however_they_are_read(
+def test_rotated_tiff_files_are_upright_however_they_are_read(
     make_lake, tmp_path, mode, compression, orientation, codec
 ):
     exif, path = Pillow.Exif(), tmp_path / "turned.tif"

@@ -62,7 +62,7 @@ from deeplake_lite.htypes.registry import CLASSES, load_class
         (Image("jpeg"), Image("jpeg")),
     ],
 )
-def test_short_words_stand_for_types(spec, expected):
+def test_short_names_resolve_to_types(spec, expected):
     assert resolve(spec) == expected
 
 
@@ -86,7 +86,7 @@ def test_short_words_stand_for_types(spec, expected):
         ({"htype": "text"}, "must be an htype"),
     ],
 )
-def test_what_stands_for_no_type_is_a_schema_error(spec, match):
+def test_unknown_type_is_a_schema_error(spec, match):
     with pytest.raises(SchemaError, match=match):
         resolve(spec)
 
@@ -99,7 +99,7 @@ def test_every_public_type_is_registered_under_its_name():
     assert sorted(htypes.__all__, key=lambda name: (name.islower(), name)) == htypes.__all__
 
 
-def test_nested_configurations_come_back():
+def test_nested_configurations_round_trip():
     htype = Sequence(Link(Mask(names=["a"]), nullable=True))
     config = {
         "htype": "sequence",
@@ -146,7 +146,7 @@ def test_hostile_configurations_raise_format_or_schema_errors(config, error):
         from_config(config)
 
 
-def test_a_configuration_that_is_nested_too_deep_is_a_format_error():
+def test_too_deeply_nested_configuration_is_a_format_error():
     config: dict = {"htype": "text"}
     for _ in range(100_000):
         config = {"htype": "sequence", "of": config}
@@ -219,7 +219,7 @@ def test_plain_values_survive_strict_json(value):
     assert repr(from_json(json.loads(text))) == repr(value)
 
 
-def test_plain_values_are_built_in():
+def test_plain_values_have_built_in_types():
     given = {
         "a": (np.int8(1), np.array([[1.5]])),
         "b": np.array(["2026-01-02"], "datetime64[ns]"),

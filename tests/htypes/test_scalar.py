@@ -18,7 +18,7 @@ from deeplake_lite.testing.htypes import check_config, check_encode_decode, chec
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "datetime64[ns]", "datetime64[D]", "timedelta64[ms]"])
 @given(data=st.data())
-def test_every_dtype_comes_back(dtype, data):
+def test_every_dtype_round_trips(dtype, data):
     kind = np.dtype(dtype)
     size = st.integers(1, 5)
     if kind.kind in "mM":
@@ -36,7 +36,7 @@ def test_every_dtype_comes_back(dtype, data):
     st.lists(st.integers(-(2**70), 2**70) | st.booleans(), min_size=1),
     st.sampled_from(["int8", "uint8", "int64", "uint64", "uint16"]),
 )
-def test_integers_are_kept_exactly_or_refused_at_their_row(values, dtype):
+def test_integers_are_stored_exactly_or_refused_with_their_row(values, dtype):
     limits = np.iinfo(dtype)
     bad = [row for row, v in enumerate(values) if not limits.min <= v <= limits.max]
     if not bad:
@@ -98,11 +98,11 @@ def test_integers_are_kept_exactly_or_refused_at_their_row(values, dtype):
         ("timedelta64[s]", np.timedelta64(5, "M"), "must be a duration"),
     ],
 )
-def test_what_would_change_is_refused_with_a_way_out(dtype, bad, match):
+def test_value_that_would_change_is_refused_with_a_suggestion(dtype, bad, match):
     check_refuses(Scalar(dtype), bad, match)
 
 
-def test_the_row_of_one_bad_value_among_many_is_found():
+def test_row_of_one_bad_value_among_many_is_found():
     values = list(range(1000))
     values[700] = 0.5
     with pytest.raises(InvalidValueError, match=r"^row 700: must be int32, but it is float64 0.5"):
@@ -134,13 +134,13 @@ def test_numbers_widen_and_floats_round():
         (np.datetime64("2026-01-02"), "2026-01-02"),
     ],
 )
-def test_moments_come_in_many_forms(value, expected):
+def test_times_are_accepted_in_many_forms(value, expected):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_encode_decode(Scalar("datetime64[ns]"), [value], [np.datetime64(expected)])
 
 
-def test_moments_of_different_forms_mix():
+def test_times_of_different_forms_can_be_mixed():
     values = [date(2026, 1, 2), "2026-01-02T03", np.datetime64("2026", "Y"), "9999-01-01"]
     decoded = check_encode_decode(
         Scalar("datetime64[s]"), values, ["2026-01-02", "2026-01-02T03", "2026", "9999-01-01"]
@@ -148,7 +148,7 @@ def test_moments_of_different_forms_mix():
     assert decoded[0].dtype == "datetime64[s]"
 
 
-def test_durations_come_in_many_forms():
+def test_durations_are_accepted_in_many_forms():
     values = [timedelta(minutes=1), "5 s", np.timedelta64(1, "h"), pd.Timedelta("1D"), "-2m"]
     check_encode_decode(
         Scalar("timedelta64[s]"),
@@ -161,7 +161,7 @@ def test_durations_come_in_many_forms():
     st.integers(-(2**63) + 1, 2**63 - 1),
     st.sampled_from(["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"]),
 )
-def test_a_duration_is_read_from_the_text_that_numpy_writes(count, unit):
+def test_numpy_duration_string_is_parsed(count, unit):
     value = np.timedelta64(count, unit)
     htype = Scalar(f"timedelta64[{unit}]")
     check_encode_decode(htype, [str(value), f"{count} {unit}"], [value, value])
@@ -169,7 +169,7 @@ def test_a_duration_is_read_from_the_text_that_numpy_writes(count, unit):
 
 @pytest.mark.parametrize("unit", ["M", "D", "h", "s", "ms"])
 @given(data=st.data())
-def test_a_moment_is_read_from_the_text_that_numpy_writes_whatever_its_year(data, unit):
+def test_numpy_time_string_is_parsed_whatever_its_year(data, unit):
     first, last = (np.datetime64(text, unit) for text in ("-999999-01", "999999-12"))
     value = np.int64(data.draw(st.integers(int(first.astype(int)), int(last.astype(int)))))
     moment = value.view(f"datetime64[{unit}]")
@@ -187,7 +187,7 @@ def test_a_moment_is_read_from_the_text_that_numpy_writes_whatever_its_year(data
     ],
 )
 @pytest.mark.parametrize("others", [[], ["2026-01-01T00:00:00.000000001"], ["2026-01-01"]])
-def test_a_moment_that_its_digits_do_not_reach_is_refused(dtype, text, others):
+def test_time_out_of_range_of_its_unit_is_refused(dtype, text, others):
     with pytest.raises(
         InvalidValueError, match=r"year that its number of decimal places can represent|must fit"
     ):
@@ -195,7 +195,7 @@ def test_a_moment_that_its_digits_do_not_reach_is_refused(dtype, text, others):
 
 
 @pytest.mark.parametrize("text", ["", "10", "now", "today", "20260101", "NaT", "2026-1-1", "12026"])
-def test_a_text_that_no_field_shows_is_no_moment(text):
+def test_time_string_that_no_field_shows_is_refused(text):
     check_refuses(Scalar("datetime64[D]"), text, "must be a time")
 
 
@@ -209,12 +209,12 @@ def test_nat_is_null(nat):
     assert nullable.encode(block).values.min() > 0 or nullable.encode(block).values[1] == 0
 
 
-def test_nan_is_a_number_not_a_null():
+def test_nan_is_a_number_and_not_null():
     cells = Scalar("float32", nullable=True).encode([float("nan"), None])
     assert cells.valid.tolist() == [True, False]
 
 
-def test_times_are_stored_as_int64_and_read_as_blocks_too():
+def test_times_are_stored_as_int64_and_can_be_read_as_blocks():
     htype = Scalar("datetime64[D]")
     assert htype.layout.dtype == "int64"
     block = htype.decode(np.array([0, 1]), ())
@@ -226,7 +226,7 @@ def test_times_are_stored_as_int64_and_read_as_blocks_too():
     "dtype",
     ["object", "U5", "int128", "datetime64", "datetime64[10s]", "datetime64[as]", "", None, 7],
 )
-def test_dtypes_that_columns_cannot_have_are_schema_errors(dtype):
+def test_unsupported_dtypes_are_schema_errors(dtype):
     with pytest.raises(SchemaError, match="A column's dtype must be one of bool, int8"):
         Scalar(dtype) if dtype is not None else Scalar("nothing")
 
@@ -248,7 +248,7 @@ def test_dtypes_that_columns_cannot_have_are_schema_errors(dtype):
     ),
     st.sampled_from([*DTYPES, "datetime64[us]", "timedelta64[us]"]),
 )
-def test_whatever_comes_is_stored_or_refused_with_its_row(values, dtype):
+def test_any_value_is_stored_or_refused_with_its_row(values, dtype):
     try:
         cells = Scalar(dtype).encode(values)
     except InvalidValueError as error:

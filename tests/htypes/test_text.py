@@ -1,4 +1,4 @@
-"""Types whose cells are text or bytes."""
+"""Types whose cells are strings or bytes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ JSON = st.recursive(
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_texts_come_back(texts):
+def test_strings_round_trip(texts):
     check_config(Text())
     check_encode_decode(Text(), texts)
 
 
-def test_texts_may_come_in_arrays():
+def test_strings_may_come_in_arrays():
     check_encode_decode(Text(), np.array(["a", "grün"]), ["a", "grün"])
     check_encode_decode(Text(), np.array(["a", "b"], object), ["a", "b"])
     assert Text().preview("x" * 100) == "x" * 79 + "…"
@@ -45,27 +45,27 @@ def test_texts_may_come_in_arrays():
         ("a\ud800", "UTF-8 can encode, but it has a lone surrogate at 1"),
     ],
 )
-def test_what_is_no_text_is_refused(bad, match):
+def test_non_strings_are_refused(bad, match):
     check_refuses(Text(), bad, match)
 
 
-def test_bytes_that_are_no_text_are_damaged():
+def test_invalid_utf_8_is_damaged():
     with pytest.raises(DamagedError, match="must be UTF-8, but its byte 1 is not"):
         Text().decode(b"a\xff", ())
 
 
 @given(st.lists(JSON.filter(lambda value: value is not None), min_size=1))
-def test_json_comes_back(values):
+def test_json_round_trips(values):
     check_config(Json())
     check_encode_decode(Json(), values)
 
 
-def test_json_is_compact_and_keeps_the_order_of_keys():
+def test_json_is_compact_and_preserves_the_order_of_keys():
     cells = Json().encode([{"b": "ü", "a": [1, 2.5, None]}])
     assert cells.buffers == ['{"b":"ü","a":[1,2.5,null]}'.encode()]
 
 
-def test_numpy_becomes_json():
+def test_numpy_values_become_json():
     values = [
         {"a": np.float32(0.5), "b": np.arange(3), "c": (np.int8(1), np.bool_(True), np.str_("x"))}
     ]
@@ -94,11 +94,11 @@ def loop():
         (loop(), "must be a JSON value, but it is list"),
     ],
 )
-def test_what_is_no_json_is_refused(bad, match):
+def test_value_that_is_not_json_is_refused(bad, match):
     check_refuses(Json(), bad, match)
 
 
-def test_json_that_does_not_parse_is_damaged():
+def test_invalid_json_is_damaged():
     for data in (b"{", b"\xff", b"[" * 100_000):
         with pytest.raises(DamagedError, match="cannot be parsed"):
             Json().decode(data, ())
@@ -107,12 +107,12 @@ def test_json_that_does_not_parse_is_damaged():
 
 
 @given(st.lists(st.binary(), min_size=1))
-def test_bytes_come_back(values):
+def test_bytes_round_trip(values):
     check_config(Bytes())
     check_encode_decode(Bytes(), values)
 
 
-def test_bytes_are_copied_from_what_may_change():
+def test_mutable_buffers_are_copied():
     value = bytearray(b"ab")
     cells = Bytes().encode([value, memoryview(b"abcd")[::2]])
     value[0] = 0
@@ -124,5 +124,5 @@ def test_bytes_are_copied_from_what_may_change():
     ("bad", "match"),
     [("a", r"must be bytes, but it is str 'a'. Encode it"), (5, "but it is int 5")],
 )
-def test_what_is_no_bytes_is_refused(bad, match):
+def test_non_bytes_are_refused(bad, match):
     check_refuses(Bytes(), bad, match)

@@ -1,4 +1,4 @@
-"""Times in arrays: each is read by itself, whatever is beside it in a cell or a batch."""
+"""Each time in an array is read independently of its neighbours in the cell or batch."""
 
 from itertools import count
 
@@ -52,7 +52,7 @@ PACKS = {
 @pytest.mark.parametrize("unit", COARSE)
 @pytest.mark.parametrize("pack", PACKS)
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_moment_beyond_the_unit_is_refused_beside_a_finer_one(unit, pack, turned):
+def test_time_out_of_range_is_refused_next_to_a_finer_one(unit, pack, turned):
     htype, rows = PACKS[pack]
     pair = (far(unit), np.datetime64(1, "ns"))
     with pytest.raises(
@@ -62,20 +62,20 @@ def test_a_moment_beyond_the_unit_is_refused_beside_a_finer_one(unit, pack, turn
 
 
 @pytest.mark.parametrize("pack", [pack for pack in PACKS if pack != "scalars"])
-def test_moments_of_several_units_are_kept_where_each_fits(pack):
+def test_times_of_several_units_are_stored_where_each_fits(pack):
     htype, rows = PACKS[pack]
     pair = np.datetime64("2262-04", "M"), np.datetime64(86_400 * 10**9, "ns")
     found = np.concatenate([np.ravel(row) for row in append(htype, rows(*pair))])
     assert found.tolist() == [moment.astype("M8[ns]").astype(int) for moment in pair]
 
 
-def test_a_coarse_column_takes_far_and_fine_moments_side_by_side():
+def test_coarse_column_accepts_distant_and_fine_times_side_by_side():
     pair = [np.datetime64("9999-01-01"), np.datetime64(86_400 * 10**9, "ns")]
     [row] = append(dl.Array("datetime64[D]", (2,)), [pair])
     assert row.astype(str).tolist() == ["9999-01-01", "1970-01-02"]
 
 
-def test_a_duration_beyond_the_unit_is_refused_beside_a_finer_one():
+def test_duration_out_of_range_is_refused_next_to_a_finer_one():
     pair = [np.timedelta64(10**6, "W"), np.timedelta64(1, "ns")]
     with pytest.raises(dl.InvalidValueError, match=r"must fit timedelta64\[ns\] exactly"):
         append(dl.Array("timedelta64[ns]", (2,)), [pair])
@@ -88,7 +88,7 @@ NUMBERS = [np.int64(5), np.uint8(5), np.True_, np.float64(5), 5, True]
 @pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("pack", ["rows", "row", "arrays"])
-def test_a_number_beside_times_is_none(number, kind, turned, pack):
+def test_number_next_to_times_is_not_a_time(number, kind, turned, pack):
     pair = [number, np.array(2, f"{kind}[s]")[()]][:: -1 if turned else 1]
     as_rows = pack == "rows"
     rows = [np.array([v]) for v in pair] if as_rows else [pair]
@@ -101,7 +101,7 @@ def test_a_number_beside_times_is_none(number, kind, turned, pack):
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("kinds", [("datetime64", "timedelta64"), ("timedelta64", "datetime64")])
-def test_a_duration_is_no_moment_and_a_moment_no_duration(turned, kinds):
+def test_durations_and_times_are_not_interchangeable(turned, kinds):
     of, other = kinds
     pair = [np.array(5, f"{other}[s]")[()], np.array(2, f"{of}[s]")[()]]
     word = "time" if of == "datetime64" else "duration"
@@ -111,14 +111,14 @@ def test_a_duration_is_no_moment_and_a_moment_no_duration(turned, kinds):
             append(htype, rows)
 
 
-def test_counts_of_months_are_no_durations_beside_durations():
+def test_counts_of_months_are_not_durations_next_to_durations():
     pair = [np.timedelta64(1, "Y"), 2]
     with pytest.raises(dl.InvalidValueError, match="must be a duration"):
         append(dl.Array("timedelta64[M]", (2,)), [pair])
 
 
 @pytest.mark.parametrize("shape", [(2,), (None,), None])
-def test_a_list_of_times_has_no_null(shape):
+def test_list_of_times_accepts_no_null(shape):
     with pytest.raises(dl.InvalidValueError, match="must be a time"):
         append(dl.Array("datetime64[s]", shape), [[np.datetime64("2020-01-01"), None]])
 
@@ -131,7 +131,7 @@ COUNTS = [[3], np.array([3]), np.array([3], object), [np.uint8(3)], [True], [3.0
 @pytest.mark.parametrize(
     ("of", "put"), [(dl.Scalar, list), (dl.Sequence, lambda v: [v]), (dl.Array, lambda v: [v])]
 )
-def test_numbers_are_no_durations_of_any_unit(unit, values, of, put):
+def test_numbers_are_not_durations_of_any_unit(unit, values, of, put):
     dtype = f"timedelta64[{unit}]"
     htype = dl.Array(dtype, (1,)) if of is dl.Array else of(dtype)
     with pytest.raises(dl.InvalidValueError, match="must be a duration"):
@@ -146,14 +146,14 @@ def test_numbers_are_no_durations_of_any_unit(unit, values, of, put):
      pd.DataFrame({"c": pd.Series([3, np.timedelta64(-12, "M")], dtype=object)})],
     ids=["table", "frame", "series", "array", "nullable", "objects"],
 )  # fmt: skip
-def test_numbers_of_tables_count_months_and_years_which_tables_lack(table, unit):
+def test_integers_in_tables_are_read_as_months_and_years(table, unit):
     ds = dl.create("memory://counted", {"c": f"timedelta64[{unit}]"}, overwrite=True)
     ds.append(table)
     assert ds["c"][:].tolist() in ([3, -1], [3, -12])
 
 
 @pytest.mark.parametrize("count", [2**63, -(2**63), 0.5])
-def test_a_number_of_a_table_that_counts_no_months_is_refused(count):
+def test_invalid_month_count_in_a_table_is_refused(count):
     ds = dl.create("memory://counted", {"c": "timedelta64[M]"}, overwrite=True)
     with pytest.raises(dl.InvalidValueError, match="row 0: must be a duration"):
         ds.append({"c": pa.array([count], pa.uint64() if count == 2**63 else None)})

@@ -1,4 +1,4 @@
-"""Small folders of pictures and addresses of lakes."""
+"""Small folders of images, and URLs of lakes."""
 
 import io
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ PNG, JPEG = "PNG", "JPEG"
 
 
 def picture(seed: int = 0, format_: str = PNG) -> bytes:
-    """Return a small picture file, another one for each seed."""
+    """Return a small image file, a different one for each seed."""
     pixels = np.random.default_rng(seed).integers(0, 255, (8, 9, 3), np.uint8)
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, format_)
@@ -20,7 +20,7 @@ def picture(seed: int = 0, format_: str = PNG) -> bytes:
 
 
 def fill(folder: Path, paths: Sequence[str]) -> Path:
-    """Write a picture for each path; its end says which kind."""
+    """Write an image for each path, in the format of its extension."""
     for seed, path in enumerate(paths):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         kind = PNG if path.endswith(".png") else JPEG
@@ -30,7 +30,7 @@ def fill(folder: Path, paths: Sequence[str]) -> Path:
 
 @pytest.fixture
 def photos(tmp_path: Path) -> Callable[..., Path]:
-    """Return a function that makes a folder of pictures."""
+    """Return a function that makes a folder of images."""
 
     def make(*paths: str) -> Path:
         return fill(tmp_path / "photos", paths)

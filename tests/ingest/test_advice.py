@@ -1,4 +1,4 @@
-"""Messages about columns without a type advise only what works."""
+"""Messages about columns without a type only suggest what works."""
 
 import datetime as dt
 import re
@@ -31,7 +31,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_the_type_that_is_advised_takes_the_values(kind):
+def test_suggested_type_accepts_the_values(kind):
     with pytest.raises(dl.SchemaError, match=r"Column 'x'.*schema=\{'x': dl\.") as raised:
         dl.from_arrays({"x": VALUES[kind]}, "memory://advice")
     advised = str(raised.value).rpartition("schema=")[2].rstrip(".")
@@ -45,12 +45,12 @@ def test_the_type_that_is_advised_takes_the_values(kind):
 
 
 @pytest.mark.parametrize("kind", UNFIT)
-def test_no_type_is_advised_where_none_takes_them(kind):
+def test_no_type_is_suggested_if_none_accepts_the_values(kind):
     with pytest.raises(dl.SchemaError, match="No type takes them"):
         dl.from_arrays({"x": UNFIT[kind]}, "memory://advice")
 
 
-def test_times_of_day_are_durations_as_those_of_a_frame_are():
+def test_times_of_day_are_durations_as_in_a_frame():
     ds = dl.from_arrays({"x": [dt.time(1), None]}, "memory://times-of-day")
     assert ds["x"].htype == dl.Scalar("timedelta64[us]", nullable=True)
     assert ds["x"][0] == np.timedelta64(1, "h")
@@ -59,19 +59,19 @@ def test_times_of_day_are_durations_as_those_of_a_frame_are():
 @pytest.mark.parametrize(
     "single", [np.array(5), torch.tensor(5), np.datetime64("2026"), pa.scalar(5), 5, "a", None]
 )
-def test_a_single_value_is_no_column(single):
+def test_single_value_is_not_a_column(single):
     with pytest.raises(dl.InvalidValueError, match="with one value per row"):
         dl.from_arrays({"x": single}, "memory://single")
 
 
-def test_labels_are_no_folder(photos):
+def test_labels_are_not_a_folder(photos):
     folder = photos("rose/1.png")
     with pytest.raises(dl.InvalidValueError, match=r"is a folder. Leave labels= out"):
         dl.from_folder(folder, "memory://labels-folder", labels=folder / "rose")
 
 
 def advised_schema(error):
-    """Return the schema that a message shows, for the column x."""
+    """Return the schema that a message suggests, for the column x."""
     shown = re.search(r"schema=(\{.*?\})[,.]", str(error.value))[1]
     return eval(shown.replace("…", "'x'"), {"dl": dl})
 
@@ -95,7 +95,7 @@ CONTAINERS = {
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
-def test_bytes_are_to_be_decoded(container, kind, encoding):
+def test_bytes_error_suggests_decoding(container, kind, encoding):
     htype, put = CONTAINERS[container]
     value = kind("café".encode(encoding))
     ds = dl.create("memory://bytes", {"x": htype}, overwrite=True)
@@ -118,7 +118,7 @@ LACKING = {
 
 @pytest.mark.parametrize("values", LACKING.values(), ids=LACKING)
 @pytest.mark.parametrize("rows", [1, 3])
-def test_a_column_that_a_lake_lacks_is_added_as_advised(values, rows):
+def test_missing_column_is_added_as_suggested(values, rows):
     ds = dl.create("memory://lacking", {"n": "int64"}, overwrite=True)
     ds.append({"n": [0] * rows})
     ds.commit("first")
@@ -148,7 +148,7 @@ def test_a_column_that_a_lake_lacks_is_added_as_advised(values, rows):
     ],
 )
 @pytest.mark.parametrize("wrap", [lambda value: value, lambda value: [value]], ids=["", "list"])
-def test_an_integer_out_of_range_fits_the_type_that_is_named(value, dtype, wider, wrap):
+def test_integer_out_of_range_fits_the_suggested_type(value, dtype, wider, wrap):
     make = (lambda d: d) if wrap(0) == 0 else dl.Sequence
     ds = dl.create("memory://range", {"x": make(dtype)}, overwrite=True)
     with pytest.raises(dl.InvalidValueError, match=f"{dtype} holds") as raised:
@@ -180,11 +180,11 @@ FEW_DTYPES = {
     "polygon": (dl.Polygons(), [[[0, 0], [1e39, 0], [0, 1]]], None),
     "class": (dl.ClassLabel(), 2**31, None),
 }
-"""Types of few dtypes, a value that does not fit, and the type that holds it."""
+"""Narrow types, a value that does not fit, and the type that holds it."""
 
 
 @pytest.mark.parametrize("name", FEW_DTYPES)
-def test_a_type_of_few_dtypes_advises_one_that_it_may_have(name):
+def test_type_with_few_dtypes_suggests_one_that_it_supports(name):
     htype, value, wider = FEW_DTYPES[name]
     values = [np.array(value) if htype.name == "image" else value]
     ds = dl.create("memory://few-dtypes", {"x": htype}, overwrite=True)
@@ -195,7 +195,7 @@ def test_a_type_of_few_dtypes_advises_one_that_it_may_have(name):
         return
     assert f"eclare the column as {wider}" in str(raised.value)
     advised = eval(f"dl.{wider}", {"dl": dl})
-    if name != "named mask":  # whose names have no number for it
+    if name != "named mask":  # whose classes have no such number
         dl.create("memory://few-dtypes", {"x": advised}, overwrite=True).append({"x": values})
 
 
@@ -204,7 +204,7 @@ def test_a_type_of_few_dtypes_advises_one_that_it_may_have(name):
     "number", [10**400, -(10**400), 10**300], ids=["10**400", "less", "10**300"]
 )
 @pytest.mark.parametrize("wrap", [lambda v: v, lambda v: [v, 1], lambda v: [0.5, v]])
-def test_an_integer_that_no_float_is_near_fits_the_type_that_is_named(dtype, number, wrap):
+def test_integer_that_no_float_approximates_fits_the_suggested_type(dtype, number, wrap):
     make = (lambda d: d) if wrap(0) == 0 else (lambda d: dl.Sequence(d))
     if number == 10**300 and dtype.endswith(("64", "128")) and dtype != "complex64":
         return
@@ -221,20 +221,20 @@ def test_an_integer_that_no_float_is_near_fits_the_type_that_is_named(dtype, num
 @pytest.mark.parametrize(
     "values", [[1j, 2], [2.5, 1j], [np.int8(1), 1j], [[1j, 2], [3]], [np.complex64(1j), 2.5]]
 )
-def test_numbers_beside_complex_ones_are_complex(values):
+def test_numbers_next_to_complex_ones_are_complex(values):
     ds = dl.from_arrays({"x": values}, "memory://complex")
     assert ds["x"].htype.dtype == "complex128"
     assert [np.asarray(v).tolist() for v in ds["x"][:]] == [np.asarray(v).tolist() for v in values]
     dl.create("memory://complex", {}, overwrite=True)
 
 
-def test_an_integer_that_a_complex_number_rounds_has_no_type():
+def test_integer_that_a_complex_number_would_round_has_no_type():
     with pytest.raises(dl.SchemaError, match="no one type for floats and the integer"):
         dl.from_arrays({"x": [1j, 2**53 + 1]}, "memory://rounded")
 
 
 @pytest.mark.parametrize("big", [2**63, 2**64, 2**70])
-def test_an_integer_beyond_64_bits_beside_others_is_stored_as_advised(big):
+def test_integer_beyond_64_bits_next_to_others_is_stored_as_suggested(big):
     with pytest.raises(dl.InvalidValueError, match="'float64', which rounds it, or 'text'"):
         dl.from_arrays({"x": [big, -1]}, "memory://beyond")
     ds = dl.from_arrays({"x": [big, -1]}, "memory://beyond-f", schema={"x": "float64"})
@@ -262,7 +262,7 @@ PRESENT = {
 @pytest.mark.parametrize("null", [pd.NA, pd.NaT], ids=["NA", "NaT"])
 @pytest.mark.parametrize("present", PRESENT.values(), ids=PRESENT)
 @pytest.mark.parametrize("column", [list, tuple, as_objects])
-def test_nulls_of_pandas_are_null_in_lists_as_in_frames(null, present, column):
+def test_pandas_nulls_are_null_in_lists_as_in_frames(null, present, column):
     url, like = "memory://nulls-of-pandas", "memory://nulls"
     ds = dl.from_arrays({"x": column([present, null])}, url)
     wanted = dl.from_arrays({"x": column([present, None])}, like)
@@ -276,7 +276,7 @@ def test_nulls_of_pandas_are_null_in_lists_as_in_frames(null, present, column):
 
 @pytest.mark.parametrize("null", [pd.NA, pd.NaT, None], ids=str)
 @pytest.mark.parametrize("item", [1, 0.5, "a", np.datetime64("2026-01-02")])
-def test_nulls_of_pandas_are_null_within_lists(null, item):
+def test_pandas_nulls_are_null_within_lists(null, item):
     ds = dl.from_arrays({"x": [[item, null], [item]]}, "memory://nulls-within")
     assert ds["x"][0][1] is None
     dl.create("memory://nulls-within", {}, overwrite=True)
@@ -287,7 +287,7 @@ NOT_NULLABLE = ["int8", "datetime64[s]", "text", dl.Array("int8", (2,)), dl.Clas
 
 @pytest.mark.parametrize("htype", NOT_NULLABLE, ids=str)
 @pytest.mark.parametrize("null", [None, pd.NA, pd.NaT], ids=str)
-def test_the_type_that_is_advised_takes_null(htype, null):
+def test_suggested_type_accepts_null(htype, null):
     with pytest.raises(dl.InvalidValueError, match="must not be null") as raised:
         dl.from_arrays({"x": [null]}, "memory://takes-null", schema={"x": htype})
     ds = dl.from_arrays({"x": [null]}, "memory://takes-null", schema=advised_schema(raised))
@@ -297,7 +297,7 @@ def test_the_type_that_is_advised_takes_null(htype, null):
 
 @pytest.mark.parametrize("labels", [["true", "false"], ["7.5", "8"], ["2026-01-02", "2026-01-03"]])
 @pytest.mark.parametrize("way", ["from_folder", "from_csv"])
-def test_labels_that_are_no_classes_become_some_as_advised(photos, labels, way):
+def test_labels_that_are_not_classes_are_converted_as_suggested(photos, labels, way):
     folder = photos("a.png", "b.png")
     (folder / "l.csv").write_text(f"file,label\na.png,{labels[0]}\nb.png,{labels[1]}\n")
 
@@ -327,7 +327,7 @@ MIXED = {
 
 @pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
 @pytest.mark.parametrize("big", [2**53 + 1, -(2**53) - 1, 2**62 + 1])
-def test_an_integer_beside_floats_is_rounded_only_where_that_is_asked_for(values, big):
+def test_integer_next_to_floats_is_rounded_only_on_request(values, big):
     with pytest.raises(dl.SchemaError, match=rf"integer {big}, which float64 rounds") as raised:
         dl.from_arrays({"x": values(big)}, "memory://rounded")
     ds = dl.from_arrays({"x": values(big)}, "memory://rounded", schema=advised_schema(raised))
@@ -337,13 +337,13 @@ def test_an_integer_beside_floats_is_rounded_only_where_that_is_asked_for(values
 
 @pytest.mark.parametrize("values", MIXED.values(), ids=MIXED)
 @pytest.mark.parametrize("big", [2**53, -(2**53), 2**62])
-def test_an_integer_that_a_float_holds_is_one_beside_floats(values, big):
+def test_integer_that_a_float_represents_becomes_a_float_next_to_floats(values, big):
     ds = dl.from_arrays({"x": values(big)}, "memory://rounded")
     assert np.ravel(ds["x"][0])[0] == float(big)
     dl.create("memory://rounded", {}, overwrite=True)
 
 
-def test_a_column_of_floats_rounds_integers():
+def test_column_of_floats_rounds_integers():
     ds = dl.create("memory://rounds", {"x": "float64"}, overwrite=True)
     ds.append({"x": [2**53 + 1]})
     assert ds["x"][0] == 2.0**53

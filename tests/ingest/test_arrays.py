@@ -1,4 +1,4 @@
-"""Types that are found in rows of arrays: none changes a value, or makes another thing of it."""
+"""Types inferred from rows of arrays neither change values nor misinterpret them."""
 
 from decimal import Decimal
 from itertools import count, permutations
@@ -35,19 +35,19 @@ APART = [pair for pair in permutations(KINDS, 2) if not NUMBERS.issuperset(pair)
 
 @pytest.mark.parametrize("pair", APART, ids=" ".join)
 @pytest.mark.parametrize("within", [False, True])
-def test_arrays_of_things_that_are_not_alike_have_no_type(pair, within):
+def test_arrays_of_mixed_kinds_have_no_type(pair, within):
     rows = [KINDS[name] for name in pair]
     with pytest.raises(dl.SchemaError, match="Column 'x': there is no one type for"):
         take([rows] if within else rows)
 
 
-def test_spans_without_a_common_length_have_no_type():
+def test_durations_without_a_common_unit_have_no_type():
     with pytest.raises(dl.SchemaError, match="no one type for arrays of timedelta64"):
         take([np.array([1], "m8[Y]"), np.array([1], "m8[s]")])
 
 
 @pytest.mark.parametrize("within", [False, True])
-def test_a_moment_that_the_finest_unit_does_not_reach_is_refused(within):
+def test_time_out_of_range_of_the_finest_unit_is_refused(within):
     rows = [np.array(["9999"], "M8[Y]"), np.array([1], "M8[ns]")]
     with pytest.raises(
         dl.InvalidValueError, match=r"must fit datetime64\[ns\] exactly, but it is 9999"
@@ -69,24 +69,24 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("number", [ROUND, -ROUND, 2**62 + 1])
-def test_an_integer_that_a_float_rounds_has_no_type_beside_floats(form, number):
+def test_integer_that_a_float_would_round_has_no_type_next_to_floats(form, number):
     rows = [FORMS[form](number), FORMS[form](0.5)]
     with pytest.raises(dl.SchemaError, match=rf"floats and the integer {number}, which float64"):
         take(rows)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_integer_that_a_float_holds_is_one_beside_floats(form):
+def test_integer_that_a_float_represents_becomes_a_float_next_to_floats(form):
     found = take([FORMS[form](2**53), FORMS[form](0.5)])
     assert [np.ravel(value).item() for value in found[:]] == [2**53, 0.5]
 
 
-def test_an_unsigned_integer_that_a_complex_number_rounds_has_no_type():
+def test_unsigned_integer_that_a_complex_number_would_round_has_no_type():
     with pytest.raises(dl.SchemaError, match="no one type for floats and the integer"):
         take([np.array([2**63 + 1], "u8"), np.array([1j])])
 
 
-def test_integers_that_no_dtype_has_together_have_no_type():
+def test_integers_without_a_common_dtype_have_no_type():
     with pytest.raises(dl.SchemaError, match=f"no one type for the integers -1 and {2**63 + 1}"):
         take([np.array([2**63 + 1], "u8"), np.array([-1])])
 
@@ -100,13 +100,13 @@ def test_signed_and_unsigned_integers_are_integers(unsigned):
 
 @pytest.mark.skipif(np.finfo("longdouble").nmant < 63, reason="longdouble is float64 here")
 @pytest.mark.parametrize("number", [np.longdouble(2**63) + 1, np.clongdouble(2**63) + 1])
-def test_a_longdouble_that_a_float_rounds_has_no_type(number):
+def test_longdouble_that_a_float_would_round_has_no_type(number):
     with pytest.raises(dl.SchemaError, match=r"9\.?223372036854775809.*float64 rounds"):
         take([number])
     assert take([type(number)(0.5)])[0] == 0.5
 
 
-def test_texts_of_any_number_are_sequences():
+def test_varying_numbers_of_strings_are_sequences():
     found = take([np.array(["a"]), np.array(["bc", "d"])])
     assert found.htype == dl.Sequence(dl.Text())
     assert found[:] == [["a"], ["bc", "d"]]
@@ -115,7 +115,7 @@ def test_texts_of_any_number_are_sequences():
 @pytest.mark.parametrize(
     "rows", [[Decimal("NaN")], [[Decimal("0.1"), 0.1]], [Decimal(1), 2], [Decimal("0.1"), "a"]]
 )
-def test_decimals_have_no_type_which_says_what_to_do(rows):
+def test_decimals_have_no_type_and_the_error_suggests_one(rows):
     with pytest.raises(dl.SchemaError, match=r"Decimal.*; float\(value\) rounds a Decimal"):
         take(rows)
 
@@ -132,7 +132,7 @@ COLUMNS = {
 @pytest.mark.parametrize("form", COLUMNS)
 @pytest.mark.parametrize("shape", [(2,), (None,), None, (1, 2), (None, 2)])
 @pytest.mark.parametrize("dtype", ["float64", "int64"])
-def test_a_null_within_an_array_is_refused_whatever_it_comes_in(form, shape, dtype):
+def test_null_in_an_array_is_refused_in_every_container(form, shape, dtype):
     row = COLUMNS[form]([1, None])
     rows = [[row] if shape and len(shape) == 2 else row]
     with pytest.raises(dl.InvalidValueError, match="Sequence"):
@@ -140,7 +140,7 @@ def test_a_null_within_an_array_is_refused_whatever_it_comes_in(form, shape, dty
 
 
 @pytest.mark.parametrize("null", [np.ma.masked, np.ma.masked_all(2), np.ma.masked_all((2, 2))])
-def test_a_value_that_is_all_masked_makes_the_type_nullable(null):
+def test_fully_masked_value_makes_the_type_nullable(null):
     found = take([null, np.ones(null.shape)])
     assert found.htype.nullable
     assert [np.ma.getmaskarray(value).all() or value is None for value in found[:]] == [True, False]
@@ -148,7 +148,7 @@ def test_a_value_that_is_all_masked_makes_the_type_nullable(null):
 
 @pytest.mark.parametrize("unit", ["ns", "s", "M", "Y"])
 @pytest.mark.parametrize("beside", [1, 1.5, 1j, True])
-def test_a_duration_is_no_number(unit, beside):
+def test_duration_is_not_a_number(unit, beside):
     row = [np.timedelta64(5, unit), beside]
     for values in (row, [row], [[row]], np.array(row, object)):
         with pytest.raises(dl.SchemaError, match="no one type"):
@@ -170,6 +170,6 @@ def test_a_duration_is_no_number(unit, beside):
         [[np.array([True])], [np.array([2])]],
     ],
 )
-def test_truth_values_beside_numbers_have_no_type(values):
+def test_booleans_next_to_numbers_have_no_type(values):
     with pytest.raises(dl.SchemaError, match="no one type for"):
         dl.from_arrays({"x": values}, f"memory://{next(fresh)}", progress=False)

@@ -1,4 +1,4 @@
-"""Text of Arrow and Parquet that is not UTF-8 is refused at its row, and can be skipped."""
+"""Arrow and Parquet strings that are not UTF-8 are refused with their row, and can be skipped."""
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ def values(ds):
     return [ds["x"].names[v] if label else v for v in ds["x"][:]]
 
 
-PAIRS = [  # Arrow reads no file with such a dictionary
+PAIRS = [  # Arrow cannot read files with such a dictionary
     (kind, way)
     for kind in KINDS
     for way in (frame, parquet)
@@ -50,7 +50,7 @@ PAIRS = [  # Arrow reads no file with such a dictionary
 
 @pytest.mark.parametrize("key", [None, "k"])
 @pytest.mark.parametrize(("kind", "way"), PAIRS)
-def test_the_row_is_named_and_can_be_left_out(kind, way, key, tmp_path):
+def test_invalid_row_is_named_and_can_be_skipped(kind, way, key, tmp_path):
     column, rest = KINDS[kind]
     table = pa.table({"x": column, "k": [1, 2, 3]})
 
@@ -63,7 +63,7 @@ def test_the_row_is_named_and_can_be_left_out(kind, way, key, tmp_path):
 
 
 @pytest.mark.parametrize("way", [frame, parquet])
-def test_it_is_no_key(way, tmp_path):
+def test_invalid_string_is_refused_as_a_key(way, tmp_path):
     table = pa.table({"x": TEXTS})
     with pytest.raises(dl.InvalidValueError, match=f"row 1: .*({NOT_UTF8})"):
         way(table, tmp_path, on="x")
@@ -75,7 +75,7 @@ def test_it_is_no_key(way, tmp_path):
     ["text", "class_label", "json", "bytes", "int64", dl.Image("png"), dl.Sequence("text")],
     ids=str,
 )
-def test_no_type_takes_it(kind, htype):
+def test_no_type_accepts_an_invalid_string(kind, htype):
     ds = dl.create("memory://no-text", {"x": htype}, overwrite=True)
     rows = pa.table({"x": KINDS[kind][0]}).slice(1)
     with pytest.raises(dl.InvalidValueError, match="row 0"):
@@ -83,13 +83,13 @@ def test_no_type_takes_it(kind, htype):
     assert len(ds) == 0
 
 
-def test_classes_of_a_table_are_those_that_are_texts(tmp_path):
+def test_classes_of_a_table_are_its_valid_strings(tmp_path):
     table = pa.table({"x": TEXTS})
     ds = frame(table, tmp_path, schema={"x": "class_label"}, on_error="skip")
     assert (ds["x"].names, list(ds["x"][:])) == (("fine", "ok"), [1, 0])
 
 
-def test_a_struct_with_a_name_twice_is_refused(tmp_path):
+def test_struct_with_duplicate_field_names_is_refused(tmp_path):
     twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     for schema in ({}, {"x": "text"}, {"x": "json"}):
         with pytest.raises(dl.LakeError, match="fields of different names"):
@@ -98,7 +98,7 @@ def test_a_struct_with_a_name_twice_is_refused(tmp_path):
 
 @pytest.mark.parametrize("view", [pa.string_view(), pa.binary_view()])
 @pytest.mark.parametrize("within", ["dictionary", "run ends", "list of a dictionary"])
-def test_views_are_taken_out_of_dictionaries(view, within, tmp_path):
+def test_string_views_are_read_inside_dictionaries_and_lists(view, within, tmp_path):
     items = pa.array([b"a", b"b", None]).cast(pa.string()).cast(view)
     column = {
         "dictionary": lambda: pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), items),

@@ -1,4 +1,4 @@
-"""Classes of a lake meet what a source says of them: names, numbers, and names that are numbers."""
+"""Matching a lake's classes with a source's names, numbers, and names that look like numbers."""
 
 import shutil
 from decimal import Decimal
@@ -16,7 +16,7 @@ from .conftest import fill
 
 
 def names_of(ds, column="label"):
-    """Return the name of the class of each row."""
+    """Return the class name of each row."""
     return ds[column].htype.to_names(np.ma.filled(ds[column][:]).tolist())
 
 
@@ -34,7 +34,7 @@ class Csv:
 
 
 class Table(Csv):
-    """Takes labels from a table of pictures."""
+    """Takes labels from a table of images."""
 
     def take(self, labels, **options):
         fill(self.folder, [f"im{i}.png" for i in range(len(labels))])
@@ -66,7 +66,7 @@ def written(request, tmp_path, url):
 @pytest.mark.parametrize(
     "again", [{}, {"schema": {"label": "class_label"}}], ids=["as is", "asked"]
 )
-def test_labels_that_look_like_numbers_stay_names_when_the_others_go(written, labels, again):
+def test_numeric_labels_stay_names_when_the_other_labels_are_gone(written, labels, again):
     written.take(labels, schema={"label": "class_label"})
     ds = written.take(labels[:2], **again)
     assert names_of(ds)[:2] == labels[:2]
@@ -74,14 +74,14 @@ def test_labels_that_look_like_numbers_stay_names_when_the_others_go(written, la
     assert ds["label"].names == tuple(sorted(labels))
 
 
-def test_a_table_of_digits_without_types_keeps_its_names(tmp_path, url):
+def test_table_of_digits_keeps_class_names(tmp_path, url):
     folder = tmp_path / "pictures"
     Table(folder, url).take(["1", "2", "unsure"])
     assert names_of(Table(folder, url).take(["1", "2"]))[:2] == ["1", "2"]
     assert names_of(Table(folder, url).take(["2", "1", "4"])) == ["2", "1", "4"]
 
 
-def test_classes_that_were_declared_with_numbers_for_names_are_named(written):
+def test_classes_declared_with_numeric_names_are_named(written):
     declared = {"label": dl.ClassLabel(["1", "2", "3"])}
     assert names_of(written.take(["1", "3"], schema=declared)) == ["1", "3"]
     ds = written.take(["1", "3"])
@@ -89,14 +89,14 @@ def test_classes_that_were_declared_with_numbers_for_names_are_named(written):
     assert names_of(written.take(["2", "3"], schema=declared)) == ["2", "3"]
 
 
-def test_numbers_are_of_classes_where_no_class_has_a_number_for_a_name(written):
+def test_numbers_are_class_numbers_if_no_class_has_a_numeric_name(written):
     declared = {"label": dl.ClassLabel(["cat", "dog"])}
     assert names_of(written.take(["cat", "dog"], schema=declared)) == ["cat", "dog"]
     assert names_of(written.take(["1", "0"])) == ["dog", "cat"]
     assert names_of(written.take(["0", "1"], schema=declared)) == ["cat", "dog"]
 
 
-def test_a_number_that_no_class_is_called_is_refused_beside_those_that_are(tmp_path, url):
+def test_number_that_is_not_a_class_name_is_refused_next_to_some_that_are(tmp_path, url):
     source = Csv(tmp_path, url)
     source.take(["1", "2"], schema={"label": dl.ClassLabel(["1", "2"])})
     with pytest.raises(dl.InvalidValueError, match="must be one of 2 classes, but it is '0'"):
@@ -112,7 +112,7 @@ def test_folders_of_digits_and_a_table_mean_the_same_classes(tmp_path, url):
 
 
 def ambiguous(numbers, tmp_path):
-    """Yield what takes numbers from typed sources, by the name of the source."""
+    """Yield the ways to read numbers from typed sources, by the name of the source."""
     keys = [str(i) for i in range(len(numbers))]
     arrow = pa.table({"k": keys, "label": numbers})
     pq.write_table(arrow, tmp_path / "rows.parquet")
@@ -128,7 +128,7 @@ def ambiguous(numbers, tmp_path):
 
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
-def test_numbers_of_typed_sources_that_name_other_classes_are_refused(tmp_path, url, on_error):
+def test_numbers_from_typed_sources_with_different_classes_are_refused(tmp_path, url, on_error):
     dl.create(url, {"k": "text", "label": dl.ClassLabel(["1", "2"])})
     for take in ambiguous([0, 1], tmp_path):
         with pytest.raises(
@@ -139,14 +139,14 @@ def test_numbers_of_typed_sources_that_name_other_classes_are_refused(tmp_path, 
 
 
 @pytest.mark.parametrize("names", [["0", "1"], ["cat", "dog"], ["7", "8"]])
-def test_other_numbers_of_typed_sources_are_of_classes(tmp_path, names):
+def test_unambiguous_numbers_from_typed_sources_are_class_numbers(tmp_path, names):
     for i, take in enumerate(ambiguous([1, 0], tmp_path)):
         url = str(tmp_path / f"{i}.lake")
         dl.create(url, {"k": "text", "label": dl.ClassLabel(names)})
         assert names_of(take(url)) == names[::-1]
 
 
-def test_a_column_of_a_lake_knows_its_classes_by_name(tmp_path, url):
+def test_lake_column_matches_its_classes_by_name(tmp_path, url):
     ds = dl.create(url, {"k": "text", "label": dl.ClassLabel(["2", "1"])})
     ds.append({"k": ["a", "b"], "label": ["1", "2"]})
     ds.commit("both")
@@ -158,7 +158,7 @@ def test_a_column_of_a_lake_knows_its_classes_by_name(tmp_path, url):
 
 
 @pytest.mark.parametrize("key", [True, False])
-def test_texts_of_a_lake_that_look_like_numbers_stay_texts(tmp_path, url, key):
+def test_numeric_strings_of_a_lake_stay_strings(tmp_path, url, key):
     path, options = tmp_path / "a.csv", {"on": "k"} if key else {}
     for values in (["01", "b"], ["1", "2"], ["1.50", "2"], ["true", "false"]):
         path.write_text(f"k,x\n{values[0]},1\n{values[1]},2\n")
@@ -166,11 +166,11 @@ def test_texts_of_a_lake_that_look_like_numbers_stay_texts(tmp_path, url, key):
         assert set(values) <= set(ds["k"][:])
 
 
-# ---- a type that is asked for, again and again
+# ---- a requested type, again and again
 
 
 def take_frame(frame, way, folder, url, **options):
-    """Take a frame's labels in one of the ways that there are."""
+    """Read a frame's labels in one of several ways."""
     labels = frame["label"].tolist()
     if way in ("csv", "table"):
         return WRITTEN[way](folder, url).take(labels, **options)
@@ -198,7 +198,7 @@ STEPS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("steps", STEPS)
-def test_classes_that_are_asked_for_without_names_are_the_lakes(tmp_path, url, way, steps):
+def test_requested_classes_without_names_are_those_of_the_lake(tmp_path, url, way, steps):
     folder = tmp_path / "pictures"
     folder.mkdir()
     sources, names = STEPS[steps]
@@ -214,7 +214,7 @@ def test_classes_that_are_asked_for_without_names_are_the_lakes(tmp_path, url, w
     assert list(ds["label"].names) == names
 
 
-def test_nulls_and_defaults_are_no_other_type(url):
+def test_nullability_and_defaults_do_not_change_the_type(url):
     rows, types = {"k": ["a"], "x": [1]}, {"k": "text", "x": "int32"}
     ds = dl.from_arrays(rows, url, on="k", schema=types)
     ds.set_nullable("x")
@@ -225,7 +225,7 @@ def test_nulls_and_defaults_are_no_other_type(url):
     assert ds["x"][:].tolist() == [1, 2]
 
 
-def test_another_type_is_refused_and_so_is_another_order_of_classes(url):
+def test_different_type_or_class_order_is_refused(url):
     rows = {"k": ["a"], "x": [1], "label": ["cat"], "words": ["cat"]}
     labels = dl.ClassLabel(["cat", "dog"])
     ds = dl.from_arrays(rows, url, on="k", schema={"x": "int32", "label": labels})
@@ -242,11 +242,11 @@ def test_another_type_is_refused_and_so_is_another_order_of_classes(url):
     assert len(dl.from_arrays(rows, url, on="k", schema={"label": labels})) == 1
 
 
-# ---- numbers in whatever they come, of columns and lists of classes
+# ---- numbers in any container, in columns and in lists of classes
 
 
 class Wrapped:
-    """Values that give themselves to NumPy."""
+    """Values that convert themselves to NumPy."""
 
     def __init__(self, values):
         self.values = values
@@ -294,7 +294,7 @@ KINDS = {
 @pytest.mark.parametrize("one", ONE.values(), ids=ONE)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("column", [list, objects, pd.Series])
-def test_a_number_that_names_another_class_is_refused_in_any_form(url, one, kind, column):
+def test_number_that_names_another_class_is_refused_in_any_form(url, one, kind, column):
     make, wrap = KINDS[kind]
     value = wrap(one() if callable(one) and not isinstance(one, Wrapped) else one)
     htype = make(["cat", "dog", "1"])
@@ -338,7 +338,7 @@ def test_lists_of_numbers_in_tables_that_name_other_classes_are_refused(tmp_path
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("names", [["cat", "dog"], ["0", "1"], ["cat", "dog", "7"]])
-def test_numbers_that_name_no_other_class_are_taken_in_any_form(url, kind, names):
+def test_numbers_that_name_no_other_class_are_accepted_in_any_form(url, kind, names):
     make, wrap = KINDS[kind]
     htype = make(names)
     dl.create(url, {"x": htype})
@@ -350,7 +350,7 @@ def test_numbers_that_name_no_other_class_are_taken_in_any_form(url, kind, names
 @pytest.mark.parametrize(
     "name", ["1", "-1", "+1", "01", " 1", "1 ", "-0", "1.0", "\uff11", "\u00b2", "1e0"]
 )
-def test_a_class_that_is_called_like_a_number_comes_by_its_name(written, name):
+def test_class_with_a_numeric_name_is_read_by_name(written, name):
     written.take(["cat"], schema={"label": dl.ClassLabel(["cat", "dog", "x", name])})
     assert names_of(written.take([name, name])) == [name, name]
 
@@ -358,7 +358,7 @@ def test_a_class_that_is_called_like_a_number_comes_by_its_name(written, name):
 @pytest.mark.parametrize("there", ["class_label", "int64", "float64", "uint8"])
 @pytest.mark.parametrize("words", [["true", "false"], ["TRUE", "True"], ["false", "false"]])
 @pytest.mark.parametrize("way", ["folder", "csv", "csv with a key", "large csv"])
-def test_words_for_truth_are_no_numbers(photos, url, there, words, way, monkeypatch):
+def test_words_for_booleans_are_not_numbers(photos, url, there, words, way, monkeypatch):
     if way == "large csv":
         monkeypatch.setattr("deeplake_lite.ingest.csv_file.AT_ONCE", 0)
     folder = photos("a.png", "b.png")
@@ -379,7 +379,7 @@ def test_words_for_truth_are_no_numbers(photos, url, there, words, way, monkeypa
     assert dl.open(url)["label"][:].tolist() == before
 
 
-def test_words_for_truth_are_truths_where_the_lake_has_some(photos, url):
+def test_words_for_booleans_are_booleans_if_the_lake_has_a_boolean_column(photos, url):
     folder = photos("a.png", "b.png")
     for words in (["true", "false"], ["false", "true"]):
         (folder / "t.csv").write_text(f"file,label\na.png,{words[0]}\nb.png,{words[1]}\n")

@@ -1,4 +1,4 @@
-"""Columns of Arrow and pandas are read the same by themselves, in a frame and when appended."""
+"""Arrow and pandas columns are read the same way alone, in a frame and when appended."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ SERIES: dict[str, pd.Series[Any]] = {
 
 
 def outcome(read: Any) -> tuple[str, Any]:
-    """Return the type and the values of a column ``x`` that is read, or the error."""
+    """Return the type and values of a column ``x`` after reading it, or the error."""
     try:
         ds = read()
     except dl.errors.LakeError as error:
@@ -78,7 +78,7 @@ def outcome(read: Any) -> tuple[str, Any]:
 
 
 def into(name: str) -> dict[str, Any]:
-    """Return the options of an ingest into a lake that is not there yet."""
+    """Return the options to ingest into a new lake."""
     return {"url": f"memory://{name}-{uuid4().hex}", "progress": False}
 
 
@@ -89,7 +89,7 @@ def appended(htype: Any, column: Any) -> dl.Dataset:
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_a_column_of_arrow(name: str) -> None:
+def test_arrow_column_is_read_the_same_alone_in_a_frame_and_appended(name: str) -> None:
     column = ARRAYS[name]
     there = into("a")
     alone = outcome(lambda: dl.from_arrays({"x": column}, **there))
@@ -100,7 +100,7 @@ def test_a_column_of_arrow(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERIES)
-def test_a_column_of_pandas(name: str) -> None:
+def test_pandas_column_is_read_the_same_alone_in_a_frame_and_appended(name: str) -> None:
     column = SERIES[name]
     there = into("a")
     alone = outcome(lambda: dl.from_arrays({"x": column}, **there))
@@ -110,7 +110,7 @@ def test_a_column_of_pandas(name: str) -> None:
         assert alone == outcome(lambda: appended(htype, column))
 
 
-def test_a_column_that_a_lake_exported_comes_back() -> None:
+def test_exported_column_round_trips() -> None:
     ds = dl.create("memory://alone-d", {"x": dl.Array("int32", (2, 3))}, overwrite=True)
     ds.append({"x": np.arange(12).reshape(2, 2, 3)})
     back = dl.from_arrays({"x": ds.to_arrow()["x"]}, **into("e"))

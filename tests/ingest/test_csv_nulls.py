@@ -1,4 +1,4 @@
-"""Empty values, words such as NA, signs and spaces in CSV files mean the same beside any others."""
+"""Empty values, words such as NA, signs and spaces in CSV files mean the same in every column."""
 
 from itertools import count
 
@@ -13,12 +13,12 @@ from tests.dataset.everything import png
 fresh = count()
 
 WORDS = ["", "NA", "nan", "-NaN", "null", "#N/A"]
-"""Some of all texts that mean nothing, where there are many cases."""
+"""A sample of the strings that mean null, for tests with many cases."""
 
 
 @pytest.fixture(params=["at once", "block by block"])
 def take(request, tmp_path, monkeypatch):
-    """Ingest a CSV text, the way that small files or that large files go."""
+    """Ingest a CSV string, by the code path for small files or for large files."""
     if request.param == "block by block":
         monkeypatch.setattr(csv_file, "AT_ONCE", 0)
 
@@ -38,16 +38,14 @@ def rows(*values):
 @pytest.mark.parametrize("word", NULLS)
 @pytest.mark.parametrize("quote", ["", '"'])
 @pytest.mark.parametrize("others", [[], ["rose"], [""]])
-def test_a_column_of_texts_keeps_words_for_nothing_whatever_is_beside_them(
-    take, word, quote, others
-):
+def test_string_column_keeps_null_words_whatever_is_next_to_them(take, word, quote, others):
     ds = take(rows(f"{quote}{word}{quote}", *others), on="n")
     assert ds["t"][:] == [word, *others]
     assert isinstance(ds["t"].htype, dl.Text)
 
 
 @pytest.mark.parametrize("word", NULLS)
-def test_a_row_that_has_not_changed_is_not_written_again(take, word):
+def test_unchanged_row_is_not_written_again(take, word):
     first = take(rows(word), on="n")
     again = take(rows(word, "rose"), url=first.url, on="n")
     assert (again.ingested.added, again.ingested.changed, again.ingested.unchanged) == (1, 0, 1)
@@ -67,7 +65,7 @@ VALUES = {
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("quote", ["", '"'])
 @pytest.mark.parametrize("dtype", VALUES)
-def test_words_for_nothing_are_null_beside_numbers_truths_and_times(take, word, quote, dtype):
+def test_null_words_are_null_next_to_numbers_booleans_and_times(take, word, quote, dtype):
     written, value = VALUES[dtype]
     ds = take(rows(written, f"{quote}{word}{quote}"))
     assert ds["t"].htype.dtype == dtype
@@ -85,7 +83,7 @@ def test_words_for_nothing_are_null_beside_numbers_truths_and_times(take, word, 
      "datetime64[ns]", "timedelta64[s]", "complex64", "class_label"],
 )  # fmt: skip
 @pytest.mark.parametrize("where", ["in the schema", "in the lake"])
-def test_a_column_of_a_type_is_null_where_the_file_has_no_value_of_it(take, word, type_, where):
+def test_typed_column_is_null_where_the_file_has_a_null_word(take, word, type_, where):
     htype = dl.ClassLabel() if type_ == "class_label" else dl.Scalar(type_)
     htype = type(htype)(*(() if type_ == "class_label" else (type_,)), nullable=True)
     url = f"memory://csv-nulls-{next(fresh)}"
@@ -93,7 +91,7 @@ def test_a_column_of_a_type_is_null_where_the_file_has_no_value_of_it(take, word
         dl.create(url, {"n": "int64", "t": htype})
         ds = take(rows(word, word), url=url)
     elif type_ == "class_label":
-        return  # a class that is asked for may be called NA
+        return  # a requested class may be called NA
     else:
         ds = take(rows(word, word), url=url, schema={"t": htype})
     is_number = type_.startswith(("float", "complex")) and word in NAN
@@ -102,7 +100,7 @@ def test_a_column_of_a_type_is_null_where_the_file_has_no_value_of_it(take, word
 
 
 @pytest.mark.parametrize("word", ["NA", "nan", "null"])
-def test_labels_that_are_all_words_for_nothing_are_classes(tmp_path, word):
+def test_labels_that_are_all_null_words_are_classes(tmp_path, word):
     for name in ("1.png", "2.png"):
         (tmp_path / name).write_bytes(png((2, 3, 3)))
     (tmp_path / "labels.csv").write_text(f"file,label,note\n1.png,{word},\n2.png,{word},\n")
@@ -131,7 +129,7 @@ def test_labels_that_are_all_words_for_nothing_are_classes(tmp_path, word):
     ],
 )
 @pytest.mark.parametrize("quote", ["", '"'])
-def test_spaces_and_a_plus_are_no_part_of_a_number(take, written, dtype, values, quote):
+def test_spaces_and_a_plus_sign_are_not_part_of_a_number(take, written, dtype, values, quote):
     ds = take("n,x\n" + "".join(f"{quote}{text}{quote},1\n" for text in written))
     assert getattr(ds["n"].htype, "dtype", None) == dtype
     found = ds["n"][:] if dtype is None else ds["n"][:].tolist()
@@ -139,7 +137,7 @@ def test_spaces_and_a_plus_are_no_part_of_a_number(take, written, dtype, values,
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
-def test_a_type_that_is_given_takes_a_plus(take, dtype):
+def test_given_type_accepts_a_plus_sign(take, dtype):
     ds = take("n,x\n +5,1\n7 ,1\n", schema={"n": dtype})
     assert ds["n"][:].tolist() == [5, 7]
 
@@ -148,7 +146,7 @@ def test_a_type_that_is_given_takes_a_plus(take, dtype):
 @pytest.mark.parametrize("word", ["", "NA", "nan"])
 @pytest.mark.parametrize("quote", ["", '"'])
 @pytest.mark.parametrize("where", ["schema", "lake"])
-def test_words_for_nothing_are_null_beside_durations_in_words(take, unit, word, quote, where):
+def test_null_words_are_null_next_to_durations_in_words(take, unit, word, quote, where):
     htype = dl.Scalar(f"timedelta64[{unit}]", nullable=True)
     url = f"memory://csv-nulls-{next(fresh)}"
     if where == "lake":
@@ -169,7 +167,7 @@ MOMENTS = [np.datetime64("2026-01-01"), np.datetime64("1965-12-02")]
 @pytest.mark.parametrize("nullable", [False, True])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("way", ["schema", "lake", "lake and schema"])
-def test_moments_of_every_unit_are_read(take, unit, nullable, way):
+def test_times_of_every_unit_are_read(take, unit, nullable, way):
     htype = dl.Scalar(f"datetime64[{unit}]", nullable=nullable)
     moments = [moment.astype(htype.dtype) for moment in MOMENTS]
     url, options = f"memory://csv-nulls-{next(fresh)}", {}
@@ -191,7 +189,7 @@ def test_moments_of_every_unit_are_read(take, unit, nullable, way):
 @pytest.mark.parametrize("nullable", [False, True])
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("again", [False, True])
-def test_moments_of_every_unit_survive_a_folder(tmp_path, unit, nullable, again):
+def test_times_of_every_unit_survive_a_folder(tmp_path, unit, nullable, again):
     htype = dl.Scalar(f"datetime64[{unit}]", nullable=nullable)
     moments = [moment.astype(htype.dtype) for moment in MOMENTS] + [None] * nullable
     source = dl.create(f"memory://csv-nulls-{next(fresh)}", {"image": "image", "t": htype})
@@ -208,7 +206,7 @@ def test_moments_of_every_unit_survive_a_folder(tmp_path, unit, nullable, again)
 
 
 @pytest.mark.parametrize("text", ["a,b", "a", "a,b\n", "a,b\r\n", "\ufeffa,b", '"a",b'])
-def test_a_header_alone_is_an_empty_table(tmp_path, text):
+def test_header_without_rows_is_an_empty_table(tmp_path, text):
     (tmp_path / "a.csv").write_text(text, newline="")
     ds = dl.from_csv(tmp_path / "a.csv", f"memory://csv-nulls-{next(fresh)}", progress=False)
     assert len(ds) == 0
@@ -223,7 +221,7 @@ WAYS = {
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-be"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_file_whose_mark_names_another_encoding_says_so(tmp_path, encoding, way):
+def test_file_with_a_bom_of_another_encoding_says_so(tmp_path, encoding, way):
     (tmp_path / "1.png").write_bytes(png((2, 3, 3)))
     mark = "" if encoding in ("utf-16", "utf-32") else "\ufeff"
     (tmp_path / "a.csv").write_bytes(f"{mark}file,label\n1.png,gr\xfcn\n".encode(encoding))
@@ -246,7 +244,7 @@ SINGLE = {
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("header", ["a", '"a,b"', "\n\na", "\ufeffa"])
 @pytest.mark.parametrize("typed", [False, True])
-def test_an_empty_line_of_a_single_column_is_an_empty_value(take, name, end, header, typed):
+def test_empty_line_of_a_single_column_is_an_empty_value(take, name, end, header, typed):
     first, second, dtype, values = SINGLE[name]
     text = "\n".join([header, first, "", second, ""]).replace("\n", end)
     of = dl.Scalar(dtype, nullable=True) if dtype else dl.Text()
@@ -254,13 +252,13 @@ def test_an_empty_line_of_a_single_column_is_an_empty_value(take, name, end, hea
     assert [found[row][found.columns[0]] for row in range(len(found))] == values
 
 
-def test_an_empty_line_at_the_end_is_a_row_of_a_single_column(take):
+def test_empty_line_at_the_end_is_a_row_of_a_single_column(take):
     found = take("a\n1\n\n")
     assert [found[row]["a"] for row in range(len(found))] == [1, None]
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n\n3,4\n", "\n\na,b\n1,2\n3,4\n\n\n"])
-def test_empty_lines_are_no_rows_of_several_columns(take, text):
+def test_empty_lines_are_not_rows_of_several_columns(take, text):
     assert take(text)["a"][:].tolist() == [1, 3]
 
 
@@ -277,24 +275,24 @@ LOST += ["-1e-400", "0.1234567890123456789", "1e-0324", "1" * 30 + ".5"]
 
 
 @pytest.mark.parametrize("text", KEPT)
-def test_a_float_that_comes_back_as_it_is_written_is_one(take, text):
+def test_float_that_round_trips_as_written_is_a_float(take, text):
     found = take(f"a,b\n{text},1\n0.5,2\n")["a"]
     assert found.htype.dtype == "float64"
     assert found[0] == float(text)
 
 
 @pytest.mark.parametrize("text", LOST)
-def test_a_float_that_does_not_come_back_is_a_text(take, text):
+def test_float_that_does_not_round_trip_is_a_string(take, text):
     assert take(f"a,b\n{text},1\n0.5,2\n")["a"][:] == [text, "0.5"]
 
 
 @pytest.mark.parametrize("text", LOST[:3])
-def test_a_column_that_is_declared_as_floats_rounds(take, text):
+def test_column_declared_as_floats_rounds(take, text):
     found = take(f"a,b\n{text},1\n", schema={"a": "float64"})["a"]
     assert found[0] == float(text)
 
 
-def test_numbers_that_other_tools_write_are_floats(take):
+def test_numbers_written_by_other_tools_are_floats(take):
     numbers = np.random.default_rng(0).standard_normal(200) * 10.0 ** np.arange(-100, 100)
     for form in ("{!r}", "{:.17g}", "{:.18e}", "{:.3f}", "{:.25f}"):
         texts = [form.format(float(number)) for number in numbers]
@@ -306,12 +304,12 @@ JSON = ['{"x": 1, "x": 2}', '{"a": {"x": 1, "x": 1}}', '[{"x": 1, "y": 2, "x": 3
 
 
 @pytest.mark.parametrize("text", JSON)
-def test_json_in_which_a_key_is_there_twice_is_refused(take, text):
+def test_json_with_a_duplicate_key_is_refused(take, text):
     quoted = text.replace('"', '""')
     with pytest.raises(dl.InvalidValueError, match="an object has the key 'x' twice"):
         take(f'j,b\n"{quoted}",1\n', schema={"j": "json"})
 
 
-def test_items_of_json_in_which_a_key_is_there_twice_are_refused(take):
+def test_json_items_with_a_duplicate_key_are_refused(take):
     with pytest.raises(dl.InvalidValueError, match="must be a list of items"):
         take('j,b\n"[{""x"":1,""x"":2}]",1\n', schema={"j": dl.Sequence("json")})

@@ -1,4 +1,4 @@
-"""Values of CSV files are kept exactly as written, or the error names their row."""
+"""CSV values are stored exactly as written, or the error names their row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ fresh = count()
 
 @pytest.fixture(params=["at once", "block by block"])
 def take(request, tmp_path, monkeypatch):
-    """Ingest a CSV text, the way that small files or that large files go."""
+    """Ingest a CSV string, by the code path for small files or for large files."""
     if request.param == "block by block":
         monkeypatch.setattr(csv_file, "AT_ONCE", 0)
 
@@ -56,7 +56,7 @@ def take(request, tmp_path, monkeypatch):
         (["0", "00"], None),
     ],
 )
-def test_numbers_are_kept_as_they_are_written_or_are_texts(take, written, dtype):
+def test_numbers_are_stored_as_written_or_are_strings(take, written, dtype):
     ds = take("n,t\n" + "".join(f"{value},x\n" for value in written))
     if dtype is None:
         assert ds["n"][:] == written
@@ -65,7 +65,7 @@ def test_numbers_are_kept_as_they_are_written_or_are_texts(take, written, dtype)
         assert ds["n"][:].tolist() == [np.dtype(dtype).type(value) for value in written]
 
 
-def test_a_type_that_is_given_takes_numbers_as_they_are_meant(take):
+def test_given_type_parses_numbers_by_their_meaning(take):
     ds = take("a,b,c\n007,9007199254740993,1\n-01,1,NA\n", schema={
         "a": "int8", "b": "float64", "c": dl.Scalar("int16", nullable=True),
     })  # fmt: skip
@@ -74,7 +74,7 @@ def test_a_type_that_is_given_takes_numbers_as_they_are_meant(take):
     assert ds["c"][:].tolist() == [1, None]
 
 
-def test_spaces_and_missing_numbers_read_as_ever(take):
+def test_spaces_and_missing_numbers_are_read_as_usual(take):
     ds = take("a,b,t\n 5 ,1.5, x \nNA,,NA\n")
     assert ds["a"][:].tolist() == [5, None]
     assert ds["b"][:].tolist() == [1.5, None]
@@ -82,14 +82,14 @@ def test_spaces_and_missing_numbers_read_as_ever(take):
 
 
 @pytest.mark.parametrize("rows", [["1", "true"], ["true", "0"], ["FALSE", "1", "true"]])
-def test_numbers_beside_truth_values_are_kept_as_they_are_written(take, rows):
+def test_numbers_next_to_booleans_are_stored_as_written(take, rows):
     text = "n,x\n" + "".join(f"{row},1\n" for row in rows)
     assert take(text)["n"][:] == rows
     found = take(text, schema={"n": "bool"})["n"][:].tolist()
     assert found == [row in ("1", "true") for row in rows]
 
 
-def test_truth_values_are_read_in_three_spellings(take):
+def test_booleans_are_read_in_three_spellings(take):
     ds = take("n,x\ntrue,1\nFalse,1\nTRUE,1\nNA,1\n")
     assert ds["n"][:].tolist() == [True, False, True, None]
 
@@ -107,7 +107,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize(("dtype", "value"), [(d, v) for d, some in WRONG.items() for v in some])
-def test_a_value_of_another_type_is_an_error_of_its_row(take, dtype, value):
+def test_value_of_another_type_is_an_error_with_its_row(take, dtype, value):
     rows = [RIGHT[dtype]] * 5
     rows[3] = f'"{value}"'
     text = "n,x\n" + "".join(f"{row},{i}\n" for i, row in enumerate(rows))
@@ -135,12 +135,12 @@ ONE_WRONG = {
     "complex64": ["1", "1+2j", "q"],
     "class numbers": ["0", "1", "rose"],
 }
-"""Two values that a type takes, and one that it does not take."""
+"""Two values that a type accepts, and one that it does not."""
 
 
 @pytest.mark.parametrize("first", ["", "NA", None])
 @pytest.mark.parametrize("name", ONE_WRONG)
-def test_one_wrong_value_leaves_the_others_of_a_column_of_the_lake(take, name, first):
+def test_one_wrong_value_in_a_lake_column_does_not_affect_others(take, name, first):
     of = dl.ClassLabel if name == "class numbers" else dl.Scalar
     htype = of(*(() if of is dl.ClassLabel else (name,)), nullable=True)
     values = [*([] if first is None else [first]), *ONE_WRONG[name]]
@@ -158,7 +158,7 @@ def test_one_wrong_value_leaves_the_others_of_a_column_of_the_lake(take, name, f
         assert repr(ds["v"][:]) == repr(same["v"][:])
 
 
-def test_a_type_of_the_lake_is_that_of_every_block(take, monkeypatch):
+def test_type_of_the_lake_applies_to_every_block(take, monkeypatch):
     monkeypatch.setattr(csv_file, "BLOCK_BYTES", 64)
     url = f"memory://every-block-{next(fresh)}"
     dl.create(url, {"n": "float64", "c": dl.ClassLabel()}).commit("empty")
@@ -168,7 +168,7 @@ def test_a_type_of_the_lake_is_that_of_every_block(take, monkeypatch):
     assert [s.path.split(", ")[1] for s in ds.ingested.skipped] == ["row 51", "row 52"]
 
 
-def test_one_wrong_value_leaves_the_others_of_a_table_of_labels(tmp_path):
+def test_one_wrong_value_in_a_table_of_labels_does_not_affect_others(tmp_path):
     url = f"memory://labels-{next(fresh)}"
     names = [f"{i}.png" for i in range(3)]
     for name in names:
@@ -183,7 +183,7 @@ def test_one_wrong_value_leaves_the_others_of_a_table_of_labels(tmp_path):
     assert [s.path for s in ds.ingested.skipped[-2:]] == names[1:]
 
 
-def test_many_wrong_values_are_all_named(take):
+def test_many_wrong_values_are_all_reported(take):
     ds = take(
         "n,x\n" + "".join(f"{'?' if i % 3 else i % 100},{i}\n" for i in range(10_000)),
         schema={"n": "int8"},
@@ -193,7 +193,7 @@ def test_many_wrong_values_are_all_named(take):
     assert len(ds.ingested.skipped) == 10_000 - len(ds)
 
 
-def test_records_of_too_few_or_too_many_values_are_named_or_left_out(take):
+def test_records_with_too_few_or_too_many_values_are_reported_or_skipped(take):
     text = 'a,b\n1,"x\ny"\n3\n4,y,5\n6,z\n'
     with pytest.raises(dl.InvalidValueError, match=r"Expected 2 columns, got 1: 3"):
         take(text)
@@ -205,7 +205,7 @@ def test_records_of_too_few_or_too_many_values_are_named_or_left_out(take):
     ]
 
 
-def test_a_type_found_in_the_first_block_holds_for_the_others_exactly(take, monkeypatch):
+def test_type_inferred_from_the_first_block_applies_strictly_to_later_ones(take, monkeypatch):
     monkeypatch.setattr(csv_file, "BLOCK_BYTES", 64)
     text = "n,x\n" + "".join(f"{i},{i}\n" for i in range(50)) + "0051,50\n"
     if csv_file.AT_ONCE:
@@ -216,7 +216,7 @@ def test_a_type_found_in_the_first_block_holds_for_the_others_exactly(take, monk
 
 
 @pytest.mark.parametrize("delimiter", ["\n", "\r", '"'])
-def test_what_ends_or_quotes_values_does_not_separate_them(take, delimiter):
+def test_line_ends_and_quotes_are_refused_as_delimiters(take, delimiter):
     with pytest.raises(dl.OptionError, match="delimiter must be one ASCII character"):
         take("a,b\n1,2\n", delimiter=delimiter)
 
@@ -224,7 +224,7 @@ def test_what_ends_or_quotes_values_does_not_separate_them(take, delimiter):
 @pytest.mark.parametrize(
     "name", [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n != "link"]
 )
-def test_a_column_that_left_as_csv_comes_back_by_its_type(name, tmp_path):
+def test_column_exported_as_csv_round_trips_by_its_type(name, tmp_path):
     ds = dl.create("memory://left-as-csv", {"c": SCHEMA[name]}, overwrite=True)
     ds.append({"c": VALUES[name]})
     ds.commit("made")
@@ -232,12 +232,12 @@ def test_a_column_that_left_as_csv_comes_back_by_its_type(name, tmp_path):
     url = f"memory://came-back-{next(fresh)}"
     new = dl.from_csv(file, url, schema=ds.schema, progress=False)
     expected = ds["c"][:]
-    if name == "text":  # null and the empty text are one in CSV
+    if name == "text":  # null and the empty string are the same in CSV
         expected = [value or "" for value in expected]
     assert repr(new["c"][:]) == repr(expected)  # NaN is not equal to itself
 
 
-def test_not_a_number_and_null_stay_two_values(take):
+def test_nan_and_null_stay_distinct(take):
     ds = take(
         "x,y,n\nnan,1.5,nan\n,nan,1\n-NaN,NA,NA\n0.5,NULL,3\n",
         schema={"x": dl.Scalar("float32", nullable=True)},
@@ -257,7 +257,7 @@ def test_not_a_number_and_null_stay_two_values(take):
         (dl.ClassLabel(["a", "b"], multiple=True), '[""b""]', [1]),
     ],
 )
-def test_a_value_that_is_not_json_is_an_error_of_its_row(take, type_, written, value):
+def test_invalid_json_is_an_error_with_its_row(take, type_, written, value):
     text = f'v\n"{written}"\nrose\n'
     with pytest.raises(dl.InvalidValueError, match=r"row 1: .*but it is (str |bytes b)?'rose'"):
         take(text, schema={"v": type_})
@@ -266,14 +266,14 @@ def test_a_value_that_is_not_json_is_an_error_of_its_row(take, type_, written, v
     assert [s.path.split(", ")[1] for s in ds.ingested.skipped] == ["row 1"]
 
 
-def test_names_of_columns_that_are_not_utf_8_are_an_error(tmp_path):
+def test_column_names_that_are_not_utf_8_are_an_error(tmp_path):
     (tmp_path / "a.csv").write_bytes("l\xe9,x\n1,2\n".encode("latin1"))
     with pytest.raises(dl.InvalidValueError, match=r"the names of its columns are not.*iconv"):
         dl.from_csv(tmp_path / "a.csv", "memory://latin-1")
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_labels_of_a_folder_are_kept_as_they_are_written(tmp_path, delimiter):
+def test_labels_of_a_folder_are_stored_as_written(tmp_path, delimiter):
     for name in ("00001.png", "00002.png"):
         (tmp_path / name).write_bytes(png((2, 3, 3)))
     lines = ["file,code,big,x", "00001,01234,18446744073709551615,0.5", "00002,00001,1,nan"]
@@ -295,14 +295,14 @@ def test_labels_of_a_folder_are_kept_as_they_are_written(tmp_path, delimiter):
         (["2020-01-02", "2020-01-01"], ("2020-01-01", "2020-01-02"), [1, 0]),
     ],
 )
-def test_integers_are_numbers_of_classes_and_all_else_their_names(take, written, names, numbers):
+def test_integers_are_class_numbers_and_everything_else_is_a_name(take, written, names, numbers):
     text = "label,t\n" + "".join(f"{value},x\n" for value in written)
     ds = take(text, schema={"label": "class_label"})
     assert ds.schema["label"].htype.names == names
     assert ds["label"][:].tolist() == numbers
 
 
-def test_a_number_that_a_float_does_not_reach_is_an_error_of_its_row(take):
+def test_number_out_of_range_of_a_float_is_an_error_with_its_row(take):
     text = "x,t\n1.5,a\n1e39,b\ninf,c\n"
     with pytest.raises(dl.InvalidValueError, match=r"row 1: .*'1e39'"):
         take(text, schema={"x": "float32"})
@@ -310,7 +310,7 @@ def test_a_number_that_a_float_does_not_reach_is_an_error_of_its_row(take):
 
 
 @pytest.mark.parametrize("written", ["70000", "-1e38", "1e300"])
-def test_a_number_that_float16_does_not_reach_is_refused_without_a_warning(take, written):
+def test_number_out_of_range_of_float16_is_refused_without_a_warning(take, written):
     with pytest.raises(dl.InvalidValueError, match="float16"):
         take(f"x\n{written}\n", schema={"x": "float16"})
 
@@ -323,7 +323,7 @@ BEYOND = [
 
 @pytest.mark.parametrize("given", ["the lake", "schema"])
 @pytest.mark.parametrize("htype", ["complex64", "complex128", dl.Sequence("complex64")], ids=str)
-def test_a_number_that_a_complex_one_does_not_reach_is_an_error_of_its_row(htype, given, tmp_path):
+def test_number_out_of_range_of_a_complex_number_is_an_error_with_its_row(htype, given, tmp_path):
     written = [*BEYOND, "1e-400", "inf-infj", "nan+infj"]
     if not isinstance(htype, str):
         written = [f'"[""{text}""]"' for text in written]
@@ -350,7 +350,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("htype", WRITTEN, ids=str)
-def test_a_file_is_read_by_the_types_of_the_lake_that_takes_it(htype, tmp_path):
+def test_file_is_parsed_by_the_types_of_the_receiving_lake(htype, tmp_path):
     texts, values = WRITTEN[htype]
     url = f"memory://by-its-types-{next(fresh)}"
     ds = dl.create(url, {"n": "int32", "c": htype})
@@ -370,9 +370,9 @@ NAMES = [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n != "link"]
 
 @pytest.mark.parametrize(
     ("name", "again"),
-    [(n, False) for n in NAMES] + [(n, True) for n in NAMES if n != "label"],  # '' is no class
+    [(n, False) for n in NAMES] + [(n, True) for n in NAMES if n != "label"],  # '' is not a class
 )
-def test_a_column_that_left_with_a_folder_comes_back_by_its_type(name, again, tmp_path):
+def test_column_exported_with_a_folder_round_trips_by_its_type(name, again, tmp_path):
     count = len(VALUES[name])
     pictures = [np.full((2, 3, 3), i, "u1") for i in range(count)]
     ds = dl.create("memory://left-with-pictures", {"image": dl.Image("png"), "c": SCHEMA[name]},
@@ -381,14 +381,14 @@ def test_a_column_that_left_with_a_folder_comes_back_by_its_type(name, again, tm
     folder = ds.to_folder(str(tmp_path / "out"))
     url = f"memory://came-with-pictures-{next(fresh)}"
     options = {"schema": {"c": ds.schema["c"].htype}}
-    if again:  # the lake is there, and has the types
+    if again:  # the lake exists, and has the types
         dl.create(url, {**{f.name: f.htype for f in ds.schema}, "path": "text"})
         options = {}
     table = f"{folder}/metadata.csv"
     new = dl.from_folder(folder, url, labels=table, progress=False, **options)
     order = [int(picture[0, 0, 0]) for picture in new["image"][:]]
     expected = [ds["c"][i] for i in order]
-    if name == "text":  # null and the empty text are one in CSV
+    if name == "text":  # null and the empty string are the same in CSV
         expected = [value or "" for value in expected]
     assert [repr(new["c"][i]) for i in range(count)] == [*map(repr, expected)]
 
@@ -404,7 +404,7 @@ def test_durations_are_counts_of_their_unit(take, unit):
 
 @pytest.mark.parametrize("htype", [dl.Sequence("float64"), dl.Array("float64", (None,)), dl.Json()])
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "1e-400", "0.5e-999"])
-def test_numbers_of_json_beyond_the_range_of_floats_are_refused(take, htype, number):
+def test_json_numbers_out_of_range_of_floats_are_refused(take, htype, number):
     with pytest.raises(dl.InvalidValueError):
         take(f'a\n"[1.5, {number}]"\n', schema={"a": htype})
     assert list(take('a\n"[1.5, 0.0e-999, 1e300]"\n', schema={"a": htype})["a"][0]) == [

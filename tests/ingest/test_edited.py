@@ -1,4 +1,4 @@
-"""Taking a source in again: what people changed stays, what the source changed comes."""
+"""Ingesting a source again preserves people's edits and applies changes of the source."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def commit_label(ds, row, name):
     return ds.commit("a label corrected")
 
 
-def test_a_label_that_was_corrected_in_the_lake_stays_and_is_listed(photos, url):
+def test_label_corrected_in_the_lake_is_kept_and_listed(photos, url):
     folder = photos(*CLASSES)
     ds = dl.from_folder(folder, url)
     version = commit_label(ds, 0, "rose")
@@ -32,7 +32,7 @@ def test_a_label_that_was_corrected_in_the_lake_stays_and_is_listed(photos, url)
     assert repr(again.ingested).startswith("0 rows added, 3 unchanged, 1 kept as in the lake in ")
 
 
-def test_a_corrected_label_stays_after_ingests_that_brought_other_rows(photos, url):
+def test_corrected_label_survives_ingests_of_other_rows(photos, url):
     commit_label(dl.from_folder(photos(*CLASSES), url), 0, "rose")
     for name in ("rose/d.jpg", "rose/e.jpg"):
         ds = dl.from_folder(photos(*CLASSES, name), url, progress=False)
@@ -40,7 +40,7 @@ def test_a_corrected_label_stays_after_ingests_that_brought_other_rows(photos, u
         assert ds.ingested.added == 1
 
 
-def test_a_file_that_changed_on_disk_is_updated_beside_a_corrected_label(photos, url):
+def test_file_changed_on_disk_is_updated_next_to_a_corrected_label(photos, url):
     folder = photos(*CLASSES)
     commit_label(dl.from_folder(folder, url), 0, "rose")
     (folder / "lily/c.jpg").write_bytes(picture(77, JPEG))
@@ -50,7 +50,7 @@ def test_a_file_that_changed_on_disk_is_updated_beside_a_corrected_label(photos,
     assert labels(ds)["lily/c.jpg"] == "rose"
 
 
-def test_a_table_of_labels_that_changed_counts_where_nobody_corrected(photos, url):
+def test_changed_table_of_labels_applies_where_nobody_corrected(photos, url):
     folder = photos("1.png", "2.png", "3.png")
     table = folder / "t.csv"
     table.write_text("file,label\n1.png,rose\n2.png,rose\n3.png,lily\n")
@@ -62,7 +62,7 @@ def test_a_table_of_labels_that_changed_counts_where_nobody_corrected(photos, ur
     assert ds.ingested.changed == 1
 
 
-def test_by_force_the_source_counts_and_the_cell_is_its_own_again(photos, url):
+def test_force_applies_the_source_and_returns_the_cell_to_it(photos, url):
     folder = photos(*CLASSES)
     commit_label(dl.from_folder(folder, url), 0, "rose")
     ds = dl.from_folder(folder, url, update="force")
@@ -70,7 +70,7 @@ def test_by_force_the_source_counts_and_the_cell_is_its_own_again(photos, url):
     assert (ds.ingested.changed, ds.ingested.kept) == (1, ())
 
 
-def test_a_cell_that_was_forced_follows_the_source_again(url):
+def test_forced_cell_follows_the_source_again(url):
     ds = dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
     ds["x"][0] = 7
     ds.commit("corrected")
@@ -79,7 +79,7 @@ def test_a_cell_that_was_forced_follows_the_source_again(url):
     assert (ds["x"][0], ds.ingested.kept) == (3, ())
 
 
-def test_a_row_that_was_deleted_in_the_lake_stays_away(photos, url):
+def test_row_deleted_in_the_lake_stays_deleted(photos, url):
     folder = photos(*CLASSES)
     ds = dl.from_folder(folder, url)
     ds.delete([1])
@@ -94,7 +94,7 @@ def test_a_row_that_was_deleted_in_the_lake_stays_away(photos, url):
     assert dl.from_folder(folder, url).ingested.kept == ()
 
 
-def test_a_correction_on_a_branch_stays_after_the_merge_and_its_ingests_do_not_count(photos, url):
+def test_correction_on_a_branch_survives_the_merge_and_its_ingests_do_not_count(photos, url):
     folder = photos(*CLASSES)
     ds = dl.from_folder(folder, url)
     ds.branch("more")
@@ -120,14 +120,14 @@ def test_rows_that_no_ingest_wrote_follow_the_source(url):
     assert again["x"][:].tolist() == [10, 20]
 
 
-def test_corrections_that_come_in_as_rows_are_the_sources(url):
+def test_corrections_ingested_as_rows_belong_to_the_source(url):
     dl.from_arrays({"k": ["a", "b"], "x": [1, 2]}, url, on="k")
     dl.from_arrays({"k": ["b"], "x": [20]}, url, on="k")
     ds = dl.from_arrays({"k": ["b"], "x": [200]}, url, on="k")
     assert ds["x"][:].tolist() == [1, 200]
 
 
-def test_what_was_kept_is_said_in_one_line(url, capsys):
+def test_kept_corrections_are_reported_in_one_line(url, capsys):
     ds = dl.from_arrays({"k": np.arange(3), "x": np.arange(3)}, url, on="k")
     ds["x"][:2] = [7, 8]
     ds.commit("two")
@@ -138,16 +138,16 @@ def test_what_was_kept_is_said_in_one_line(url, capsys):
     assert 'update="force"' in text
 
 
-def test_an_update_that_is_none_is_refused(url):
+def test_invalid_update_mode_is_refused(url):
     with pytest.raises(ValueError, match="update must be True, False or 'force', but it is 'yes'"):
         dl.from_arrays({"x": [1]}, url, update="yes")
 
 
-# ---- columns and rows that people have put in place of others
+# ---- columns and rows that people have replaced
 
 
 def keyed(url, keys, **columns):
-    """Take rows of a source with the key k."""
+    """Ingest rows of a source with the key k."""
     rows = {"k": list(keys), **columns}
     return dl.from_arrays(rows, url, on="k", progress=False)
 
@@ -162,7 +162,7 @@ def replace_column(ds, name, htype, values):
 
 
 @pytest.mark.parametrize("way", ["dropped", "renamed", "rows"])
-def test_a_column_or_rows_that_were_replaced_are_corrections(url, way):
+def test_replaced_column_or_rows_count_as_corrections(url, way):
     ds = keyed(url, "abc", x=[1, 2, 3])
     if way == "dropped":
         replace_column(ds, "x", "int64", [10, 20, 3])
@@ -186,7 +186,7 @@ def test_a_column_or_rows_that_were_replaced_are_corrections(url, way):
 
 
 @pytest.mark.parametrize("merged", [True, False])
-def test_a_column_that_people_filled_stays_where_they_did(url, merged):
+def test_column_filled_by_people_is_kept_where_they_filled_it(url, merged):
     ds = keyed(url, "abc", x=[1, 2, 3])
     if merged:
         ds.branch("more")
@@ -202,7 +202,7 @@ def test_a_column_that_people_filled_stays_where_they_did(url, merged):
     assert kept(ds) == [("arrays, row 1", ("note",))]
 
 
-def test_rows_that_people_added_stay_as_they_wrote_them(url):
+def test_rows_added_by_people_stay_unchanged(url):
     ds = keyed(url, "a", x=[1])
     ds.append({"k": ["b"], "x": [20]})
     ds.commit("by hand")
@@ -213,7 +213,7 @@ def test_rows_that_people_added_stay_as_they_wrote_them(url):
 
 @pytest.mark.parametrize("values", [["a", "b"], [7, 8], [0.5, -0.0]], ids=["text", "int", "float"])
 @pytest.mark.parametrize("whole", [True, False], ids=["column", "cell"])
-def test_a_row_whose_key_was_corrected_stays_one_row(url, values, whole):
+def test_row_with_a_corrected_key_stays_one_row(url, values, whole):
     ds = keyed(url, values, x=[1, 2])
     other = "z" if isinstance(values[0], str) else type(values[0])(99)
     if whole:
@@ -230,7 +230,7 @@ def test_a_row_whose_key_was_corrected_stays_one_row(url, values, whole):
     assert dl.from_arrays({"k": values, "x": [1, 5]}, url, on="k", update="force").ingested.added
 
 
-def test_a_deleted_row_stays_away_after_the_key_column_was_replaced(url):
+def test_deleted_row_stays_deleted_after_the_key_column_was_replaced(url):
     ds = keyed(url, "abc", x=[1, 2, 3])
     ds.delete([1])
     ds.commit("one less")
@@ -243,12 +243,12 @@ def test_a_deleted_row_stays_away_after_the_key_column_was_replaced(url):
     assert kept(ds) == [("arrays, row 1", ())]
 
 
-# ---- another mode
+# ---- a different mode
 
 
 @pytest.mark.parametrize("modes", [("L",), ("L", None), ("RGB",), ("L", "RGB")])
 @pytest.mark.parametrize("corrected", [True, False])
-def test_another_mode_is_no_edit_of_pictures(photos, url, modes, corrected):
+def test_changed_mode_is_not_an_edit_of_images(photos, url, modes, corrected):
     folder = photos("a.png", "b.png", "c.png")
     ds = dl.from_folder(folder, url)
     for mode in modes:
@@ -266,7 +266,7 @@ def test_another_mode_is_no_edit_of_pictures(photos, url, modes, corrected):
 
 @pytest.mark.parametrize("codec", ["png", "zstd"])
 @pytest.mark.parametrize("pending", [True, False])
-def test_a_diff_does_not_list_pictures_that_only_got_another_mode(make_lake, codec, pending):
+def test_diff_omits_images_whose_mode_alone_changed(make_lake, codec, pending):
     pixels = np.arange(36, dtype="uint8").reshape(3, 4, 3)
     schema = {"image": dl.Image(codec, nullable=True)}
     ds = make_lake(schema, image=[pixels, pixels + 1, None, pixels[..., 0]])

@@ -1,4 +1,4 @@
-"""Spans and moments of Python that lie beyond what NumPy or `datetime` convert themselves."""
+"""Python durations and times outside the range of NumPy or `datetime`."""
 
 from datetime import datetime, timedelta, timezone
 from itertools import count
@@ -13,7 +13,7 @@ import deeplake_lite as dl
 
 LONG = timedelta(days=110_000_000)
 WEEKS = timedelta(weeks=16_000_000)
-"""Both are longer than int64 holds microseconds."""
+"""Both are too long for int64 microseconds."""
 
 fresh = count()
 
@@ -72,7 +72,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("unit", ["W", "D", "h", "m", "s", "ms"])
-def test_a_long_timedelta_is_stored_exactly_in_each_unit_that_holds_it(unit, sign, way):
+def test_long_timedelta_is_stored_exactly_in_each_unit_that_holds_it(unit, sign, way):
     span = sign * (WEEKS if unit == "W" else LONG)
     values = np.array(WAYS[way]([span, timedelta(0)], f"timedelta64[{unit}]")).reshape(-1)
     assert values.astype("timedelta64[s]").astype(int).tolist() == [span // timedelta(seconds=1), 0]
@@ -81,7 +81,7 @@ def test_a_long_timedelta_is_stored_exactly_in_each_unit_that_holds_it(unit, sig
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("span", [LONG, -LONG, timedelta.max, timedelta.min])
 @pytest.mark.parametrize("unit", ["us", "ns"])
-def test_a_timedelta_that_a_unit_does_not_hold_is_refused(unit, span, way):
+def test_timedelta_out_of_range_of_a_unit_is_refused(unit, span, way):
     with pytest.raises(
         dl.LakeError, match=r"must fit timedelta64|shorter than 2\*\*63 microseconds"
     ):
@@ -89,12 +89,12 @@ def test_a_timedelta_that_a_unit_does_not_hold_is_refused(unit, span, way):
 
 
 @pytest.mark.parametrize("values", [[timedelta.max], [timedelta.max, None], [LONG]])
-def test_a_long_timedelta_is_refused_where_the_type_is_found(values):
+def test_long_timedelta_is_refused_during_type_inference(values):
     with pytest.raises(dl.InvalidValueError, match="row 0: must"):
         dl.from_arrays({"c": values}, "memory://far-times", progress=False)
 
 
-def test_a_long_timedelta_compares_as_it_is():
+def test_long_timedelta_compares_exactly():
     ds = lake("timedelta64[D]")
     ds.append({"c": ["5 D", "120000000 D"]})
     assert (ds["c"] < LONG).tolist() == [True, False]
@@ -109,7 +109,7 @@ UTC = {FIRST: "0000-12-31T23:00:00", LAST: "10000-01-01T00:59:59"}
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("moment", UTC, ids=str)
 @pytest.mark.parametrize("unit", ["s", "ms", "us"])
-def test_a_moment_within_hours_of_the_calendars_end_is_stored_in_utc(unit, moment, way):
+def test_time_near_the_end_of_the_calendar_is_stored_in_utc(unit, moment, way):
     values = WAYS[way]([moment], f"datetime64[{unit}]")
     assert np.array(values).reshape(-1)[0] == np.datetime64(UTC[moment])
 
@@ -117,7 +117,7 @@ def test_a_moment_within_hours_of_the_calendars_end_is_stored_in_utc(unit, momen
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("moment", UTC, ids=str)
 @pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "ns"])
-def test_a_moment_within_hours_of_the_calendars_end_fits_or_is_refused(unit, moment, way):
+def test_time_near_the_end_of_the_calendar_fits_or_is_refused(unit, moment, way):
     dtype = f"datetime64[{unit}]"
     if unit in ("h", "m") and moment is FIRST:
         assert np.array(WAYS[way]([moment], dtype)).reshape(-1)[0] == np.datetime64(UTC[moment])
@@ -127,7 +127,7 @@ def test_a_moment_within_hours_of_the_calendars_end_fits_or_is_refused(unit, mom
 
 
 @pytest.mark.parametrize("moment", UTC, ids=str)
-def test_a_moment_within_hours_of_the_calendars_end_gives_its_column_a_type(moment):
+def test_type_is_inferred_from_a_time_near_the_end_of_the_calendar(moment):
     ds = dl.from_arrays({"c": [moment, None]}, f"memory://far-times-{next(fresh)}", progress=False)
     assert ds["c"][0] == np.datetime64(UTC[moment])
 
@@ -139,12 +139,12 @@ FAR = {
     pa.timestamp("ms"): 10**15,
     pa.timestamp("us", "UTC"): 9 * 10**17,
     pa.timestamp("s", "Europe/Berlin"): 10**12,
-    pa.timestamp("us", "+02:00"): 253_402_300_799 * 10**6,  # year 9999 in UTC alone
-    pa.timestamp("ns", "+02:00"): 2**63 - 1000,  # so in pandas, whose times are pyarrow's
+    pa.timestamp("us", "+02:00"): 253_402_300_799 * 10**6,  # year 9999 only in UTC
+    pa.timestamp("ns", "+02:00"): 2**63 - 1000,  # as in pandas, whose times are pyarrow's
     pa.duration("s"): 10**15,
     pa.duration("ms"): -(2**62),
 }
-"""Times of Arrow that Python's calendar does not reach."""
+"""Arrow times outside the range of Python's calendar."""
 
 ENDS = pa.array([0, 1, 2], pa.int32())
 
@@ -160,7 +160,7 @@ WITHIN = {
 
 
 def times_of(kind):
-    """Return a time that no calendar lacks, and one that Python's does."""
+    """Return a time that every calendar has, and one that Python's has."""
     return pa.array([0, FAR[kind]], pa.int32() if kind == pa.date32() else pa.int64()).view(kind)
 
 
@@ -183,7 +183,7 @@ def of_arrow(column, tmp_path, **options):
 
 @pytest.mark.parametrize("kind", FAR, ids=str)
 @pytest.mark.parametrize("within", WITHIN)
-def test_a_far_time_within_a_value_is_no_json_at_its_row(kind, within):
+def test_distant_time_in_a_json_value_is_refused_with_its_row(kind, within):
     far = WITHIN[within](times_of(kind)).slice(1)
     column = pa.chunked_array([pa.array([None], far.type), far])
     with pytest.raises(dl.InvalidValueError, match=r"'c', row 1: must be a JSON value"):
@@ -191,7 +191,7 @@ def test_a_far_time_within_a_value_is_no_json_at_its_row(kind, within):
 
 
 @pytest.mark.parametrize("within", ["struct", "map of lists"])
-def test_a_far_time_within_a_value_is_an_error_of_its_row_each_way(within, tmp_path):
+def test_distant_time_in_a_value_is_an_error_with_its_row_either_way(within, tmp_path):
     column = WITHIN[within](times_of(pa.timestamp("s")))
     for way in of_arrow(column, tmp_path):
         with pytest.raises(dl.InvalidValueError, match="row 0: must be a JSON value"):
@@ -202,7 +202,7 @@ def test_a_far_time_within_a_value_is_an_error_of_its_row_each_way(within, tmp_p
 
 
 @pytest.mark.parametrize("kind", FAR, ids=str)
-def test_a_far_time_of_arrow_is_stored_and_compared_as_it_is(kind):
+def test_distant_arrow_time_is_stored_and_compared_exactly(kind):
     times = times_of(kind)
     array = times.to_numpy(zero_copy_only=False)
     ds = lake("datetime64[D]" if kind == pa.date32() else str(array.dtype))
@@ -214,13 +214,13 @@ def test_a_far_time_of_arrow_is_stored_and_compared_as_it_is(kind):
 
 
 @pytest.mark.parametrize("htype", ["text", "int64", "bytes", dl.Boxes(), dl.Image("png")], ids=str)
-def test_a_list_with_a_far_time_is_refused_by_types_of_no_times(htype):
+def test_list_with_a_distant_time_is_refused_by_types_without_times(htype):
     column = pa.ListArray.from_arrays(ENDS, times_of(pa.date32()))
     with pytest.raises(dl.InvalidValueError, match=r"'c', row 0: must"):
         lake(htype).append({"c": column})
 
 
-def test_a_query_gives_a_far_time_within_a_struct_as_text():
+def test_query_returns_a_distant_time_in_a_struct_as_a_string():
     ds = lake("datetime64[us]")
     ds.append({"c": ["2026-01-02T03:04:05", "+10183-10-01T00:00:01"]})
     assert ds.query("SELECT {'a': c} AS s")["s"][:] == [

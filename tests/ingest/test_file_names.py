@@ -1,4 +1,4 @@
-"""Which column of a table names the files, and which file each of its values means."""
+"""Which column of a table holds the file names, and which file each value refers to."""
 
 import itertools
 import os
@@ -15,13 +15,13 @@ NAMES = {"0.png": "zero", "1.png": "one", "2.png": "two", "3.png": "three"}
 
 
 def write_table(folder, columns):
-    """Write a CSV next to the pictures, from values by column."""
+    """Write a CSV next to the images, from values by column."""
     lines = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
     (folder / "labels.csv").write_text("\n".join([",".join(columns), *lines]) + "\n")
 
 
 def labels_by_path(folder, url, **options):
-    """Return the label that each path gets from the table."""
+    """Return the label that the table gives to each path."""
     ds = dl.from_folder(folder, url, labels="labels.csv", progress=False, **options)
     return dict(zip(ds["path"][:], ds["label"].htype.to_names(ds["label"][:]), strict=True))
 
@@ -47,7 +47,7 @@ def test_names_with_suffixes_outrank_numbers_and_stems(photos, url, other, name,
 
 @pytest.mark.parametrize("classes", [[2, 3, 0, 1], [1, 1, 0, 0]])
 @pytest.mark.parametrize("form", ["{}.png", "{}"])
-def test_numbers_of_classes_are_never_file_names(photos, url, classes, form):
+def test_class_numbers_are_never_file_names(photos, url, classes, form):
     folder = photos(*DIGITS)
     write_table(folder, {"label": classes, "x": [form.format(i) for i in range(4)]})
     found = labels_by_path(folder, url)
@@ -56,14 +56,14 @@ def test_numbers_of_classes_are_never_file_names(photos, url, classes, form):
 
 @pytest.mark.parametrize("usual", ["file", "file_name", "filename", "path", "image", "image_file"])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_usual_name_chooses_between_two_columns_of_files(photos, url, usual, first):
+def test_usual_column_name_decides_between_two_columns_of_files(photos, url, usual, first):
     folder = photos("images/0.png", "images/1.png", "masks/0.png", "masks/1.png")
     mask, image = {"mask": ["masks/0.png", "masks/1.png"]}, {usual: ["images/0.png", "gone.png"]}
     write_table(folder, {**(mask | image if first else image | mask), "label": ["a", "b"]})
     assert labels_by_path(folder, url) == {"images/0.png": "a"}
 
 
-def test_file_name_comes_before_all_others_and_may_name_stems(photos, url):
+def test_file_name_column_outranks_all_others_and_may_hold_stems(photos, url):
     folder = photos(*DIGITS)
     write_table(
         folder,
@@ -79,7 +79,7 @@ def test_columns_that_name_the_same_files_are_one_choice(photos, url):
 
 
 @pytest.mark.parametrize("names", [("left", "right"), ("image", "path"), ("id", "number")])
-def test_a_tie_between_columns_of_different_files_is_refused(photos, url, names):
+def test_tie_between_columns_of_different_files_is_refused(photos, url, names):
     folder, by_number = photos(*DIGITS), "id" in names
     values = [file[0] for file in FILES] if by_number else FILES
     columns = {names[0]: values, names[1]: values[::-1], "label": WORDS}
@@ -100,7 +100,7 @@ def test_a_tie_between_columns_of_different_files_is_refused(photos, url, names)
         ("x/ a.png", "x/a.png"),
     ],
 )
-def test_a_name_as_it_is_written_comes_before_what_it_may_stand_for(tmp_path, url, a, b):
+def test_exact_name_outranks_its_interpretations(tmp_path, url, a, b):
     folder = tmp_path / "photos"
     for seed, name in enumerate((a, b)):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def test_a_name_as_it_is_written_comes_before_what_it_may_stand_for(tmp_path, ur
 @pytest.mark.parametrize(("there", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])
 @pytest.mark.parametrize("name", ["é/ü.png", "ü.png"])
 @pytest.mark.parametrize("suffix", [True, False])
-def test_accents_are_the_same_composed_or_not(photos, url, there, asked, name, suffix):
+def test_composed_and_decomposed_accents_are_equal(photos, url, there, asked, name, suffix):
     file = unicodedata.normalize(there, name)
     folder = photos(file)
     text = unicodedata.normalize(asked, name)
@@ -125,7 +125,7 @@ def test_accents_are_the_same_composed_or_not(photos, url, there, asked, name, s
 
 @pytest.mark.parametrize("inner", [True, False], ids=["folder in it", "the folder"])
 @pytest.mark.parametrize("linked", ["taken", "named"])
-def test_absolute_paths_through_links_to_folders_are_the_same_files(tmp_path, url, inner, linked):
+def test_absolute_paths_through_folder_links_are_the_same_files(tmp_path, url, inner, linked):
     real = fill(tmp_path / "real", ["sub/0.png", "sub/1.png"])
     fill(tmp_path / "elsewhere", ["0.png"])
     if inner:

@@ -1,4 +1,4 @@
-"""Folders of pictures: layouts, keys, bad files, labels in a table."""
+"""Folders of images: layouts, keys, bad files, labels in a table."""
 
 import os
 from io import BytesIO
@@ -15,7 +15,7 @@ from .conftest import JPEG, picture
 CLASSES = ("rose/b.jpg", "rose/a.jpg", "lily/c.jpg")
 
 
-def test_a_folder_per_class_becomes_sorted_classes_and_paths(photos, url):
+def test_one_folder_per_class_becomes_sorted_classes_and_paths(photos, url):
     folder = photos(*CLASSES)
     ds = dl.from_folder(folder, url)
     assert ds.columns == ("image", "label", "path")
@@ -28,7 +28,7 @@ def test_a_folder_per_class_becomes_sorted_classes_and_paths(photos, url):
     ]
 
 
-def test_the_result_is_the_dataset_and_tells_what_was_done(photos, url):
+def test_result_is_the_dataset_and_describes_what_was_done(photos, url):
     ds = dl.from_folder(photos(*CLASSES), url)
     assert isinstance(ds, dl.Dataset)
     assert (ds.ingested.added, ds.ingested.changed, ds.ingested.unchanged) == (3, 0, 0)
@@ -37,7 +37,7 @@ def test_the_result_is_the_dataset_and_tells_what_was_done(photos, url):
     assert dl.open(url).version == ds.version
 
 
-def test_the_same_folder_twice_changes_nothing(photos, url):
+def test_ingesting_the_same_folder_twice_changes_nothing(photos, url):
     folder = photos(*CLASSES)
     first = dl.from_folder(folder, url)
     second = dl.from_folder(folder, url)
@@ -45,7 +45,7 @@ def test_the_same_folder_twice_changes_nothing(photos, url):
     assert (second.ingested.added, second.ingested.unchanged) == (0, 3)
 
 
-def test_only_what_is_new_or_differs_is_written(photos, url):
+def test_only_new_and_changed_rows_are_written(photos, url):
     folder = photos(*CLASSES)
     before = dl.from_folder(folder, url)
     ids = before.row_ids
@@ -59,7 +59,7 @@ def test_only_what_is_new_or_differs_is_written(photos, url):
     assert len(diff.added) == 1
 
 
-def test_without_update_rows_that_are_there_are_not_read(photos, url):
+def test_existing_rows_are_not_read_without_update(photos, url):
     folder = photos(*CLASSES)
     dl.from_folder(folder, url)
     for path in CLASSES:
@@ -69,7 +69,7 @@ def test_without_update_rows_that_are_there_are_not_read(photos, url):
     assert (ds.ingested.added, ds.ingested.unchanged) == (1, 3)
 
 
-def test_a_class_that_is_new_gets_the_next_number(photos, url):
+def test_new_class_gets_the_next_number(photos, url):
     dl.from_folder(photos(*CLASSES), url)
     ds = dl.from_folder(photos(*CLASSES, "aster/d.jpg"), url)
     assert ds["label"].names == ("lily", "rose", "aster")
@@ -89,19 +89,19 @@ def test_split_folders_become_a_column(photos, url):
     assert ds["label"].names == ("lily", "rose")
 
 
-def test_a_flat_folder_has_no_labels(photos, url):
+def test_flat_folder_has_no_labels(photos, url):
     ds = dl.from_folder(photos("2.png", "1.png"), url)
     assert ds.columns == ("image", "path")
     assert ds["path"][:] == ["1.png", "2.png"]
 
 
-def test_pictures_beside_class_folders_have_no_class(photos, url):
+def test_images_next_to_class_folders_have_no_class(photos, url):
     ds = dl.from_folder(photos("1.png", "rose/2.png"), url)
     assert ds["label"].htype.nullable
     assert ds["label"][:].tolist() == [None, 0]
 
 
-def test_the_codec_is_what_the_files_are_whatever_they_are_called(photos, url):
+def test_codec_is_determined_by_file_contents(photos, url):
     folder = photos("1.png", "2.png")
     assert dl.from_folder(folder, url)["image"].htype == dl.Image("png")
     (folder / "3.png").write_bytes(picture(3, JPEG))
@@ -111,7 +111,7 @@ def test_the_codec_is_what_the_files_are_whatever_they_are_called(photos, url):
     assert dl.from_folder(folder, url + "2")["image"].htype == dl.Image("auto")
 
 
-def test_files_that_are_no_pictures_are_listed_and_hidden_ones_are_not(photos, url, capsys):
+def test_other_files_are_listed_unless_hidden(photos, url, capsys):
     folder = photos("rose/1.png")
     (folder / "rose/notes.txt").write_text("red")
     (folder / ".DS_Store").write_text("")
@@ -133,7 +133,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_is_named_and_nothing_is_written(photos, url, name):
+def test_bad_file_is_named_and_nothing_is_written(photos, url, name):
     folder = photos(*CLASSES)
     (folder / name).write_bytes(BAD[name])
     with pytest.raises(dl.InvalidValueError, match=rf"column 'image'.*{name}.*on_error=\"skip\""):
@@ -141,7 +141,7 @@ def test_a_bad_file_is_named_and_nothing_is_written(photos, url, name):
     assert not os.path.exists(url)
 
 
-def test_bad_files_can_be_left_out_and_are_listed_with_the_reason(photos, url):
+def test_bad_files_can_be_skipped_and_are_listed_with_the_reason(photos, url):
     folder = photos(*CLASSES)
     for name, data in BAD.items():
         (folder / name).write_bytes(data)
@@ -153,14 +153,14 @@ def test_bad_files_can_be_left_out_and_are_listed_with_the_reason(photos, url):
     assert dl.from_folder(folder, url, on_error="skip", progress=False).ingested.added == 1
 
 
-def test_a_link_that_leads_nowhere_is_left_out_like_any_bad_file(photos, url):
+def test_broken_link_is_skipped_like_any_bad_file(photos, url):
     folder = photos(*CLASSES)
     (folder / "gone.jpg").symlink_to(folder / "nowhere.jpg")
     ds = dl.from_folder(folder, url, on_error="skip", progress=False)
     assert [s.path for s in ds.ingested.skipped] == ["gone.jpg"]
 
 
-def test_full_check_finds_what_the_header_does_not_tell(photos, url):
+def test_full_check_finds_damage_beyond_the_header(photos, url):
     folder = photos("1.png")
     data = bytearray(picture(5))
     at = data.index(b"IDAT") + 12
@@ -170,14 +170,14 @@ def test_full_check_finds_what_the_header_does_not_tell(photos, url):
         dl.from_folder(folder, url, check="full")
 
 
-def test_loops_of_links_end(photos, url):
+def test_circular_links_terminate(photos, url):
     folder = photos("rose/1.png")
     (folder / "rose/again").symlink_to(folder, target_is_directory=True)
     (folder / "rose/self").symlink_to(folder / "rose", target_is_directory=True)
     assert dl.from_folder(folder, url)["path"][:] == ["rose/1.png"]
 
 
-def test_a_link_to_another_folder_is_followed(photos, url, tmp_path):
+def test_link_to_another_folder_is_followed(photos, url, tmp_path):
     folder = photos("rose/1.png")
     (tmp_path / "more").mkdir()
     (tmp_path / "more/2.png").write_bytes(picture(2))
@@ -185,7 +185,7 @@ def test_a_link_to_another_folder_is_followed(photos, url, tmp_path):
     assert dl.from_folder(folder, url)["path"][:] == ["lily/2.png", "rose/1.png"]
 
 
-def test_a_folder_that_is_missing_empty_or_a_file_says_so(tmp_path, url):
+def test_missing_or_empty_folder_or_a_file_instead_is_reported(tmp_path, url):
     with pytest.raises(dl.NotFoundError, match=r"no folder '.*nowhere'"):
         dl.from_folder(tmp_path / "nowhere", url)
     (tmp_path / "empty").mkdir()
@@ -201,7 +201,7 @@ def test_a_folder_that_is_missing_empty_or_a_file_says_so(tmp_path, url):
     assert not os.path.exists(url)
 
 
-def test_labels_come_from_a_table_by_file_name(photos, url):
+def test_labels_are_read_from_a_table_by_file_name(photos, url):
     folder = photos("x/1.png", "x/2.png", "3.png")
     (folder / "labels.csv").write_text(
         "id,filename,label,weight\n7,2.png,rose,1.5\n8,x/1.png,lily,\n9,3,rose,3\n"
@@ -215,7 +215,7 @@ def test_labels_come_from_a_table_by_file_name(photos, url):
     assert ds.ingested.skipped == ()
 
 
-def test_a_table_may_name_fewer_and_more_files_than_there_are(photos, url):
+def test_table_may_name_fewer_and_more_files_than_exist(photos, url):
     folder = photos("1.png", "2.png")
     (folder / "t.csv").write_text("file,species\n1.png,rose\n9.png,lily\n")
     ds = dl.from_folder(folder, url, labels="t.csv", label="species", progress=False)
@@ -227,7 +227,7 @@ def test_a_table_may_name_fewer_and_more_files_than_there_are(photos, url):
     ]
 
 
-def test_whole_numbers_in_a_table_are_classes_without_names(photos, url):
+def test_integers_in_a_table_are_classes_without_names(photos, url):
     folder = photos("1.png", "2.png")
     (folder / "t.csv").write_text("file,label\n1.png,3\n2.png,0\n")
     ds = dl.from_folder(folder, url, labels=folder / "t.csv")
@@ -243,7 +243,7 @@ def test_whole_numbers_in_a_table_are_classes_without_names(photos, url):
         ("file\n1.png\n", {"file_column": "name"}, "no column 'name'"),
     ],
 )
-def test_a_table_that_does_not_fit_says_why(photos, url, text, options, message):
+def test_table_that_does_not_fit_is_explained(photos, url, text, options, message):
     folder = photos("1.png", "2.png")
     (folder / "t.csv").write_text(text)
     with pytest.raises(dl.LakeError, match=message):
@@ -262,7 +262,7 @@ def test_a_table_that_does_not_fit_says_why(photos, url, text, options, message)
         ["file_name,x", "1.png,5", "", "2.png,6", "", ""],
     ],
 )
-def test_an_empty_line_of_a_table_names_no_file(photos, url, lines, end):
+def test_empty_line_of_a_table_names_no_file(photos, url, lines, end):
     folder = photos("1.png", "2.png")
     (folder / "t.csv").write_text(end.join(lines), newline="")
     ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
@@ -270,7 +270,7 @@ def test_an_empty_line_of_a_table_names_no_file(photos, url, lines, end):
     assert len(ds["image"][:]) == 2
 
 
-def test_an_empty_name_in_quotes_is_a_row_without_a_picture(photos, url):
+def test_quoted_empty_name_is_a_row_without_an_image(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text('file_name\n1.png\n""\n')
     ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
@@ -287,7 +287,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", ["ann.json", "ann.csv", "ann"])
 @pytest.mark.parametrize("kind", OTHERS)
-def test_a_table_of_another_format_is_refused_as_such(photos, url, kind, name):
+def test_table_in_another_format_is_refused_as_such(photos, url, kind, name):
     folder = photos("1.png")
     (folder / name).write_bytes(OTHERS[kind])
     message = rf"labels must be a CSV file, but '.*{name}' is {kind.strip()}"
@@ -296,7 +296,7 @@ def test_a_table_of_another_format_is_refused_as_such(photos, url, kind, name):
 
 
 @pytest.mark.parametrize("header", ["[file],label", "file,{label}", '"file",label'])
-def test_odd_headers_of_a_table_make_no_other_format(photos, url, header):
+def test_unusual_table_headers_are_not_taken_for_another_format(photos, url, header):
     folder = photos("1.png")
     (folder / "t.csv").write_text(f"{header}\n1.png,a\n")
     assert len(dl.from_folder(folder, url, labels="t.csv", progress=False)) == 1
@@ -323,7 +323,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("kind", PATHS)
-def test_a_path_in_a_table_means_that_file_or_none(photos, url, kind):
+def test_path_in_a_table_means_exactly_that_file(photos, url, kind):
     named, meant = PATHS[kind]
     folder = photos("train/0.png", "val/0.png", "val/deep/5.png", "val/sure.png")
     for other in ("tables/elsewhere/train", "outside/train"):
@@ -337,7 +337,7 @@ def test_a_path_in_a_table_means_that_file_or_none(photos, url, kind):
     assert ("there is no file" in str(ds.ingested.skipped[0])) == (meant is None)
 
 
-def test_a_table_of_two_folders_is_that_of_one(photos, url):
+def test_table_of_two_folders_can_be_used_for_one(photos, url):
     folder = photos("train/0.png", "val/0.png", "val/1.png")
     (folder / "t.csv").write_text("file,x\ntrain/0.png,1\nval/0.png,2\nval/1.png,3\n")
     ds = dl.from_folder(folder / "val", url, labels=folder / "t.csv", progress=False)
@@ -347,7 +347,7 @@ def test_a_table_of_two_folders_is_that_of_one(photos, url):
 
 @pytest.mark.parametrize("where", ["here", "above", "elsewhere"])
 @pytest.mark.parametrize("htype", [dl.Mask(), dl.Image(), dl.Sequence("image")], ids=str)
-def test_files_that_a_table_names_lie_from_the_table(photos, url, where, htype, monkeypatch):
+def test_files_named_in_a_table_are_relative_to_the_table(photos, url, where, htype, monkeypatch):
     folder = photos("1.png")
     elsewhere = folder.parent / "elsewhere"
     for at, level in ((folder, 3), (elsewhere, 9)):
@@ -362,7 +362,7 @@ def test_files_that_a_table_names_lie_from_the_table(photos, url, where, htype, 
     assert np.unique(np.asarray(ds["m"][0])).tolist() == [3]
 
 
-def test_a_folder_of_a_lake_from_a_folder_is_taken_in_again(photos, url, tmp_path):
+def test_exported_folder_of_an_ingested_folder_is_ingested_again(photos, url, tmp_path):
     ds = dl.from_folder(photos("rose/1.png", "lily/2.png"), url, progress=False)
     out = ds.to_folder(tmp_path / "out")
     again = dl.from_folder(out, f"{url}-2", labels=out / "metadata.csv", progress=False)
@@ -375,7 +375,7 @@ PICTURES = {"equal": [1, 1], "distinct": [1, 2], "null": [1, None]}
 
 @pytest.mark.parametrize("given", ["schema", "types", "lake"])
 @pytest.mark.parametrize("levels", PICTURES)
-def test_pictures_cannot_be_in_the_column_of_paths(levels, given, url, tmp_path):
+def test_images_cannot_be_stored_in_the_path_column(levels, given, url, tmp_path):
     ds = dl.create(url, {"path": dl.Image("png", nullable=levels == "null"), "n": "int8"})
     pictures = [v and np.full((2, 2), v, "uint8") for v in PICTURES[levels]]
     ds.append({"path": pictures, "n": [1, 2]})
@@ -401,20 +401,20 @@ def test_pictures_cannot_be_in_the_column_of_paths(levels, given, url, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["path", "split"])
-def test_a_folder_fills_its_own_columns_with_no_pictures(name, photos, url):
+def test_columns_filled_by_the_folder_cannot_be_images(name, photos, url):
     folder = photos("train/rose/1.png", "val/rose/2.png")
     with pytest.raises(dl.SchemaError, match=f"'{name}' is a column .* it is declared as Image"):
         dl.from_folder(folder, url, schema={name: dl.Image("png")}, progress=False)
 
 
-def test_the_type_of_pictures_can_be_given(photos, url):
+def test_image_type_can_be_given(photos, url):
     folder = photos("1.png")
     ds = dl.from_folder(folder, url, schema={"image": dl.Image("png", mode="L")})
     pixels = np.asarray(Image.open(BytesIO(picture(0))).convert("L"))
     assert np.array_equal(ds["image"][0], pixels)
 
 
-def test_rows_are_taken_block_by_block_in_one_order(photos, url, monkeypatch):
+def test_rows_are_ingested_block_by_block_in_a_fixed_order(photos, url, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.folder.BLOCK_ROWS", 2)
     paths = [f"rose/{i:02}.png" for i in range(7)]
     ds = dl.from_folder(photos(*reversed(paths)), url, commit_every=3)
@@ -422,7 +422,7 @@ def test_rows_are_taken_block_by_block_in_one_order(photos, url, monkeypatch):
     assert [c.message for c in ds.log()] == ["ingest photos"] * 2 + ["created"]
 
 
-def test_a_table_that_lists_some_files_leaves_all_others_unread(photos, url, monkeypatch):
+def test_files_not_listed_in_a_table_are_not_read(photos, url, monkeypatch):
     folder = photos("1.png", "2.png", "x/3.png")
     (folder / "broken.png").write_bytes(b"no picture")
     (folder / "t.csv").write_text("file,label\nx/3.png,rose\n1,lily\n")
@@ -441,7 +441,7 @@ def test_a_table_that_lists_some_files_leaves_all_others_unread(photos, url, mon
     assert {s.path for s in ds.ingested.skipped} == {"2.png", "broken.png"}
 
 
-def test_pictures_are_known_by_what_they_begin_with(photos, url):
+def test_images_are_recognised_by_their_first_bytes(photos, url):
     folder = photos("rose/1.png")
     (folder / "rose/IMG_0002").write_bytes(picture(2, JPEG))
     (folder / "rose/3.dat").write_bytes(picture(3))
@@ -453,12 +453,12 @@ def test_pictures_are_known_by_what_they_begin_with(photos, url):
     assert [s.path for s in ds.ingested.skipped] == ["rose/empty", "rose/notes.txt"]
 
 
-def test_a_folder_of_pictures_without_suffixes_is_taken(photos, url):
+def test_folder_of_images_without_suffixes_is_ingested(photos, url):
     folder = photos("1")
     assert dl.from_folder(folder, url)["path"][:] == ["1"]
 
 
-def test_a_table_may_name_pictures_without_a_suffix(photos, url):
+def test_table_may_name_images_without_a_suffix(photos, url):
     folder = photos("1.png", "2", "2.txt")
     (folder / "2.txt").write_text("text")
     (folder / "t.csv").write_text("file,label\n1,rose\n2,lily\n")
@@ -466,7 +466,7 @@ def test_a_table_may_name_pictures_without_a_suffix(photos, url):
     assert ds["path"][:] == ["1.png", "2"]
 
 
-def test_a_pipe_in_a_folder_is_never_opened(photos, url):
+def test_pipe_in_a_folder_is_never_opened(photos, url):
     folder = photos("1.png")
     os.mkfifo(folder / "2.png")
     os.mkfifo(folder / "pipe")
@@ -487,6 +487,6 @@ def test_labels_have_a_column_of_their_own(photos, label):
             dl.from_folder(folder, "memory://label-twice", label=label, **options)
 
 
-def test_labels_may_be_called_split_where_there_are_no_splits(photos):
+def test_labels_may_be_called_split_if_there_are_no_splits(photos):
     ds = dl.from_folder(photos("rose/1.png", "lily/1.png"), "memory://label-split", label="split")
     assert ds["split"].names == ("lily", "rose")

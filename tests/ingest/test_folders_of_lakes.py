@@ -1,4 +1,4 @@
-"""A folder that a lake wrote is taken in again, with the lake's schema."""
+"""Ingesting a folder that was exported from a lake restores the lake's schema."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def values(ds, name):
 
 
 def numbers(htype, rows):
-    """Return counts of a unit as spans."""
+    """Return counts of a unit as durations."""
     dtype = str(getattr(htype, "dtype", ""))
     if isinstance(rows, list):
         of = htype.of if isinstance(htype, dl.Sequence) else htype
@@ -40,7 +40,7 @@ def numbers(htype, rows):
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("picture", ["image", "photo"])
-def test_every_column_comes_back(make_lake, tmp_path, name, picture):
+def test_every_column_round_trips(make_lake, tmp_path, name, picture):
     htype, rows = COLUMNS[name]
     given = rows if isinstance(rows, np.ndarray) else [numbers(htype, [r])[0] for r in rows]
     pictures = [np.full((2, 2), i, "uint8") for i in range(3)]
@@ -63,7 +63,7 @@ def test_every_column_comes_back(make_lake, tmp_path, name, picture):
 
 @pytest.mark.parametrize("chosen", ["image", "thumb"])
 @pytest.mark.parametrize("classes", [True, False])
-def test_pictures_of_either_column_may_be_the_files(make_lake, tmp_path, chosen, classes):
+def test_either_image_column_may_be_the_files(make_lake, tmp_path, chosen, classes):
     schema = {"image": dl.Image("png"), "thumb": dl.Image("png")}
     rows = {n: [np.full((k, 2), i, "uint8") for i in range(2)] for k, n in enumerate(schema, 1)}
     if classes:
@@ -80,7 +80,7 @@ def test_pictures_of_either_column_may_be_the_files(make_lake, tmp_path, chosen,
 
 
 NAMES = ["000001.png", "000002.png", "000000.png"]
-"""Names of the files that `to_folder` writes, each in another row than its own."""
+"""Names of the files that `to_folder` writes, each in a row other than its own."""
 
 MISLEADING = {
     "file_name": {"file_name": NAMES},
@@ -109,7 +109,7 @@ def taken_in_again(ds, folder, *, schema):
 @pytest.mark.parametrize("name", MISLEADING)
 @pytest.mark.parametrize("schema", [True, False])
 @pytest.mark.parametrize("nulls", [0, 1, 2, 3])
-def test_pictures_keep_their_rows_whatever_other_columns_are_called(
+def test_images_keep_their_rows_whatever_other_columns_are_called(
     make_lake, tmp_path, name, schema, nulls
 ):
     columns = MISLEADING[name]
@@ -137,7 +137,7 @@ def test_pictures_keep_their_rows_whatever_other_columns_are_called(
     assert (twice.ingested.added, twice.ingested.changed, twice.ingested.skipped) == (0, 0, ())
 
 
-def test_labels_in_a_column_called_file_name_come_back(make_lake, tmp_path):
+def test_labels_in_a_column_called_file_name_round_trip(make_lake, tmp_path):
     kind = dl.ClassLabel(["000000.png", "000001.png"])
     pictures = [np.full((2, 2), i, "uint8") for i in range(2)]
     ds = make_lake({"image": dl.Image("png"), "file_name": kind}, image=pictures, file_name=[1, 0])
@@ -150,7 +150,7 @@ def test_labels_in_a_column_called_file_name_come_back(make_lake, tmp_path):
     assert found == {0: "000001.png", 1: "000000.png"}
 
 
-def test_most_pictures_may_be_null(make_lake, tmp_path):
+def test_most_images_may_be_null(make_lake, tmp_path):
     count = 1_200
     pictures = [None] * (count - 2) + [np.full((2, 2), i, "uint8") for i in range(2)]
     others = [f"00{count - 1 - i % 2}.png" for i in range(count)]
@@ -164,17 +164,17 @@ def test_most_pictures_may_be_null(make_lake, tmp_path):
     assert found == {"001198.png": 0, "001199.png": 1}
 
 
-def test_rows_without_a_file_are_left_out_where_no_picture_is_null(photos, url):
+def test_rows_without_a_file_are_skipped_if_images_are_not_nullable(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text("file,x\n1.png,3\n,4\n")
     reason = "it names no file, but images cannot be null"
-    for schema in ({"image": dl.Image("png")}, None):  # then the lake has the type
+    for schema in ({"image": dl.Image("png")}, None):  # then the lake determines the type
         ds = dl.from_folder(folder, url, labels="t.csv", schema=schema, progress=False)
         assert len(ds) == 1
         assert [(s.path, s.reason) for s in ds.ingested.skipped] == [("t.csv, row 1", reason)]
 
 
-def test_a_file_called_none_is_not_that_of_rows_without_one(photos, url):
+def test_file_called_none_is_not_used_for_rows_without_a_file(photos, url):
     folder = photos("None.png", "1.png")
     (folder / "t.csv").write_text("file,x\n1.png,3\nNone.png,4\n,5\n")
     ds = dl.from_folder(folder, url, labels="t.csv", progress=False)
@@ -200,7 +200,7 @@ def test_rows_without_a_file_have_no_split(photos, url, split):
 @pytest.mark.parametrize(
     "names", [[".net", "java"], [".a", "_.a"], ["..b", ".b", "b"], [".", ".."]]
 )
-def test_classes_that_begin_with_a_dot_come_back(make_lake, tmp_path, names):
+def test_classes_that_begin_with_a_dot_round_trip(make_lake, tmp_path, names):
     pictures = [np.full((2, 2), i, "uint8") for i in range(len(names))]
     schema = {"image": dl.Image("png"), "label": dl.ClassLabel(names)}
     ds = make_lake(schema, image=pictures, label=range(len(names)))
@@ -214,7 +214,7 @@ def test_classes_that_begin_with_a_dot_come_back(make_lake, tmp_path, names):
     assert len(without) == len(names)
 
 
-def test_a_column_that_a_user_misspells_is_refused(photos, url):
+def test_misspelt_column_is_refused(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text("file,x\n1.png,3\n")
     for labels in ("t.csv", None):
@@ -222,7 +222,7 @@ def test_a_column_that_a_user_misspells_is_refused(photos, url):
             dl.from_folder(folder, url, labels=labels, schema={"imge": dl.Image()})
 
 
-def test_a_type_for_path_is_the_folders_where_the_table_has_none(photos, url):
+def test_given_type_for_path_applies_to_the_folder_if_the_table_has_no_path(photos, url):
     folder = photos("1.png")
     (folder / "t.csv").write_text("file,path\n1.png,3\n")
     types = {"path": dl.Text(default="here"), "path_": "int16"}
@@ -239,12 +239,12 @@ def test_a_type_for_path_is_the_folders_where_the_table_has_none(photos, url):
         ("-208-05-13T16:27:44", -(2**36)),
     ],
 )
-def test_texts_of_far_moments_are_moments(make_lake, text, moment):
+def test_strings_of_distant_times_are_times(make_lake, text, moment):
     ds = make_lake({"t": "datetime64[s]"}, t=[text, "1970-01-01T00:00:00"])
     assert ds["t"][:].astype("int64").tolist() == [moment, 0]
 
 
 @pytest.mark.parametrize("text", ["20260102", "999999999999-01-01", "12345", "-5", "-5-01-01x"])
-def test_texts_that_may_mean_something_else_are_no_moments(make_lake, text):
+def test_ambiguous_strings_are_not_times(make_lake, text):
     with pytest.raises(dl.InvalidValueError, match=r"must (be a time|fit)"):
         make_lake({"t": "datetime64[s]"}, t=[text])

@@ -1,4 +1,4 @@
-"""Indexes of pandas in files and tables: named ones are columns, others are left out or refused."""
+"""Named pandas indexes become columns; others are left out or refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(ds: Any) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_an_index_without_a_name_is_left_out(tmp_path: Path, name: str) -> None:
+def test_unnamed_index_is_left_out(tmp_path: Path, name: str) -> None:
     frame = CHANGED[name]
     wanted = frame.to_dict("list")
     table = pa.Table.from_pandas(frame)
@@ -50,7 +50,7 @@ def test_an_index_without_a_name_is_left_out(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("label", ["id", "0"])
-def test_an_index_with_a_name_is_a_column(tmp_path: Path, label: str) -> None:
+def test_named_index_becomes_a_column(tmp_path: Path, label: str) -> None:
     frame = FRAME.iloc[[2, 0, 3]].rename_axis(label)
     wanted = {**frame.to_dict("list"), label: [2, 0, 3]}
     frame.to_parquet(tmp_path / "a.parquet")
@@ -60,7 +60,7 @@ def test_an_index_with_a_name_is_a_column(tmp_path: Path, label: str) -> None:
     assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == wanted
 
 
-def test_a_csv_with_an_index_says_how_to_leave_it_out(tmp_path: Path) -> None:
+def test_csv_with_an_index_says_how_to_leave_it_out(tmp_path: Path) -> None:
     FRAME.to_csv(tmp_path / "a.csv")
     with pytest.raises(dl.errors.InvalidValueError, match=r"columns=\['a', 'b'\]") as error:
         dl.from_csv(tmp_path / "a.csv", url())
@@ -72,7 +72,7 @@ def test_a_csv_with_an_index_says_how_to_leave_it_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_chosen_columns_are_names_once_each(tmp_path: Path, format: str) -> None:
+def test_selected_columns_are_unique_names(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"a.{format}"
     (FRAME.to_csv if format == "csv" else FRAME.to_parquet)(path, index=False)
     read = getattr(dl, f"from_{format}")
@@ -96,7 +96,7 @@ WITHOUT_NAMES = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_NAMES)
-def test_what_are_no_names_of_classes_are_refused_with_the_column(name: str) -> None:
+def test_invalid_class_names_are_refused_with_the_column(name: str) -> None:
     given = {"petal": WITHOUT_NAMES[name]}
     with pytest.raises(dl.SchemaError, match=r"'petal'.*schema=\{'petal': dl\.Text\(\)\}"):
         dl.from_arrays(given, url())

@@ -16,7 +16,7 @@ def url():
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of two pictures, in a folder per class."""
+    """A folder of two images, in one folder per class."""
     file = BytesIO()
     Pillow.new("RGB", (4, 3)).save(file, "PNG")
     for name in ("a", "b"):
@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("read", [dl.from_csv, dl.from_parquet])
-def test_a_pipe_in_place_of_a_table_does_not_block(read, tmp_path):
+def test_pipe_in_place_of_a_table_does_not_block(read, tmp_path):
     os.mkfifo(tmp_path / "t.csv")
     with pytest.raises(
         dl.InvalidValueError, match="must be a regular file, but it is a pipe or a device"
@@ -47,24 +47,24 @@ def test_a_pipe_in_place_of_a_table_does_not_block(read, tmp_path):
     ],
     ids=["pipe", "link to itself", "link to nothing", "link to a device"],
 )
-def test_what_is_no_file_in_a_folder_is_left_out_with_its_name(make, folder):
+def test_special_file_in_a_folder_is_skipped_and_named(make, folder):
     make(folder / "a" / "odd.png")
     ds = dl.from_folder(folder, url(), on_error="skip")
     assert ds["path"][:] == ["a/1.png", "b/1.png"]
     assert [skipped.path for skipped in ds.ingested.skipped] == ["a/odd.png"]
 
 
-def test_a_link_to_a_folder_above_does_not_loop(folder):
+def test_link_to_a_parent_folder_does_not_loop(folder):
     (folder / "a" / "loop").symlink_to("..")
     assert len(dl.from_folder(folder, url())) == 2
 
 
-def test_a_folder_without_files_is_refused(tmp_path):
+def test_folder_without_files_is_refused(tmp_path):
     with pytest.raises(dl.InvalidValueError, match=r"no images .* below '[^']*'\. Check"):
         dl.from_folder(tmp_path, url())
 
 
-def test_an_empty_path_in_a_table_is_null(folder):
+def test_empty_path_in_a_table_is_null(folder):
     (folder / "t.csv").write_text("image,link,y\n,,1\na/1.png,a/1.png,2\n")
     schema = {
         "image": dl.Image("png", nullable=True),
@@ -77,13 +77,13 @@ def test_an_empty_path_in_a_table_is_null(folder):
 @pytest.mark.parametrize(
     ("dtype", "text", "value"), [("float16", "1.5", 1.5), ("timedelta64[M]", "5", "5 months")]
 )
-def test_dtypes_that_arrow_does_not_read_from_texts(dtype, text, value, tmp_path):
+def test_dtypes_that_arrow_cannot_parse_from_strings_are_read(dtype, text, value, tmp_path):
     (tmp_path / "t.csv").write_text(f"x\n{text}\n")
     ds = dl.from_csv(tmp_path / "t.csv", url(), schema={"x": dtype})
     assert str(ds["x"][0]) == str(value)
 
 
-def test_a_text_that_is_no_complex_number_is_our_error(tmp_path):
+def test_invalid_complex_number_string_is_our_error(tmp_path):
     (tmp_path / "t.csv").write_text("x\n1+2i\n")
     with pytest.raises(dl.InvalidValueError, match="column 'x'"):
         dl.from_csv(tmp_path / "t.csv", url(), schema={"x": "complex64"})

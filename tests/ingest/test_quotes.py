@@ -1,4 +1,4 @@
-"""A quote that is not closed is refused with its line: it would swallow the lines that follow."""
+"""An unclosed quote is refused with its line, since it would swallow the lines that follow."""
 
 import pytest
 
@@ -16,7 +16,7 @@ import deeplake_lite as dl
         ('x;y\n"1;2\n3;4\n', 2),
     ],
 )
-def test_an_open_quote_is_named_by_its_line(text, line, tmp_path):
+def test_unclosed_quote_is_reported_with_its_line(text, line, tmp_path):
     (tmp_path / "x.csv").write_text(text)
     with pytest.raises(dl.InvalidValueError, match=f"opened in line {line} is not closed"):
         dl.from_csv(tmp_path / "x.csv", str(tmp_path / "x.lake"))
@@ -31,12 +31,12 @@ def test_an_open_quote_is_named_by_its_line(text, line, tmp_path):
         ('x,y\n1,"a" b\n2,c\n', ["a b", "c"]),
     ],
 )
-def test_quotes_that_are_closed_are_read(text, values, tmp_path):
+def test_closed_quotes_are_read(text, values, tmp_path):
     (tmp_path / "x.csv").write_bytes(text.encode())
     assert dl.from_csv(tmp_path / "x.csv", str(tmp_path / "x.lake"))["y"][:] == values
 
 
-def test_a_table_of_labels_is_not_one_class(photos):
+def test_table_of_labels_is_not_one_class(photos):
     folder = photos("1.png", "2.png", "3.png")
     (folder / "l.csv").write_text('file,label\n1.png,"rose\n2.png,lily\n3.png,aster\n')
     with pytest.raises(dl.InvalidValueError, match="opened in line 2 is not closed"):

@@ -1,4 +1,4 @@
-"""Rows without a key, taken in again: a notebook's cell that is run twice writes them once."""
+"""Ingesting rows without a key again, as in a notebook cell that is run twice, adds them once."""
 
 import os
 
@@ -18,7 +18,7 @@ def frame():
     return pd.DataFrame({"name": ["rose", "lily"], "vector": [np.zeros(2), np.ones(3)]})
 
 
-def test_the_same_dataframe_twice_is_there_once(url, capsys):
+def test_same_dataframe_is_ingested_once(url, capsys):
     first = dl.from_dataframe(frame(), url)
     again = dl.from_dataframe(frame(), url)
     assert again.version == first.version
@@ -30,24 +30,24 @@ def test_the_same_dataframe_twice_is_there_once(url, capsys):
     )
 
 
-def test_the_same_arrays_are_told_after_others_came_between(url):
+def test_same_arrays_are_recognised_after_others_in_between(url):
     dl.from_arrays({"x": np.arange(10)}, url)
     dl.from_arrays({"x": np.arange(20)}, url)
     ds = dl.from_arrays({"x": np.arange(10)}, url, progress=False)
     assert len(ds) == 30
 
 
-def test_other_rows_are_appended(url):
+def test_different_rows_are_appended(url):
     dl.from_dataframe(frame(), url)
     assert len(dl.from_dataframe(frame().iloc[::-1], url)) == 4
 
 
-def test_by_force_rows_are_added_once_more(url):
+def test_force_adds_rows_once_more(url):
     dl.from_dataframe(frame(), url)
     assert len(dl.from_dataframe(frame(), url, update="force")) == 4
 
 
-def test_the_same_file_is_not_read_again_and_one_of_the_same_rows_adds_nothing(tmp_path, url):
+def test_unchanged_file_is_not_read_again_and_a_file_with_the_same_rows_adds_nothing(tmp_path, url):
     path = tmp_path / "a.csv"
     path.write_text("x,y\n1,a\n2,b\n")
     dl.from_csv(path, url)
@@ -61,7 +61,7 @@ def test_the_same_file_is_not_read_again_and_one_of_the_same_rows_adds_nothing(t
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["forward", "merge"])
-def test_what_a_merged_branch_took_in_is_not_taken_again(tmp_path, own):
+def test_rows_ingested_on_a_merged_branch_are_not_ingested_again(tmp_path, own):
     (tmp_path / "s.csv").write_text("v\n" + "\n".join(map(str, range(100))) + "\n")
     url = tmp_path / "x.lake"
     ds = dl.create(url, {"v": "int64"})
@@ -84,7 +84,7 @@ def _csv(path, values):
 
 
 @pytest.mark.parametrize("how", ["keyed", "force", "restored"])
-def test_a_file_that_changes_after_an_interruption_is_not_taken_twice(tmp_path, how):
+def test_file_that_changes_after_an_interruption_is_not_ingested_twice(tmp_path, how):
     rows = 60_000
     file, url = tmp_path / "s.csv", tmp_path / "x.lake"
     _csv(file, [*range(50_000), "bad", *range(50_001, rows)])
@@ -110,7 +110,7 @@ def test_a_file_that_changes_after_an_interruption_is_not_taken_twice(tmp_path, 
         assert len(dl.from_csv(file, url, schema=schema, update="force")) == rows
 
 
-def test_another_file_of_the_name_is_another_source(tmp_path):
+def test_different_file_with_the_same_name_is_a_different_source(tmp_path):
     url = tmp_path / "x.lake"
     for folder, values in (("a", [*range(60_000), "bad"]), ("b", [1, 2])):
         (tmp_path / folder).mkdir()
@@ -122,11 +122,11 @@ def test_another_file_of_the_name_is_another_source(tmp_path):
     assert len(dl.from_csv(tmp_path / "b" / "s.csv", url, schema=schema)) == taken + 2
 
 
-# ---- rows that are not there, although a run has read them
+# ---- rows that are missing, although a run has read them
 
 
 def table_of_pictures(folder, names):
-    """Write a CSV of pictures without a key, the pictures too, but for those that are missing."""
+    """Write a CSV of images without a key, and all images that are not missing."""
     fill(folder, names)
     rows = "".join(f"{i},{name}\n" for i, name in enumerate(names))
     (folder / "rows.csv").write_text(f"x,image\n{rows}")
@@ -140,7 +140,7 @@ def take_pictures(path, url, **options):
 
 @pytest.fixture
 def interrupted(tmp_path, url, monkeypatch):
-    """Return a table of twenty pictures of which ten are committed, and the version before."""
+    """Return a table of twenty images, ten of which are committed, and the version before."""
     monkeypatch.setattr(tabular, "BATCH_ROWS", 5)
     path = table_of_pictures(tmp_path / "photos", [f"{i}.png" for i in range(20)])
     (path.parent / "12.png").unlink()
@@ -154,7 +154,7 @@ def interrupted(tmp_path, url, monkeypatch):
 @pytest.mark.parametrize("update", [True, "force"])
 @pytest.mark.parametrize("back", [0, 1, 2], ids=["whole", "half", "not restored"])
 @pytest.mark.parametrize("change", ["nothing", "the file"])
-def test_rows_that_a_restore_took_out_are_taken_again(interrupted, url, update, back, change):
+def test_rows_removed_by_a_restore_are_ingested_again(interrupted, url, update, back, change):
     path, before = interrupted
     ds = dl.open(url)
     log = [commit.id for commit in ds.log()][::-1]
@@ -166,14 +166,14 @@ def test_rows_that_a_restore_took_out_are_taken_again(interrupted, url, update, 
     if change == "the file":
         os.utime(path, (1, 1))
         if there:
-            return  # nobody knows which of its rows are there
+            return  # it is unknown which of its rows are there
     ds = take_pictures(path, url, update=update)
     assert sorted(ds["x"][:].tolist()) == list(range(20))
     assert ds.ingested.added == 20 - there
 
 
 @pytest.mark.parametrize("source", ["frame", "csv"])
-def test_a_source_that_was_taken_whole_comes_again_after_a_restore(tmp_path, url, source):
+def test_completely_ingested_source_is_ingested_again_after_a_restore(tmp_path, url, source):
     path = tmp_path / "rows.csv"
     frame().drop(columns="vector").to_csv(path, index=False)
     take = {"frame": lambda: dl.from_dataframe(frame(), url), "csv": lambda: dl.from_csv(path, url)}
@@ -186,7 +186,7 @@ def test_a_source_that_was_taken_whole_comes_again_after_a_restore(tmp_path, url
     assert take[source]().ingested.added == 0
 
 
-def test_rows_that_people_deleted_stay_away_while_others_are_there(url):
+def test_rows_deleted_by_people_stay_deleted_while_others_remain(url):
     ds = dl.from_dataframe(frame(), url)
     ds.delete([0])
     ds.commit("one less")
@@ -196,7 +196,7 @@ def test_rows_that_people_deleted_stay_away_while_others_are_there(url):
 @pytest.mark.parametrize("bad", [{1}, {0, 3}, {0, 1, 2}])
 @pytest.mark.parametrize("mended", [True, False])
 @pytest.mark.parametrize("commit_every", [None, 2])
-def test_a_row_that_was_left_out_is_taken_once_it_is_good(
+def test_skipped_row_is_ingested_once_it_is_fixed(
     tmp_path, url, bad, mended, commit_every, monkeypatch
 ):
     monkeypatch.setattr(tabular, "BATCH_ROWS", 2)
@@ -232,7 +232,7 @@ def test_other_columns_of_a_file_are_other_rows(tmp_path, url):
     assert ds["y"][:].tolist() == [None, None, 3, 4, 3, 4]
 
 
-# ---- rows that people have deleted, of a run that made several commits
+# ---- rows deleted by people, from a run with several commits
 
 PARTS = [range(5), range(5, 10), range(10, 15), range(15, 20), range(19), range(1, 20)]
 
@@ -242,7 +242,7 @@ def take_csv(path, url):
 
 
 @pytest.mark.parametrize("gone", PARTS, ids=str)
-def test_deleted_rows_stay_away_whichever_commit_brought_them(tmp_path, url, gone, monkeypatch):
+def test_deleted_rows_stay_deleted_whichever_commit_added_them(tmp_path, url, gone, monkeypatch):
     monkeypatch.setattr(tabular, "BATCH_ROWS", 5)
     _csv(tmp_path / "s.csv", range(20))
     ds = take_csv(tmp_path / "s.csv", url)
@@ -254,7 +254,7 @@ def test_deleted_rows_stay_away_whichever_commit_brought_them(tmp_path, url, gon
     assert set(again["v"][:].tolist()) == set(range(20)) - set(gone)
 
 
-def test_rows_of_which_none_is_left_are_taken_again(tmp_path, url, monkeypatch):
+def test_completely_deleted_rows_are_ingested_again(tmp_path, url, monkeypatch):
     monkeypatch.setattr(tabular, "BATCH_ROWS", 5)
     _csv(tmp_path / "s.csv", range(20))
     ds = take_csv(tmp_path / "s.csv", url)
@@ -264,7 +264,7 @@ def test_rows_of_which_none_is_left_are_taken_again(tmp_path, url, monkeypatch):
 
 
 @pytest.mark.parametrize("gone", [[1], [0], [0, 2]])
-def test_a_row_that_was_taken_later_and_deleted_stays_away(tmp_path, url, gone):
+def test_row_ingested_later_and_deleted_stays_deleted(tmp_path, url, gone):
     names = ["0.png", "1.png", "2.png"]
     path = table_of_pictures(tmp_path / "photos", names)
     (path.parent / "1.png").unlink()
@@ -279,7 +279,7 @@ def test_a_row_that_was_taken_later_and_deleted_stays_away(tmp_path, url, gone):
     assert sorted(again["x"][:].tolist()) == sorted({0, 1, 2} - {*gone})
 
 
-def test_deleted_rows_of_an_interrupted_run_stay_away_when_it_goes_on(interrupted, url):
+def test_deleted_rows_of_an_interrupted_run_stay_deleted_when_it_resumes(interrupted, url):
     path, _ = interrupted
     ds = dl.open(url)
     ds.delete(list(range(5, 10)))
@@ -289,7 +289,7 @@ def test_deleted_rows_of_an_interrupted_run_stay_away_when_it_goes_on(interrupte
 
 
 @pytest.mark.parametrize("moved", [False, True])
-def test_a_restore_behind_which_others_have_committed_is_one_all_the_same(interrupted, url, moved):
+def test_restore_followed_by_other_commits_is_still_a_restore(interrupted, url, moved):
     path, before = interrupted
     ds, other = dl.open(url), dl.open(url)
     log = [commit.id for commit in ds.log()][::-1]
@@ -303,7 +303,7 @@ def test_a_restore_behind_which_others_have_committed_is_one_all_the_same(interr
     assert sorted(ds["x"][:].tolist()) == [*range(20), *([100] if moved else [])]
 
 
-def test_a_version_of_another_branch_may_be_restored(interrupted, url):
+def test_version_of_another_branch_may_be_restored(interrupted, url):
     path, before = interrupted
     fill(path.parent, [f"{i}.png" for i in range(20)])
     ds = dl.open(url)
@@ -332,7 +332,7 @@ CHANGES = {
 
 @pytest.fixture(params=["", "*.parquet", "**/*.parquet"])
 def interrupted_folder(request, tmp_path, url, monkeypatch):
-    """Return a folder, and the way it was named when a run over it was interrupted."""
+    """Return a folder, and the path by which an interrupted run read it."""
     monkeypatch.setattr(tabular, "BATCH_ROWS", 10)
     folder = tmp_path / "rows"
     folder.mkdir()
@@ -356,7 +356,7 @@ def write_files(folder, change):
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_files_that_change_after_an_interruption_are_refused(interrupted_folder, url, change):
+def test_changed_files_after_an_interruption_are_refused(interrupted_folder, url, change):
     folder, asked = interrupted_folder
     write_files(folder, change)
     for again in (asked, folder / "*.p*"):
@@ -365,14 +365,14 @@ def test_files_that_change_after_an_interruption_are_refused(interrupted_folder,
     assert len(dl.open(url)) == 50
 
 
-def test_many_files_that_come_after_an_interruption_are_refused(interrupted_folder, url):
+def test_many_new_files_after_an_interruption_are_refused(interrupted_folder, url):
     folder, asked = interrupted_folder
     write_files(folder, {f"{i}.parquet": [i] for i in range(200)})
     with pytest.raises(dl.InvalidValueError, match="changed since a run was interrupted"):
         dl.from_parquet(asked, url)
 
 
-def test_other_files_of_a_folder_are_taken_after_an_interruption(interrupted_folder, url):
+def test_other_files_of_a_folder_are_ingested_after_an_interruption(interrupted_folder, url):
     folder, _ = interrupted_folder
     write_files(folder, {"c.parquet": [7]})
     assert dl.from_parquet(folder / "c.parquet", url).ingested.added == 1
@@ -383,7 +383,7 @@ def test_other_files_of_a_folder_are_taken_after_an_interruption(interrupted_fol
 
 @pytest.mark.parametrize("source", ["arrays", "csv", "frame"])
 @pytest.mark.parametrize("how", ["dropped", "renamed"])
-def test_rows_are_the_same_after_a_column_was_put_in_place_of_another(tmp_path, url, source, how):
+def test_rows_are_recognised_after_a_column_was_replaced(tmp_path, url, source, how):
     path = tmp_path / "rows.csv"
     path.write_text("x,y\n1,3\n2,4\n")
     rows = {"x": [1, 2], "y": [3, 4]}

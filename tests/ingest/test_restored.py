@@ -1,6 +1,6 @@
-"""Taking a source in again after an older version, or another branch's, was restored.
+"""Ingesting a source again after an older version, or that of another branch, was restored.
 
-The history that counts is the one behind the restored version, and what came after the restore.
+Only the history behind the restored version counts, and what was committed after the restore.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def lake(url):
 # ---- a source whose ingest was undone
 
 
-def test_rows_that_a_restore_took_out_come_again(lake, url):
+def test_rows_removed_by_a_restore_are_ingested_again(lake, url):
     before = lake.version
     ds = ingest(url, {1: "bad", 2: "bad"})
     ds.restore(before)
@@ -45,7 +45,7 @@ def test_rows_that_a_restore_took_out_come_again(lake, url):
     assert (ds.ingested.added, ds.ingested.kept) == (2, ())
 
 
-def test_a_second_ingest_that_a_restore_undid_comes_corrected(url):
+def test_second_ingest_undone_by_a_restore_is_ingested_with_corrections(url):
     ds = ingest(url, {1: "a", 2: "b"})
     first = ds.version
     ds = ingest(url, {1: "WRONG", 2: "b", 3: "c"})
@@ -56,7 +56,7 @@ def test_a_second_ingest_that_a_restore_undid_comes_corrected(url):
     assert ds.ingested.kept == ()
 
 
-def test_an_edit_that_a_restore_undid_is_nobodys(url):
+def test_edit_undone_by_a_restore_belongs_to_nobody(url):
     ds = ingest(url, {1: "a", 2: "b"})
     first = ds.version
     ds["v"][0] = "person"
@@ -67,11 +67,11 @@ def test_an_edit_that_a_restore_undid_is_nobodys(url):
     assert rows_of(ingest(url, {1: "A", 2: "B"})) == {1: "A", 2: "B"}
 
 
-# ---- what people did behind the restored version
+# ---- edits before the restored version
 
 
 def edited_branch(url, name):
-    """Return a branch on which rows were taken in, one corrected and one deleted."""
+    """Return a branch with ingested rows, one of them corrected and one deleted."""
     ds = ingest(url, {1: "a", 2: "b"}, branch=name)
     ds["v"][len(ds) - 2] = "person"
     ds.delete([len(ds) - 1])
@@ -81,7 +81,7 @@ def edited_branch(url, name):
 
 @pytest.mark.parametrize("before", [{}, {9: "z"}], ids=["empty", "another ingest"])
 @pytest.mark.parametrize("way", ["restored", "merged", "restored on a branch and merged"])
-def test_edits_of_a_branch_that_was_taken_over_stay(lake, url, before, way):
+def test_edits_of_a_restored_branch_are_kept(lake, url, before, way):
     ds = ingest(url, before) if before else lake
     ds.branch("b")
     ds.branch("c")
@@ -101,7 +101,7 @@ def test_edits_of_a_branch_that_was_taken_over_stay(lake, url, before, way):
     assert len(ds.ingested.kept) == 2
 
 
-def test_edits_stay_that_are_restored_after_they_were_undone(lake, url):
+def test_edits_restored_after_being_undone_are_kept(lake, url):
     before = lake.version
     ds = edited_branch(url, "main")
     version = ds.version
@@ -115,7 +115,7 @@ def test_edits_stay_that_are_restored_after_they_were_undone(lake, url):
     assert len(ds.ingested.kept) == 2
 
 
-def test_corrections_of_a_folder_stay_where_a_branch_was_restored(photos, url):
+def test_corrections_of_a_folder_are_kept_when_a_branch_was_restored(photos, url):
     folder = photos("rose/a.png", "rose/b.png", "tulip/c.png", "tulip/d.png")
     label = dl.ClassLabel(["rose", "tulip"])
     ds = dl.create(url, {"image": dl.Image("png"), "label": label, "path": "text"})
@@ -137,8 +137,8 @@ def test_corrections_of_a_folder_stay_where_a_branch_was_restored(photos, url):
     assert dl.from_folder(folder, url, branch="trial", progress=False).ingested.added == 4
 
 
-def test_edits_stay_where_the_restored_version_is_gone(url):
-    """Who wrote what in it cannot be told any more: then nothing is overwritten."""
+def test_edits_are_kept_when_the_restored_version_is_gone(url):
+    """It is unknown who wrote what in that version, so nothing is overwritten."""
     ds = ingest(url, {1: "a", 2: "b", 3: "c"})
     ds.branch("b")
     b = dl.open(url, branch="b")
@@ -158,7 +158,7 @@ def test_edits_stay_where_the_restored_version_is_gone(url):
 
 @pytest.mark.parametrize("others", ["an ingest", "an edit", "both"])
 @pytest.mark.parametrize("own", [True, False])
-def test_what_others_commit_while_a_restore_is_staged_is_theirs(url, others, own):
+def test_commits_of_others_while_a_restore_is_staged_remain_theirs(url, others, own):
     ds = ingest(url, {1: "a", 2: "b", 3: "c"})
     first = ds.version
     ds["v"][:2] = ["undone", "undone"]
@@ -179,21 +179,21 @@ def test_what_others_commit_while_a_restore_is_staged_is_theirs(url, others, own
     assert len(ds.ingested.kept) == own + (others != "an ingest")
 
 
-# ---- any order, against a model
+# ---- any order of operations, against a model
 
 
 @dataclass(frozen=True)
 class State:
-    """Who wrote what, in one version."""
+    """Who wrote what in one version."""
 
     mine: frozenset[int] = frozenset()
-    """Ids of the rows whose value a person wrote."""
+    """Ids of the rows whose value was written by a person."""
     gone: frozenset[int] = frozenset()
-    """Keys of rows that a person deleted, or gave another key."""
+    """Keys of rows that a person deleted or gave a different key."""
     event: int = 0
     """Number of the last ingest or merge; 0 before the first ingest."""
     born: tuple[int, ...] = ()
-    """Ids of the rows that people added since."""
+    """Ids of the rows that people have added since."""
 
 
 @dataclass
@@ -238,10 +238,10 @@ class Model:
         ds.commit("by a person")
         self.states[ds.version] = state
 
-    # ---- people
+    # ---- edits by people
 
     def change(self, ds, state):
-        """Stage some edit of a person; return the state it leads to."""
+        """Stage an edit by a person; return the resulting state."""
         cells = self.cells(ds)
         begun, kind = state.event > 0, self.pick(["edit", "delete", "add", "rekey"])
         if kind == "add" or not cells:
@@ -339,12 +339,12 @@ class Model:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_any_order_of_edits_restores_merges_and_ingests_tells_whose_rows_are(new_url, seed):
+def test_any_order_of_edits_restores_merges_and_ingests_knows_who_wrote_each_row(new_url, seed):
     model = Model(new_url(), np.random.default_rng(seed))
     steps = [model.take, model.take, model.take, model.by_hand, model.by_hand]
     steps += [model.restore, model.restore, model.make_branch, model.merge]
     for _ in range(16):
         model.pick(steps)()
-        if model.has_twins():  # two branches added a key: no ingest takes it
+        if model.has_twins():  # two branches added a key: every ingest refuses it
             break
     assert model.done

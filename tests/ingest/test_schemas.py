@@ -1,4 +1,4 @@
-"""Types that are given as the schema of another lake, and paths that start at the table."""
+"""Types given as the schema of another lake, and paths relative to the table."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -49,7 +49,7 @@ def same(ds, other):
 
 
 @pytest.mark.parametrize("way", ["parquet", "arrow"])
-def test_the_schema_of_a_lake_takes_in_what_it_gave(make_lake, url, tmp_path, way):
+def test_schema_of_a_lake_ingests_its_export(make_lake, url, tmp_path, way):
     ds = make_lake(SCHEMA, **VALUES)
     if way == "parquet":
         pq.write_table(ds.to_arrow(), tmp_path / "rows.parquet")
@@ -61,7 +61,7 @@ def test_the_schema_of_a_lake_takes_in_what_it_gave(make_lake, url, tmp_path, wa
     same(ds, again)
 
 
-def test_every_source_takes_a_schema(make_lake, url, tmp_path):
+def test_every_source_accepts_a_schema(make_lake, url, tmp_path):
     schema = make_lake({"x": "int8", "name": "text"}).schema
     (tmp_path / "rows.csv").write_text("x,name\n1,a\n")
     made = [
@@ -79,7 +79,7 @@ def test_every_source_takes_a_schema(make_lake, url, tmp_path):
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    """Write a table beside its pictures, and go elsewhere."""
+    """Write a table next to its images, and change the working directory."""
     folder = tmp_path / "data"
     (folder / "photos").mkdir(parents=True)
     Pillow.fromarray(PIXELS).save(folder / "photos/a.png")
@@ -93,7 +93,7 @@ def table(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [dl.Image("png"), dl.Image("zstd"), dl.Image()])
-def test_relative_paths_in_a_csv_start_at_its_folder(table, url, kind):
+def test_relative_paths_in_a_csv_are_relative_to_its_folder(table, url, kind):
     ds = dl.from_csv(table, url, schema={"image": kind})
     for value in ds["image"][:]:
         np.testing.assert_array_equal(value, PIXELS)
@@ -101,13 +101,13 @@ def test_relative_paths_in_a_csv_start_at_its_folder(table, url, kind):
     np.testing.assert_array_equal(by_relative_path["image"][0], PIXELS)
 
 
-def test_they_do_where_the_lake_knows_the_type(table, url):
+def test_paths_are_relative_to_the_folder_if_the_lake_knows_the_type(table, url):
     dl.create(url, {"image": dl.Image("png"), "n": "int64"})
     ds = dl.from_csv(table, url)
     np.testing.assert_array_equal(ds["image"][0], PIXELS)
 
 
-def test_masks_and_parquet_do_so_too(table, url):
+def test_paths_of_masks_and_in_parquet_are_relative_to_the_folder(table, url):
     import pyarrow as pa
 
     Pillow.fromarray(PIXELS[..., 0]).save(table.parent / "photos/m.png")
@@ -125,14 +125,14 @@ def test_masks_and_parquet_do_so_too(table, url):
         np.testing.assert_array_equal(value, PIXELS)
 
 
-def test_links_keep_their_paths_as_they_are(table, url):
+def test_links_store_their_paths_unchanged(table, url):
     ds = dl.from_csv(table, url, schema={"image": dl.Link("image")})
     assert ds["image"].urls()[0] == "photos/a.png"
     ds = dl.open(url, allow=[str(table.parent)])
     np.testing.assert_array_equal(ds["image"][0], PIXELS)
 
 
-def test_a_new_lake_may_follow_links_at_once(table, url):
+def test_new_lake_may_follow_links_immediately(table, url):
     ds = dl.create(url, {"l": dl.Link("image")}, allow=[str(table.parent)])
     ds.append({"l": ["photos/a.png"]})
     np.testing.assert_array_equal(ds["l"][0], PIXELS)

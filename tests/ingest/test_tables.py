@@ -1,4 +1,4 @@
-"""Arrays, DataFrames, Parquet and CSV: types, nulls, keys, batches."""
+"""Arrays, DataFrames, Parquet and CSV: types, nulls, keys and batches."""
 
 import datetime as dt
 import gzip
@@ -108,25 +108,25 @@ def values_in(ds):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_type_of_parquet_becomes_a_type_of_the_lake(tmp_path, name):
+def test_parquet_types_are_mapped_to_lake_types(tmp_path, name):
     array, htype, values = CASES[name]
     pq.write_table(pa.table({"x": array}), tmp_path / "a.parquet")
     ds = dl.from_parquet(tmp_path / "a.parquet", str(tmp_path / "a.lake"))
     there = ds["x"].htype
-    nested = pa.types.is_nested(array.type)  # whose statistics do not tell of nulls
+    nested = pa.types.is_nested(array.type)  # whose statistics do not count nulls
     assert there == htype or nested
     assert values_in(ds) == values
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_type_of_arrow_becomes_a_type_of_the_lake(tmp_path, name):
+def test_arrow_types_are_mapped_to_lake_types(tmp_path, name):
     array, htype, values = CASES[name]
     ds = dl.from_dataframe(pa.table({"x": array}), str(tmp_path / "a.lake"))
     assert ds["x"].htype == htype
     assert values_in(ds) == values
 
 
-def test_files_of_a_pattern_are_read_in_order_and_batches(tmp_path, url):
+def test_files_matching_a_pattern_are_read_in_order_and_in_batches(tmp_path, url):
     for i in (2, 0, 1):
         table = pa.table({"x": np.arange(10_000) + 10_000 * i})
         pq.write_table(table, tmp_path / f"{i}.parquet")
@@ -135,7 +135,7 @@ def test_files_of_a_pattern_are_read_in_order_and_batches(tmp_path, url):
     assert dl.from_parquet(tmp_path, url + "2", columns=["x"]).ingested.added == 30_000
 
 
-def test_rows_with_a_key_are_changed_and_rows_without_are_appended(tmp_path, url):
+def test_rows_with_a_key_are_updated_and_rows_without_are_appended(tmp_path, url):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"k": ["a", "b"], "x": [1, 2]}), path)
     dl.from_parquet(path, url, on="k")
@@ -147,7 +147,7 @@ def test_rows_with_a_key_are_changed_and_rows_without_are_appended(tmp_path, url
     assert len(dl.from_parquet(path, url)) == 5
 
 
-def test_a_key_that_comes_twice_is_refused_or_left_out(url):
+def test_duplicate_key_is_refused_or_skipped(url):
     rows = {"k": ["a", "b", "a"], "x": [1, 2, 3]}
     with pytest.raises(dl.InvalidValueError, match=r"row 2: a key .* occurs twice in column 'k'"):
         dl.from_arrays(rows, url, on="k")
@@ -156,24 +156,24 @@ def test_a_key_that_comes_twice_is_refused_or_left_out(url):
     assert [s.path for s in ds.ingested.skipped] == ["arrays, row 2"]
 
 
-def test_a_key_that_comes_twice_in_different_blocks_is_the_same_row(url, monkeypatch):
+def test_duplicate_key_in_different_blocks_is_the_same_row(url, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 2)
     with pytest.raises(dl.InvalidValueError, match="occurs twice"):
         dl.from_arrays({"k": [1, 2, 1], "x": [1, 2, 3]}, url, on="k")
 
 
-def test_a_key_is_never_null(url):
+def test_null_key_is_refused(url):
     with pytest.raises(dl.InvalidValueError, match="must not be null"):
         dl.from_arrays({"k": ["a", None]}, url, on="k")
 
 
-def test_a_lake_with_twins_of_a_key_says_so(url):
+def test_lake_with_duplicate_keys_is_reported(url):
     dl.from_arrays({"k": ["a", "a"]}, url)
     with pytest.raises(dl.InvalidValueError, match="rows with the same key"):
         dl.from_arrays({"k": ["b"]}, url, on="k")
 
 
-def test_types_of_arrays_and_lists_are_found(url):
+def test_types_of_arrays_and_lists_are_inferred(url):
     ds = dl.from_arrays(
         {
             "pixels": np.zeros((2, 4, 5), "uint8"),
@@ -203,7 +203,7 @@ def test_types_of_arrays_and_lists_are_found(url):
     }
 
 
-def test_types_can_be_given_and_classes_found(url):
+def test_types_can_be_given_and_classes_inferred(url):
     ds = dl.from_arrays(
         {"image": [np.zeros((4, 5, 3), "uint8")] * 3, "label": ["b", "a", None]},
         url,
@@ -223,13 +223,13 @@ def test_types_can_be_given_and_classes_found(url):
         ([1, 2], "must be a dict"),
     ],
 )
-def test_arrays_that_are_no_columns_are_refused(url, arrays, message):
+def test_arrays_that_are_not_columns_are_refused(url, arrays, message):
     with pytest.raises(dl.LakeError, match=message):
         dl.from_arrays(arrays, url)
     assert not dl.exists(url)
 
 
-def test_a_dataframe_keeps_categories_arrays_and_a_named_index(url):
+def test_dataframe_keeps_categories_arrays_and_a_named_index(url):
     df = pd.DataFrame(
         {
             "kind": pd.Categorical(["b", "a", None], categories=["b", "a", "c"]),
@@ -252,14 +252,14 @@ def test_a_dataframe_keeps_categories_arrays_and_a_named_index(url):
     assert ds["when"].htype.nullable
 
 
-def test_a_dataframe_of_paths_becomes_pictures(photos, url):
+def test_dataframe_of_paths_becomes_images(photos, url):
     folder = photos("1.png", "2.png")
     df = pd.DataFrame({"image": [str(folder / "1.png"), str(folder / "2.png")]})
     ds = dl.from_dataframe(df, url, schema={"image": dl.Image("png")})
     assert ds["image"][1].shape == (8, 9, 3)
 
 
-def test_pictures_of_hugging_face_are_taken_from_structs(photos, tmp_path, url):
+def test_hugging_face_images_are_read_from_structs(photos, tmp_path, url):
     data = (photos("1.png") / "1.png").read_bytes()
     rows = pa.table({"image": pa.array([{"bytes": data, "path": "1.png"}])})
     pq.write_table(rows, tmp_path / "a.parquet")
@@ -267,7 +267,7 @@ def test_pictures_of_hugging_face_are_taken_from_structs(photos, tmp_path, url):
     assert bytes(ds["image"].encoded()[0]) == data
 
 
-def test_what_is_no_dataframe_is_refused(url):
+def test_object_that_is_not_a_dataframe_is_refused(url):
     with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a dict"):
         dl.from_dataframe({"a": [1]}, url)
     with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a Series"):
@@ -277,7 +277,7 @@ def test_what_is_no_dataframe_is_refused(url):
         dl.from_dataframe(twice, url)
 
 
-def test_csv_types_are_those_of_all_rows(tmp_path, url):
+def test_csv_types_are_inferred_from_all_rows(tmp_path, url):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(b"id,x,t,when\n1,1,,2026-01-02\n2,,b,\n3,2.5,c,2026-01-03\n"))
     ds = dl.from_csv(path, url, on="id")
@@ -290,7 +290,7 @@ def test_csv_types_are_those_of_all_rows(tmp_path, url):
     assert ds["t"][:] == ["", "b", "c"]
 
 
-def test_an_empty_text_is_no_class(tmp_path, url):
+def test_empty_string_is_not_a_class(tmp_path, url):
     path = tmp_path / "a.csv"
     path.write_text("id,kind\n1,rose\n2,\n3,lily\n")
     ds = dl.from_csv(path, url, schema={"kind": "class_label"})
@@ -298,7 +298,7 @@ def test_an_empty_text_is_no_class(tmp_path, url):
     assert ds["kind"][:].tolist() == [1, None, 0]
 
 
-def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
+def test_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
     monkeypatch.setattr(csv_file, "AT_ONCE", 0)
     monkeypatch.setattr(csv_file, "BLOCK_BYTES", 2_000)
     path = tmp_path / "a.csv"
@@ -316,7 +316,7 @@ def test_a_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
     ("text", "message"),
     [("a,b\n1,2\n3\n", "cannot be read"), ("", "cannot be read"), ("a,,c\n1,2,3\n", "has no name")],
 )
-def test_a_csv_that_is_none_is_refused(tmp_path, url, text, message):
+def test_invalid_csv_is_refused(tmp_path, url, text, message):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(dl.InvalidValueError, match=message):
@@ -324,12 +324,12 @@ def test_a_csv_that_is_none_is_refused(tmp_path, url, text, message):
     assert not dl.exists(url)
 
 
-def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
+def test_null_in_a_list_is_nan_or_refused_and_never_zero(url):
     table = pa.table({"f": pa.array([[1.5, None], [2.0]])})
     ds = dl.from_dataframe(table, url)
     assert np.array_equal(ds["f"][0], [1.5, np.nan], equal_nan=True)
     with pytest.raises(dl.InvalidValueError, match=r"column 'd': .*row 0: must be a time"):
-        dl.from_dataframe(pa.table({"d": [[WHEN, None], []]}), url + "1")  # no NaT for null
+        dl.from_dataframe(pa.table({"d": [[WHEN, None], []]}), url + "1")  # without NaT for null
     whole = pa.table({"x": pa.array([[1], [1, None]])})
     with pytest.raises(
         dl.InvalidValueError, match=r"column 'x': .*row 1: must be int64, but it is None.*Sequence"
@@ -339,19 +339,19 @@ def test_a_null_in_a_list_is_nan_or_refused_and_never_a_zero(url):
     assert dl.from_dataframe(whole, url + "2", schema=schema)["x"][1][1] is None
 
 
-def test_a_csv_that_is_not_utf_8_is_refused(tmp_path, url):
+def test_csv_that_is_not_utf_8_is_refused(tmp_path, url):
     (tmp_path / "a.csv").write_bytes("id,x\n1,ä\n".encode("latin1"))
     with pytest.raises(dl.InvalidValueError, match=r"column 'x'.*UTF-8.*iconv"):
         dl.from_csv(tmp_path / "a.csv", url)
 
 
-def test_a_path_may_begin_at_home(tmp_path, url, monkeypatch):
+def test_path_may_begin_with_a_tilde(tmp_path, url, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "a.csv").write_text("x\n1\n")
     assert len(dl.from_csv("~/a.csv", url)) == 1
 
 
-def test_another_delimiter_is_named(tmp_path, url):
+def test_other_delimiter_is_suggested(tmp_path, url):
     path = tmp_path / "a.csv"
     path.write_text("id;x\n1;2\n")
     with pytest.raises(
@@ -365,7 +365,7 @@ def test_another_delimiter_is_named(tmp_path, url):
     assert dl.from_csv(path, url, delimiter=";").columns == ("id", "x")
 
 
-def test_a_file_that_is_missing_or_no_parquet_is_refused(tmp_path, url):
+def test_missing_file_or_invalid_parquet_is_refused(tmp_path, url):
     with pytest.raises(dl.NotFoundError, match=r"no \.parquet file"):
         dl.from_parquet(tmp_path / "no.parquet", url)
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
@@ -387,7 +387,7 @@ DECIMALS = pa.array([Decimal("5.00"), Decimal("0.10")], pa.decimal128(20, 2))
     ("htype", "values"),
     [("text", ["5.00", "0.10"]), ("float64", [5.0, 0.1]), ("json", [5.0, 0.1])],
 )
-def test_decimals_become_the_type_that_was_asked_for(new_url, htype, values):
+def test_decimals_become_the_requested_type(new_url, htype, values):
     ds = dl.from_dataframe(pa.table({"x": DECIMALS}), new_url(), schema={"x": htype})
     assert values_in(ds) == values
 
@@ -410,7 +410,7 @@ ROUNDED = {
 
 
 @pytest.mark.parametrize("name", ROUNDED)
-def test_decimals_that_float64_rounds_are_refused_where_the_type_is_found(new_url, name):
+def test_decimals_that_float64_would_round_are_refused_during_type_inference(new_url, name):
     values = ROUNDED[name]
     number = "1.23456789012345678E-30" if name == "small ones" else "12345678901234567.5"
     message = rf"Column 'x': row 1 has the decimal {re.escape(number)}0*, which float64 rounds"
@@ -426,7 +426,7 @@ def test_decimals_that_float64_rounds_are_refused_where_the_type_is_found(new_ur
     assert len(dl.from_arrays({"x": values}, url, progress=False)) == 2
 
 
-def test_decimals_of_parquet_that_float64_rounds_are_refused_by_row(new_url, tmp_path):
+def test_parquet_decimals_that_float64_would_round_are_refused_with_their_row(new_url, tmp_path):
     numbers = [Decimal("0.1")] * 9_000 + [LONG]
     pq.write_table(
         pa.table({"x": pa.array(numbers, WIDE), "n": range(9_001)}), tmp_path / "a.parquet"
@@ -450,7 +450,7 @@ def test_decimals_become_the_nearest_floats(new_url, kind):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
-def test_a_list_of_decimals_is_taken_by_a_column_of_floats(new_url, dtype):
+def test_list_of_decimals_is_accepted_by_a_column_of_floats(new_url, dtype):
     values = [Decimal("0.1"), None, LONG]
     ds = dl.create(new_url(), {"x": dl.Scalar(dtype, nullable=True), "l": dl.Array(dtype, (None,))})
     ds.append({"x": values, "l": [[Decimal("0.5"), 1], [], [LONG]]})
@@ -460,7 +460,7 @@ def test_a_list_of_decimals_is_taken_by_a_column_of_floats(new_url, dtype):
         ds.append({"x": [Decimal("1e400")], "l": [[]]})
 
 
-def test_the_digits_of_a_whole_decimal_come_through_unsigned(new_url):
+def test_digits_of_an_integral_decimal_survive_unsigned(new_url):
     wide = pa.table({"x": pa.array([Decimal(2**64 - 1)], pa.decimal128(20, 0))})
     ds = dl.from_dataframe(wide, new_url(), schema={"x": "uint64"})
     assert values_in(ds) == [2**64 - 1]
@@ -473,7 +473,7 @@ def test_the_digits_of_a_whole_decimal_come_through_unsigned(new_url):
         (pa.array([Decimal(1), Decimal(2**63)], pa.decimal128(20, 0)), r"row 1: int64 holds"),
     ],
 )
-def test_a_decimal_that_is_no_integer_is_refused_by_row(new_url, values, message):
+def test_fractional_decimal_is_refused_with_its_row(new_url, values, message):
     table = pa.table({"x": values})
     with pytest.raises(dl.InvalidValueError, match=message):
         dl.from_dataframe(table, new_url(), schema={"x": "int64"})
@@ -481,7 +481,7 @@ def test_a_decimal_that_is_no_integer_is_refused_by_row(new_url, values, message
     assert len(ds) == 1
 
 
-# ---- columns of Python objects: each value as it is, or an error
+# ---- columns of Python objects: each value unchanged, or an error
 
 MOMENT = pd.Timestamp("2020-01-01 00:00:00.123456789")
 DAY, LATER = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 5)
@@ -509,7 +509,7 @@ OBJECTS = {
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_objects_of_a_frame_are_taken_as_they_are(new_url, name):
+def test_objects_of_a_frame_are_stored_unchanged(new_url, name):
     values, htype, expected = OBJECTS[name]
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
     schema = {} if htype is None else {"x": htype}
@@ -548,12 +548,12 @@ def test_objects_that_would_change_are_refused(new_url, values, htype):
     ],
     ids=["index", "periods", "fields", "map"],
 )
-def test_tables_that_would_lose_something_are_refused(new_url, table):
+def test_tables_that_would_lose_data_are_refused(new_url, table):
     with pytest.raises(dl.LakeError):
         dl.from_dataframe(table, new_url())
 
 
-def test_tensors_of_arrow_keep_their_shape(new_url):
+def test_arrow_tensors_keep_their_shape(new_url):
     kind = pa.fixed_shape_tensor(pa.int64(), (2, 2))
     storage = pa.array([[1, 2, 3, 4]] * 2, pa.list_(pa.int64(), 4))
     table = pa.table({"t": pa.ExtensionArray.from_storage(kind, storage)})
@@ -562,7 +562,7 @@ def test_tensors_of_arrow_keep_their_shape(new_url):
     assert ds["t"][:].tolist() == [[[1, 2], [3, 4]]] * 2
 
 
-def test_rows_of_a_frame_that_left_a_lake_come_back(new_url):
+def test_rows_exported_to_a_frame_round_trip(new_url):
     ds = dl.create(new_url(), {"j": "json"})
     ds.append({"j": [{"a": 1}, {"x": 1}, {"b": 2**53 + 1}]})
     back = dl.from_dataframe(ds.to_pandas().iloc[[0, 2]], new_url())

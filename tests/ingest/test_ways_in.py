@@ -1,4 +1,4 @@
-"""Columns with nulls mean the same whichever library has them and whichever way they come in."""
+"""Columns with nulls mean the same in every library and through every way to write them."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ import pytest
 
 import deeplake_lite as dl
 
-BIG = 2**53 + 1  # no float64
+BIG = 2**53 + 1  # not float64
 WHOLE, BITS, FLOAT = (dl.Scalar(t, nullable=True) for t in ("int64", "uint64", "float64"))
 TEXT, TRUTH = dl.Text(nullable=True), dl.Scalar("bool", nullable=True)
 MOMENT = dl.Scalar("datetime64[us]", nullable=True)
@@ -144,7 +144,7 @@ WAYS = [
 
 
 def read(ds):
-    """Return the values of the column, None where null, in built-in types but for moments."""
+    """Return the values of the column, None where null, in built-in types except for times."""
     values = ds["x"][:]
     null = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     if null is None:
@@ -153,13 +153,13 @@ def read(ds):
 
 
 def goes(kind, way):
-    """Tell whether such values can be rows or a column in that way at all."""
+    """Tell whether that way to write accepts such values at all."""
     values = KINDS[kind][1]()
     if way is append_frame:
         return not hasattr(values, "to_pandas")
     if way is append_polars:
         return isinstance(values, pl.Series)
-    is_whole = KINDS[kind][0] == WHOLE  # its categories iterate as NaN, which is no integer
+    is_whole = KINDS[kind][0] == WHOLE  # its categories iterate as NaN, which is not an integer
     return way is not append_rows or not (is_whole and isinstance(values, pd.Categorical))
 
 
@@ -168,14 +168,14 @@ def goes(kind, way):
     [(kind, way) for kind in KINDS for way in WAYS if goes(kind, way)],
     ids=lambda part: getattr(part, "__name__", part),
 )
-def test_nulls_and_texts_are_the_same_by_every_way(kind, way):
+def test_nulls_and_strings_are_the_same_by_every_way_to_write(kind, way):
     htype, make, expected = KINDS[kind]
 
     assert read(way(htype, make())) == expected
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_type_that_is_found_keeps_them(kind):
+def test_inferred_type_preserves_nulls_and_strings(kind):
     htype, make, expected = KINDS[kind]
     dl.create("memory://ways-found", {}, overwrite=True)
 
@@ -193,7 +193,7 @@ def test_a_type_that_is_found_keeps_them(kind):
     [pd.array([BIG, None]), pl.Series([BIG, None]), pa.array([BIG, None]), pd.Index([BIG, pd.NA])],
     ids=lambda cell: type(cell).__name__,
 )
-def test_a_column_as_a_cell_keeps_its_nulls(cell):
+def test_column_as_a_cell_keeps_its_nulls(cell):
     sequence = dl.Sequence(WHOLE)
 
     assert read(append(sequence, [cell])) == [[BIG, None]]
@@ -203,7 +203,7 @@ def test_a_column_as_a_cell_keeps_its_nulls(cell):
     assert dl.from_arrays({"x": [cell]}, "memory://ways-found")["x"][0] == [BIG, None]
 
 
-def test_a_frame_as_a_column_of_vectors_has_no_nulls_made_to_nan():
+def test_frame_as_a_column_of_vectors_does_not_turn_nulls_into_nan():
     vectors = dl.Array("float64", (2,))
     for make in (pd.DataFrame, pl.DataFrame):
         assert append(vectors, make({"a": [1, 2], "b": [3, 4]}))["x"][1].tolist() == [2, 4]
@@ -213,7 +213,7 @@ def test_a_frame_as_a_column_of_vectors_has_no_nulls_made_to_nan():
 
 
 @pytest.mark.parametrize("dtype", ["Object", "Int128", "UInt128"])
-def test_types_of_polars_that_arrow_lacks_are_refused(dtype):
+def test_polars_types_that_arrow_lacks_are_refused(dtype):
     series = pl.Series("x", [1, 2], dtype=getattr(pl, dtype))
     for way in (append, append_polars, update, add_column, from_arrays):
         with pytest.raises(dl.InvalidValueError, match=r"column 'x'.*must have a type that Arrow"):
@@ -223,7 +223,7 @@ def test_types_of_polars_that_arrow_lacks_are_refused(dtype):
 
 
 @pytest.mark.parametrize("rows", [pd.Series([1]), pl.Series([1]), pa.array([1]), pd.Index([1])])
-def test_a_column_alone_is_no_rows(rows):
+def test_column_without_a_name_is_not_rows(rows):
     ds = empty(WHOLE)
     with pytest.raises(dl.InvalidValueError, match=r"Pass a column by its name: \{'x': values\}"):
         ds.append(rows)
@@ -231,7 +231,7 @@ def test_a_column_alone_is_no_rows(rows):
         dl.from_dataframe(rows, "memory://ways-refused")
 
 
-def test_a_query_of_polars_is_to_be_collected():
+def test_lazy_polars_query_must_be_collected():
     lazy = pl.LazyFrame({"x": [1]})
     for take in (
         empty(WHOLE).append,
@@ -241,7 +241,7 @@ def test_a_query_of_polars_is_to_be_collected():
             take(lazy)
 
 
-def test_a_name_is_not_cut_at_a_nul():
+def test_name_is_not_cut_at_a_nul():
     for table in (pa.table({"x\0y": [1]}), pa.record_batch({"x\0y": [1]})):
         with pytest.raises(dl.SchemaError, match="free of control characters"):
             dl.from_dataframe(table, "memory://ways-refused")
@@ -249,7 +249,7 @@ def test_a_name_is_not_cut_at_a_nul():
         dl.from_dataframe(pl.DataFrame({"x\0y": [1]}), "memory://ways-refused")
 
 
-def test_a_scalar_of_arrow_is_its_value_and_not_its_memory():
+def test_arrow_scalar_is_read_as_its_value():
     numbers = dl.Array("int64", (None,))
     for cell in (pa.scalar("rose"), [pa.scalar("rose")], pa.scalar(b"rose")):
         with pytest.raises(dl.InvalidValueError, match="must be"):
@@ -261,14 +261,14 @@ def test_a_scalar_of_arrow_is_its_value_and_not_its_memory():
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if "NumPy" not in k])
-def test_a_column_is_equal_to_the_values_that_it_came_from(kind):
+def test_column_equals_the_values_it_was_made_from(kind):
     htype, make, _ = KINDS[kind]
     ds = append(htype, make())
 
     assert (ds["x"] == make()).all()
 
 
-def test_a_parameter_of_polars_keeps_its_integers():
+def test_polars_parameter_preserves_its_integers():
     ds = append(WHOLE, [BIG, BIG - 1])
     found = ds.query("SELECT x WHERE list_contains($given, x)", {"given": pl.Series([BIG, None])})
     assert read(found) == [BIG]

@@ -1,4 +1,4 @@
-"""A lake's column takes files of other formats and keeps its mode."""
+"""A column accepts files of other formats and keeps its mode."""
 
 import numpy as np
 import pytest
@@ -29,14 +29,14 @@ def lake(url):
     return lake
 
 
-def test_files_of_another_format_come_into_a_column_with_a_quality(lake, pngs, url):
+def test_files_in_another_format_are_written_to_a_column_with_a_quality(lake, pngs, url):
     lake(dl.Image("jpeg", quality=80))
     ds = dl.from_folder(pngs, url, labels=None)
     assert ds.schema["image"].htype == dl.Image()
     assert len(ds) == 2
 
 
-def test_another_mode_than_that_of_the_column_is_refused(lake, pngs, url):
+def test_mode_other_than_the_columns_is_refused(lake, pngs, url):
     lake(dl.Image("jpeg", mode="L"))
     with pytest.raises(dl.SchemaError, match="is Image\\('jpeg', mode='L'\\), not Image\\('png'"):
         dl.from_folder(pngs, url, labels=None, schema={"image": dl.Image("png", mode="RGB")})

@@ -1,4 +1,4 @@
-"""The writer: schemas that meet, errors, commits on the way, crashes, progress."""
+"""The writer: schema checks, errors, intermediate commits, crashes and progress."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ from .conftest import fill
 ROWS = 3_000
 
 
-def test_an_error_leaves_the_lake_as_it_was(url):
+def test_error_leaves_the_lake_unchanged(url):
     dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
     before = dl.open(url).version
     bad = {"k": ["b", "c"], "x": [1, "no number"]}
@@ -33,7 +33,7 @@ def test_an_error_leaves_the_lake_as_it_was(url):
     assert dl.open(url).version == before
 
 
-def test_the_lakes_types_count_and_a_column_that_it_lacks_is_named(url):
+def test_types_of_the_lake_apply_and_a_column_that_it_lacks_is_named(url):
     dl.create(url, {"k": "text", "x": "float32", "z": dl.Scalar("int8", nullable=True)})
     ds = dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
     assert ds["x"].htype == dl.Scalar("float32")
@@ -44,20 +44,20 @@ def test_the_lakes_types_count_and_a_column_that_it_lacks_is_named(url):
         dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k", schema={"x": "int8"})
 
 
-def test_a_column_without_default_must_be_given(url):
+def test_column_without_a_default_must_be_given(url):
     dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
     with pytest.raises(dl.SchemaError, match="no column 'x', and it has no default"):
         dl.from_arrays({"k": ["b"]}, url, on="k")
 
 
-def test_a_lake_without_rows_takes_the_types_that_are_given(url):
+def test_empty_lake_adopts_the_given_types(url):
     rows = {"x": ["1", "b"]}
     with pytest.raises(dl.InvalidValueError):
         dl.from_arrays(rows, url, schema={"x": "int64"})
     assert dl.from_arrays(rows, url, schema={"x": "text"})["x"][:] == ["1", "b"]
 
 
-def test_bad_rows_are_found_in_every_column_at_once(url):
+def test_bad_rows_are_found_in_all_columns_at_once(url):
     rows = {"x": [1, "a", 3, 4], "y": [1, 2, "b", 4]}
     schema = {"x": "int64", "y": "int64"}
     ds = dl.from_arrays(rows, url, schema=schema, on_error="skip", progress=False)
@@ -66,12 +66,12 @@ def test_bad_rows_are_found_in_every_column_at_once(url):
     assert ds.ingested.skipped[0].reason.startswith("column 'x': ")
 
 
-def test_all_rows_bad_is_an_empty_ingest(url):
+def test_ingest_of_only_bad_rows_is_empty(url):
     ds = dl.from_arrays({"x": ["a"]}, url, schema={"x": "int8"}, on_error="skip", progress=False)
     assert (len(ds), len(ds.ingested.skipped)) == (0, 1)
 
 
-def test_options_that_make_no_sense_are_refused(url):
+def test_invalid_options_are_refused(url):
     with pytest.raises(ValueError, match="on_error must be 'raise' or 'skip'"):
         dl.from_arrays({"x": [1]}, url, on_error="ignore")
     with pytest.raises(ValueError, match="commit_every must be an integer of at least 1"):
@@ -80,7 +80,7 @@ def test_options_that_make_no_sense_are_refused(url):
         dl.from_arrays({"x": [1]}, url, commit_every=10)
 
 
-def test_an_error_leaves_no_lake_that_was_not_there_before(url, monkeypatch):
+def test_error_leaves_no_new_lake_behind(url, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 1)
     with pytest.raises(dl.InvalidValueError):
         dl.from_arrays({"x": [1, "b"]}, url, schema={"x": "int64"})
@@ -91,14 +91,14 @@ def test_an_error_leaves_no_lake_that_was_not_there_before(url, monkeypatch):
     assert len(dl.from_arrays({"x": ["b"]}, "memory://in-vain")) == 1
 
 
-def test_an_error_leaves_a_lake_that_was_empty_before(url):
+def test_error_leaves_an_empty_lake_empty(url):
     dl.create(url, {"x": "int64"})
     with pytest.raises(dl.InvalidValueError):
         dl.from_arrays({"x": ["b"]}, url)
     assert len(dl.open(url)) == 0
 
 
-def test_what_is_committed_on_the_way_stays_and_the_error_says_how_to_go_on(url, monkeypatch):
+def test_intermediate_commits_are_kept_and_the_error_says_how_to_resume(url, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 2)
     rows = {"k": [1, 2, 3, 4, 5], "x": [1, 2, 3, "bad", 5]}
     options = {"on": "k", "schema": {"x": "int64"}, "commit_every": 2}
@@ -110,7 +110,7 @@ def test_what_is_committed_on_the_way_stays_and_the_error_says_how_to_go_on(url,
     assert (ds.ingested.added, ds.ingested.unchanged) == (3, 2)
 
 
-def test_rows_go_to_the_branch_that_is_named(url):
+def test_rows_are_written_to_the_given_branch(url):
     dl.from_arrays({"x": [1]}, url).branch("more")
     ds = dl.from_arrays({"x": [2]}, url, branch="more", message="two")
     assert ds.current_branch == "more"
@@ -118,7 +118,7 @@ def test_rows_go_to_the_branch_that_is_named(url):
     assert len(dl.open(url)) == 1
 
 
-def test_a_new_lake_gets_the_branch_that_is_named(url):
+def test_new_lake_gets_the_given_branch(url):
     ds = dl.from_arrays({"x": [2]}, url, branch="more")
     assert ds.current_branch == "more"
     assert len(dl.open(url)) == 0
@@ -145,12 +145,12 @@ def test_keys_survive_other_writers_between_commits(url, monkeypatch):
     assert twice.ingested.unchanged == 60
 
 
-def test_nothing_is_printed_in_less_than_a_second(url, capsys):
+def test_fast_ingest_prints_nothing(url, capsys):
     dl.from_arrays({"x": [1]}, url)
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_bar_shows_what_takes_longer(url, capsys, monkeypatch):
+def test_slow_ingest_shows_a_progress_bar(url, capsys, monkeypatch):
     monkeypatch.setattr("deeplake_lite.dataset.repr.bars.DELAY", 0)
     monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 500)
     dl.from_arrays({"x": np.arange(5_000)}, url)
@@ -159,7 +159,7 @@ def test_a_bar_shows_what_takes_longer(url, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_reading_ahead_passes_errors_on_and_ends():
+def test_read_ahead_passes_errors_on_and_ends():
     def broken():
         yield 1
         raise KeyError("two")
@@ -188,7 +188,7 @@ def run_and_kill(kind: str, source: Path, url: str, commits: int) -> None:
     process = subprocess.Popen([sys.executable, "-c", CRASH, kind, str(source), url])
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        with contextlib.suppress(Exception):  # the lake is only being made
+        with contextlib.suppress(Exception):  # the lake is still being created
             if len(dl.open(url).log()) > commits:
                 break
         time.sleep(0.02)
@@ -204,7 +204,7 @@ def run_to_the_end(kind: str, source: Path, url: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_a_folder_goes_on_after_a_kill_without_twins(tmp_path, url):
+def test_folder_resumes_after_a_kill_without_duplicates(tmp_path, url):
     paths = [f"{i % 3}/{i:04}.png" for i in range(ROWS // 2)]
     folder = fill(tmp_path / "photos", paths)
     run_and_kill("folder", folder, url, commits=3)
@@ -217,18 +217,18 @@ def test_a_folder_goes_on_after_a_kill_without_twins(tmp_path, url):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_rows_without_a_key_go_on_after_a_kill_without_twins(tmp_path, url):
+def test_rows_without_a_key_resume_after_a_kill_without_duplicates(tmp_path, url):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": np.arange(ROWS)}), path, row_group_size=50)
     run_and_kill("parquet", path, url, commits=3)
     assert 0 < len(dl.open(url)) < ROWS
     run_to_the_end("parquet", path, url)
     assert dl.open(url)["x"][:].tolist() == list(range(ROWS))
-    run_to_the_end("parquet", path, url)  # it was done
+    run_to_the_end("parquet", path, url)  # it had finished
     assert len(dl.open(url)) == ROWS
 
 
-def test_ctrl_c_drops_what_is_not_committed_and_the_next_run_goes_on(url, monkeypatch):
+def test_ctrl_c_drops_uncommitted_rows_and_the_next_run_resumes(url, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 10)
     rows = {"k": np.arange(100)}
     source = MemorySource.of(rows, "k", None)
@@ -251,7 +251,7 @@ FUNCTIONS = [dl.from_arrays, dl.from_csv, dl.from_dataframe, dl.from_folder, dl.
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_an_option_that_there_is_not_names_the_function_and_the_nearest(function, url):
+def test_unknown_option_error_names_the_function_and_the_nearest_option(function, url):
     name = function.__name__
     with pytest.raises(TypeError, match=rf"{name}\(\) has no option 'onerror'\. .*'on_error'\?"):
         function("nowhere", url, onerror="skip")

@@ -1,4 +1,4 @@
-"""Lakes that tests of the loader share."""
+"""Lakes shared by the tests of the loader."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import deeplake_lite as dl
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow greets on stderr
-with contextlib.suppress(ImportError):  # not everywhere that PyTorch is
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow prints a greeting on stderr
+with contextlib.suppress(ImportError):  # not available everywhere that PyTorch is
     import triton  # noqa: F401 both bring LLVM, and Triton's aborts behind TensorFlow's
 
 ROWS = 40
@@ -48,8 +48,8 @@ def numbers(make_lake):
 
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory):
-    """1,797 pictures of 8 × 8 pixels from 0 to 16, in a folder that other processes can open."""
-    from sklearn.datasets import load_digits  # only a few tests need what takes seconds to import
+    """1,797 images of 8 × 8 pixels from 0 to 16, in a folder that other processes can open."""
+    from sklearn.datasets import load_digits  # imported in seconds, and only for a few tests
 
     found = load_digits()
     schema = {

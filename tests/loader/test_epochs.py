@@ -1,4 +1,4 @@
-"""An epoch starts at the first `next`: an iterator that nobody uses changes nothing."""
+"""An epoch starts at the first `next`; an unused iterator changes nothing."""
 
 import lightning
 import pytest
@@ -57,7 +57,7 @@ FRAMEWORKS = {
 
 
 def unused(source):
-    """Ask for an iterator in the ways that trainers do, and never for a batch."""
+    """Get an iterator the way trainers do, and never take a batch."""
     iter(source.batches)
     kept = iter(source.batches)
     del kept
@@ -68,7 +68,7 @@ def unused(source):
 
 @pytest.fixture(params=FRAMEWORKS)
 def make(request, numbers):
-    """Return what makes sources of one framework."""
+    """Return the function that makes sources of one framework."""
     made = []
 
     def of_framework():
@@ -80,7 +80,7 @@ def make(request, numbers):
         source.loader.close()
 
 
-def test_an_unused_iterator_takes_no_epoch_and_drops_no_state(make):
+def test_unused_iterator_consumes_no_epoch_and_drops_no_state(make):
     expected, source = make(), make()
     epochs = [list(expected) for _ in range(2)]
     assert epochs[0] != epochs[1]
@@ -109,7 +109,7 @@ def test_an_unused_iterator_takes_no_epoch_and_drops_no_state(make):
     assert list(source) == epochs[1]
 
 
-def test_a_state_that_is_loaded_after_iter_counts(make):
+def test_state_loaded_after_iter_takes_effect(make):
     source = make()
     whole = list(source)
     source.loader.set_epoch(0)
@@ -136,7 +136,7 @@ def test_two_iterators_are_two_epochs_in_the_order_of_their_first_batches(make):
     assert list(source) == epochs[2]
 
 
-def test_an_abandoned_iterator_is_one_epoch(make):
+def test_abandoned_iterator_is_one_epoch(make):
     expected = make()
     epochs = [list(expected) for _ in range(2)]
     source = make()
@@ -153,7 +153,7 @@ def test_an_abandoned_iterator_is_one_epoch(make):
 # ---- DataLoaders over our datasets
 
 
-def test_an_unused_iterator_over_a_dataset_drops_no_state(numbers):
+def test_unused_iterator_over_a_dataset_drops_no_state(numbers):
     dataset, again = (numbers.pytorch_dataset("iterable", shuffle=True) for _ in range(2))
     whole = [int(sample["x"]) for sample in dataset]
     samples = iter(dataset)
@@ -171,7 +171,7 @@ def test_an_unused_iterator_over_a_dataset_drops_no_state(numbers):
     assert sorted(int(sample["x"]) for sample in again) == sorted(whole)
 
 
-def test_two_iterators_over_a_dataset_count_by_themselves(numbers):
+def test_two_iterators_over_a_dataset_count_independently(numbers):
     dataset = numbers.pytorch_dataset("iterable", shuffle=True)
     first, second = iter(dataset), iter(dataset)
     for _ in range(5):
@@ -185,7 +185,7 @@ def test_two_iterators_over_a_dataset_count_by_themselves(numbers):
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning")  # torchdata 0.11
-def test_a_stateful_data_loader_resumes_after_an_unused_iterator(numbers):
+def test_stateful_data_loader_resumes_after_an_unused_iterator(numbers):
     def make():
         dataset = numbers.pytorch_dataset("iterable", shuffle=True)
         return StatefulDataLoader(dataset, batch_size=4)
@@ -207,7 +207,7 @@ def test_a_stateful_data_loader_resumes_after_an_unused_iterator(numbers):
 
 
 class Seen(lightning.LightningModule):
-    """A model that notes the rows of every batch."""
+    """A model that records the rows of every batch."""
 
     def __init__(self):
         super().__init__()
@@ -226,7 +226,7 @@ class Seen(lightning.LightningModule):
 
 
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
-def test_lightning_trains_from_epoch_0_and_resumes_what_was_loaded(numbers):
+def test_lightning_trains_from_epoch_0_and_resumes_from_the_loaded_state(numbers):
     expected = numbers.pytorch(BATCH, **OPTIONS)
     epochs = [[rows_of(batch) for batch in expected] for _ in range(3)]
 

@@ -1,4 +1,4 @@
-"""Rows that fail, workers that die, epochs that are left: what is said, and what goes on."""
+"""Failing rows, dying workers and abandoned epochs: the errors, and how loading continues."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ all_workers = pytest.mark.parametrize(("workers", "num_workers"), WORKERS)
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    """Expect no process and no thread after a test."""
+    """Check that no process or thread is left after a test."""
     running = threads()
     yield
     assert eventually(lambda: not children())
@@ -36,7 +36,7 @@ def nothing_left():
 
 @pytest.fixture
 def load():
-    """Make loaders that are closed in the end."""
+    """Make loaders that are closed at the end."""
     made = []
 
     def make(ds, batch_size=4, **options):
@@ -60,7 +60,7 @@ def damaged_png():
 
 
 def damage(monkeypatch, *columns):
-    """Read damaged pictures where x = 5."""
+    """Make images damaged where x = 5."""
     read = Samples.read
 
     def damaged(self, positions, *into):
@@ -75,14 +75,14 @@ def damage(monkeypatch, *columns):
 
 @pytest.fixture
 def pictures(make_lake, monkeypatch):
-    """Make a lake of pictures, of which that of row 5 does not decode."""
+    """Make a lake of images in which row 5 cannot be decoded."""
     damage(monkeypatch, "image")
     images = [np.zeros((32, 32, 3), "uint8")] * 12
     return make_lake({"x": "int32", "image": dl.Image("png")}, x=range(12), image=images)
 
 
 def collected(loader):
-    """Return what came before the error, and the error."""
+    """Return the batches before the error, and the error."""
     seen = []
     with pytest.raises(LoaderError) as caught:
         seen.extend(loader)
@@ -97,7 +97,7 @@ def shown(error):
 
 
 @all_workers
-def test_an_error_in_a_transform_has_the_row_and_its_own_traceback(
+def test_error_in_a_transform_has_the_row_and_its_own_traceback(
     numbers, load, workers, num_workers
 ):
     options = {"transform": transforms.fail, "workers": workers, "num_workers": num_workers}
@@ -117,7 +117,7 @@ def test_an_error_in_a_transform_has_the_row_and_its_own_traceback(
 @pytest.mark.parametrize("shuffle", [False, "exact"])
 @pytest.mark.parametrize("option", ["transform", "batch_transform", "collate"])
 @all_workers
-def test_an_error_has_the_position_in_the_view(
+def test_error_has_the_position_in_the_view(
     numbers, load, workers, num_workers, option, shuffle, row_ids
 ):
     view = numbers[[3, 9, 7, 5, 1, 30]]
@@ -130,7 +130,7 @@ def test_an_error_has_the_position_in_the_view(
 
 
 @all_workers
-def test_an_error_of_a_mix_has_the_view_and_the_position_in_it(numbers, load, workers, num_workers):
+def test_error_of_a_mix_has_the_view_and_the_position_in_it(numbers, load, workers, num_workers):
     mix = dl.mix({numbers[8:20]: 1, numbers[[6, 7]]: 1}, length=24)
     how = {"workers": workers, "num_workers": num_workers, "shuffle": True}
     _, error = collected(load(mix, transform=transforms.fail, **how))
@@ -145,7 +145,7 @@ def test_an_error_of_a_mix_has_the_view_and_the_position_in_it(numbers, load, wo
 
 @pytest.mark.parametrize("num_workers", [0, 1])
 @pytest.mark.parametrize("style", ["map", "iterable"])
-def test_an_error_in_a_dataset_of_pytorch_has_the_position(digits, style, num_workers):
+def test_error_in_a_pytorch_dataset_has_the_position(digits, style, num_workers):
     dataset = digits[10:20].pytorch_dataset(
         style=style, columns=["label"], transform=transforms.fail_label
     )
@@ -158,9 +158,7 @@ def test_an_error_in_a_dataset_of_pytorch_has_the_position(digits, style, num_wo
 
 
 @all_workers
-def test_a_picture_that_does_not_decode_is_told_with_row_and_column(
-    pictures, load, workers, num_workers
-):
+def test_undecodable_image_is_reported_with_row_and_column(pictures, load, workers, num_workers):
     seen, error = collected(load(pictures, workers=workers, num_workers=num_workers))
     assert len(seen) == 1
     assert (error.row_id, error.column) == (pictures.row_ids[5], "image")
@@ -170,7 +168,7 @@ def test_a_picture_that_does_not_decode_is_told_with_row_and_column(
 
 
 @all_workers
-def test_batches_before_the_one_that_fails_are_handed_out_when_many_are_made_at_once(
+def test_batches_before_the_failing_one_are_delivered_when_many_are_made_at_once(
     make_lake, load, workers, num_workers
 ):
     many = make_lake({"x": "int32"}, x=np.where(np.arange(2000) == 1500, 7, 0))
@@ -183,7 +181,7 @@ def test_batches_before_the_one_that_fails_are_handed_out_when_many_are_made_at_
 
 
 @all_workers
-def test_rows_that_fail_are_left_out_and_listed(pictures, load, workers, num_workers):
+def test_failing_rows_are_skipped_and_listed(pictures, load, workers, num_workers):
     options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
     loader = load(pictures, transform=transforms.fail, **options)
     for _ in range(2):
@@ -197,14 +195,14 @@ def test_rows_that_fail_are_left_out_and_listed(pictures, load, workers, num_wor
 
 
 @all_workers
-def test_a_batch_of_which_nothing_is_left_is_not_handed_out(numbers, load, workers, num_workers):
+def test_batch_without_remaining_rows_is_not_delivered(numbers, load, workers, num_workers):
     options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
     loader = load(numbers, 1, transform=transforms.fail, **options)
     assert [batch["x"].item() for batch in loader] == [i for i in range(40) if i != 7]
     assert loader.state_dict()["consumed"] == 40
 
 
-def test_a_row_that_fails_in_two_columns_is_listed_once(make_lake, load, monkeypatch):
+def test_row_that_fails_in_two_columns_is_listed_once(make_lake, load, monkeypatch):
     damage(monkeypatch, "a", "b")
     image = np.zeros((32, 32, 3), "uint8")
     schema = {"x": "int32", "a": dl.Image("png"), "b": dl.Image("png")}
@@ -215,7 +213,7 @@ def test_a_row_that_fails_in_two_columns_is_listed_once(make_lake, load, monkeyp
 
 
 @all_workers
-def test_an_error_of_a_batch_transform_names_the_batch(numbers, load, workers, num_workers):
+def test_error_of_a_batch_transform_names_the_batch(numbers, load, workers, num_workers):
     options = {"workers": workers, "num_workers": num_workers}
     seen, error = collected(load(numbers, batch_transform=transforms.fail_batch, **options))
     assert len(seen) == 1
@@ -233,7 +231,7 @@ def test_values_that_cannot_be_stacked_raise_the_same_error_everywhere(
         list(load(ds, collate={"boxes": "stack"}, **options))
 
 
-def test_an_error_that_cannot_be_sent_is_told_in_text(numbers, load):
+def test_error_that_cannot_be_sent_is_reported_as_a_string(numbers, load):
     loader = load(numbers, transform=transforms.fail_awkwardly, workers="processes", num_workers=1)
     _, error = collected(loader)
     assert error.row_id == numbers.row_ids[0]
@@ -241,14 +239,14 @@ def test_an_error_that_cannot_be_sent_is_told_in_text(numbers, load):
     assert "raise NeedsTwoError(len(sample), 2)" in shown(error)
 
 
-def test_a_sample_that_cannot_be_sent_is_told(numbers, load):
+def test_sample_that_cannot_be_sent_is_reported(numbers, load):
     loader = load(numbers, transform=transforms.with_function, workers="processes", num_workers=1)
     _, error = collected(loader)
     assert "must be picklable" in str(error)
     assert "workers='threads'" in str(error)
 
 
-def test_a_failed_read_is_tried_again_in_the_next_epoch(numbers, load, monkeypatch):
+def test_failed_read_is_retried_in_the_next_epoch(numbers, load, monkeypatch):
     read, down = Samples.read, [True]
 
     def sometimes(self, positions, *into):
@@ -274,22 +272,22 @@ def test_a_failed_read_is_tried_again_in_the_next_epoch(numbers, load, monkeypat
         (transforms.end_process, "exited with code 9"),
     ],
 )
-def test_a_process_that_dies_raises_at_once_and_the_loader_goes_on(
+def test_dying_process_raises_at_once_and_the_loader_recovers(
     numbers, load, transform, how, monkeypatch
 ):
-    monkeypatch.setattr("deeplake_lite.loader.workers.channel.POLL", 600.0)  # it hangs up itself
+    monkeypatch.setattr("deeplake_lite.loader.workers.channel.POLL", 600.0)  # it hangs up by itself
     loader = load(numbers[:12], transform=transform, workers="processes", num_workers=2)
     for _ in range(2):
         died = f"{how} while it made a batch of 4 rows.*num_workers"
         started = time.monotonic()
         with pytest.raises(LoaderError, match=died):  # noqa: PT012 - a loop is what is tested
             for _ in loader:
-                started = time.monotonic()  # the processes are there
+                started = time.monotonic()  # the processes exist
         assert time.monotonic() - started < 60
     assert len(children()) <= 2
 
 
-def test_a_process_that_is_killed_from_outside_is_replaced(numbers, load):
+def test_process_killed_from_outside_is_replaced(numbers, load):
     loader = load(numbers, 1, transform=transforms.rest, workers="processes", num_workers=2)
     batches = iter(loader)
     next(batches)
@@ -303,7 +301,7 @@ def test_a_process_that_is_killed_from_outside_is_replaced(numbers, load):
     assert len(list(loader)) == 40
 
 
-def test_a_process_that_is_killed_while_it_has_nothing_to_do_is_replaced(numbers, load):
+def test_idle_process_that_is_killed_is_replaced(numbers, load):
     loader = load(numbers, 1, transform=transforms.rest, workers="processes", num_workers=2)
     assert len(list(loader)) == 40
     before = children()
@@ -314,13 +312,13 @@ def test_a_process_that_is_killed_while_it_has_nothing_to_do_is_replaced(numbers
     assert not {*before} & {*children()}
 
 
-def test_a_transform_that_leaves_the_process_is_an_error(numbers, load):
+def test_transform_that_exits_the_process_is_an_error(numbers, load):
     loader = load(numbers, transform=transforms.leave, workers="processes", num_workers=1)
     _, error = collected(loader)
     assert "A worker process failed: SystemExit: no more after 1" in str(error)
 
 
-def test_a_process_that_cannot_start_says_why(numbers, load, monkeypatch, tmp_path):
+def test_process_that_cannot_start_says_why(numbers, load, monkeypatch, tmp_path):
     (tmp_path / "gone_soon.py").write_text("def f(sample):\n    return sample\n")
     monkeypatch.syspath_prepend(tmp_path)
     import gone_soon
@@ -335,11 +333,11 @@ def test_a_process_that_cannot_start_says_why(numbers, load, monkeypatch, tmp_pa
     assert len(list(loader)) == 10
 
 
-# ---- epochs that are left
+# ---- abandoned epochs
 
 
 @all_workers
-def test_an_epoch_that_is_left_ends_and_the_next_one_begins(numbers, load, workers, num_workers):
+def test_abandoned_epoch_ends_and_the_next_one_starts(numbers, load, workers, num_workers):
     loader = load(numbers, 1, transform=transforms.rest, workers=workers, num_workers=num_workers)
     for _ in loader:
         break
@@ -349,9 +347,7 @@ def test_an_epoch_that_is_left_ends_and_the_next_one_begins(numbers, load, worke
 
 
 @all_workers
-def test_two_loaders_and_two_epochs_of_one_go_on_beside_each_other(
-    numbers, load, workers, num_workers
-):
+def test_two_loaders_and_two_epochs_of_one_run_side_by_side(numbers, load, workers, num_workers):
     options = {"shuffle": True, "workers": workers, "num_workers": num_workers}
     one, other = load(numbers, **options), load(numbers, **options)
     alone = [batch["x"].tolist() for batch in load(numbers, **options)]
@@ -365,7 +361,7 @@ def test_two_loaders_and_two_epochs_of_one_go_on_beside_each_other(
     assert one.epoch == one.state_dict()["epoch"] == 2
 
 
-def test_blocks_that_another_epoch_drops_are_read_again(make_lake, load, monkeypatch):
+def test_blocks_dropped_by_another_epoch_are_read_again(make_lake, load, monkeypatch):
     monkeypatch.setattr("deeplake_lite.loader.order.block_rows.BLOCK_BYTES", 64)
     monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1024)
     lake = make_lake({"x": "int32"}, x=range(2000))
@@ -379,7 +375,7 @@ def test_blocks_that_another_epoch_drops_are_read_again(make_lake, load, monkeyp
 
 
 @all_workers
-def test_a_loader_that_is_closed_ends_its_epoch_with_an_error(numbers, load, workers, num_workers):
+def test_closing_a_loader_ends_its_epoch_with_an_error(numbers, load, workers, num_workers):
     loader = load(numbers, 1, transform=transforms.rest, workers=workers, num_workers=num_workers)
     batches = iter(loader)
     next(batches)
@@ -389,7 +385,7 @@ def test_a_loader_that_is_closed_ends_its_epoch_with_an_error(numbers, load, wor
     assert len(list(loader)) == 40
 
 
-def test_an_interrupt_in_a_transform_leaves_the_loader_usable(numbers, load):
+def test_interrupt_in_a_transform_leaves_the_loader_usable(numbers, load):
     calls = []
 
     def interrupted(sample):
@@ -406,7 +402,7 @@ def test_an_interrupt_in_a_transform_leaves_the_loader_usable(numbers, load):
         assert len(list(loader)) == 10
 
 
-def test_set_epoch_sets_what_comes_next_and_keeps_a_resumed_place(numbers, load):
+def test_set_epoch_sets_the_next_epoch_and_keeps_a_resumed_position(numbers, load):
     loader = load(numbers, shuffle=True)
     loader.set_epoch(3)
     third = [batch["x"].tolist() for batch in loader]
@@ -424,7 +420,9 @@ def test_set_epoch_sets_what_comes_next_and_keeps_a_resumed_place(numbers, load)
 
 
 @all_workers
-def test_a_bar_shows_how_far_an_epoch_is(numbers, load, capsys, monkeypatch, workers, num_workers):
+def test_progress_bar_shows_how_far_an_epoch_is(
+    numbers, load, capsys, monkeypatch, workers, num_workers
+):
     monkeypatch.setattr(bars, "DELAY", 0)
     options = {"workers": workers, "num_workers": num_workers, "on_error": "skip"}
     loader = load(numbers, transform=transforms.fail, progress=True, **options)
@@ -439,12 +437,12 @@ def test_a_bar_shows_how_far_an_epoch_is(numbers, load, capsys, monkeypatch, wor
 
 
 @pytest.mark.parametrize("option", ["transform", "batch_transform", "collate"])
-def test_a_function_that_forgets_to_return_is_told(numbers, load, option):
+def test_function_without_a_return_value_is_reported(numbers, load, option):
     with pytest.raises(LoaderError, match=f"{option} returned None"):
         list(load(numbers, **{option: lambda _: None}))
 
 
-def test_an_epoch_of_which_no_row_is_left_says_so(numbers, load):
+def test_epoch_without_remaining_rows_says_so(numbers, load):
     loader = load(numbers, on_error="skip", transform=lambda sample: sample["y"])
     with pytest.raises(LoaderError, match=r"left out all 40 rows of the epoch.*KeyError: 'y'"):
         list(loader)
@@ -452,7 +450,7 @@ def test_an_epoch_of_which_no_row_is_left_says_so(numbers, load):
 
 
 @all_workers
-def test_an_error_of_a_function_advises_to_mend_the_function(numbers, load, workers, num_workers):
+def test_error_of_a_function_suggests_fixing_the_function(numbers, load, workers, num_workers):
     options = {"workers": workers, "num_workers": num_workers}
     _, error = collected(load(numbers, transform=transforms.fail, **options))
     assert "Fix your function 'fail'" in str(error)
@@ -462,7 +460,7 @@ def test_an_error_of_a_function_advises_to_mend_the_function(numbers, load, work
 
 
 @all_workers
-def test_an_error_of_a_collate_function_names_it_and_the_batch(numbers, load, workers, num_workers):
+def test_error_of_a_collate_function_names_it_and_the_batch(numbers, load, workers, num_workers):
     options = {"workers": workers, "num_workers": num_workers}
     seen, error = collected(load(numbers, collate=transforms.fail_samples, **options))
     assert len(seen) == 1
@@ -476,9 +474,7 @@ def test_an_error_of_a_collate_function_names_it_and_the_batch(numbers, load, wo
 
 @all_workers
 @pytest.mark.parametrize("option", ["transform", "batch_transform", "collate"])
-def test_an_error_whose_message_raises_is_told_all_the_same(
-    numbers, load, option, workers, num_workers
-):
+def test_error_whose_message_raises_is_still_reported(numbers, load, option, workers, num_workers):
     given = {option: transforms.fail_without_a_message}
     _, error = collected(load(numbers, workers=workers, num_workers=num_workers, **given))
     assert (
@@ -491,13 +487,13 @@ def test_an_error_whose_message_raises_is_told_all_the_same(
             list(loader)
 
 
-def test_a_damaged_row_advises_to_mend_the_row_or_to_leave_it_out(pictures, load):
+def test_damaged_row_error_suggests_fixing_or_skipping_the_row(pictures, load):
     _, error = collected(load(pictures))
     assert "Fix your function" not in str(error)
     assert "eave such rows out with on_error='skip'" in str(error)
 
 
-def test_pictures_that_do_not_go_together_advise_another_way(make_lake, load):
+def test_images_that_cannot_be_stacked_suggest_another_mode(make_lake, load):
     pixels = [np.full((2, 2), 200, np.uint8), np.full((2, 2), 40_000, np.uint16)]
     _, error = collected(load(make_lake({"i": "image"}, i=pixels)))
     assert "collate={'i': 'list'}" in str(error)
@@ -505,7 +501,7 @@ def test_pictures_that_do_not_go_together_advise_another_way(make_lake, load):
 
 
 @all_workers
-def test_a_padded_batch_is_filled_up_where_rows_are_left_out(pictures, load, workers, num_workers):
+def test_padded_batch_is_filled_up_if_rows_are_skipped(pictures, load, workers, num_workers):
     options = {"workers": workers, "num_workers": num_workers, "on_error": "skip", "last": "pad"}
     for transform in (None, transforms.fail):
         loader = load(pictures, 5, transform=transform, **options)
@@ -519,7 +515,7 @@ def test_a_padded_batch_is_filled_up_where_rows_are_left_out(pictures, load, wor
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_row_that_only_fills_a_batch_up_is_not_listed_again(numbers, load, rank):
+def test_row_used_as_padding_is_not_listed_again(numbers, load, rank):
     options = {"rank": rank, "world_size": 2, "last": "pad", "on_error": "skip"}
     loader = load(numbers[[0, 1, 7]], 8, transform=transforms.fail, num_workers=0, **options)
     (batch,) = loader
@@ -545,7 +541,7 @@ FIRST = {
 @pytest.mark.parametrize(
     ("nullable", "bad"), [(True, (0, 1, 2)), (False, (0,)), (False, (0, 1, 2))]
 )
-def test_a_damaged_picture_is_its_rows_error_wherever_it_is(
+def test_damaged_image_is_reported_for_its_row_wherever_it_is(
     make_lake, options, kind, nullable, bad
 ):
     good = np.arange(32 * 32 * 3, dtype="uint8").reshape(32, 32, 3)

@@ -1,4 +1,4 @@
-"""The contract of loaders: epochs are exact, orders are functions, resuming loses nothing."""
+"""The contract of loaders: exact epochs, orders that are functions, lossless resuming."""
 
 import copy
 import gc
@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    """Return a lake on disk with numbers, texts and classes."""
+    """Return a lake on disk with numbers, strings and classes."""
     place = str(tmp_path_factory.mktemp("lakes") / "numbers.lake")
     ds = dl.create(place, {"x": "int32", "t": "text", "label": dl.ClassLabel(["a", "b"])})
     ds.append({"x": range(N), "t": [str(i) for i in range(N)], "label": [i % 2 for i in range(N)]})
@@ -51,7 +51,7 @@ def flat(batches):
 
 
 @pytest.mark.parametrize("shuffle", [False, True, "exact", "block"])
-def test_every_row_comes_once_an_epoch_and_with_its_own_cells(ds, shuffle):
+def test_every_row_appears_once_per_epoch_with_its_own_cells(ds, shuffle):
     loader = ds.batches(BATCH, shuffle=shuffle, seed=1)
     for _ in range(2):
         seen = []
@@ -80,12 +80,12 @@ def test_each_iter_is_the_next_epoch_and_set_epoch_sets_it(ds):
 
 
 @pytest.mark.parametrize("number", [-1, 1.5, None])
-def test_an_epoch_is_a_number_from_0(ds, number):
+def test_epoch_is_a_number_from_0(ds, number):
     with pytest.raises(ValueError, match="epoch must be an integer of at least 0, but it is"):
         ds.batches(BATCH).set_epoch(number)
 
 
-def test_an_epoch_that_was_left_is_not_gone_on_with(ds):
+def test_abandoned_epoch_is_not_continued(ds):
     loader = ds.batches(BATCH, shuffle=True)
     half = [b["x"].tolist() for b in islice(loader, 3)]
     second = epoch(loader)
@@ -106,18 +106,18 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_the_order_depends_on_no_worker_cache_or_budget(ds, options):
+def test_order_does_not_depend_on_workers_cache_or_budget(ds, options):
     expected = ds.batches(BATCH, shuffle=True, seed=9)
     loader = ds.batches(BATCH, shuffle=True, seed=9, **options)
     assert [epoch(loader), epoch(loader)] == [epoch(expected), epoch(expected)]
 
 
-def test_drop_last_leaves_out_what_fills_no_batch(ds):
+def test_drop_last_drops_an_incomplete_batch(ds):
     found = epoch(ds.batches(BATCH, drop_last=True))
     assert flat(found) == list(range(N - N % BATCH))
 
 
-def test_ranks_share_a_batch_and_mark_what_they_repeat(ds):
+def test_ranks_share_a_batch_and_mark_repeated_rows(ds):
     alone = epoch(ds.batches(BATCH, shuffle=True))
     for world in (2, 3, 4):
         ranks = [
@@ -137,7 +137,7 @@ def test_ranks_share_a_batch_and_mark_what_they_repeat(ds):
 
 @pytest.mark.parametrize("shuffle", [False, "exact", "block"])
 @pytest.mark.parametrize("last", ["uneven", "drop", "pad"])
-def test_a_loader_goes_on_at_every_batch(ds, shuffle, last):
+def test_loader_resumes_at_every_batch(ds, shuffle, last):
     options = {"batch_size": BATCH, "shuffle": shuffle, "last": last}
     loader = ds.batches(**options)
     whole, following = epoch(loader), epoch(loader)
@@ -151,16 +151,16 @@ def test_a_loader_goes_on_at_every_batch(ds, shuffle, last):
         if k < len(whole):
             assert rest == whole[k:]
             assert epoch(fresh) == following
-        else:  # a finished epoch's state is where the next begins
+        else:  # the state of a finished epoch is the start of the next one
             assert rest == following
 
 
-def test_a_state_counts_what_was_handed_out_not_what_was_made(ds):
+def test_state_counts_delivered_batches_and_not_prepared_ones(ds):
     loader = ds.batches(BATCH, shuffle=True)
     batches = iter(loader)
     assert loader.state_dict()["consumed"] == 0
     next(batches)
-    time.sleep(0.05)  # others are made meanwhile
+    time.sleep(0.05)  # others are created in the meantime
     assert loader.state_dict()["consumed"] == BATCH
 
 
@@ -179,7 +179,7 @@ def test_loading_twice_and_setting_an_epoch_leave_nothing_behind(ds):
     assert epoch(loader) == whole[0]
 
 
-def test_any_number_of_ranks_goes_on_with_the_same_batch_of_all(ds):
+def test_any_number_of_ranks_resumes_at_the_same_global_batch(ds):
     whole = epoch(ds.batches(BATCH, shuffle=True))
     seen, state = [], None
     for world, count in [(1, 2), (2, 2), (3, 2), (1, 1), (4, 2)]:
@@ -210,7 +210,7 @@ def lines(folder):
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def test_training_goes_on_in_a_new_process_after_a_kill(ds, url, tmp_path):
+def test_training_resumes_in_a_new_process_after_a_kill(ds, url, tmp_path):
     options = {"batch_size": BATCH, "shuffle": True, "seed": 5}
     process = trainer(url, tmp_path, 4, **options)
     deadline = time.monotonic() + 60
@@ -283,7 +283,7 @@ def unbatched(batch, names):
         yield plain(row)
 
 
-def test_a_loader_reads_the_version_that_it_began_with(new_url):
+def test_loader_reads_the_version_that_it_started_with(new_url):
     ds = dl.create(new_url(), {"x": "int32"})
     ds.append({"x": range(40)})
     ds.commit("rows")
@@ -303,7 +303,7 @@ def test_a_loader_reads_the_version_that_it_began_with(new_url):
     assert ds.batches(4).columns == ("y",)
 
 
-def test_rows_that_are_not_committed_load_too(new_url):
+def test_uncommitted_rows_are_loaded(new_url):
     ds = dl.create(new_url(), {"x": "int32", "t": "text"})
     ds.append({"x": range(10), "t": list("abcdefghij")})
     ds["x"][3] = 33
@@ -321,7 +321,7 @@ def test_rows_that_are_not_committed_load_too(new_url):
 # ---- transforms
 
 
-def test_a_sample_is_a_dict_and_what_a_transform_gives_goes_together(ds):
+def test_sample_is_a_dict_and_the_results_of_a_transform_are_collated(ds):
     as_dict = ds.batches(4, transform=lambda row: {"y": row["x"] + 1, "t": row["t"] + "!"})
     batch = next(iter(as_dict))
     assert batch["y"].tolist() == [1, 2, 3, 4]
@@ -335,12 +335,12 @@ def test_a_sample_is_a_dict_and_what_a_transform_gives_goes_together(ds):
     assert next(iter(as_array)).shape == (4, 2, 3)
 
 
-def test_a_batch_transform_gets_the_batch(ds):
+def test_batch_transform_gets_the_batch(ds):
     loader = ds.batches(4, columns=["x"], batch_transform=lambda batch: batch["x"].sum())
     assert next(iter(loader)) == 6
 
 
-def test_what_a_transform_draws_depends_on_seed_epoch_and_row_alone(ds):
+def test_random_numbers_of_a_transform_depend_only_on_seed_epoch_and_row(ds):
     def noisy(row, rng):
         return {"x": row["x"], "draw": rng.integers(2**40)}
 
@@ -358,21 +358,21 @@ def test_what_a_transform_draws_depends_on_seed_epoch_and_row_alone(ds):
     assert draws(ds.batches(BATCH, seed=2, transform=noisy)) != first
 
 
-def test_a_repr_says_what_it_is(ds):
+def test_repr_describes_the_loader(ds):
     text = repr(ds.batches(BATCH, shuffle=True, seed=3))
     assert "103 rows in 9 batches of 12" in text
     assert "shuffle  exact" in text
     assert "seed 3" in text
 
 
-def test_row_ids_are_those_of_the_view(ds):
+def test_row_ids_equal_those_of_the_view(ds):
     view = ds[::3]
     batch = next(iter(view.batches(100, shuffle=True, row_ids=True)))
     where = {int(i): int(x) for i, x in zip(view.row_ids, view["x"][:], strict=True)}
     assert [where[int(i)] for i in batch["_row_id"]] == batch["x"].tolist()
 
 
-def test_files_of_blocks_have_ids_where_they_are_asked_for(ds, tmp_path, monkeypatch):
+def test_block_files_have_ids_if_requested(ds, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     expected = epoch(ds.batches(BATCH, shuffle=True))
     for _ in range(2):
@@ -381,7 +381,7 @@ def test_files_of_blocks_have_ids_where_they_are_asked_for(ds, tmp_path, monkeyp
         assert batch["_row_id"].tolist() == ds.row_ids.tolist()
 
 
-def test_looking_at_a_loader_makes_no_folder(ds, monkeypatch, tmp_path):
+def test_inspecting_a_loader_creates_no_folder(ds, monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     loader = ds.batches(BATCH, cache="disk")
     assert "held disk" in repr(loader)
@@ -389,7 +389,7 @@ def test_looking_at_a_loader_makes_no_folder(ds, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_loader_is_closed_at_the_end_of_its_block(ds):
+def test_loader_is_closed_at_the_end_of_its_with_block(ds):
     running = threads()
     with ds.batches(BATCH, num_workers=2) as loader:
         assert len(list(loader)) == len(loader)
@@ -399,7 +399,7 @@ def test_a_loader_is_closed_at_the_end_of_its_block(ds):
     loader.close()
 
 
-def test_uneven_ranks_go_on_in_the_same_epoch(ds):
+def test_uneven_ranks_resume_in_the_same_epoch(ds):
     view, options = ds[:13], {"last": "uneven", "shuffle": True}
     whole = view.batches(4, **options)
     state = [whole.state_dict() for _ in islice(whole, 3)][-1]
@@ -413,7 +413,7 @@ def test_uneven_ranks_go_on_in_the_same_epoch(ds):
     assert [loader.epoch for loader in loaders] == [1] * 4
 
 
-def test_a_rank_without_a_last_batch_has_ended_its_epoch_too(ds):
+def test_rank_without_a_last_batch_has_also_finished_its_epoch(ds):
     options = {"last": "uneven", "rank": 1, "world_size": 4}
     loader, again = (ds[:13].batches(1, **options) for _ in range(2))
     assert len(list(loader)) == 3
@@ -437,12 +437,12 @@ def test_memory_does_not_grow_over_twenty_epochs(make_lake, cache):
                     taken.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    assert taken[1] - taken[0] < pictures.nbytes / 2  # less than one epoch in fifteen
+    assert taken[1] - taken[0] < pictures.nbytes / 2  # less often than one epoch in fifteen
 
 
 @pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax"])
 @pytest.mark.parametrize("take", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_a_loader_is_neither_pickled_nor_copied(ds, exporter, take):
+def test_loader_can_be_neither_pickled_nor_copied(ds, exporter, take):
     loader = getattr(ds, exporter)(4)
     next(iter(loader))
     with pytest.raises(dl.LoaderError, match=r"cannot be pickled or copied\. .*load_state_dict"):

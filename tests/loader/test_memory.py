@@ -1,4 +1,4 @@
-"""Memory of batches: aligned, and used again."""
+"""Batch memory is aligned and reused."""
 
 import gc
 import os
@@ -15,7 +15,7 @@ from deeplake_lite.loader.memory import LARGE, _Pool, aligned
 
 @pytest.mark.parametrize("shape", [(0,), (3,), (0, 4), (5, 3, 2), ()])
 @pytest.mark.parametrize("dtype", ["uint8", "float64", "datetime64[ms]", "bool", "complex64"])
-def test_aligned_arrays_begin_where_they_can_be_shared(shape, dtype):
+def test_aligned_arrays_start_where_they_can_be_shared(shape, dtype):
     array = aligned(shape, np.dtype(dtype))
     assert array.shape == shape
     assert array.dtype == dtype
@@ -23,7 +23,7 @@ def test_aligned_arrays_begin_where_they_can_be_shared(shape, dtype):
     assert array.flags.c_contiguous
 
 
-def test_memory_goes_to_the_next_batch_only_when_nobody_holds_the_last():
+def test_memory_is_reused_only_when_nobody_holds_the_last_batch():
     first = aligned((LARGE,), np.dtype("uint8"))
     first[:] = 7
     place, part = first.ctypes.data, first[10:20]
@@ -38,7 +38,7 @@ def test_memory_goes_to_the_next_batch_only_when_nobody_holds_the_last():
     assert aligned((LARGE,), np.dtype("uint8")).ctypes.data == place
 
 
-def test_memory_can_be_written_and_is_aligned_when_it_is_used_again():
+def test_reused_memory_is_writable_and_aligned():
     for _ in range(3):
         array = aligned((LARGE // 8, 2), np.dtype("float64"))
         assert array.flags.writeable
@@ -68,9 +68,9 @@ def large(tmp_path_factory):
 @pytest.mark.parametrize("budget", [1, 6, 10, 40])
 @pytest.mark.parametrize("shuffle", [False, "exact", "block"])
 @pytest.mark.parametrize("column", ["dense", "ragged", "packed"])
-def test_a_budget_holds_or_three_batches_do(large, monkeypatch, column, shuffle, budget):
+def test_budget_or_three_batches_are_the_limit(large, monkeypatch, column, shuffle, budget):
     monkeypatch.setattr("deeplake_lite.loader.options.LEAST_BUDGET", 1)
-    batch = 2 * 4 * 2**18  # rows as they are stored, and as they are decoded
+    batch = 2 * 4 * 2**18  # rows as they are stored, and decoded
     for options in ({}, {"cache": None}, {"num_workers": 4}, {"collate": "list"}):
         how = {"columns": [column], "shuffle": shuffle, "memory_budget": budget * 2**20, **options}
         loader = large.batches(4, **how)
@@ -101,11 +101,11 @@ print(most)
 
 
 @pytest.mark.parametrize("shape", [(2048, 2048), (None, 2048)])
-def test_a_process_takes_little_more_than_the_budget_for_large_rows(tmp_path, shape):
-    """Rows of 4 MB: what the loader counts is not all; a cache below it would hold them again.
+def test_process_takes_little_more_than_the_budget_for_large_rows(tmp_path, shape):
+    """Rows of 4 MB: the loader does not count everything, and a cache under it would double them.
 
-    The C library may keep 80 MB of what was freed, as threads happen to take turns: here it gives
-    back what is large.
+    The C library may retain 80 MB of freed memory, depending on how threads take turns: here it
+    returns large blocks at once.
     """
     url, budget, row = str(tmp_path / "rows.lake"), 128 << 20, 4 << 20
     ds = dl.create(url, {"x": dl.Array("uint8", shape)})
@@ -123,7 +123,7 @@ def test_a_process_takes_little_more_than_the_budget_for_large_rows(tmp_path, sh
     assert int(done.stdout) <= budget + 2 * 8 * row
 
 
-def test_epochs_beside_each_other_let_go_of_their_own_rows_alone(large):
+def test_concurrent_epochs_release_only_their_own_rows(large):
     loader = large.batches(4, columns=["ragged"], cache=None, num_workers=1)
     first, second = iter(loader), iter(loader)
     next(first)
@@ -136,7 +136,7 @@ def test_epochs_beside_each_other_let_go_of_their_own_rows_alone(large):
     assert len(list(second)) == 11
 
 
-def test_a_small_budget_keeps_little_memory_for_later():
+def test_small_budget_holds_little_memory_for_reuse():
     pool = _Pool()
     for _ in range(3):
         pool.give(np.empty(10 * LARGE, np.uint8))
@@ -148,8 +148,8 @@ def test_a_small_budget_keeps_little_memory_for_later():
     assert pool._nbytes() == 2 * LARGE
 
 
-def test_memory_that_is_given_back_while_the_same_thread_takes_some_is_let_go():
+def test_memory_returned_during_take_in_the_same_thread_is_released():
     pool = _Pool()
-    with pool._lock:  # as when the garbage collector runs within `take`
+    with pool._lock:  # as if the garbage collector ran inside `take`
         pool.give(np.empty(LARGE, np.uint8))
     assert pool._nbytes() == 0

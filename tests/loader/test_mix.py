@@ -1,4 +1,4 @@
-"""Mixes: exact shares, every view through its own epochs, the contract of a loader kept."""
+"""Mixes: exact proportions, every view in its own epochs, and the contract of a loader."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ FIRST, SECOND = 30, 70
 
 @pytest.fixture(scope="module")
 def views():
-    """Return views of two lakes, whose classes have other numbers, and columns another order."""
+    """Return views of two lakes with different class numbers and column orders."""
     first = dl.create("memory://mix-first", SCHEMA, overwrite=True)
     first.append(
         {"x": range(FIRST), "text": [None] * FIRST, "label": [i % 2 for i in range(FIRST)]}
@@ -42,7 +42,7 @@ def flat(batches):
     return [x for batch in batches for x in batch]
 
 
-def test_an_epoch_has_exact_shares_and_batches_their_cells(views):
+def test_epoch_has_exact_shares_and_batches_their_cells(views):
     both = dl.mix({views[0]: 0.7, views[1]: 0.3}, seed=1)
     assert (len(both), both.weights) == (100, (0.7, 0.3))
     loader = both.batches(8, shuffle=True, columns=["text", "x", "label", "_source"])
@@ -62,7 +62,7 @@ def test_an_epoch_has_exact_shares_and_batches_their_cells(views):
 
 
 @pytest.mark.parametrize("shuffle", [False, "exact", "block"])
-def test_every_view_goes_through_its_rows_once_before_any_comes_twice(views, shuffle):
+def test_every_view_shows_all_rows_before_any_repeats(views, shuffle):
     loader = dl.mix([(views[0], 3), (views[1], 1)], seed=2, length=48).batches(10, shuffle=shuffle)
     seen = [x for _ in range(8) for x in flat(epoch(loader))]
     assert len(seen) == 8 * 48
@@ -79,7 +79,7 @@ def test_every_view_goes_through_its_rows_once_before_any_comes_twice(views, shu
             assert passes[0] == sorted(passes[0])
 
 
-def test_a_mix_goes_on_at_every_batch(views):
+def test_mix_resumes_at_every_batch(views):
     def made(**options):
         both = dl.mix({views[0]: 2, views[1]: 1}, seed=4, length=60)
         return both.batches(7, shuffle=True, **options)
@@ -111,7 +111,7 @@ def test_ranks_share_the_batches_of_a_mix(views):
             assert Counter(flat(own)) == Counter(rows)
 
 
-def test_the_order_depends_on_seed_and_epoch_alone(views):
+def test_order_depends_only_on_seed_and_epoch(views):
     both = dl.mix({views[0]: 0.5, views[1]: 0.5}, seed=4)
     expected = epoch(both.batches(9, shuffle=True))
     for options in ({"num_workers": 0}, {"num_workers": 3}, {"cache": None}, {"cache": "decoded"}):
@@ -123,7 +123,7 @@ def test_the_order_depends_on_seed_and_epoch_alone(views):
     )
 
 
-def test_a_state_of_another_mix_says_which(views):
+def test_state_of_another_mix_is_refused_with_the_difference(views):
     def state(weights, seed=1, **options):
         return dl.mix(dict(zip(views, weights, strict=True)), seed=seed, **options).batches(8)
 
@@ -140,7 +140,7 @@ def test_a_state_of_another_mix_says_which(views):
         moved.load_state_dict(old)
 
 
-def test_a_state_of_another_version_of_one_view_names_that(new_url):
+def test_state_of_another_version_of_one_view_names_that_view(new_url):
     first, second = (dl.create(new_url(), {"x": "int32"}) for _ in range(2))
     for ds in (first, second):
         ds.append({"x": range(10)})
@@ -163,19 +163,19 @@ def test_a_state_of_another_version_of_one_view_names_that(new_url):
         ((1, 1), {"seed": 1.5}, "seed must be an integer, but it is 1.5"),
     ],
 )
-def test_mixes_that_cannot_be_are_refused(views, weights, options, message):
+def test_invalid_mixes_are_refused(views, weights, options, message):
     with pytest.raises(ValueError, match=message):
         dl.mix(dict(zip(views, weights, strict=True)), **options)
 
 
-def test_views_without_rows_and_no_views_are_refused(views):
+def test_empty_views_and_no_views_are_refused(views):
     with pytest.raises(ValueError, match="view 1 has none"):
         dl.mix([(views[0], 1), (views[1][:0], 1)])
     with pytest.raises(ValueError, match="at least one view, but there is none"):
         dl.mix({})
 
 
-def test_columns_have_to_be_in_all_views_and_mean_the_same(make_lake):
+def test_columns_must_be_in_all_views_with_the_same_meaning(make_lake):
     one = make_lake({"x": "int32", "y": "int32"}, x=[1], y=[2])
     other = make_lake({"x": "int64", "y": "int32", "z": "text"}, x=[1], y=[2], z=["a"])
     both = dl.mix([(one, 1), (other, 1)])
@@ -192,7 +192,7 @@ def test_columns_have_to_be_in_all_views_and_mean_the_same(make_lake):
     assert next(iter(both.batches(2, columns=["y"])))["y"].tolist() == [2, 2]
 
 
-def test_types_that_agree_are_covered_by_one():
+def test_compatible_types_are_covered_by_one():
     assert common_htype("x", [Scalar("int8"), Scalar("int8", nullable=True, default=3)]) == Scalar(
         "int8", nullable=True
     )
@@ -208,13 +208,13 @@ def test_types_that_agree_are_covered_by_one():
             common_htype("x", [one, other])
 
 
-def test_the_limits_of_the_first_view_count():
+def test_limits_of_the_first_view_apply():
     strict = dl.Limits(max_pixels=100)
     for first, second in [(Image("jpeg"), Image("png")), (Image("png"), Image("png"))]:
         assert common_htype("i", [first.limited(strict), second]).limits == strict
 
 
-def test_pictures_and_several_classes_of_views_come_together(make_lake):
+def test_images_and_multiple_classes_of_views_are_combined(make_lake):
     pixels = np.full((4, 4, 3), 100, np.uint8)
     one = make_lake(
         {"i": dl.Image("png"), "c": dl.ClassLabel(["a", "b"], multiple=True)},
@@ -234,14 +234,14 @@ def test_pictures_and_several_classes_of_views_come_together(make_lake):
     assert ids == {0: one.row_ids[0], 1: other.row_ids[0]}
 
 
-def test_a_mix_trains_in_other_frameworks_too(views):
+def test_mix_works_in_other_frameworks(views):
     both = dl.mix({views[0]: 0.5, views[1]: 0.5}, seed=1)
     loader = both.pytorch(10, columns=["x"], shuffle=True)
     found = [int(x) for batch in loader for x in batch["x"]]
     assert found == flat(epoch(both.batches(10, shuffle=True)))
 
 
-def test_a_mix_says_what_it_is(views):
+def test_repr_describes_the_mix(views):
     text = repr(dl.mix({views[0]: Fraction(1, 3), views[1]: Fraction(2, 3)}, length=60))
     assert text.startswith(
         "Mix · 60 rows an epoch, seed 0\n   33.3%  30 rows of memory://mix-first"
@@ -255,12 +255,12 @@ def test_a_mix_says_what_it_is(views):
 
 
 @pytest.mark.parametrize("wrong", [lambda *v: list(v), lambda a, _: [(1, a)], lambda a, _: a])
-def test_views_without_weights_are_told_how_to_give_them(views, wrong):
+def test_error_for_views_without_weights_says_how_to_give_them(views, wrong):
     with pytest.raises(TypeError, match=r"A mix takes views with weights, dl\.mix\(\{a: "):
         dl.mix(wrong(*views))
 
 
 @pytest.mark.parametrize("weight", ["half", None, True])
-def test_a_weight_that_is_no_number_is_refused(views, weight):
+def test_non_numeric_weight_is_refused(views, weight):
     with pytest.raises(ValueError, match="weights of a mix must be positive numbers, but one is"):
         dl.mix({views[0]: weight, views[1]: 1})

@@ -1,4 +1,4 @@
-"""Options: checked once, where they are given."""
+"""Options are checked once, where they are given."""
 
 import inspect
 import json
@@ -20,7 +20,7 @@ def field(name, htype):
 
 
 @pytest.mark.parametrize("name", ["batch_size", "seed", "num_workers", "world_size", "rank"])
-def test_numbers_of_numpy_are_numbers(name):
+def test_numpy_numbers_are_accepted(name):
     given = {"batch_size": 4, "rank": 0, "world_size": 3} | {name: np.int16(1)}
     options = Options.of(**given)
     assert type(getattr(options, name)) is int
@@ -28,13 +28,13 @@ def test_numbers_of_numpy_are_numbers(name):
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.0, "4", None, True, np.float32(3)])
-def test_a_batch_has_a_row_or_more(value):
+def test_batch_size_is_at_least_one(value):
     with pytest.raises(ValueError, match="batch_size must be an integer of at least 1, but it is"):
         Options.of(batch_size=value)
 
 
 @pytest.mark.parametrize("value", [1.5, "0", None, False])
-def test_a_seed_is_an_integer(value):
+def test_seed_is_an_integer(value):
     with pytest.raises(ValueError, match="seed must be an integer, but it is"):
         Options.of(batch_size=1, seed=value)
 
@@ -56,17 +56,17 @@ def test_a_seed_is_an_integer(value):
         ({"num_workers": -1}, "num_workers must be an integer of at least 0, but it is -1"),
     ],
 )
-def test_contradictions_are_refused(options, message):
+def test_contradictory_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         Options.of(batch_size=2, **options)
 
 
-def test_drop_last_is_last_drop():
+def test_drop_last_means_last_drop():
     assert Options.of(batch_size=2, drop_last=True).last == "drop"
     assert Options.of(batch_size=2, drop_last=True, last="drop").last == "drop"
 
 
-def test_one_column_may_be_given_by_itself(make_lake):
+def test_single_column_may_be_given_as_a_name(make_lake):
     ds = make_lake({"xy": "int32", "z": "int32"}, xy=[1], z=[2])
     assert ds.batches(1, columns="xy").columns == ("xy",)
     assert ds.batches(1, columns=["z", "xy"]).columns == ("z", "xy")
@@ -75,14 +75,14 @@ def test_one_column_may_be_given_by_itself(make_lake):
 
 
 @pytest.mark.parametrize("name", ["collate", "size"])
-def test_options_of_columns_that_there_are_not_are_refused(make_lake, name):
+def test_options_for_missing_columns_are_refused(make_lake, name):
     ds = make_lake({"boxes": dl.Boxes(), "x": "int32"}, boxes=[[]], x=[1])
     value = {"box": "pad" if name == "collate" else (2, 2)}
     with pytest.raises(dl.ColumnNotFoundError, match="Did you mean 'boxes'"):
         ds.batches(1, **{name: value})
 
 
-def test_a_transform_may_make_columns_that_go_together_in_a_way(make_lake):
+def test_columns_made_by_a_transform_may_have_a_collation_mode(make_lake):
     ds = make_lake({"x": "int32"}, x=[1, 3])
     loader = ds.batches(
         2, transform=lambda row: {"ones": np.ones(row["x"])}, collate={"ones": "pad"}
@@ -92,7 +92,7 @@ def test_a_transform_may_make_columns_that_go_together_in_a_way(make_lake):
     assert batch["ones_mask"].tolist() == [[True, False, False], [True, True, True]]
 
 
-def test_a_way_for_all_columns_is_for_those_that_it_fits():
+def test_mode_for_all_columns_applies_where_it_fits():
     options = Options.of(batch_size=1, collate="pad")
     assert options.collate_of(field("a", Boxes())) == "pad"
     assert options.collate_of(field("b", Text())) is None
@@ -101,13 +101,13 @@ def test_a_way_for_all_columns_is_for_those_that_it_fits():
     assert [named.collate_of(field(n, Text())) for n in "ab"] == [None, "pad"]
 
 
-def test_a_budget_is_at_least_what_a_loader_takes():
+def test_budget_is_at_least_what_a_loader_needs():
     assert Options.of(batch_size=1, memory_budget=1).budget == 64 * 2**20
     assert Options.of(batch_size=1, memory_budget=2**30).budget == 2**30
     assert Options.of(batch_size=1).budget >= 64 * 2**20
 
 
-def test_a_budget_stays_what_it_was_at_first(monkeypatch):
+def test_budget_is_fixed_at_the_start(monkeypatch):
     options = Options.of(batch_size=1)
     monkeypatch.setattr("deeplake_lite.loader.options.free_memory", lambda: 8 * 2**30)
     assert options.budget == 2 * 2**30
@@ -115,7 +115,7 @@ def test_a_budget_stays_what_it_was_at_first(monkeypatch):
     assert options.budget == 2 * 2**30
 
 
-def test_a_column_does_not_hide_what_a_batch_says_of_another(make_lake):
+def test_column_may_not_hide_the_mask_of_another(make_lake):
     schema = {"x": dl.Scalar("int8", nullable=True), "x_valid": "int8", "t": dl.Text(nullable=True)}
     ds = make_lake(schema | {"t_valid": "int8"}, x=[None], x_valid=[1], t=[None], t_valid=[1])
     with pytest.raises(ValueError, match="use the key 'x_valid' to mark the null"):
@@ -126,12 +126,12 @@ def test_a_column_does_not_hide_what_a_batch_says_of_another(make_lake):
     }  # fmt: skip
 
 
-def test_an_option_that_there_is_not_is_told_with_the_nearest():
+def test_unknown_option_is_reported_with_the_nearest():
     with pytest.raises(TypeError, match=r"no option 'shufle'\. Did you mean 'shuffle'\?"):
         Options.of(batch_size=2, shufle=True)
 
 
-def test_a_function_for_one_column_alone_is_refused():
+def test_collate_function_for_a_single_column_is_refused():
     with pytest.raises(ValueError, match="collate must be '"):
         Options.of(batch_size=2, collate={"boxes": len})
 
@@ -150,7 +150,7 @@ def test_a_function_for_one_column_alone_is_refused():
     ],
 )
 @pytest.mark.parametrize("exporter", ["batches", "pytorch"])
-def test_words_of_a_dataloader_are_answered_with_what_to_write(make_lake, exporter, word, told):
+def test_dataloader_option_names_are_answered_with_ours(make_lake, exporter, word, told):
     if (exporter, word) == ("pytorch", "device"):
         return
     ds = make_lake({"x": "int32"}, x=[1])
@@ -159,7 +159,7 @@ def test_words_of_a_dataloader_are_answered_with_what_to_write(make_lake, export
 
 
 @pytest.mark.parametrize("size", [224, (224,), "224", (224, 0), (1, 2, 3), (2.5, 2), {"image": 8}])
-def test_a_size_is_a_height_and_a_width(size):
+def test_size_is_a_height_and_a_width(size):
     with pytest.raises(
         ValueError, match=r"size.* must be a height and a width in pixels.* but it is "
     ):
@@ -168,20 +168,20 @@ def test_a_size_is_a_height_and_a_width(size):
 
 
 @pytest.mark.parametrize("size", [{"label": (8, 8)}, (8, 8)])
-def test_a_size_for_what_is_no_picture_is_refused(make_lake, size):
+def test_size_for_a_non_image_is_refused(make_lake, size):
     ds = make_lake({"label": "int32"}, label=[1])
     with pytest.raises(ValueError, match="size resizes columns of type Image, but column 'label'"):
         ds.batches(1, size=size)
 
 
-def test_a_budget_may_be_written_with_its_unit():
+def test_budget_may_be_written_with_its_unit():
     assert Options.of(batch_size=1, memory_budget="1GB").budget == 10**9
     assert Options.of(batch_size=1, memory_budget="0.5 gib").budget == 2**29
     assert Options.of(batch_size=1, memory_budget=1e9).budget == 10**9
 
 
 @pytest.mark.parametrize("value", ["much", "1 GBit", "-1GB", -5, True, float("nan"), [1]])
-def test_a_budget_is_a_number_of_bytes(value):
+def test_budget_is_a_number_of_bytes(value):
     with pytest.raises(
         ValueError, match="memory_budget must be a number of bytes, or a string such as"
     ):
@@ -189,18 +189,18 @@ def test_a_budget_is_a_number_of_bytes(value):
 
 
 @pytest.mark.parametrize("name", ["progress", "row_ids", "drop_last"])
-def test_truth_values_are_true_or_false(name):
+def test_booleans_are_true_or_false(name):
     with pytest.raises(ValueError, match=f"{name} must be True or False, but it is 'yes'"):
         Options.of(batch_size=1, **{name: "yes"})
 
 
 @pytest.mark.parametrize("name", ["transform", "batch_transform"])
-def test_what_is_no_function_is_no_transform(name):
+def test_non_callable_transform_is_refused(name):
     with pytest.raises(TypeError, match=f"{name} must be a function, but it is 'crop'"):
         Options.of(batch_size=1, **{name: "crop"})
 
 
-def test_the_keywords_that_checkers_see_are_those_that_there_are():
+def test_keywords_seen_by_type_checkers_are_the_actual_ones():
     assert {*LoaderOptions.__annotations__, "batch_size"} == {
         *(f.name for f in fields(Keywords)), "drop_last",
     }  # fmt: skip
@@ -208,7 +208,7 @@ def test_the_keywords_that_checkers_see_are_those_that_there_are():
 
 
 @pytest.mark.parametrize("method", ["batches", "pytorch", "tensorflow", "jax"])
-def test_help_shows_every_keyword_with_what_it_is_if_left_out(method):
+def test_help_shows_every_keyword_with_its_default(method):
     for owner in (dl.View, Mix):
         shown = inspect.signature(getattr(owner, method)).parameters
         assert {*LoaderOptions.__annotations__} < {*shown}
@@ -223,7 +223,7 @@ def test_columns_are_names_in_order(columns):
         Options.of(batch_size=1, columns=columns)
 
 
-def test_a_truth_value_of_numpy_shuffles(make_lake):
+def test_numpy_boolean_is_accepted_for_shuffle(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     assert ds.batches(1, shuffle=np.True_).shuffle.kind == "exact"
     for value in (np.array([1, 2]), ["exact"], 1, None):
@@ -236,7 +236,7 @@ def test_a_truth_value_of_numpy_shuffles(make_lake):
 @pytest.mark.parametrize(
     ("name", "options"), [("_padding", {"last": "pad"}), ("_row_id", {"row_ids": True})]
 )
-def test_a_column_does_not_have_the_name_of_what_batches_say_themselves(make_lake, name, options):
+def test_column_may_not_be_named_like_a_reserved_batch_key(make_lake, name, options):
     ds = make_lake({"x": "int32"}, x=[3])
     view = ds.query(f"SELECT x, x AS {name}")
     with pytest.raises(
@@ -248,7 +248,7 @@ def test_a_column_does_not_have_the_name_of_what_batches_say_themselves(make_lak
 
 
 @pytest.mark.parametrize("size", [(10**6, 10**6), (10**30, 2), {"image": (2, 2**28)}])
-def test_a_size_that_no_memory_has_room_for_is_refused_at_once(make_lake, size):
+def test_size_too_large_for_memory_is_refused_at_once(make_lake, size):
     ds = make_lake({"image": dl.Image("png")}, image=[np.zeros((4, 4, 3), "uint8")])
     with pytest.raises(ValueError, match=r"size.* at most 268,435,456 pixels, but"):
         ds.batches(1, size=size)

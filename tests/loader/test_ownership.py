@@ -1,4 +1,4 @@
-"""Batches belong to whoever gets them: writing into one changes no later batch, and no read."""
+"""Batches belong to the caller: writing into one changes no later batch and no read."""
 
 import ctypes
 
@@ -61,7 +61,7 @@ def ds(request, tmp_path_factory):
 
 
 def spoil(value):
-    """Overwrite whatever can be written to; count how much that was."""
+    """Overwrite everything that is writable; return how much that was."""
     match value:
         case dict():
             done = sum(map(spoil, value.values()))
@@ -84,7 +84,7 @@ def spoil(value):
 
 
 def plain(value):
-    """Return a deep copy that compares by `==`."""
+    """Return a deep copy that can be compared with `==`."""
     match value:
         case dict():
             return {key: plain(item) for key, item in value.items()}
@@ -117,13 +117,13 @@ OPTIONS = {
 
 @pytest.fixture(autouse=True)
 def cache_folder(monkeypatch, tmp_path):
-    """Keep blocks on disk in a folder of the test."""
+    """Cache blocks on disk in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 @pytest.mark.parametrize("batch_size", [5])
-def test_what_is_written_into_a_batch_changes_no_other(ds, batch_size, options):
+def test_writing_into_a_batch_changes_no_other(ds, batch_size, options):
     expected = [plain(batch) for batch in ds.batches(batch_size, **options)]
     loader, spoilt = ds.batches(batch_size, **options), 0
     for _ in range(3):
@@ -140,7 +140,7 @@ def as_stored(ds):
     return {name: plain(again[name][:]) for name in SCHEMA}
 
 
-def test_a_transform_that_writes_in_place_changes_no_later_epoch(ds):
+def test_transform_that_writes_in_place_changes_no_later_epoch(ds):
     def spoiling(sample):
         out = {"x": int(sample["x"])}
         spoil(sample)
@@ -190,7 +190,7 @@ def test_batches_of_a_mix_share_nothing(ds, options):
 
 
 def exposed(value):
-    """Return NumPy arrays that look at the memory of whatever a framework gave, writable or not."""
+    """Return NumPy arrays over the memory of any framework's values, writable or not."""
     match value:
         case dict():
             return [array for item in value.values() for array in exposed(item)]
@@ -206,7 +206,7 @@ def exposed(value):
 
 
 def overwrite(array):
-    """Overwrite memory, also of arrays that say that they are not to be written to."""
+    """Overwrite memory, even of arrays that claim to be read-only."""
     if array.nbytes:
         ctypes.memset(array.ctypes.data, 0, array.nbytes)
     return 1
@@ -214,7 +214,7 @@ def overwrite(array):
 
 @pytest.mark.parametrize("options", [{}, {"cache": "decoded"}, {"cache": "disk"}], ids=str)
 @pytest.mark.parametrize("exporter", ["tensorflow", "jax"])
-def test_memory_that_frameworks_share_is_the_batches_own(ds, exporter, options):
+def test_memory_shared_with_frameworks_belongs_to_the_batch(ds, exporter, options):
     columns = [name for name in SCHEMA if name not in ("meta", "sizes", "outlines")]
 
     def epoch():

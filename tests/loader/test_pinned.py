@@ -1,4 +1,4 @@
-"""Rows of an open transaction: a loader gives them as they were when it was made."""
+"""A loader of an open transaction returns the rows as they were when it was made."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def as_lists(batch):
 @pytest.mark.parametrize("cache", CACHES)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-def test_a_loader_goes_on_with_its_rows_whatever_the_transaction_does(ds, view, edit, cache):
+def test_loader_keeps_its_rows_whatever_the_transaction_does(ds, view, edit, cache):
     loader, unused = (view(ds).batches(2, cache=cache) for _ in range(2))
     before = plain(loader)
     loader.set_epoch(0)
@@ -76,7 +76,7 @@ def test_a_loader_goes_on_with_its_rows_whatever_the_transaction_does(ds, view, 
 @pytest.mark.parametrize("cache", CACHES)
 @pytest.mark.parametrize("end", ["commit", "discard", "nothing"])
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-def test_a_loader_goes_on_with_its_rows_after_the_transaction(ds, view, end, cache):
+def test_loader_keeps_its_rows_after_the_transaction(ds, view, end, cache):
     loader = view(ds).batches(2, cache=cache)
     before = plain(loader)
     if end == "commit":
@@ -90,7 +90,7 @@ def test_a_loader_goes_on_with_its_rows_after_the_transaction(ds, view, end, cac
 
 
 @pytest.mark.parametrize("cache", CACHES)
-def test_a_loader_of_a_version_does_not_see_later_edits(ds, cache):
+def test_loader_of_a_version_does_not_see_later_edits(ds, cache):
     ds.commit("done")
     loader = ds[:4].batches(2, cache=cache)
     before = plain(loader)
@@ -99,7 +99,7 @@ def test_a_loader_of_a_version_does_not_see_later_edits(ds, cache):
     loader.close()
 
 
-def test_datasets_of_pytorch_keep_their_rows(ds):
+def test_pytorch_datasets_keep_their_rows(ds):
     found = ds.pytorch_dataset()
     assert found[0]["t"] == "a"
     ds["t"][0] = "zzz"
@@ -108,7 +108,7 @@ def test_datasets_of_pytorch_keep_their_rows(ds):
 
 
 @pytest.mark.parametrize("cache", CACHES)
-def test_columns_that_are_not_loaded_take_what_a_loop_computes(ds, cache):
+def test_columns_that_are_not_loaded_accept_results_of_the_loop(ds, cache):
     ds.add_column("guess", dl.Text(nullable=True))
     loader = ds.batches(3, columns=["k", "v"], row_ids=True, cache=cache)
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""States: small, plain, and refused where they do not belong."""
+"""States are small and plain, and are refused by loaders that they do not fit."""
 
 import json
 
@@ -15,7 +15,7 @@ def ds(make_lake):
 
 
 def stopped(view, batches=2, **options):
-    """Return a state that was taken after some batches."""
+    """Return a state taken after some batches."""
     loader = view.batches(**{"batch_size": 4, "shuffle": True, "seed": 3} | options)
     for _ in zip(range(batches), loader, strict=False):
         pass
@@ -26,10 +26,10 @@ def refused(state, view, match, **options):
     loader = view.batches(**{"batch_size": 4, "shuffle": True, "seed": 3} | options)
     with pytest.raises(ValueError, match=match):
         loader.load_state_dict(state)
-    assert [len(b["x"]) for b in loader][:2] == [4, 4]  # it goes on as if nothing had been
+    assert [len(b["x"]) for b in loader][:2] == [4, 4]  # it continues as if nothing had happened
 
 
-def test_a_state_is_small_and_the_same_after_json(ds):
+def test_state_is_small_and_unchanged_by_json(ds):
     state = stopped(ds, batch_size=np.int64(4), seed=np.uint8(3), shuffle="block")
     text = json.dumps(state)
     assert len(text) < 1_000
@@ -37,7 +37,7 @@ def test_a_state_is_small_and_the_same_after_json(ds):
     assert state["consumed"] == 8
 
 
-def test_a_state_of_another_version_says_how_to_open_it(ds):
+def test_state_of_another_version_says_how_to_open_it(ds):
     state, old = stopped(ds), ds.version
     ds.append({"x": [1], "t": ["a"]})
     ds.commit("more")
@@ -57,31 +57,31 @@ def test_a_state_of_another_version_says_how_to_open_it(ds):
         lambda ds: ds.query("SELECT x + 1 AS x, t"),
     ],
 )
-def test_a_state_of_another_view_says_so(ds, other):
+def test_state_of_another_view_is_refused(ds, other):
     refused(stopped(ds), other(ds), "another view of this version, with 50 rows")
 
 
-def test_the_same_words_asked_of_other_rows_are_another_view(ds):
+def test_same_query_on_different_rows_is_a_different_view(ds):
     text = "SELECT x + 1 AS x, t"
     refused(stopped(ds[:20].query(text)), ds[20:40].query(text), "another view")
     ids = stopped(ds.query("SELECT x + $k AS x", {"k": np.arange(2_000)[7]}))
     refused(ids, ds.query("SELECT x + $k AS x", {"k": np.arange(2_000)[8]}), "another view")
 
 
-def test_the_same_query_asked_again_is_the_same_view(ds):
+def test_repeated_query_is_the_same_view(ds):
     text = "SELECT x + 1 AS x, t WHERE x > 5 ORDER BY t"
     loader = dl.open(ds.url).query(text).batches(4, shuffle=True, seed=3)
     loader.load_state_dict(stopped(ds.query(text)))
 
 
 @pytest.mark.parametrize("options", [{"seed": 4}, {"shuffle": False}, {"shuffle": "block"}])
-def test_a_state_of_another_order_says_which(ds, options):
+def test_state_of_another_order_is_refused_with_the_difference(ds, options):
     refused(
         stopped(ds), ds, "seed=3, shuffle='exact', but this loader has .* Set the same", **options
     )
 
 
-def test_a_state_of_other_batches_says_which_size_to_set(ds):
+def test_state_of_another_batch_size_says_which_to_set(ds):
     state = stopped(ds, batch_size=12)
     ranks = {"rank": 0, "world_size": 3}
     refused(state, ds, "To continue exactly, set batch_size=12")
@@ -94,7 +94,7 @@ def test_a_state_of_other_batches_says_which_size_to_set(ds):
 
 
 @pytest.mark.parametrize("shuffle", [False, "exact"])
-def test_a_state_goes_on_with_other_columns(ds, shuffle):
+def test_state_resumes_with_other_columns(ds, shuffle):
     every = [b["x"].tolist() for b in ds.batches(4, shuffle=shuffle, seed=3)]
     one = ds.batches(4, shuffle=shuffle, seed=3, columns=["x"])
     one.load_state_dict(stopped(ds, shuffle=shuffle))
@@ -104,7 +104,7 @@ def test_a_state_goes_on_with_other_columns(ds, shuffle):
     again.load_state_dict(mixed.batches(4).state_dict())
 
 
-def test_blocks_of_other_sizes_are_told_to_be_due_to_the_columns(ds):
+def test_different_block_sizes_are_attributed_to_the_columns(ds):
     long = [str(i) * 4000 for i in range(50)]
     ds["t"][:] = long
     ds.commit("longer")
@@ -113,11 +113,11 @@ def test_blocks_of_other_sizes_are_told_to_be_due_to_the_columns(ds):
 
 
 @pytest.mark.parametrize("state", [None, [], {}, {"epoch": 3}, "x"])
-def test_what_is_no_state_is_refused(ds, state):
+def test_invalid_state_is_refused(ds, state):
     refused(state, ds, r"A state must be the result of state_dict\(\), but it is")
 
 
-def test_a_state_of_another_format_is_refused(ds):
+def test_state_of_another_format_is_refused(ds):
     refused(
         stopped(ds) | {"format": states.FORMAT + 1},
         ds,
@@ -125,7 +125,7 @@ def test_a_state_of_another_format_is_refused(ds):
     )
 
 
-def test_edits_that_are_not_committed_have_no_state(ds):
+def test_uncommitted_edits_have_no_state(ds):
     ds["x"][0] = 7
     loader = ds.batches(4)
     next(iter(loader))
@@ -140,15 +140,15 @@ def test_edits_that_are_not_committed_have_no_state(ds):
         ("global_batch_size", "x"), ("global_batch_size", -1),
     ],
 )  # fmt: skip
-def test_a_state_that_was_changed_is_refused(make_lake, field, value):
+def test_modified_state_is_refused(make_lake, field, value):
     loader = make_lake({"x": "int32"}, x=range(100)).batches(10, shuffle=True)
     with pytest.raises(ValueError, match=field):
         loader.load_state_dict(loader.state_dict() | {field: value})
     assert sum(len(batch["x"]) for batch in loader) == 100
 
 
-def test_a_state_of_a_query_whose_function_gives_other_rows_now_is_of_another_view(ds):
-    """Both queries have as many rows, but a function of the user's chooses others."""
+def test_state_is_refused_if_a_query_function_now_selects_different_rows(ds):
+    """Both queries have the same number of rows, but a user function chooses different ones."""
     chosen = [0]
 
     @dl.function(returns="bool")

@@ -1,4 +1,4 @@
-"""Trees of batches: what is a branch, what a leaf, and how they are called."""
+"""Trees of batches: branches, leaves and their names."""
 
 from collections import namedtuple
 
@@ -11,23 +11,23 @@ from deeplake_lite.loader.tree import leaves, mapped, nbytes, paired
 Pair = namedtuple("Pair", "x y")
 
 
-def test_leaves_are_changed_in_any_depth():
+def test_leaves_are_mapped_at_any_depth():
     assert mapped({"a": [1, (2,)], "b": {"c": 3}}, lambda x: x + 1, lists=True) == {
         "a": [2, (3,)],
         "b": {"c": 4},
     }
 
 
-def test_lists_are_leaves_unless_they_are_asked_for():
+def test_lists_are_leaves_unless_requested():
     assert mapped({"a": [1, 2]}, len) == {"a": 2}
 
 
-def test_a_named_tuple_stays_one():
+def test_named_tuple_stays_a_named_tuple():
     assert mapped(Pair(1, {"z": 2}), str) == Pair("1", {"z": "2"})
     assert type(mapped(Pair(1, 2), str)) is Pair
 
 
-def test_leaves_have_the_name_of_their_key_or_of_their_place():
+def test_leaves_are_named_by_key_or_position():
     tree = ({"a": 1, "b": (2, 3)}, 4)
     assert list(leaves(tree)) == [("a", 1), ("b[0]", 2), ("b[1]", 3), ("the batch[1]", 4)]
     assert list(leaves(5)) == [("the batch", 5)]
@@ -42,11 +42,11 @@ def test_leaves_have_the_name_of_their_key_or_of_their_place():
         ({"a": (1, 2, 3)}, "a must be a tuple of 2 every time, but it is of type tuple"),
     ],
 )
-def test_trees_of_other_branches_do_not_pair(tree, told):
+def test_trees_of_different_structure_do_not_pair(tree, told):
     with pytest.raises(LoaderError, match=told):
         list(paired(tree, {"a": ("x", "y")}))
 
 
-def test_the_memory_of_a_tree_is_that_of_its_arrays():
+def test_memory_of_a_tree_is_that_of_its_arrays():
     x = np.zeros((4, 2))
     assert nbytes({"x": x, "y": (x, [x[0], x[1, :1]]), "t": ["a"], "n": 3}) == 2 * 64 + 16 + 8

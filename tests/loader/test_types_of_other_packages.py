@@ -1,4 +1,4 @@
-"""A loader takes a type by its answers: one that it has never seen works like those it knows."""
+"""Loaders use only the interface of a type, so that an unknown type works like built-in ones."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ GRADES = ClassLabel(["poor", "fair", "good"])
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Numbers(Htype):
-    """Arrays of numbers, as they are."""
+    """Arrays of numbers, stored unchanged."""
 
     @property
     def blank(self):
@@ -38,7 +38,7 @@ class _Numbers(Htype):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scan(_Numbers):
-    """A grey image."""
+    """A greyscale image."""
 
     name = "scan"
     layout = Ragged("uint8", 2)
@@ -97,7 +97,7 @@ def ds(install, make_lake):
 
 
 @pytest.mark.parametrize("cache", ["encoded", "decoded"])
-def test_coordinates_and_masks_follow_their_image_to_another_size(ds, cache):
+def test_coordinates_and_masks_follow_their_resized_image(ds, cache):
     loader = ds.batches(2, size=(16, 8), cache=cache)
     for batch in (next(iter(loader)) for _ in range(2)):
         assert batch["scan"].shape == (2, 16, 8)
@@ -109,7 +109,7 @@ def test_coordinates_and_masks_follow_their_image_to_another_size(ds, cache):
         assert np.argwhere(batch["region"][0]).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
 
 
-def test_frameworks_take_them(ds):
+def test_frameworks_accept_foreign_types(ds):
     import torch
 
     batch = next(iter(ds.pytorch(2, size=(16, 8))))
@@ -124,6 +124,6 @@ def test_reports_know_images_and_classes(ds):
     assert situation.images == {"scan": "raw", "region": "mask"}
 
 
-def test_views_that_have_them_are_mixed(ds):
+def test_views_with_foreign_types_can_be_mixed(ds):
     batch = next(iter(dl.mix([(ds, 1), (ds, 1)]).batches(4, columns=["grade", "scan"])))
     assert sorted(batch["grade"].tolist()) == [0, 0, 2, 2]

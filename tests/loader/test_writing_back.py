@@ -1,4 +1,4 @@
-"""Predictions find their rows again: whatever the order, the framework and the workers."""
+"""Predictions are written to the right rows, whatever the order, framework and workers."""
 
 import jax
 import numpy as np
@@ -50,7 +50,7 @@ LOADERS = {
 
 
 @pytest.mark.parametrize("kind", LOADERS)
-def test_predictions_out_of_a_shuffled_loader_reach_their_rows(ds, kind):
+def test_predictions_from_a_shuffled_loader_reach_their_rows(ds, kind):
     for batch in LOADERS[kind](ds):
         x = batch["x"]
         ds.update(ids=batch["_row_id"], data={"score": x * 2, "logits": x[:, None] + _two(x)})
@@ -69,14 +69,14 @@ def _two(x):
     return np.arange(2, dtype="int32")
 
 
-def test_row_ids_of_jax_with_x64(ds):
+def test_jax_row_ids_are_exact_with_x64(ds):
     with jax.enable_x64(True):
         for batch in ds.jax(7, **OPTIONS):
             ds.update(ids=batch["_row_id"], data={"score": batch["x"]})
     assert ds["score"][:].tolist() == list(range(ROWS))
 
 
-def test_samples_of_a_dataset_have_ids_only_when_asked(ds):
+def test_samples_of_a_dataset_have_ids_only_on_request(ds):
     plain = ds.pytorch_dataset(columns=["x"])
     assert list(plain[3]) == ["x"]
     with_ids = ds.pytorch_dataset(columns=["x"], row_ids=True)
@@ -87,7 +87,7 @@ def test_samples_of_a_dataset_have_ids_only_when_asked(ds):
     assert batch["y"].tolist() == [4, 5]
 
 
-def test_rows_that_only_fill_a_batch_up_are_left_out_by_their_mask(ds):
+def test_padding_rows_are_excluded_by_their_mask(ds):
     for batch in ds.batches(16, last="pad", **OPTIONS):
         own = ~batch["_padding"]
         if not own.all():

@@ -1,4 +1,4 @@
-"""A training process: writes down what it saw and, before that counts, where it is."""
+"""A training process that records the rows it saw and, before each counts, its position."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import deeplake_lite as dl
 
 
 def main(url, folder, batches, **options):
-    """Train on some batches, from the saved state if there is one; one file per process."""
+    """Train on some batches, from the saved state if there is one; write one file per process."""
     loader = dl.open(url).batches(**options)
     state, seen = Path(folder) / "state.json", Path(folder) / "seen.jsonl"
     if state.exists():

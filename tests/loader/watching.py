@@ -1,4 +1,4 @@
-"""Looks at threads and processes of loaders."""
+"""Helpers that watch the threads and processes of loaders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def children():
 
 
 def has_ended(pid):
-    """Tell whether a child has ended with all its threads; `ps` calls it defunct before that."""
+    """Tell whether a child and all its threads have ended; before that, `ps` calls it defunct."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
 
@@ -35,25 +35,25 @@ def threads():
 
 
 def eventually(holds, seconds=60.0):
-    """Tell whether something holds before long, also on a machine that is busy."""
+    """Wait until a condition holds, with enough time for a busy machine."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if holds():
             return True
-        gc.collect()  # it takes a second where all frameworks are loaded
+        gc.collect()  # it takes a second when all frameworks are loaded
         time.sleep(0.05)
     return holds()
 
 
 def shared_files():
-    """Return what lies in shared memory under a name, but for what other processes have there."""
+    """Return the named files in shared memory, except those of other processes."""
     folder = Path("/dev/shm")
     found = folder.iterdir() if folder.exists() else ()
     return {path for path in found if not _is_of_others(path.name)}
 
 
 def _is_of_others(name):
-    """Tell whether a file is scikit-learn's, or PyTorch's of another process that runs."""
+    """Tell whether a file belongs to scikit-learn, or to PyTorch in another running process."""
     of_torch = re.match(r"torch_(\d+)_", name)
     pid = int(of_torch[1]) if of_torch else os.getpid()
     is_others = pid not in (os.getpid(), *children()) and Path(f"/proc/{pid}").exists()

@@ -1,13 +1,13 @@
 """Queries with their answers, in files: how they are read, and how an answer is compared.
 
-A case is a paragraph: ``-- its name``, the query, then lines that say what comes out:
+A case is a paragraph: ``-- its name``, the query, then lines with the expected answer:
 
-- ``=> duckdb SELECT …``: what DuckDB gives on a plain table, classes being texts; without a line
-  at all, for the query itself;
-- ``=> where …``, ``=> order …``, ``=> rows …``, ``=> NAME: …``: in Python, per row ``r``, which
-  rows come out, in which order (or all of them, as a list), and each column's value;
+- ``=> duckdb SELECT …``: the result of DuckDB on a plain table, with classes as strings; without
+  any line, the result of the query itself;
+- ``=> where …``, ``=> order …``, ``=> rows …``, ``=> NAME: …``: Python expressions per row ``r``,
+  for which rows are returned, their order (or all of them, as a list), and each column's value;
 - ``=> error Type: part of its message``;
-- ``=> params …``: what ``?`` and ``$name`` stand for.
+- ``=> params …``: the values of ``?`` and ``$name``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NAMES = {
     "timedelta": timedelta, "CLASSES": data.CLASSES, "SIZES": data.SIZES, "TAGS": data.TAGS,
     **{name: value for name, value in vars(oracle).items() if not name.startswith("_")},
 }  # fmt: skip
-"""What expressions of answers may use."""
+"""Names that expressions in answers may use."""
 WORDS = ("duckdb", "where", "order", "rows", "error", "params")
 
 
@@ -66,7 +66,7 @@ def load(path: Path) -> list[Case]:
 
 
 def check(case: Case) -> None:
-    """Ask a query, and compare what comes out."""
+    """Run a query, and compare the result with the expected answer."""
     params = eval(case.answer.get("params") or "()", NAMES)
     if (error := case.answer.get("error")) is not None:
         check_error(case, params, error)
@@ -79,14 +79,14 @@ def check(case: Case) -> None:
 
 
 def ask(query: str, params: Any = ()) -> dl.View:
-    """Ask the dataset; ``owners`` and ``old`` can be joined."""
+    """Query the dataset; ``owners`` and ``old`` can be joined."""
     ds = data.build()
     old = dl.open(ds.url, version="v1")
     return ds.query(query, params, sources={"owners": data.owners(), "old": old})
 
 
 def check_error(case: Case, params: Any, expected: str) -> None:
-    """Compare the error of a query, whether it comes at once or when a row is looked at."""
+    """Compare the error of a query, whether it is raised at once or when a row is read."""
     kind, _, message = expected.partition(":")
     with pytest.raises(getattr(errors, kind)) as caught:
         values_of(ask(case.query, params))
@@ -95,7 +95,7 @@ def check_error(case: Case, params: Any, expected: str) -> None:
 
 
 def check_against_duckdb(view: dl.View, case: Case, params: Any) -> None:
-    """Compare rows with DuckDB's, in order where the query has one."""
+    """Compare rows with DuckDB's, in order if the query has one."""
     text = case.answer.get("duckdb") or case.query
     given = None if "duckdb" in case.answer else params or None
     found = data.oracle().execute(text, given)
@@ -112,7 +112,7 @@ def check_against_duckdb(view: dl.View, case: Case, params: Any) -> None:
 
 
 def check_against_python(view: dl.View, case: Case) -> None:
-    """Compare rows with those chosen, sorted and computed in Python."""
+    """Compare rows with those selected, sorted and computed in Python."""
     rows = data.rows()
     if (text := case.answer.get("rows")) is not None:
         rows = eval(text, NAMES | {"rows": rows, "old": data.old_rows()})
@@ -146,7 +146,7 @@ def _unique(names: list[str]) -> list[str]:
 
 
 def values_of(view: dl.View) -> dict[str, list[Any]]:
-    """Return all values of a view by column, plain: classes by name, None for null."""
+    """Return all values of a view by column, in plain types: classes by name, None for null."""
     found = {}
     for name in view.columns:
         column = view[name]
@@ -166,7 +166,7 @@ def _named(htype: Any, value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value in Python's types; arrays as they are."""
+    """Return a value in Python types, with arrays unchanged."""
     if isinstance(value, np.ndarray):
         return value if value.ndim else plain(value[()])
     if isinstance(value, np.datetime64):
@@ -187,7 +187,7 @@ def plain(value: Any) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Tell whether values are equal: NaN with itself, and floats but for rounding."""
+    """Tell whether values are equal: NaN equals itself, and floats are compared up to rounding."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         if a is None or b is None or np.shape(a) != np.shape(b):
             return False

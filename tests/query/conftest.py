@@ -1,4 +1,4 @@
-"""What tests of queries share."""
+"""Fixtures shared by the tests of queries."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from . import data
 
 @pytest.fixture(scope="session")
 def ds():
-    """Return the lake of all column types; nobody writes to it."""
+    """Return the lake of all column types, which must not be written to."""
     return data.build()
 
 
 @pytest.fixture(scope="session")
 def owners():
-    """Return the lake that is joined."""
+    """Return the lake to be joined."""
     return data.owners()

@@ -1,7 +1,7 @@
-"""One dataset for all tests of queries: a column of every type, and the same as plain rows.
+"""The dataset of all query tests: a column of every type, and the same data as plain rows.
 
-The rows are not where they lie: one was deleted among them, and some were edited after version
-``v1``, which has 40 of them.
+Rows differ from slots: a row in the middle was deleted, and some were edited after version ``v1``,
+which has 40 rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import deeplake_lite as dl
 
 ROWS = 60
 CLASSES = ("dog", "cat", "bird")
-"""Not in the order of the alphabet, so that sorting by number and by name differ."""
+"""Not in alphabetical order, so that sorting by number and by name differ."""
 SIZES = ("small", "large")
 TAGS = ("sky", "sea", "tree")
 TEXTS = (
@@ -68,7 +68,7 @@ OWNERS = {
 
 
 def row(i: int) -> dict[str, Any]:
-    """Return a row as it is appended."""
+    """Return a row in the form in which it is appended."""
     rng = np.random.default_rng(i)
     boxes = rng.integers(0, 40, (i % 4, 2)).astype("float32")
     boxes = np.concatenate([boxes, boxes + rng.integers(5, 50, (i % 4, 2))], 1).astype("float32")
@@ -131,7 +131,7 @@ def build() -> dl.Dataset:
 
 @cache
 def owners() -> dl.Dataset:
-    """Return a second lake, whose classes have other numbers."""
+    """Return a second lake, whose classes have different numbers."""
     ds = dl.create(
         "memory://query-owners",
         {
@@ -152,14 +152,14 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 @dataclass(frozen=True)
 class Old:
-    """What was in version v1."""
+    """The values of version v1."""
 
     rows: list[SimpleNamespace]
 
 
 @cache
 def rows() -> list[SimpleNamespace]:
-    """Return the rows as plain values: arrays, numbers, texts, classes by name, None for null."""
+    """Return the rows as plain values: arrays, numbers, strings, class names, None for null."""
     return [_plain(row(i)) for i in range(ROWS)]
 
 
@@ -184,7 +184,7 @@ def _plain(values: dict[str, Any]) -> SimpleNamespace:
 
 
 def table(found: list[SimpleNamespace]) -> pa.Table:
-    """Return the scalar columns of rows as a plain table; classes are texts."""
+    """Return the scalar columns of rows as a plain table, with classes as strings."""
     return pa.table({name: [getattr(r, name) for r in found] for name in SCALARS})
 
 

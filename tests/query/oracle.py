@@ -1,4 +1,4 @@
-"""Functions of tensors as one writes them down first: slow, plain, for one row."""
+"""Naive tensor functions for one row: slow, plain and obviously right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def corners(boxes):
-    """Return boxes of xywh as xyxy."""
+    """Return xywh boxes as xyxy."""
     boxes = np.asarray(boxes, float)
     return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], 1)
 
@@ -48,35 +48,35 @@ def iou(a, b):
 
 
 def normalize(boxes, window):
-    """Return boxes as parts of a window."""
+    """Return boxes in units of a window."""
     x0, y0, x1, y1 = window
     w, h = x1 - x0, y1 - y0
     return (np.asarray(boxes, float) - [x0, y0, x0, y0]) / [w, h, w, h]
 
 
 def cosine(a, b):
-    """Return the cosine of an angle, 0 with a zero vector."""
+    """Return the cosine of an angle, or 0 if a vector is zero."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     length = np.linalg.norm(a) * np.linalg.norm(b)
     return float(a @ b / length) if length else 0.0
 
 
 def last(value):
-    """Return a key to sort by in which NaN, then null, come last."""
+    """Return a sort key that puts NaN and then null last."""
     if value is None:
         return (2, 0)
     return (1, 0) if value != value else (0, value)
 
 
 def falling(value):
-    """Return a key to sort by from great to small in which NaN, then null, come last."""
+    """Return a descending sort key that puts NaN and then null last."""
     if value is None:
         return (2, 0)
     return (1, 0) if value != value else (0, -value)
 
 
 def mask_box(mask):
-    """Return the box around a mask, xyxy, its far edges excluded; zeros around nothing."""
+    """Return the bounding box of a mask, xyxy with exclusive ends; zeros for an empty mask."""
     ys, xs = np.nonzero(mask)
     return [xs.min(), ys.min(), xs.max() + 1, ys.max() + 1] if len(xs) else [0, 0, 0, 0]
 
@@ -88,7 +88,7 @@ def crop(image, box):
 
 
 def bm25(texts, query):
-    """Return how well texts match words: BM25, k1 = 1.2, b = 0.75; None of null."""
+    """Return how well strings match words: BM25, k1 = 1.2, b = 0.75; None for null."""
     words = [None if t is None else re.findall(r"\w+", t.casefold()) for t in texts]
     known = [w for w in words if w is not None]
     mean = sum(map(len, known)) / len(known)

@@ -1,6 +1,6 @@
 """Golden plans: a query and its plan in each file of plans/.
 
-To write them anew: ``python -m tests.query.plan_files``.
+Regenerate them with ``python -m tests.query.plan_files``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def load(path: Path) -> tuple[str, str]:
 
 
 def plan_of(query: str) -> str:
-    """Return the plan of a query as it went, without times and bytes."""
-    CACHE.clear()  # what was kept from before is not read
+    """Return the plan of an executed query, without times and bytes."""
+    CACHE.clear()  # nothing cached by earlier queries is used
     found = data.build().query(query, sources={"owners": data.owners()})
     return GONE.sub("", found.explain())
 
 
 def write() -> None:
-    """Write all plans anew."""
+    """Regenerate all plans."""
     for path in sorted(FOLDER.glob("*.txt")):
         query, _ = load(path)
         path.write_text(f"{query}\n\n{plan_of(query)}\n")

@@ -1,4 +1,4 @@
-"""SQL that is easily got wrong, compared with DuckDB on a plain table."""
+"""SQL that is easy to get wrong, compared with DuckDB on a plain table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def oracle() -> duckdb.DuckDBPyConnection:
 
 
 def check(ds: dl.Dataset, oracle: duckdb.DuckDBPyConnection, query: str) -> None:
-    """Compare the rows of a query, without their order."""
+    """Compare the rows of a query, ignoring their order."""
     view = ds.query(query)
     found = [tuple(_plain(v) for v in view[k].values()) for k in range(len(view))]
     expected = [tuple(map(_plain, row)) for row in oracle.sql(query).fetchall()]
@@ -86,11 +86,11 @@ def test_distinct_rows_with_constants(ds, oracle, items: str) -> None:
     check(ds, oracle, f"SELECT COUNT(*) AS n FROM (SELECT DISTINCT {items} FROM dataset) AS s")
 
 
-def test_a_parameter_among_distinct_rows_is_no_position(ds) -> None:
+def test_parameter_among_distinct_rows_is_not_a_position(ds) -> None:
     assert len(ds.query("SELECT DISTINCT $p AS x, i", {"p": 2})) == 3
 
 
-def test_distinct_on_takes_the_number_of_an_item(ds) -> None:
+def test_distinct_on_accepts_the_number_of_an_item(ds) -> None:
     assert ds.query("SELECT DISTINCT ON (1) i, id")["id"][:].tolist() == [0, 2, 4]
     with pytest.raises(QueryError, match=r"in DISTINCT ON means an item of the select list"):
         ds.query("SELECT DISTINCT ON (3) i, id")

@@ -1,4 +1,4 @@
-"""What functions and operators are given in UNION, INTERSECT and EXCEPT: the same as elsewhere."""
+"""Functions and operators get the same arguments in UNION, INTERSECT and EXCEPT as elsewhere."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def ds():
 
 
 def described(value):
-    """Return a value as a text that tells its type."""
+    """Return a string that describes a value and its type."""
     if isinstance(value, list | tuple):
         return f"{type(value).__name__} of {[described(item) for item in value]}"
     if isinstance(value, np.ndarray) and value.dtype == object:
@@ -99,7 +99,7 @@ def seen(*values):
 
 
 def seen_in_block(*values):
-    """Return what each row's values are, and what holds them."""
+    """Return each row's values and their container."""
     kinds = [type(value).__name__ for value in values]
     rows = zip(*values, strict=True)
     return [f"{kinds} {seen(*row)}" for row in rows]
@@ -110,7 +110,7 @@ def read(ds, query):
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_a_function_gets_the_same_in_sets(ds, name):
+def test_function_gets_the_same_arguments_in_set_operations(ds, name):
     dl.function(returns="text", name="seen")(seen)
     call = f"SEEN({ARGUMENTS[name]}, v)"
     expected = read(ds, f"SELECT {call} AS e")
@@ -121,7 +121,7 @@ def test_a_function_gets_the_same_in_sets(ds, name):
 
 @pytest.mark.parametrize("returns", ["int64", "text"])
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_a_function_of_blocks_gets_the_same_in_sets(ds, name, returns):
+def test_block_function_gets_the_same_arguments_in_set_operations(ds, name, returns):
     texts = []
 
     def note(*values):
@@ -144,7 +144,7 @@ def test_a_function_of_blocks_gets_the_same_in_sets(ds, name, returns):
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_an_operator_gives_the_same_in_sets(ds, operator):
+def test_operator_gives_the_same_results_in_set_operations(ds, operator):
     expected = read(ds, f"SELECT {operator} AS e")
     assert {how: read(ds, q.format(e=operator)) for how, q in SETS.items()} == dict.fromkeys(
         SETS, expected
@@ -161,7 +161,7 @@ CHOICES = {
 
 @pytest.mark.parametrize("how", CHOICES)
 @pytest.mark.parametrize("per", ["row", "block"])
-def test_a_tensor_of_several_comes_as_that_of_a_column(ds, how, per):
+def test_tensor_combined_from_several_is_passed_like_that_of_a_column(ds, how, per):
     described = seen if per == "row" else seen_in_block
     dl.function(returns="text", per=per, name="seen")(described)
     found = ds.query(f"SELECT SEEN(e, k) AS e FROM ({CHOICES[how]}) ORDER BY k")

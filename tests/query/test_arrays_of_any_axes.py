@@ -1,4 +1,4 @@
-"""Arrays that differ in how many axes they have, beside others, as NumPy computes row by row."""
+"""Arrays of different numbers of axes are combined as NumPy does it row by row."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def ds() -> dl.Dataset:
 
 
 def rows_that_fit(*names: str) -> list[int]:
-    """Return the rows whose values NumPy broadcasts."""
+    """Return the rows whose values broadcast in NumPy."""
     found = []
     for row in range(4):
         try:
@@ -76,7 +76,7 @@ def rows_that_fit(*names: str) -> list[int]:
 
 
 def check(ds: dl.Dataset, form: str, of: Callable[..., Any], *names: str) -> None:
-    """Check an expression against what NumPy gives of each row, where it gives anything."""
+    """Check an expression against NumPy row by row, wherever NumPy has a result."""
     rows = rows_that_fit(*names)
     query = f"SELECT id, {form.format(*names)} AS x WHERE id IN ({', '.join(map(str, rows))})"
     found = ds.query(query)["x"][:]
@@ -96,14 +96,14 @@ def test_operators_broadcast_row_by_row(ds: dl.Dataset, pair: tuple[str, str]) -
 
 
 @pytest.mark.parametrize("form", OF_ONE)
-def test_functions_of_one_keep_or_drop_axes(ds: dl.Dataset, form: str) -> None:
+def test_unary_functions_keep_or_drop_axes(ds: dl.Dataset, form: str) -> None:
     of, computed = OF_ONE[form], form.format("({} + {})")
     check(ds, form.format("{}[None]"), lambda x: of(x[None]), "a")
     check(ds, computed, lambda x, y: of(x + y), "a", "fixed")
     check(ds, form.format("({} > {})"), lambda x, y: of((x > y) * 1), "a", "fixed")
 
 
-def test_numbers_computed_from_pictures_still_have_two_or_three_axes() -> None:
+def test_numbers_computed_from_images_still_have_two_or_three_axes() -> None:
     ds = dl.create("memory://any-pictures", {"image": dl.Image("png")})
     ds.append({"image": [np.full((3, 4), 7, "u1"), np.full((3, 4, 3), 9, "u1"),
                          np.full((3, 4, 4), 9, "u1")]})  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is wrong with a query, where, and what would be right."""
+"""Errors of queries say what is wrong, where, and what would be right."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ SYNTAX = {
 
 
 @pytest.mark.parametrize("text", SYNTAX)
-def test_a_syntax_error_shows_the_line_and_a_caret(ds, text):
+def test_syntax_error_shows_the_line_and_a_caret(ds, text):
     with pytest.raises(QuerySyntaxError, match=SYNTAX[text]) as caught:
         ds.query(text)
     reason, line, caret = str(caught.value).split("\n")
@@ -71,7 +71,7 @@ def test_a_syntax_error_shows_the_line_and_a_caret(ds, text):
     assert len(caret) - 2 == caught.value.column
 
 
-def test_a_caret_is_below_the_word_at_fault(ds):
+def test_caret_is_below_the_wrong_word(ds):
     with pytest.raises(QuerySyntaxError) as caught:
         ds.query("SELECT id\nFROM dataset\nWHERE id > < 3")
     assert (caught.value.line, caught.value.column) == (3, 12)
@@ -96,7 +96,7 @@ def test_only_a_select_is_a_query(ds, text):
 
 
 @pytest.mark.parametrize("text", WRITES)
-def test_one_query_is_asked_at_a_time_and_nothing_is_logged(ds, text, caplog):
+def test_only_one_query_is_allowed_and_nothing_is_logged(ds, text, caplog):
     with pytest.raises(QuerySyntaxError, match="Expected one SELECT, got 2 statements"):
         ds.query(f"SELECT id; {text}")
     assert not caplog.records
@@ -105,7 +105,7 @@ def test_one_query_is_asked_at_a_time_and_nothing_is_logged(ds, text, caplog):
 @pytest.mark.parametrize(
     "text", ["SELECT id; -- end", ";;SELECT id;;", "/* a */ ; SELECT id; /**/ ;"]
 )
-def test_semicolons_and_comments_are_no_statements(ds, text):
+def test_semicolons_and_comments_are_not_statements(ds, text):
     assert len(ds.query(text)) == len(ds)
 
 
@@ -138,12 +138,12 @@ FILES = [
 
 
 @pytest.mark.parametrize("text", FILES)
-def test_a_query_reads_lakes_only(ds, text):
+def test_query_reads_only_lakes(ds, text):
     with pytest.raises(LakeError, match=r"^FROM |not part of the language|no function"):
         ds.query(text)
 
 
-def test_variables_of_python_are_no_sources(ds):
+def test_python_variables_are_not_sources(ds):
     import pandas as pd
 
     frame = pd.DataFrame({"a": [1]})
@@ -152,7 +152,7 @@ def test_variables_of_python_are_no_sources(ds):
         ds.query("SELECT * FROM frame")
 
 
-def test_a_query_writes_nothing(ds, tmp_path, monkeypatch):
+def test_query_writes_nothing(ds, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     values_of(ds.query("SELECT id, MEAN(image) AS m ORDER BY m"))
     assert not list(tmp_path.iterdir())
@@ -197,7 +197,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("text", UNKNOWN)
-def test_an_unknown_name_is_told_with_the_nearest(ds, owners, text):
+def test_unknown_name_is_reported_with_the_nearest(ds, owners, text):
     kind, message = UNKNOWN[text]
     with pytest.raises(kind, match=re.compile(message, re.DOTALL)):
         ds.query(text, sources={"owners": owners})
@@ -267,7 +267,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("text", TYPES)
-def test_a_type_error_names_the_expression_and_the_shapes(ds, text):
+def test_type_error_names_the_expression_and_the_shapes(ds, text):
     with pytest.raises(QueryError, match=TYPES[text]):
         values_of(ds.query(text))
 
@@ -289,17 +289,17 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("text", "params", "message"), PARAMETERS)
-def test_parameters_fit_their_places(ds, text, params, message):
+def test_parameters_must_match_the_query(ds, text, params, message):
     with pytest.raises(QueryError, match=message):
         ds.query(text, params)
 
 
-def test_a_parameter_is_no_part_of_the_text(ds):
+def test_parameter_is_not_part_of_the_query_string(ds):
     assert len(ds.query("SELECT id WHERE text = ?", ["' OR 1 = 1 --"])) == 0
     assert len(ds.query("SELECT id WHERE text = $a", {"a": '" OR TRUE'})) == 0
 
 
-def test_an_empty_lake_answers(make_lake):
+def test_query_of_an_empty_lake_is_answered(make_lake):
     ds = make_lake(
         {name: data.SCHEMA[name] for name in ("id", "text", "label", "image", "boxes", "grid")}
     )
@@ -330,18 +330,18 @@ def test_an_empty_lake_answers(make_lake):
         "SELECT id, ROW_NUMBER() OVER (ORDER BY id) AS r",
     ],
 )
-def test_an_empty_view_answers(ds, text):
+def test_query_of_an_empty_view_is_answered(ds, text):
     assert len(ds[0:0].query(text)) == 0
 
 
-def test_rows_that_do_not_match_leave_columns(ds):
+def test_query_without_matches_still_has_columns(ds):
     found = ds.query("SELECT id, grid, MEAN(grid) AS m, label WHERE id > 1000")
     assert found.columns == ("id", "grid", "m", "label")
     assert [len(found[name][:]) for name in found.columns] == [0, 0, 0, 0]
     assert found.to_pandas().empty
 
 
-def test_a_mask_that_does_not_fit_a_row_is_named(ds):
+def test_mask_that_does_not_fit_a_row_is_reported(ds):
     with pytest.raises(QueryError, match=r"boxes\[.*boolean index did not match.*row"):
         values_of(ds.query("SELECT boxes[$m] AS b", params={"m": np.array([True, False])}))
 
@@ -351,12 +351,12 @@ def test_two_rows_for_one_value_are_an_error(ds):
         ds.query("SELECT id WHERE id = (SELECT id FROM dataset)")
 
 
-def test_a_text_that_is_no_number_is_an_error_of_ours(ds):
+def test_non_numeric_string_raises_our_error(ds):
     with pytest.raises(QueryError, match=r"(?i)convert|cast"):
         ds.query("SELECT CAST(text AS INT) AS x")
 
 
-def test_a_type_error_has_no_words_of_the_engine(ds):
+def test_type_error_contains_no_words_of_the_engine(ds):
     with pytest.raises(QueryError) as caught:
         ds.query("SELECT ABS(text) AS x")
     assert not re.search(r"t1\.|x\d+\b|__row|Binder|Candidate", str(caught.value))
@@ -367,7 +367,7 @@ def test_numbers_that_are_too_large_are_an_error(ds):
         values_of(ds.query("SELECT CAST(id + 9223372036854775807 AS BIGINT) AS x WHERE id > 0"))
 
 
-def test_null_weights_are_never_drawn_and_nan_is_none(ds):
+def test_null_weights_are_never_drawn_and_nan_is_refused(ds):
     found = ds.query("SELECT value, score SAMPLE BY score REPLACE LIMIT 200 SEED 0")
     assert None not in values_of(found)["score"]
     weight = (
@@ -377,7 +377,7 @@ def test_null_weights_are_never_drawn_and_nan_is_none(ds):
         ds.query(f"SELECT id, value SAMPLE BY {weight} REPLACE LIMIT 200 SEED 0")
 
 
-def test_weights_of_nothing_draw_nothing(ds):
+def test_zero_weights_draw_nothing(ds):
     assert len(ds.query("SELECT id SAMPLE BY 0 LIMIT 5")) == 0
 
 
@@ -393,7 +393,7 @@ def test_weights_of_nothing_draw_nothing(ds):
         ),
     ],
 )
-def test_what_the_language_does_not_have_is_refused(ds, query, message):
+def test_unsupported_syntax_is_refused(ds, query, message):
     with pytest.raises(dl.QueryError, match=message):
         ds.query(query)
 
@@ -433,13 +433,13 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("text", MESSAGES)
-def test_what_is_wrong_is_said(ds, text):
+def test_error_says_what_is_wrong(ds, text):
     with pytest.raises(QueryError, match=MESSAGES[text]):
         ds.query(text)
 
 
 @pytest.mark.parametrize("text", [None, 3, b"SELECT id"])
-def test_a_query_is_a_text(ds, text):
+def test_query_must_be_a_string(ds, text):
     with pytest.raises(QueryTypeError, match="A query must be a string"):
         ds.query(text)
 
@@ -453,7 +453,7 @@ def test_a_query_is_a_text(ds, text):
         ("SELECT MAX({'a': x}) AS y FROM ds", "MAX("),
     ],
 )
-def test_not_a_number_in_a_struct_has_its_place(query, at):
+def test_nan_in_a_struct_is_refused_with_its_position(query, at):
     ds = dl.create("memory://nan-in-a-struct", {"x": "float64"}, overwrite=True)
     ds.append({"x": [float("nan"), 1.0]})
     with pytest.raises(dl.InvalidValueError, match="must be a JSON value, but it is dict") as error:
@@ -472,7 +472,7 @@ def test_not_a_number_in_a_struct_has_its_place(query, at):
         "SELECT COUNT(*) AS x FROM ds GROUP BY CAST(by AS UUID)",
     ],
 )
-def test_a_message_that_shows_bytes_is_ours(text):
+def test_message_that_shows_bytes_is_ours(text):
     ds = dl.create("memory://bytes-in-messages", {"by": dl.Bytes()}, overwrite=True)
     ds.append({"by": [b"\xff", b"1"]})
     with pytest.raises(QueryTypeError, match="cannot be converted"):
@@ -494,7 +494,7 @@ def test_a_message_that_shows_bytes_is_ours(text):
         ("ROW_ID(x)", "rows of a subquery have no ids"),
     ],
 )  # fmt: skip
-def test_rows_of_a_query_have_no_place_in_a_dataset(ds, source, call, message):
+def test_rows_of_a_query_have_no_position_in_a_dataset(ds, source, call, message):
     with pytest.raises(QueryTypeError, match=message):
         ds.query(f"SELECT {call} AS r FROM {source} AS x")
     with pytest.raises(QueryTypeError, match=message):

@@ -43,7 +43,7 @@ def test_boxes_keep_their_format(boxes: dl.Dataset, query: str) -> None:
 
 
 @pytest.mark.parametrize("sign", ["=", "<>", "<", "+"])
-def test_boxes_of_two_formats_do_not_meet(sign: str) -> None:
+def test_boxes_of_two_formats_cannot_be_combined(sign: str) -> None:
     ds = dl.create(f"memory://{uuid4()}", {"a": dl.Boxes("xywh"), "b": dl.Boxes("xyxy")})
     ds.append({"a": [[[1, 2, 3, 4]]], "b": [[[1, 2, 3, 4]]]})
     with pytest.raises(QueryTypeError, match="BOX_CONVERT"):
@@ -93,7 +93,7 @@ def test_masked_items_of_a_parameter_are_null(condition: str, rows: list[int]) -
     assert ds.query(f"SELECT id WHERE {condition}", {"p": NULLS})["id"][:].tolist() == rows
 
 
-def test_a_masked_array_as_a_tensor_is_refused() -> None:
+def test_masked_array_as_a_tensor_is_refused() -> None:
     ds = dl.create(f"memory://{uuid4()}", {"a": dl.Array("int64", (3,))})
     ds.append({"a": [[1, 2, 3]]})
     with pytest.raises(QueryError):
@@ -103,7 +103,7 @@ def test_a_masked_array_as_a_tensor_is_refused() -> None:
 TEXTS = ["10", "9", "", "Z", "1e3", " 7", "-1"]
 
 
-def test_texts_in_json_are_sorted_as_texts() -> None:
+def test_strings_in_json_are_sorted_as_strings() -> None:
     ds = dl.create(f"memory://{uuid4()}", {"j": "json"})
     ds.append({"j": [*TEXTS, 30, 4.5]})
     assert ds.query("SELECT j ORDER BY j")["j"][:] == [4.5, 30, *sorted(TEXTS)]
@@ -113,7 +113,7 @@ def test_texts_in_json_are_sorted_as_texts() -> None:
     assert sorted(texts) == sorted(text for text in TEXTS if text < "5")
 
 
-def test_the_length_of_json_counts_items_keys_or_characters() -> None:
+def test_length_of_json_counts_items_keys_or_characters() -> None:
     values = [[1, 2, 3], {"a": 1, "b": 2}, {}, "rose", "", True, 5, None, []]
     ds = dl.create(f"memory://{uuid4()}", {"j": dl.Json(nullable=True)})
     ds.append({"j": values})
@@ -122,7 +122,7 @@ def test_the_length_of_json_counts_items_keys_or_characters() -> None:
         assert found == [3, 2, 0, 4, 0, None, None, None, 0]
 
 
-# ---- chunks that are left out say the same as those that are read
+# ---- skipped chunks give the same results as chunks that are read
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -135,7 +135,9 @@ def test_the_length_of_json_counts_items_keys_or_characters() -> None:
         ("b = 9223372036854775808", []), ("b IN (9223372036854775808)", []), ("b = 1", [0]),
     ],
 )  # fmt: skip
-def test_conditions_beyond_a_type(tmp_path, condition: str, rows: list[int], cached: bool) -> None:
+def test_conditions_out_of_range_of_a_type_agree_with_and_without_statistics(
+    tmp_path, condition: str, rows: list[int], cached: bool
+) -> None:
     ds = dl.create(tmp_path / "x.lake", {"id": "int64", "t": "datetime64[ns]", "b": "bool"})
     moments = np.array(["2020-01-01", "2020-01-02"], "datetime64[ns]")
     ds.append({"id": [0, 1], "t": moments, "b": [True, False]})
@@ -147,7 +149,7 @@ def test_conditions_beyond_a_type(tmp_path, condition: str, rows: list[int], cac
 
 
 @pytest.mark.parametrize("text", ["  1950-01-01 ", "1950-1-1", "yesterday"])
-def test_a_text_that_is_no_moment_is_an_error_whether_or_not_chunks_are_read(
+def test_invalid_time_string_is_an_error_whether_or_not_chunks_are_read(
     tmp_path, text: str
 ) -> None:
     ds = dl.create(tmp_path / "x.lake", {"t": "datetime64[ns]", "k": "int64"})

@@ -1,4 +1,4 @@
-"""Boxes of two formats are not compared: their numbers have different meanings."""
+"""Boxes of two formats are not comparable, because their numbers have different meanings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_sources_do_not_join_on_boxes_of_two_formats(ds):
     [("b", "BOX_CONVERT(w, 'xyxy')"), ("b", "[[0, 1, 2, 3]]"), ("w", "[[0, 1, 2, 3]]"),
      ("HASH(b)", "HASH(w)"), ("HASH(w)", "HASH([[0, 1, 2, 3]])"), ("b[:, 0]", "w[:, 0]")],
 )  # fmt: skip
-def test_boxes_are_compared_with_boxes_of_their_format_and_with_numbers(ds, left, right):
+def test_boxes_compare_with_boxes_of_the_same_format_and_with_numbers(ds, left, right):
     expected = right != "BOX_CONVERT(w, 'xyxy')"
     view = ds.query(f"SELECT {left} IS NOT DISTINCT FROM {right} AS r")
     assert view["r"][:].tolist() == [expected]

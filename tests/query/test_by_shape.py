@@ -1,4 +1,4 @@
-"""Rows of one shape are computed at once, and as if they were computed one by one."""
+"""Rows of the same shape are computed together, with the results of computing them one by one."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def ds():
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
-def test_many_rows_at_once_are_what_each_is_alone(ds, text, monkeypatch):
+def test_rows_computed_together_equal_rows_computed_alone(ds, text, monkeypatch):
     at_once = ds.query(f"SELECT {text} AS x")["x"][:]
     monkeypatch.setattr(spans, "SMALL_BYTES", -1)
     alone = ds.query(f"SELECT {text} AS x")["x"][:]
@@ -87,13 +87,13 @@ def test_many_rows_at_once_are_what_each_is_alone(ds, text, monkeypatch):
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS[:6])
-def test_conditions_choose_the_same_rows(ds, text, monkeypatch):
+def test_conditions_select_the_same_rows(ds, text, monkeypatch):
     at_once = ds.query(f"SELECT k ORDER BY {text}, k")["k"][:]
     monkeypatch.setattr(spans, "SMALL_BYTES", -1)
     np.testing.assert_array_equal(at_once, ds.query(f"SELECT k ORDER BY {text}, k")["k"][:])
 
 
-def test_a_union_of_tensors_goes_shape_by_shape(ds):
+def test_union_of_tensors_is_computed_shape_by_shape(ds):
     text = (
         "SELECT SUM(x) AS s, y FROM (SELECT boxes AS x, maybe * 2 AS y UNION ALL "
         "SELECT boxes[1:] AS x, maybe AS y)"
@@ -104,7 +104,7 @@ def test_a_union_of_tensors_goes_shape_by_shape(ds):
     assert found["y"][3 + 40].tolist() == []
 
 
-def test_a_function_runs_once_for_each_shape(ds, monkeypatch):
+def test_function_runs_once_for_each_shape(ds, monkeypatch):
     shapes, called = [], by_shape._call
 
     def counted(bound, values, count):
@@ -116,7 +116,7 @@ def test_a_function_runs_once_for_each_shape(ds, monkeypatch):
     assert sorted(shapes) == [(10, n, 4) for n in range(4)]
 
 
-def test_equal_parts_of_a_tree_are_computed_once(ds, monkeypatch):
+def test_equal_subtrees_are_computed_once(ds, monkeypatch):
     calls, called = [], by_shape._call
 
     def counted(*args):

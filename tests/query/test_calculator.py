@@ -1,4 +1,4 @@
-"""The small database beside that of queries: threads and forks have it, too."""
+"""The auxiliary DuckDB connection of a query also works in threads and after forks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_threads_have_types_of_their_own(ds):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_child_that_was_forked_looks_types_up():
+def test_forked_child_looks_types_up():
     assert type_of("1 + 2") == "INTEGER"
     if (child := os.fork()) == 0:
         os._exit(0 if type_of("SUM(1.5)") == "DECIMAL(38,1)" else 1)
@@ -45,5 +45,5 @@ def test_a_child_that_was_forked_looks_types_up():
 
 
 @pytest.mark.parametrize("text", ["read_text('/etc/passwd')", "getenv('HOME')", "x", "sys"])
-def test_nothing_of_the_process_is_reached(text):
+def test_calculator_cannot_access_the_process(text):
     assert type_of(f"(SELECT content FROM {text})") is None

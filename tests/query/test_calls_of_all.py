@@ -1,4 +1,4 @@
-"""ALL, ANY and ALL_STRICT are functions wherever they are called, also where SQL has a word ALL."""
+"""ALL, ANY and ALL_STRICT can be called as functions, even where SQL has a keyword ALL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTER: dict[str, Any] = {
     "L2_NORM": lambda x: np.sqrt(np.sum(x)), "LINF_NORM": np.max,
 }  # fmt: skip
 IN_CALL = {"ABS", "SQRT", "EXP", "FLOOR", "SIGN", "ISNAN"}
-"""Functions whose argument is a number here: NumPy's of truth values are of 16 bits, or refuse."""
+"""Functions with a numeric argument here: NumPy's work on booleans in 16 bits, or refuse."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def ds() -> dl.Dataset:
 
 
 @pytest.mark.parametrize(("outer", "inner"), [*product(OUTER, CALLS)])
-def test_functions_take_calls(ds: dl.Dataset, outer: str, inner: str) -> None:
+def test_functions_accept_calls(ds: dl.Dataset, outer: str, inner: str) -> None:
     reduce = np.any if inner == "ANY" else np.all
     found = ds.query(f"SELECT {outer}({inner}(x, 1)) AS x")["x"][:]
     for row, x in zip(X, found, strict=True):
@@ -61,14 +61,14 @@ def test_functions_take_calls(ds: dl.Dataset, outer: str, inner: str) -> None:
         ("SELECT MAX({0}({0}(x))) AS x", {"ANY": [True], "ALL": [True]}),
     ],
 )
-def test_clauses_and_aggregates_take_calls(
+def test_clauses_and_aggregates_accept_calls(
     ds: dl.Dataset, form: str, expected: dict[str, list[Any]], inner: str
 ) -> None:
     found = ds.query(form.format(inner))["x"][:]
     assert found.tolist() == expected["ANY" if inner == "ANY" else "ALL"]
 
 
-def test_all_is_a_word_where_no_parenthesis_or_a_query_follows(ds: dl.Dataset) -> None:
+def test_all_is_a_keyword_without_parentheses_or_before_a_query(ds: dl.Dataset) -> None:
     queries = {
         "SELECT ALL id AS x": [0, 1, 2],
         "SELECT COUNT(ALL id) AS x": [3],

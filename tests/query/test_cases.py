@@ -1,4 +1,4 @@
-"""Every query of the files in cases/, against DuckDB on a plain table and against NumPy."""
+"""Every query in cases/, compared with DuckDB on a plain table and with NumPy."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ CASES = [(path.stem, case) for path in sorted(FOLDER.glob("*.sql")) for case in 
 
 
 @pytest.mark.parametrize("case", [pytest.param(c, id=f"{f}: {c.name}") for f, c in CASES])
-def test_a_query_answers_as_its_file_says(case):
+def test_query_gives_the_answer_of_its_file(case):
     check(case)
 
 
-def test_there_are_300_queries_and_no_two_have_one_name():
+def test_there_are_300_queries_with_unique_names():
     assert len(CASES) >= 300
     assert len({(file, case.name) for file, case in CASES}) == len(CASES)

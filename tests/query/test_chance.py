@@ -1,4 +1,4 @@
-"""Numbers by chance: each RANDOM() of a query draws its own, and draws them again when asked."""
+"""Each RANDOM() of a query draws its own numbers, and new ones when the query is repeated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_two_calls_give_two_columns(ds: dl.Dataset) -> None:
     assert np.unique(c).size > 190
 
 
-def test_a_name_stands_for_one_draw(ds: dl.Dataset) -> None:
+def test_alias_of_a_random_expression_is_drawn_once(ds: dl.Dataset) -> None:
     found = ds.query("SELECT RANDOM() AS a, a - a AS zero WHERE a BETWEEN 0.2 AND 0.8 ORDER BY a")
     a = found["a"][:]
     assert ((a >= 0.2) & (a <= 0.8)).all()
@@ -31,7 +31,7 @@ def test_a_name_stands_for_one_draw(ds: dl.Dataset) -> None:
     assert not found["zero"][:].any()
 
 
-def test_the_same_seed_gives_the_same_numbers(ds: dl.Dataset) -> None:
+def test_same_seed_gives_the_same_numbers(ds: dl.Dataset) -> None:
     found = ds.query("SELECT RANDOM(7) AS a, RANDOM(7) AS b, RANDOM(8) AS c")
     np.testing.assert_array_equal(found["a"][:], found["b"][:])
     assert (found["a"][:] != found["c"][:]).all()

@@ -1,4 +1,4 @@
-"""Functions that check the length of their results stand in every clause, or say where to go."""
+"""Functions with a checked result length work in every clause, or the error says where they do."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CHECKED = {
     "LEN(STRING_SPLIT(s, 'b'))": [1, 3], "LEN(REGEXP_EXTRACT_ALL(s, '.'))": [1, 2],
     "CONCAT(s, t)": ["ac", "bbd"], "CONCAT_WS('-', s, t)": ["a-c", "bb-d"],
 }  # fmt: skip
-"""Calls, and what they give for two rows, in order."""
+"""Calls, and their results for two rows, in order."""
 TAKEN = ("s ||", "CONCAT")
-"""Those that OVER takes: sources alone are not checked."""
+"""Calls that OVER accepts: sources alone are not checked."""
 CLAUSES = {
     "SELECT {} AS a": None,
     "SELECT id AS a WHERE {} IS NOT NULL": [1, 2],
@@ -46,14 +46,14 @@ def ds() -> dl.Dataset:
 
 
 def plain(value: Any) -> Any:
-    """Return a list of numbers as Python's, and anything else as it is."""
+    """Return a list of numbers in Python types, and anything else unchanged."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return value
     return [None if v is None else int(v) for v in value]
 
 
 def of_table(call: str, table: str) -> str:
-    """Return a call with its columns as those of a table."""
+    """Return a call with its columns qualified by a table."""
     for name in ("id", "n", "s", "t"):
         for before, after in (("(", ","), ("(", ")"), (" ", ","), (" ", ")"), ("[", "]")):
             call = call.replace(f"{before}{name}{after}", f"{before}{table}.{name}{after}")
@@ -62,7 +62,7 @@ def of_table(call: str, table: str) -> str:
 
 @pytest.mark.parametrize("clause", CLAUSES)
 @pytest.mark.parametrize("call", CHECKED)
-def test_checked_functions_stand_in_every_clause(ds, call, clause):
+def test_checked_functions_work_in_every_clause(ds, call, clause):
     known = CLAUSES[clause]
     expected = CHECKED[call] if known is None else CHECKED[call][:1] if known == "first" else known
     query = clause.format(call, call, x=of_table(call, "x"), y=of_table(call, "y"))
@@ -71,7 +71,7 @@ def test_checked_functions_stand_in_every_clause(ds, call, clause):
 
 @pytest.mark.parametrize("part", ["PARTITION BY {}", "ORDER BY {}", "PARTITION BY id ORDER BY {}"])
 @pytest.mark.parametrize("call", CHECKED)
-def test_over_takes_them_or_says_what_to_do(ds, call, part):
+def test_over_accepts_checked_functions_or_says_what_to_do(ds, call, part):
     query = f"SELECT COUNT(*) OVER ({part.format(call)}) AS a"
     if call.startswith(TAKEN):
         assert len(ds.query(query)) == 2
@@ -88,7 +88,7 @@ def test_over_takes_them_or_says_what_to_do(ds, call, part):
         "LENGTH(REPEAT(s, id))": "REPEAT(s, id)",
     }.items(),
 )  # fmt: skip
-def test_the_message_names_what_is_checked(ds, key, named):
+def test_message_names_what_is_checked(ds, key, named):
     inner = "FROM (SELECT id, REPEAT(s, 2) AS s, REPEAT(t, 2) AS t FROM dataset)"
     for clause in ("ORDER BY", "PARTITION BY"):
         if clause == "ORDER BY" or "DESC" not in key:

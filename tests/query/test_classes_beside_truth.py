@@ -1,4 +1,4 @@
-"""True is class 1 where there are two classes; beside more it means nothing, and is refused."""
+"""True compares with class 1 of two; with more classes the comparison is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays and sequences of classes are compared as a whole by the names of their classes."""
+"""Arrays and sequences of classes are compared by the names of their classes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check(ds: dl.Dataset, left: str, right: str, expected: list[bool], params=No
 
 
 @pytest.mark.parametrize(("left", "right"), list(product(ARRAYS, COLUMNS)))
-def test_two_arrays_are_the_same_if_their_names_are(ds, left, right):
+def test_two_arrays_are_equal_if_their_class_names_are(ds, left, right):
     check(ds, left, right, [True] * 3)
 
 
@@ -55,18 +55,18 @@ def test_two_arrays_are_the_same_if_their_names_are(ds, left, right):
     [(["a", "b"], [True, False, False]), (["b"], [False, True, False]), (["b", "a"], [False] * 3),
      (["none"], [False] * 3), ([], [False, False, True])],
 )  # fmt: skip
-def test_a_list_of_names_is_the_same_as_its_classes(ds, array, names, expected):
+def test_list_of_names_equals_its_classes(ds, array, names, expected):
     check(ds, array, str(names), expected)
     check(ds, str(names), array, expected)
     check(ds, array, "$p", expected, {"p": names})
 
 
-def test_an_array_of_names_is_the_same_as_its_classes(ds):
+def test_array_of_names_equals_its_classes(ds):
     check(ds, "tags", "$p", [True, False, False], {"p": np.array(["a", "b"])})
     check(ds, "tags", "[label, 'b']", [True, False, False])
 
 
-def test_null_classes_are_the_same_as_null_names(ds):
+def test_null_classes_equal_null_names(ds):
     part = "LIST_CONCAT([label], [NULL])"
     assert ds.query(f"SELECT {part} IS NOT DISTINCT FROM ['b', NULL] AS r")["r"][:].tolist() == [
         False, True, False,
@@ -78,7 +78,7 @@ def test_null_classes_are_the_same_as_null_names(ds):
     [("LIST(label)", ["a", "b", "a"]), ("LIST(tags)", VALUES), ("LIST(seq)", VALUES),
      ("LIST(turned)", VALUES)],
 )  # fmt: skip
-def test_a_list_of_a_group_is_the_same_as_its_names(ds, values, expected):
+def test_list_over_a_group_equals_its_names(ds, values, expected):
     for right, same in ((expected, True), (expected[::-1][1:], False)):
         [row] = ds.query(f"SELECT {values} IS NOT DISTINCT FROM $p AS same", {"p": right})
         assert row["same"] == same
@@ -97,7 +97,7 @@ def test_sources_join_on_names(ds):
         assert [(row["id"], row["n"]) for row in view] == [(0, 20), (1, 10)]
 
 
-def test_classes_are_the_same_as_their_numbers(ds):
+def test_classes_equal_their_numbers(ds):
     view = ds.query("SELECT tags IS NOT DISTINCT FROM [0, 1] AS r, seq IS DISTINCT FROM [1] AS s")
     assert view["r"][:].tolist() == [True, False, False]
     assert view["s"][:].tolist() == [True, False, True]

@@ -1,6 +1,6 @@
-"""Classes within lists, structs and maps, and the results of aggregates, go by name.
+"""Classes in lists, structs, maps and the results of aggregates are compared by name.
 
-Two sources list the same classes in another order, so that a comparison by number would show.
+Two sources list the same classes in a different order, so that a comparison by number would fail.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ EQUAL = [
 
 
 @pytest.mark.parametrize("condition", EQUAL)
-def test_conditions_that_hold_for_equal_names(
+def test_equal_names_satisfy_these_conditions(
     sources: dict[str, dl.Dataset], condition: str
 ) -> None:
     query = f"SELECT x.t AS a, y.t AS b FROM x JOIN y ON {condition}"
@@ -72,7 +72,7 @@ IN = {
 
 
 @pytest.mark.parametrize("condition", IN)
-def test_conditions_of_two_lists_of_names(sources: dict[str, dl.Dataset], condition: str) -> None:
+def test_conditions_on_two_lists_of_names(sources: dict[str, dl.Dataset], condition: str) -> None:
     holds: Callable[[str, str], bool] = IN[condition]
     query = f"SELECT x.t AS a, y.t AS b FROM x JOIN y ON {condition}"
     rows = dl.query(query, sources=sources)
@@ -80,13 +80,13 @@ def test_conditions_of_two_lists_of_names(sources: dict[str, dl.Dataset], condit
     assert sorted(zip(rows["a"][:], rows["b"][:], strict=True)) == expected
 
 
-def test_a_misspelt_class_beside_other_classes_is_an_error(sources: dict[str, dl.Dataset]) -> None:
+def test_misspelt_class_next_to_other_classes_is_an_error(sources: dict[str, dl.Dataset]) -> None:
     with pytest.raises(QueryTypeError, match="one of 3 classes, but it is 'zz'"):
         dl.query("SELECT x.i FROM x JOIN y ON x.l IN (y.l, 'zz')", sources=sources)
 
 
 @pytest.mark.parametrize("part", ["[l]", "{'k': l}", "[l, NULL]", "MAP(['k'], [l])"])
-def test_a_union_holds_names(sources: dict[str, dl.Dataset], part: str) -> None:
+def test_union_holds_names(sources: dict[str, dl.Dataset], part: str) -> None:
     found = dl.query(f"SELECT {part} AS v FROM x UNION SELECT {part} AS v FROM y", sources=sources)
     texts = dl.query(
         f"SELECT {part} AS v FROM x UNION SELECT {part} AS v FROM y".replace("l]", "t]").replace(
@@ -123,23 +123,25 @@ def test_lists_and_maps_hold_names(sources: dict[str, dl.Dataset], expression: s
         "ANY_VALUE(l)", "MODE(l)", "MAX(l)", "MIN_BY(l, i)",
     ],
 )  # fmt: skip
-def test_one_of_the_values_stays_a_class(sources: dict[str, dl.Dataset], expression: str) -> None:
+def test_value_selected_among_several_stays_a_class(
+    sources: dict[str, dl.Dataset], expression: str
+) -> None:
     found = sources["x"].query(f"SELECT {expression} AS v")["v"]
     assert tuple(found.names) == ("a", "b", "c")
     assert found.htype.to_names(found[0]) in "abc"
 
 
-def test_hashes_of_lists_of_a_group_go_by_name(sources: dict[str, dl.Dataset]) -> None:
+def test_hashes_of_lists_over_a_group_depend_on_names(sources: dict[str, dl.Dataset]) -> None:
     query = "SELECT HASH(LIST(l ORDER BY t)) = HASH(LIST(t ORDER BY t)) AS v"
     assert all(source.query(query)["v"][0] for source in sources.values())
 
 
-def test_a_list_of_integers_beyond_float64_is_not_rounded(sources: dict[str, dl.Dataset]) -> None:
+def test_list_of_integers_beyond_float64_is_not_rounded(sources: dict[str, dl.Dataset]) -> None:
     query = f"SELECT HASH([i + {2**53 + 1}]) = HASH([i + {2**53}]) AS v"
     assert not sources["x"].query(query)["v"][:].any()
 
 
-# ---- several classes per row, masks, lists of texts
+# ---- several classes per row, masks, lists of strings
 
 
 def _many(url: str, names: list[str]) -> dl.Dataset:
@@ -188,14 +190,14 @@ FIRST_OF = {
 
 
 @pytest.mark.parametrize("condition", FIRST_OF)
-def test_conditions_of_several_classes(many: dict[str, dl.Dataset], condition: str) -> None:
+def test_conditions_on_multiple_classes(many: dict[str, dl.Dataset], condition: str) -> None:
     holds: Callable[[list[str], list[str]], bool] = FIRST_OF[condition]
     found = dl.query(f"SELECT x.ts AS a, y.ts AS b FROM x JOIN y ON {condition}", sources=many)
     expected = sorted((a, b) for a in MANY for b in MANY if holds(a, b))
     assert sorted(zip(found["a"][:], found["b"][:], strict=True)) == expected
 
 
-def test_a_union_of_masks_has_one_list_of_names(many: dict[str, dl.Dataset]) -> None:
+def test_union_of_masks_has_one_list_of_names(many: dict[str, dl.Dataset]) -> None:
     found = dl.query("SELECT k FROM x UNION ALL SELECT k FROM y", sources=many)["k"]
     names = ["a", "b", "c"]
     assert [(names[mask[0, 0]], mask[0, 1]) for mask in found[:]] == [

@@ -1,4 +1,4 @@
-"""Comparisons of arrays of times with arrays, single times and constants; the oracle is NumPy."""
+"""Comparisons of arrays of times with arrays, single times and constants, against NumPy."""
 
 import datetime as dt
 import operator
@@ -18,7 +18,7 @@ SIGNS = {
     ">=": operator.ge,
 }  # fmt: skip
 DAYS = [[3, 9], [4, None], [9, 3], [5, 5]]
-"""Days since 1970, or of a duration; None is NaT."""
+"""Days since 1970, or days of a duration; None is NaT."""
 SINGLE = [3, 4, None, 5]
 
 
@@ -51,7 +51,7 @@ def read(ds, text, params=()):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_arrays_beside_arrays_and_single_times(dtype):
+def test_arrays_compare_with_arrays_and_single_times(dtype):
     ds, x = lake(dtype)
     one = times(SINGLE, dtype)[:, None]
     constant = x[0, 0].item() if "ns" not in dtype else x[0, 0]
@@ -71,7 +71,7 @@ def test_arrays_beside_arrays_and_single_times(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", arrays_of(DTYPES[0]))
-def test_in_every_clause(dtype, name):
+def test_comparisons_agree_in_every_clause(dtype, name):
     ds, x = lake(dtype)
     for sign, compare in SIGNS.items():
         found = compare(x, x[:, :1])
@@ -94,7 +94,7 @@ SPANS = {"INTERVAL 3 DAY": 3, "INTERVAL 96 HOUR": 4, "(one + INTERVAL 0 DAY)": N
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_constants_of_the_text(dtype):
+def test_constants_in_the_query_string(dtype):
     ds, x = lake(dtype)
     cases = MOMENTS if dtype.startswith("d") else SPANS
     for (text, days), (sign, compare) in product(cases.items(), SIGNS.items()):
@@ -107,7 +107,7 @@ def test_constants_of_the_text(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_whether_a_time_is_among_others(dtype):
+def test_in_operator_with_times(dtype):
     ds, x = lake(dtype)
     one = times(SINGLE, dtype)
     for name in arrays_of(dtype):
@@ -120,7 +120,7 @@ def test_whether_a_time_is_among_others(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("nullable", [False, True])
-def test_whether_a_time_is_among_the_items_of_a_list(dtype, nullable):
+def test_in_operator_with_items_of_a_list(dtype, nullable):
     item = dl.Scalar(dtype, nullable=True)
     ds = dl.create(
         f"memory://listed-{dtype}-{nullable}",
@@ -144,7 +144,7 @@ def test_whether_a_time_is_among_the_items_of_a_list(dtype, nullable):
             read(ds, f"SELECT CONTAINS(seq, {other}) AS y")
 
 
-def test_items_of_a_list_beside_a_text():
+def test_items_of_a_list_compare_with_a_string():
     ds, x = lake("datetime64[s]")
     for sign, compare in SIGNS.items():
         found = read(ds, f"SELECT seq {sign} '1970-01-05' AS y")
@@ -155,7 +155,7 @@ def test_items_of_a_list_beside_a_text():
 
 @pytest.mark.parametrize("units", [("D", "ns"), ("s", "ns"), ("s", "ms"), ("ms", "us"), ("D", "s")])
 @pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
-def test_units_that_differ_are_compared_exactly(kind, units):
+def test_different_units_compare_exactly(kind, units):
     coarse, fine = (f"{kind}[{unit}]" for unit in units)
     ratio = int(np.array(1, f"m8[{units[0]}]") // np.array(1, f"m8[{units[1]}]"))
     far = 10**15 // (86_400 if units[0] == "D" else 1)
@@ -186,7 +186,7 @@ def test_units_that_differ_are_compared_exactly(kind, units):
         ("datetime64[s]", "= $late", "no unit can hold all"),
     ],
 )
-def test_times_beside_others_are_refused(dtype, text, message):
+def test_times_do_not_compare_with_other_types(dtype, text, message):
     ds = dl.create(f"memory://{uuid4().hex}", {"x": dl.Array(dtype, (2,)), "t": dl.Text()})
     ds.append({"x": np.zeros((1, 2), dtype), "t": ["1970-01-01"]})
     late = [dt.datetime(3000, 1, 1), np.datetime64("2020-01-01T00:00:00.000000001")]

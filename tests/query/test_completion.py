@@ -1,4 +1,4 @@
-"""What is offered at the cursor."""
+"""Completions at the cursor."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def at_end(ds, text):
     return complete(text, len(text), ds)
 
 
-def test_columns_come_before_functions_and_those_before_keywords(ds):
+def test_columns_come_before_functions_and_functions_before_keywords(ds):
     found = at_end(ds, "SELECT ")
     kinds = [kind for _, kind in found]
     assert [t for t, kind in found if kind == "column"] == [
@@ -59,16 +59,16 @@ def test_columns_come_before_functions_and_those_before_keywords(ds):
         ("SELECT x WHERE label = 'zzz", []),
     ],
 )  # fmt: skip
-def test_what_begins_with_the_word_is_offered(ds, text, expected):
+def test_completions_start_with_the_typed_word(ds, text, expected):
     assert at_end(ds, text) == expected
 
 
-def test_only_what_stands_before_the_cursor_counts(ds):
+def test_only_text_before_the_cursor_counts(ds):
     assert complete("SELECT im FROM ds", 9, ds) == [("image", "column")]
     assert ("image", "column") in complete("", 0, ds)
 
 
-def test_functions_of_users_are_offered(ds):
+def test_user_functions_are_offered(ds):
     from deeplake_lite.query.registering import unregister
 
     dl.function(returns="float32", name="zeal")(lambda x: x)

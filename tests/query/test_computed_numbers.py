@@ -1,4 +1,4 @@
-"""What is computed is as exact as a column: DuckDB says of what type it is."""
+"""Computed numbers are as exact as columns, and have the types that DuckDB gives them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.registering import unregister
 
 LARGE = 2**53 + 1
-"""An integer that no double is."""
+"""An integer that no double represents."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ SAME = [
     "GREATEST({}, 0)", "LAG({}, 0) OVER (ORDER BY id)", "LIST_SUM([{}])", "({} + id) - id",
     "LIST_TRANSFORM([{}], v -> v + 0)[0]", "LIST_REDUCE([{}, 0], (a, b) -> a + b)",
 ]  # fmt: skip
-"""Expressions that are an integer column's value."""
+"""Expressions that return an integer column's value."""
 
 ASKED = [
     "{} = {}", "{} <> {}", "{} < {}", "{} >= {}", "{} IS NOT DISTINCT FROM {}", "{} IN ({})",
@@ -49,7 +49,7 @@ ASKED = [
 
 @pytest.mark.parametrize("real", ["d", "f", "d + 0", "f * 1"])
 @pytest.mark.parametrize("same", SAME)
-def test_computed_integers_beside_floats(ds, same, real):
+def test_computed_integers_compare_exactly_with_floats(ds, same, real):
     columns = ["big"] if "BIGINT" in same or "-(-" in same else ["big", "u"]
 
     def answers(number):
@@ -112,7 +112,7 @@ def test_one_column_of_computed_integers_and_floats(ds, same):
         ("i[id + 0]", "int64", [LARGE, 3]),
     ],
 )
-def test_tensors_beside_what_is_computed(ds, text, dtype, values):
+def test_tensors_compare_with_computed_values(ds, text, dtype, values):
     found = ds.query(f"SELECT {text} AS q")["q"][:]
     assert found.dtype == np.result_type(dtype, found.dtype)
     assert found.tolist() == values
@@ -148,11 +148,11 @@ def functions():
         ("TWICE(big + 0) AS q WHERE id = 0", LARGE * 2),
     ],
 )  # fmt: skip
-def test_functions_of_users_get_what_is_computed(ds, text, expected):
+def test_user_functions_get_computed_values(ds, text, expected):
     assert ds.query(f"SELECT {text}")["q"][0] == expected
 
 
-def test_a_sum_beyond_64_bits_is_refused_where_numpy_computes(ds):
+def test_sum_beyond_64_bits_is_refused_where_numpy_computes(ds):
     with pytest.raises(QueryError, match="out of range"):
         ds.query("SELECT i + (SELECT SUM(big) * 2000 FROM ds) AS q")["q"][:]
 
@@ -161,7 +161,7 @@ LIKE_TEXTS = ["REPEAT(x, 2)", "LIST_SLICE(x, 1, 1)", "ARRAY_EXTRACT(x, 1)"]
 
 
 @pytest.mark.parametrize("text", LIKE_TEXTS)
-def test_functions_of_texts_give_texts_of_json_and_of_classes(text):
+def test_string_functions_return_strings_for_json_and_classes(text):
     names = dl.ClassLabel(["ab", "c"])
     schema = {"x": dl.Json(nullable=True), "t": dl.Text(nullable=True), "c": names}
     made = dl.create(f"memory://texts-of-{text[:4]}", schema)

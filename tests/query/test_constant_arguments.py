@@ -1,4 +1,4 @@
-"""A function of a constant beside a column gives what it gives of the same value in every row."""
+"""A constant argument gives the same result as a column with that value in every row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 
 ROWS = 3
-"""As many as the constants' axes are long, so that shapes do not tell rows taken for places."""
+"""As many as the constants' axes are long, so that shapes cannot tell rows from positions."""
 
 _rng = np.random.default_rng(0)
 VALUES = {
@@ -44,7 +44,7 @@ EXPRESSIONS = [
 
 @pytest.fixture(scope="module")
 def ds():
-    """Return a lake with each value dense, of a shape that varies, and with nulls."""
+    """Return a lake with each value in dense, ragged and nullable columns."""
     schema, data = {}, {}
     for name, values in VALUES.items():
         dtype, shape = values.dtype.name, values.shape[1:]
@@ -80,7 +80,7 @@ def check(found, expected):
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.parametrize("form", ["d", "r", "n"])
-def test_a_constant_beside_a_column_is_the_same_for_every_row(ds, expression, form):
+def test_constant_argument_is_the_same_for_every_row(ds, expression, form):
     names = sorted({*re.findall(r"\{(\w)\}", expression)})
     columns = {n: f"{form}{n}" if f"{form}{n}" in ds.columns else f"d{n}" for n in names}
     expected = values(ds, expression.format(**columns))
@@ -94,7 +94,7 @@ def test_a_constant_beside_a_column_is_the_same_for_every_row(ds, expression, fo
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("value", ["ds", "ns", "LEN(rv)", "ds + 0", "rv[0]"])
-def test_contains_looks_for_each_rows_value(ds, value, count):
+def test_contains_searches_for_each_rows_value(ds, value, count):
     rows = ds[[0, 1, 2, 3] if count == 4 else list(range(count))]
     wanted = values(rows, value)
     found = values(rows, f"CONTAINS($l, {value})", {"l": [7, 2, 1, 0]})
@@ -103,6 +103,6 @@ def test_contains_looks_for_each_rows_value(ds, value, count):
     assert len(chosen) == sum(v is True or v is np.True_ or bool(v) for v in found if v is not None)
 
 
-def test_contains_in_a_join(ds):
+def test_contains_works_in_a_join(ds):
     text = "SELECT a.ds AS i FROM dataset a JOIN dataset b ON CONTAINS([0, 2], a.ds) AND b.dt = 7"
     assert sorted(ds.query(text)["i"][:].tolist()) == [0, 0, 2]

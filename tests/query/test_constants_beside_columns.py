@@ -1,6 +1,4 @@
-"""Every operator and function of two values takes columns of all types beside constants of all
-kinds: it answers, or says in our words why not.
-"""
+"""Binary operators and functions give an answer, or our error, for every column and constant."""
 
 from __future__ import annotations
 
@@ -32,15 +30,15 @@ PARAMETERS = {"bytes": b"x", "document": {"a": [1]}, "nulls": [None], "complex":
 COLUMNS = [name for name in data.SCHEMA if name.isidentifier()]
 
 STEP = 5
-"""Every so manyth constant is tried with a column, and each constant with some column."""
+"""Every nth constant is tried with each column, and each constant with some column."""
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_it_answers_or_says_why_not(ds, form):
+def test_column_and_constant_give_an_answer_or_our_error(ds, form):
     rows, answered = ds[:8], 0
     for number, column in enumerate(COLUMNS):
         for constant in CONSTANTS[(number + FORMS.index(form)) % STEP :: STEP]:
-            # a word at a time: columns have the letters of the form in their names
+            # one word at a time: the names of columns contain the letters of the form
             text = "".join({"c": column, "k": constant}.get(w, w) for w in _words(form))
             given = {k: v for k, v in PARAMETERS.items() if f"${k}" in text}
             try:
@@ -52,5 +50,5 @@ def test_it_answers_or_says_why_not(ds, form):
 
 
 def _words(form: str) -> list[str]:
-    """Return a form in parts, with the two placeholders as parts of their own."""
+    """Return a form in parts, with the two placeholders as separate parts."""
     return re.split(r"\b([ck])\b", form)

@@ -1,4 +1,4 @@
-"""What SQL has and NumPy has: numbers, nulls and texts go both ways, the rest is said."""
+"""Conversion of numbers, nulls and strings between SQL and NumPy, and errors for the rest."""
 
 import numpy as np
 import pyarrow as pa
@@ -25,14 +25,14 @@ from deeplake_lite.query.registering import unregister
         ),
     ],
 )
-def test_computed_scalars_become_sqls(values, dtype, expected):
+def test_computed_scalars_are_converted_to_sql(values, dtype, expected):
     assert as_arrow(values, dtype).equals(expected)
 
 
 @pytest.mark.parametrize(
     "values", [[1, 2], [1.5, None], [True, False], ["a", None], [[1], None], [None, None]]
 )
-def test_columns_of_duckdb_become_numpys(values):
+def test_duckdb_columns_are_converted_to_numpy(values):
     for column in (pa.array(values), pa.chunked_array([values[:1], values[1:]])):
         found = from_arrow(column.cast(pa.int64()) if values == [None, None] else column)
         assert [None if v is np.ma.masked else v for v in found] == values
@@ -48,26 +48,26 @@ def ds(make_lake):
     )
 
 
-def test_halves_are_compared_sorted_and_added_up(ds):
+def test_float16_is_compared_sorted_and_summed(ds):
     assert ds.query("SELECT h WHERE h > 1 ORDER BY h")["h"][:].tolist() == [2, 3]
     assert ds.query("SELECT SUM(h) AS s")["s"][0] == 6
     assert ds.query("SELECT h WHERE h * 2 IN (2, 4)")["h"][:].tolist() == [1, 2]
 
 
-def test_complex_numbers_are_numpys(ds):
+def test_complex_numbers_are_returned_as_in_numpy(ds):
     found = ds.query("SELECT ABS(c) AS a, c * 2 - 1 AS b, -c AS n WHERE c = c")
     np.testing.assert_allclose(found["a"][:], np.abs(ds["c"][:]))
     np.testing.assert_allclose(found["b"][:], ds["c"][:] * 2 - 1)
     np.testing.assert_allclose(found["n"][:], -ds["c"][:])
 
 
-def test_complex_numbers_are_grouped_but_not_sorted(ds):
+def test_complex_numbers_can_be_grouped_but_not_sorted(ds):
     assert len(ds.query("SELECT c, COUNT(*) AS n GROUP BY c")) == 3
     with pytest.raises(dl.QueryTypeError, match=r"real numbers.*c is complex64. Use HASH\(c\)"):
         ds.query("SELECT h ORDER BY c")
 
 
-def test_json_of_a_function_is_json_to_sql(ds):
+def test_json_returned_by_a_function_is_json_in_sql(ds):
     dl.function(returns="json", name="about")(lambda v: {"size": len(v)} if len(v) else None)
     dl.function(returns="json", name="both")(lambda v, w: [len(v), len(w)])
     try:

@@ -49,7 +49,7 @@ def ds() -> dl.Dataset:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[dt.datetime]:
-    """Times that the next queries read, the next one last."""
+    """Times that the next queries will read, in reverse order."""
     times = [dt.datetime(2031, 5, 6, 7, 8, 9, 10), dt.datetime(2030, 1, 31, 23, 59, 59, 999_999)]
 
     def read_clock(self: Lowering) -> dt.datetime:
@@ -67,9 +67,7 @@ def values(view: dl.View) -> list[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("how", ["save", "pickle", "both"])
-def test_a_view_keeps_its_time(
-    ds: dl.Dataset, clock: list[dt.datetime], form: str, how: str
-) -> None:
+def test_view_keeps_its_time(ds: dl.Dataset, clock: list[dt.datetime], form: str, how: str) -> None:
     view: Any = ds.query(f"SELECT id + 0 AS k, {form} AS x ORDER BY k")
     expected = values(view)
     if how != "pickle":
@@ -88,7 +86,7 @@ def test_another_run_reads_the_clock_again(ds: dl.Dataset) -> None:
     assert str(second) == "2031-05-06T07:08:09.000010"
 
 
-def test_a_condition_on_the_current_time_finds_the_same_rows_later(
+def test_condition_on_the_current_time_selects_the_same_rows_later(
     ds: dl.Dataset, clock: list[dt.datetime]
 ) -> None:
     clock[:] = [dt.datetime(2200, 1, 1), dt.datetime(2030, 1, 1)]
@@ -99,7 +97,7 @@ def test_a_condition_on_the_current_time_finds_the_same_rows_later(
 
 
 @pytest.mark.usefixtures("clock")
-def test_a_query_of_a_result_keeps_both_times(ds: dl.Dataset) -> None:
+def test_query_of_a_result_keeps_both_times(ds: dl.Dataset) -> None:
     first = ds.query("SELECT id + 0 AS k, LOCALTIMESTAMP AS a")
     both = first.query("SELECT k, a, LOCALTIMESTAMP AS b")
     expected = values(both)
@@ -119,7 +117,7 @@ def test_one_query_has_one_time(ds: dl.Dataset) -> None:
     assert same["r"][:].all()
 
 
-def test_the_time_is_now_in_utc(ds: dl.Dataset) -> None:
+def test_current_time_is_in_utc(ds: dl.Dataset) -> None:
     before = np.datetime64(dt.datetime.now(dt.UTC).replace(tzinfo=None))
     found = ds.query("SELECT CURRENT_TIMESTAMP AS a, LOCALTIMESTAMP AS b LIMIT 1")
     after = np.datetime64(dt.datetime.now(dt.UTC).replace(tzinfo=None))
@@ -139,7 +137,7 @@ print(*(found[field.name][0] for field in found.schema), sep=", ")
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu"])
-def test_the_zone_of_the_machine_does_not_matter(
+def test_time_zone_of_the_machine_does_not_matter(
     zone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", zone)

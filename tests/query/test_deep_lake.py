@@ -1,4 +1,4 @@
-"""Queries of Deep Lake's documentation: each gives its answer, or an error with the way out."""
+"""Queries of Deep Lake's documentation give an answer, or an error with an alternative."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def weights_of(r) -> list[float]:
 
 
 @pytest.mark.parametrize("name", ["max_weight", "sum_weight"])
-def test_a_weight_is_the_greatest_or_the_sum_of_those_that_hold(ds, name):
+def test_weight_is_the_maximum_or_sum_of_the_conditions_that_hold(ds, name):
     found = ds.query(f"SELECT {name}({WEIGHTS}) AS w")["w"][:]
     wanted = [(max if name == "max_weight" else sum)([*weights_of(r), 0]) for r in data.rows()]
     np.testing.assert_array_equal(np.asarray(found, float), wanted)
@@ -40,12 +40,12 @@ def test_samples_are_drawn_by_weights_of_conditions(ds, name, replace, limit):
 
 
 @pytest.mark.parametrize("weights", ["3", "", "flag: 2, 3", "flag:", ": 2"])
-def test_a_weight_has_a_condition(ds, weights):
+def test_weight_needs_a_condition(ds, weights):
     with pytest.raises(QuerySyntaxError, match="Expected condition: weight"):
         ds.query(f"SELECT id SAMPLE BY max_weight({weights})")
 
 
-def test_all_of_no_elements_is_true_and_all_strict_is_not(ds):
+def test_all_of_no_elements_is_true_and_all_strict_is_false(ds):
     every = ds.query("SELECT id WHERE ALL(boxes > 0)")["id"][:]
     strict = ds.query("SELECT id WHERE ALL_STRICT(boxes > 0)")["id"][:]
     assert list(every) == [r.id for r in data.rows() if (r.boxes > 0).all()]
@@ -55,7 +55,7 @@ def test_all_of_no_elements_is_true_and_all_strict_is_not(ds):
         np.testing.assert_array_equal(found, (r.boxes > 0).all(axis=0) & (len(r.boxes) > 0))
 
 
-def test_all_columns_are_grouped(ds):
+def test_all_columns_can_be_grouped(ds):
     found = ds.query("SELECT * GROUP BY label")
     assert found.columns == ds.columns
     groups = {}
@@ -82,7 +82,7 @@ def test_all_columns_are_grouped(ds):
         ("SELECT * GROUP BY image", len(data.SCHEMA)),
     ],
 )
-def test_stars_are_grouped(ds, text, columns):
+def test_stars_can_be_grouped(ds, text, columns):
     found = ds.query(text)
     assert len(found.columns) == columns
     assert all(len(v) == len(found) for v in values_of(found).values())
@@ -119,7 +119,7 @@ def test_ungroup_by_split_undoes_group_by(ds):
         ),
     ],
 )
-def test_ungroup_by_takes_lists_that_are_selected(ds, text, error, message):
+def test_ungroup_by_accepts_selected_lists(ds, text, error, message):
     with pytest.raises(error, match=message):
         ds.query(text)
 
@@ -147,7 +147,7 @@ EXPANDED = {
 
 
 @pytest.mark.parametrize("text", EXPANDED)
-def test_rows_around_are_found_beside_queries_within_the_query(ds, owners, text):
+def test_neighbouring_rows_are_found_next_to_subqueries(ds, owners, text):
     found = ds.query(text, sources={"owners": owners})
     assert list(found["id"][:]) == EXPANDED[text]
     assert all(len(v) == len(found) for v in values_of(found).values())
@@ -172,12 +172,12 @@ HINTS = {
 
 
 @pytest.mark.parametrize("text", HINTS)
-def test_an_error_says_what_to_write(ds, text):
+def test_error_says_what_to_write_instead(ds, text):
     with pytest.raises(LakeError, match=HINTS[text]):
         ds.query(text)
 
 
-def test_what_the_hints_say_works(ds):
+def test_suggestions_of_hints_work(ds):
     near = ds.query("SELECT id ORDER BY L2_NORM(emb - (SELECT emb FROM dataset LIMIT 1 OFFSET 10))")
     assert near["id"][0] == 10
     drawn = ds.query("SELECT FLOOR(RANDOM() * 10) AS r")["r"][:]
@@ -193,7 +193,7 @@ def test_like_with_a_star_hints_at_glob(ds, text):
 
 
 @pytest.mark.parametrize("text", ["text LIKE '%*%'", "text GLOB '*fox*'", "text LIKE 'fox'"])
-def test_patterns_that_mean_what_they_say_are_left_alone(ds, text):
+def test_unambiguous_patterns_give_no_hint(ds, text):
     wanted = [r.id for r in data.rows() if "fox" in r.text] if "GLOB" in text else None
     found = list(ds.query(f"SELECT id WHERE {text}")["id"][:])
     assert wanted is None or found == wanted
@@ -219,11 +219,11 @@ JOINED = {
 
 
 @pytest.mark.parametrize("text", JOINED)
-def test_texts_of_many_rows_are_joined(ds, text):
+def test_strings_of_many_rows_are_joined(ds, text):
     assert list(ds.query(text)["s"][:]) == [JOINED[text]]
 
 
-def test_distinct_within_calls(ds):
+def test_distinct_inside_calls(ds):
     rows = data.rows()
     found = values_of(
         ds.query(

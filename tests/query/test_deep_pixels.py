@@ -1,4 +1,4 @@
-"""Images whose files have other numbers than 8 bits: queries give all of their bits."""
+"""Queries return all bits of images whose pixels have more or fewer than 8 bits."""
 
 from dataclasses import replace
 from io import BytesIO
@@ -60,7 +60,7 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "int32", "uint32", "int8", "float32"])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_all_bits_of_files_are_computed_with(expression, dtype):
+def test_computations_use_all_bits_of_files(expression, dtype):
     values = [pixels(dtype, seed) for seed in range(3)]
     ds = make(i=[tiff(x) for x in values])
     try:
@@ -81,32 +81,32 @@ COMBINED = [
 
 @pytest.mark.parametrize("query", COMBINED)
 @pytest.mark.parametrize("dtypes", [("uint8", "uint16"), ("uint16", "uint8"), ("int8", "uint32")])
-def test_columns_of_two_dtypes_are_brought_together_without_loss(query, dtypes):
+def test_columns_of_two_dtypes_are_combined_without_loss(query, dtypes):
     a, b = (pixels(dtype) for dtype in dtypes)
     ds = make(a=[tiff(a)], b=[tiff(b)])
     try:
         found = list(ds.query(query)["y"][:])
     except dl.LakeError:
-        return  # refused, and not wrong
+        return  # refused rather than wrong
     np.testing.assert_array_equal(found[0], a)
     np.testing.assert_array_equal(found[1], b)
 
 
 @pytest.mark.parametrize("choice", ["IF(k = 0, a, b)", "CASE k WHEN 0 THEN a ELSE b END"])
 @pytest.mark.parametrize("dtypes", [("uint8", "uint16"), ("uint16", "uint8"), ("int8", "uint32")])
-def test_a_choice_between_two_dtypes_loses_nothing(choice, dtypes):
+def test_choice_between_two_dtypes_loses_nothing(choice, dtypes):
     a, b = (pixels(dtype) for dtype in dtypes)
     ds = make(a=[tiff(a)] * 2, b=[tiff(b)] * 2)
     try:
         found = list(ds.query(f"SELECT {choice} AS y, k ORDER BY k")["y"][:])
     except dl.LakeError:
-        return  # refused, and not wrong
+        return  # refused rather than wrong
     np.testing.assert_array_equal(found[0], a)
     np.testing.assert_array_equal(found[1], b)
 
 
 @pytest.mark.parametrize("expression", ["i[1:3]", "i[0]", "TRANSPOSE(i)", "MAX(i, (0, 1))"])
-def test_a_column_of_several_dtypes_is_right_or_an_error(expression):
+def test_column_of_several_dtypes_is_exact_or_an_error(expression):
     wide, narrow = pixels("uint16"), pixels("uint8")
     expected = EXPRESSIONS[expression]
     ds = make(i=[None, tiff(wide), tiff(narrow)])
@@ -120,7 +120,7 @@ def test_a_column_of_several_dtypes_is_right_or_an_error(expression):
 
 @pytest.mark.parametrize("expression", ["f", "f[0]", "f[0:1]", "f[0][1:3]", "FIRST(f)", "LIST(f)"])
 @pytest.mark.parametrize("dtype", ["uint16", "float32", "uint32"])
-def test_sequences_of_such_images(expression, dtype):
+def test_sequences_of_deep_images(expression, dtype):
     x = pixels(dtype)
     ds = make(f=[[tiff(x), tiff(x)], [tiff(x)]])
     grouped = " GROUP BY k" if "(" in expression else ""
@@ -137,7 +137,7 @@ def test_sequences_of_such_images(expression, dtype):
 
 @pytest.mark.parametrize("expression", ["i[1:3]", "i[0]", "TRANSPOSE(i)", "MAX(i, (0, 1))", "i"])
 @pytest.mark.parametrize("of", ["link", "links"])
-def test_links_to_such_images(tmp_path, expression, of):
+def test_links_to_deep_images(tmp_path, expression, of):
     x = pixels("uint16")
     (tmp_path / "deep.tif").write_bytes(tiff(x))
     (tmp_path / "flat.tif").write_bytes(tiff(pixels("uint8")))

@@ -1,4 +1,4 @@
-"""What Deep Lake 4.7.4 refuses, crashes on, or answers wrongly has its answer here."""
+"""Queries that Deep Lake 4.7.4 refuses, crashes on or answers wrongly are answered here."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def column(view: dl.View, name: str = "x") -> list:
 
 
 @pytest.mark.parametrize("text", SCALARS)
-def test_aggregates_are_there(ds, text):
+def test_aggregates_exist(ds, text):
     assert same(column(ds.query(f"SELECT {text} AS x")), [SCALARS[text]])
 
 
 @pytest.mark.parametrize("text", PER_ROW)
-def test_functions_are_there(ds, text):
+def test_functions_exist(ds, text):
     wanted = [PER_ROW[text](r) for r in data.rows()]
     assert same(column(ds.query(f"SELECT {text} AS x")), wanted)
 
 
-def test_asking_for_what_is_not_there_ends_in_an_error_not_in_the_kernel(ds):
+def test_unknown_names_give_an_error_and_do_not_crash_the_kernel(ds):
     with pytest.raises(dl.NotFoundError, match="SAMPLE_INFO"):
         ds.query("SELECT SAMPLE_INFO(emb)")
 
@@ -66,12 +66,12 @@ def test_in_a_subquery_finds_its_rows(ds):
     assert column(ds.query("SELECT id WHERE id IN (SELECT id WHERE id < 3)"), "id") == [0, 1, 2]
 
 
-def test_union_all_keeps_what_is_equal(ds):
+def test_union_all_keeps_duplicates(ds):
     part = "(SELECT id WHERE id < 4)"
     assert len(ds.query(f"{part} UNION ALL {part}")) == 8
 
 
-def test_a_comma_in_from_is_a_cross_product(ds):
+def test_comma_in_from_is_a_cross_product(ds):
     assert len(ds.query("SELECT a.id FROM dataset AS a, dataset AS b")) == 3_600
 
 
@@ -79,7 +79,7 @@ def test_cross_join_needs_no_condition(ds):
     assert len(ds.query("SELECT a.id FROM dataset AS a CROSS JOIN dataset AS b")) == 3_600
 
 
-def test_a_join_takes_more_than_equality(ds):
+def test_join_supports_more_than_equality(ds):
     found = ds.query("SELECT a.id FROM dataset AS a JOIN dataset AS b ON a.id < b.id")
     assert len(found) == 60 * 59 / 2
 
@@ -89,17 +89,17 @@ def test_aliases_are_known_in_order_by_and_where(ds):
     assert column(found, "t") == [177, 174, 171, 168, 165, 162]
 
 
-def test_limit_takes_a_percentage(ds):
+def test_limit_accepts_a_percentage(ds):
     assert len(ds.query("SELECT * LIMIT 10 PERCENT")) == 6
     assert len(ds.query("SELECT * LIMIT 0.1 PERCENT")) == 0
 
 
-def test_sample_by_takes_a_share_of_the_rows(ds):
+def test_sample_by_accepts_a_share_of_the_rows(ds):
     found = ds.query("SELECT * SAMPLE BY 0.5 LIMIT 10 PERCENT")
     assert len(set(column(found, "id"))) == 6
 
 
-def test_equality_of_texts_has_a_name(ds):
+def test_equality_of_strings_can_be_named(ds):
     wanted = [r.id for r in data.rows() if r.text == "fox"]
     assert column(ds.query("SELECT id WHERE EQUALS(text, 'fox')"), "id") == wanted
 
@@ -122,7 +122,7 @@ def test_expand_by_expands(ds):
         ("SELECT id AS x WHERE time < DATE '2024-01-01' + INTERVAL 8 DAY", [0, 1]),
     ],
 )
-def test_what_the_grammar_promises_works(ds, text, wanted):
+def test_documented_grammar_works(ds, text, wanted):
     assert same(column(ds.query(text)), wanted)
 
 
@@ -130,12 +130,12 @@ def test_json_is_accessed_to_any_depth(ds):
     assert column(ds.query("SELECT meta['b']['c'][0] AS x")) == list(range(60))
 
 
-def test_boxes_take_negative_indices(ds):
+def test_boxes_accept_negative_indices(ds):
     found = column(ds.query("SELECT boxes[-1] AS x WHERE SHAPE(boxes)[0] > 0"))
     assert same(found, [r.boxes[-1] for r in data.rows() if len(r.boxes)])
 
 
-def test_both_sides_changing_a_row_is_a_conflict_in_a_merge(make_lake):
+def test_row_changed_on_both_sides_is_a_merge_conflict(make_lake):
     ds = make_lake({"a": "int32"}, a=[1, 2])
     ds.branch("other")
     other = dl.open(ds.url, branch="other")
@@ -147,7 +147,7 @@ def test_both_sides_changing_a_row_is_a_conflict_in_a_merge(make_lake):
         ds.merge("other")
 
 
-def test_two_writers_of_one_row_are_a_conflict(make_lake):
+def test_two_writers_of_one_row_conflict(make_lake):
     ds = make_lake({"a": "int32"}, a=[1, 2])
     other = dl.open(ds.url)
     other["a"][0] = 10
@@ -157,19 +157,19 @@ def test_two_writers_of_one_row_are_a_conflict(make_lake):
         ds.commit("ours")
 
 
-def test_calls_are_chained(ds):
+def test_calls_can_be_chained(ds):
     assert dl.open(ds.url)["id"][:].tolist() == list(range(60))
     assert dl.open(ds.url).query("SELECT id")["id"][:].tolist() == list(range(60))
 
 
-def test_a_notebook_shows_html(ds):
+def test_notebook_shows_html(ds):
     assert "60 rows" in ds._repr_html_()
     shown = ds.query("SELECT id, image, MEAN(grid) AS m LIMIT 3")._repr_html_()
     assert "3 rows" in shown
     assert shown.count("<img") == 3
 
 
-def test_a_zero_vector_does_not_break_the_order_after_a_delete(make_lake):
+def test_zero_vector_does_not_break_the_order_after_a_delete(make_lake):
     ds = make_lake({"e": dl.Embedding(2)}, e=[[0, 0], [1, 0], [0, 1], [1, 1]])
     ds.delete([1])
     found = ds.query("SELECT e ORDER BY COSINE_SIMILARITY(e, [0, 1]) DESC")
@@ -182,7 +182,7 @@ def test_nothing_is_lost_after_a_delete(make_lake):
     assert ds.query("SELECT a WHERE a > 2")["a"][:].tolist() == [4, 5, 6, 7, 8, 9]
 
 
-def test_a_view_is_sampled(ds):
+def test_view_can_be_sampled(ds):
     found = ds[10:20].query("SELECT id SAMPLE BY 1 LIMIT 4 SEED 1")
     assert set(column(found, "id")) <= set(range(10, 20))
     assert len(found) == 4

@@ -1,4 +1,4 @@
-"""The grammar, as far as queries do not show it."""
+"""Grammar details that no other query test covers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deeplake_lite.query.parse.dialect import check_extensible, text_of
 from deeplake_lite.query.parse.parsing import parse
 
 
-def test_a_build_of_sqlglot_that_takes_no_nodes_of_ours_is_refused():
+def test_sqlglot_build_that_rejects_our_nodes_is_refused():
     def compiled() -> None:
         raise TypeError("interpreted classes cannot inherit from compiled")
 
@@ -32,7 +32,7 @@ def test_a_build_of_sqlglot_that_takes_no_nodes_of_ours_is_refused():
         "id IS NULL", "id IN (1, 2)", "id BETWEEN 1 AND 2", "t LIKE 'a%'", "{'a': id}", "[id, 2]",
     ],
 )  # fmt: skip
-def test_a_default_name_is_an_expression_that_can_be_written_again(text):
+def test_default_name_is_an_expression_that_can_be_written_again(text):
     name = text_of(parse(f"SELECT {text}").selects[0])
     assert name == text
     assert text_of(parse(f"SELECT {name}").selects[0]) == name

@@ -1,4 +1,4 @@
-"""HASH compares values, however they are stored."""
+"""HASH depends on values, not on how they are stored."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from . import data
         "HASH(bytes) = HASH(bytes[:])",
     ],
 )
-def test_a_column_and_its_values_have_one_digest(ds, condition):
+def test_column_and_its_values_have_the_same_digest(ds, condition):
     assert len(ds.query(f"SELECT id WHERE {condition}")) == len(ds)
 
 

@@ -1,4 +1,4 @@
-"""Division without a remainder: scalars towards zero, tensors down, of integers and of floats."""
+"""Integer division: scalars truncate, tensors round down, for integers and floats."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def towards_zero(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_scalars_are_divided_towards_zero(ds: dl.Dataset, pair: tuple[str, str]) -> None:
+def test_scalar_division_truncates(ds: dl.Dataset, pair: tuple[str, str]) -> None:
     a, b = pair
     forms = [f"x_{a} // y_{b}"] + ([f"(x_{a} + 0) // (y_{b} * 1)"] if "8" not in a + b else [])
     for form in forms:
@@ -63,7 +63,7 @@ def test_scalars_are_divided_towards_zero(ds: dl.Dataset, pair: tuple[str, str])
 
 
 @pytest.mark.parametrize("pair", [p for p in PAIRS if is_float(p)], ids="-".join)
-def test_tensors_of_floats_are_divided_down(ds: dl.Dataset, pair: tuple[str, str]) -> None:
+def test_float_tensor_division_rounds_down(ds: dl.Dataset, pair: tuple[str, str]) -> None:
     a, b = pair
     for form in (f"x_{a}_t // y_{b}_t", f"x_{a} // y_{b}_t", f"x_{a}_t // y_{b}"):
         found = ds.query(f"SELECT x_{a} AS x, y_{b} AS y, {form} AS q WHERE y_{b} <> 0")
@@ -80,7 +80,7 @@ def test_tensors_of_floats_are_divided_down(ds: dl.Dataset, pair: tuple[str, str
         ("2 ** 3 ** 2", 64),
     ],
 )  # fmt: skip
-def test_constants_and_aggregates_are_divided_alike(
+def test_constants_and_aggregates_divide_the_same_way(
     ds: dl.Dataset, form: str, expected: float | None
 ) -> None:
     rows = ds.query(f"SELECT {form} AS q LIMIT 1")

@@ -1,4 +1,4 @@
-"""Durations within structs and maps are spelled as CAST(d AS TEXT) spells them, however made."""
+"""Durations in structs and maps are formatted as CAST(d AS TEXT) formats them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ds() -> dl.Dataset:
 
 @pytest.mark.parametrize("held", HELD)
 @pytest.mark.parametrize("span", ["d", "(d + INTERVAL 1 DAY)", "INTERVAL '36 hours'"])
-def test_a_struct_spells_a_duration_as_a_cast_does(ds: dl.Dataset, held: str, span: str) -> None:
+def test_struct_formats_a_duration_like_a_cast(ds: dl.Dataset, held: str, span: str) -> None:
     texts = ds.query(f"SELECT CAST({span} AS TEXT) AS t ORDER BY id")["t"][:]
     found = ds.query(f"SELECT {held.format(d=span)} AS x ORDER BY id")["x"][:]
     expected = [HELD[held](text) for text in texts]
@@ -49,7 +49,7 @@ def test_a_struct_spells_a_duration_as_a_cast_does(ds: dl.Dataset, held: str, sp
 
 @pytest.mark.parametrize("form", ["LIST({x})", "[MIN({x}), MAX({x})]", "LIST([{x}])"])
 @pytest.mark.parametrize("held", ["ROW(d)", "{'a': d}"])
-def test_lists_of_structs_spell_durations_too(ds: dl.Dataset, form: str, held: str) -> None:
+def test_lists_of_structs_format_durations_too(ds: dl.Dataset, form: str, held: str) -> None:
     found = ds.query(f"SELECT {form.format(x=held)} AS x WHERE id = 1")["x"][0]
     assert "24:00:00" in repr(found)
     assert "day" not in repr(found)
@@ -65,7 +65,7 @@ def test_null_durations_and_null_structs_stay_null(ds: dl.Dataset) -> None:
     assert found["c"][:] == [{"element1": None}, {"element1": "24:00:00"}]
 
 
-def test_a_column_of_durations_stays_one(ds: dl.Dataset) -> None:
+def test_durations_outside_structs_keep_their_type(ds: dl.Dataset) -> None:
     found = ds.query("SELECT d + d AS x, [d] AS y, ROW(d) AS z")
     assert str(found["x"].htype) == "Scalar('timedelta64[us]')"
     assert "timedelta64" in str(found["y"].htype)

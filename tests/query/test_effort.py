@@ -1,4 +1,4 @@
-"""Expressions within one another take time that grows with their length, or are refused."""
+"""Nested expressions take time proportional to their length, or are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOO_LONG = "may have at most 200,000 parts, and more"
 
 
 def nested(form: str, times: int, of: str = "id") -> str:
-    """Return a form within itself; ``#`` is what is inside, ``~`` a number of its own."""
+    """Nest a form in itself; ``#`` is the inner expression, ``~`` a number of its own."""
     for number in range(times):
         of = form.replace("#", of).replace("~", str(number))
     return of
@@ -58,7 +58,7 @@ def test_each_expression_is_lowered_once(ds, calls, form):
     assert counts[1] <= 2 * counts[0]
 
 
-def test_columns_of_queries_within_queries_are_looked_up_once(ds, calls):
+def test_columns_of_nested_queries_are_looked_up_once(ds, calls):
     for form in (
         "x + x",
         "[x, x][1]",
@@ -84,7 +84,7 @@ def test_columns_of_queries_within_queries_are_looked_up_once(ds, calls):
         nested("(# BETWEEN 1 AND 2)", 20),
     ],
 )  # fmt: skip
-def test_queries_that_get_long_by_powers_are_refused(ds, text):
+def test_exponentially_growing_queries_are_refused(ds, text):
     with pytest.raises(QueryError, match=TOO_LONG) as caught:
         api.make_plan(f"SELECT {text} AS x", view=ds)
     assert not isinstance(caught.value, QuerySyntaxError)
@@ -97,7 +97,7 @@ def test_long_queries_may_have_as_many_parts_as_they_need(ds):
     assert len(ds.query(f"SELECT id WHERE {terms}")) == len(ds)
 
 
-def test_the_error_says_how_to_write_it():
+def test_error_suggests_how_to_write_the_query():
     ds = dl.create("memory://effort", {"id": "int64"}, overwrite=True)
     ds.append({"id": [1]})
     with pytest.raises(QueryError, match=r"Compute the inner expressions in FROM"):
@@ -108,7 +108,7 @@ def test_the_error_says_how_to_write_it():
     assert ds.query(text)["x"][:].tolist() == [True]
 
 
-def test_wide_sources_lists_and_chains_are_not_long_by_powers():
+def test_wide_sources_lists_and_chains_do_not_count_as_exponential():
     wide = {f"c{k}": "float64" if k % 2 else "int64" for k in range(300)}
     ds = dl.create("memory://effort-wide", wide, overwrite=True)
     ds.append({name: [1, 2] for name in wide})
@@ -120,7 +120,7 @@ def test_wide_sources_lists_and_chains_are_not_long_by_powers():
 
 
 @pytest.mark.parametrize("count", [250, 1_100])
-def test_rows_of_values_and_json_are_sought_in_long_lists(count):
+def test_rows_and_json_are_searched_in_long_lists(count):
     ds = dl.create("memory://effort-lists", {"i": "int64", "j": dl.Json()}, overwrite=True)
     ds.append({"i": [0, -1], "j": [1, {"k": 2}]})
     ds.commit("rows")
@@ -139,7 +139,7 @@ def test_parameters_without_a_length_are_one_value(value):
     assert len(ds.query("SELECT i, $p AS p", {"p": value})) == 1
 
 
-def test_answers_within_answers_do_not_make_room_for_more():
+def test_nested_answers_do_not_raise_the_limit():
     wide = {f"c{k}": "int64" for k in range(60)} | {"v": dl.Embedding(2)}
     ds = dl.create("memory://effort-answers", wide, overwrite=True)
     ds.append({name: [[1, 2]] if name == "v" else [1] for name in wide})
@@ -149,7 +149,7 @@ def test_answers_within_answers_do_not_make_room_for_more():
 
 
 @pytest.mark.parametrize("word", ["OR", "AND"])
-def test_a_long_chain_is_walked_a_few_times_however_long_it_is(monkeypatch, word):
+def test_long_chain_is_traversed_a_fixed_number_of_times(monkeypatch, word):
     steps = []
     walk = exp.Expression.dfs
 

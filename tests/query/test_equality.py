@@ -1,4 +1,4 @@
-"""Which values are equal, wherever a query or an edit compares them: JSON, arrays, hashes."""
+"""Equality of JSON, arrays and hashes is the same in every query and edit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOCUMENTS = [
 
 
 def meaning(value):
-    """Return what a JSON value is to JSON, in tuples."""
+    """Return the JSON meaning of a value, as tuples."""
     match value:
         case bool():
             return ("truth", value)
@@ -79,7 +79,7 @@ def documents():
 def test_json_equals_parameters_by_meaning(documents, condition, holds_of):
     for value in DOCUMENTS:
         if isinstance(value, list) and ("IN (" in condition):
-            continue  # a list behind IN is one of values
+            continue  # a list after IN is a list of values
         found = documents.query(f"SELECT k WHERE {condition}", {"p": value})["k"][:].tolist()
         wanted = [
             row
@@ -98,7 +98,7 @@ LITERALS = {
 
 
 @pytest.mark.parametrize("literal", LITERALS)
-def test_json_equals_what_a_query_says_by_meaning(documents, literal):
+def test_json_equals_constants_by_meaning(documents, literal):
     found = documents.query(f"SELECT k WHERE x = {literal}")["k"][:].tolist()
     assert found == [r for r, other in enumerate(DOCUMENTS) if are_equal(LITERALS[literal], other)]
 
@@ -152,7 +152,7 @@ def test_aggregates_count_equal_json_once(documents):
     assert counts[meaning(found["m"][0])] == max(counts.values())
 
 
-def test_values_of_a_group_are_as_they_were():
+def test_values_of_a_group_are_unchanged():
     ds = lake(dl.Json(), [{"b": 1.5, "a": 2.0}, {"a": 2, "b": 1.5}])
     for query in (
         "SELECT x GROUP BY x",
@@ -165,7 +165,7 @@ def test_values_of_a_group_are_as_they_were():
     assert [list(value) for value in found] == [["b", "a"], ["a", "b"]] * 2
 
 
-def test_a_column_of_json_equals_values_by_meaning(documents):
+def test_json_column_equals_values_by_meaning(documents):
     for value in DOCUMENTS:
         wanted = [are_equal(value, other) for other in DOCUMENTS]
         assert (documents["x"] == value).tolist() == [*wanted, False]
@@ -188,7 +188,7 @@ def test_json_contains_items_by_meaning(part, rows):
     assert ds.query("SELECT k WHERE CONTAINS(x, ?)", [part])["k"][:].tolist() == rows
 
 
-def test_order_by_puts_equal_json_together():
+def test_order_by_keeps_equal_json_together():
     ds = lake(dl.Json(), [{"a": 1, "b": 1}, {"a": 1, "b": 2}, {"b": 1, "a": 1}, True, "true", True])
     order = ds.query("SELECT k ORDER BY x, k")["k"][:].tolist()
     assert abs(order.index(0) - order.index(2)) == 1
@@ -292,15 +292,15 @@ def test_equal_values_have_equal_hashes(case):
         assert found["same"][:].tolist() == [True], name
 
 
-def test_other_values_have_other_hashes():
+def test_different_values_have_different_hashes():
     values = [*range(-300, 300), *(2**n for n in range(20, 63)), *(2**n + 1 for n in range(20, 63))]
     ds = lake(dl.Scalar("int64"), values)
     assert len(ds.query("SELECT DISTINCT HASH(x) AS h")) == len(values)
-    ds = lake(dl.Json(), [v for v in DOCUMENTS if not isinstance(v, bool)])  # true is 1 to SQL
+    ds = lake(dl.Json(), [v for v in DOCUMENTS if not isinstance(v, bool)])  # true is 1 in SQL
     assert len(ds.query("SELECT DISTINCT HASH(x) AS h")) == len(ds.query("SELECT DISTINCT x"))
 
 
-def test_the_hash_of_null_is_null():
+def test_hash_of_null_is_null():
     for htype in ("int32", "text", "bool", "json", "datetime64[s]", "bytes", dl.Embedding(2)):
         htype = dl.Scalar(htype) if isinstance(htype, str) and htype[-1] in "2l]" else htype
         ds = dl.create(f"memory://{uuid4().hex}", {"k": "int32", "x": nullable(htype)})
@@ -315,7 +315,7 @@ def nullable(htype):
     return type(htype)(**{**vars(htype), "nullable": True})
 
 
-def test_hashes_of_long_durations_are_of_their_sums():
+def test_hashes_of_long_durations_depend_on_their_total():
     year = 365 * 86_400
     ds = lake(
         dl.Scalar("timedelta64[s]"), [np.timedelta64(n * year, "s") for n in (200, 400, 100_000)]
@@ -336,7 +336,7 @@ def test_equal_arrays_have_equal_hashes_whatever_their_dtype(dtype):
         assert ds.query(f"SELECT HASH(x) = HASH({other}) AS same")["same"][:].tolist() == [True]
 
 
-# ---- joins by columns of one name
+# ---- joins on columns with the same name
 
 LABELS = ["cat", "dog", "owl"], ["owl", "dog", "bat", "cat"]
 
@@ -391,7 +391,7 @@ USED = {
 
 
 def said(value, htype):
-    """Return a value by what it means, to compare columns of two types."""
+    """Return a value by its meaning, to compare columns of two types."""
     names = getattr(htype, "names", None) or getattr(getattr(htype, "of", None), "names", None)
     if names and not isinstance(value, str):
         return [names[n] for n in value] if np.ndim(value) else names[int(value)]
@@ -402,7 +402,7 @@ def said(value, htype):
 
 
 @pytest.mark.parametrize("kind", USED)
-def test_joins_by_a_column_of_one_name_compare_by_meaning(kind):
+def test_joins_on_a_shared_column_name_compare_by_meaning(kind):
     *sides, pairs = USED[kind]
     sources = {}
     for name, (htype, values) in zip("AB", sides, strict=True):
@@ -429,7 +429,7 @@ def test_joins_by_a_column_of_one_name_compare_by_meaning(kind):
     assert found["a"][:].tolist() == [0, 1]
 
 
-def test_a_third_source_joins_rows_of_either_of_the_first_two():
+def test_third_source_joins_rows_of_either_of_the_first_two():
     sources = {
         name: lake(dl.Scalar("int32"), rows) for name, rows in (("A", [1]), ("B", [2]), ("C", [2]))
     }
@@ -440,7 +440,7 @@ def test_a_third_source_joins_rows_of_either_of_the_first_two():
     assert [(row["x"], row["c"]) for row in found] == [(1, None), (2, 0)]
 
 
-def test_months_stand_beside_months_alone():
+def test_months_only_compare_with_months():
     units = {unit: (f"timedelta64[{unit}]", [f"1 {unit}"]) for unit in ("Y", "M", "D")}
     for a, b in product(units, repeat=2):
         sources = {
@@ -461,10 +461,10 @@ def test_months_stand_beside_months_alone():
                     dl.query(query, sources=sources)["k"][:]
 
 
-# ---- JSON's null, complex numbers
+# ---- JSON null, complex numbers
 
 
-def test_the_null_of_json_is_null_wherever_it_stands():
+def test_json_null_is_null_everywhere():
     ds = lake(dl.Json(nullable=True), [{"a": None}, {"a": 1}, {}, None, "", [], {"a": ""}])
     assert ds.query("SELECT k WHERE x['a'] IS NULL")["k"][:].tolist() == [0, 2, 3, 4, 5]
     assert ds.query("SELECT COUNT(x['a']) AS n")["n"][:].tolist() == [2]
@@ -485,7 +485,7 @@ COMPLEX = [1 + 2j, 1 + 0j, None, 0j, complex(np.nan, 0)]
         (-0.0, [3]), (np.complex64(1 + 2j), [0]), (np.complex128(1), [1]), (np.nan, []), (7j, []),
     ],
 )  # fmt: skip
-def test_complex_numbers_equal_numbers(value, rows):
+def test_complex_numbers_equal_real_numbers(value, rows):
     ds = lake(dl.Scalar("complex64", nullable=True), COMPLEX)
     assert ds.query("SELECT k WHERE x = ?", [value])["k"][:].tolist() == rows
     assert ds.query("SELECT k WHERE ? = x", [value])["k"][:].tolist() == rows
@@ -503,7 +503,7 @@ def test_complex_numbers_equal_numbers(value, rows):
         ("k = 1 AND k < ?", [1j]),
     ],
 )  # fmt: skip
-def test_complex_numbers_compare_with_numbers_alone(condition, params):
+def test_complex_numbers_only_compare_with_numbers(condition, params):
     ds = lake(dl.Scalar("complex64", nullable=True), COMPLEX)
     with pytest.raises(dl.errors.QueryTypeError):
         ds.query(f"SELECT k WHERE {condition}", params)["k"][:]
@@ -520,7 +520,7 @@ def test_columns_of_complex_numbers_have_no_order():
 # ---- classes without names
 
 
-def test_classes_without_names_are_numbers_and_their_texts():
+def test_classes_without_names_equal_numbers_and_numeric_strings():
     ds = lake(dl.ClassLabel(), [7, 0, 2])
     assert ds.query("SELECT CAST(x AS TEXT) AS t, LOWER(x) AS u")[0] == {"t": "7", "u": "7"}
     assert len(ds.query("SELECT DISTINCT HASH(x) AS h")) == 3
@@ -552,7 +552,7 @@ def test_classes_without_names_are_numbers_and_their_texts():
         "SELECT CASE WHEN A.k = 0 THEN B.x ELSE A.x END AS x FROM A JOIN B ON A.k = B.k",
     ],
 )
-def test_classes_without_names_do_not_meet_those_with_names(wrap, query):
+def test_classes_without_names_cannot_be_combined_with_named_ones(wrap, query):
     sources = {"A": lake(*wrap([])), "B": lake(*wrap(["a", "b"]))}
     with pytest.raises(dl.errors.QueryTypeError, match="Classes with names"):
         dl.query(query, sources=sources)
@@ -569,7 +569,7 @@ LISTS = {
 
 @pytest.mark.parametrize("form", ["HASH(x) = HASH($p)", "x IS NOT DISTINCT FROM $p"])
 @pytest.mark.parametrize("name", LISTS)
-def test_lists_that_are_given_are_found(make_lake, name, form):
+def test_list_parameters_match_rows(make_lake, name, form):
     htype, values = LISTS[name]
     ds = make_lake({"id": "int32", "x": htype}, id=range(len(values)), x=values)
     for row, value in enumerate(values):
@@ -585,7 +585,7 @@ def test_lists_that_are_given_are_found(make_lake, name, form):
     ],
     ids=["multiple", "sequence", "nullable items"],
 )
-def test_hashes_of_several_classes_are_those_of_their_names(type_):
+def test_hashes_of_multiple_classes_are_those_of_their_names(type_):
     rows = [["c"], ["b"], [], ["c", "a"]]
     a = dl.create("memory://hash-a", {"l": type_(["b", "a", "c"]), "k": "int8"}, overwrite=True)
     a.append({"l": rows, "k": range(4)})

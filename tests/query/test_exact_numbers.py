@@ -1,4 +1,4 @@
-"""Constant numbers beside integers are compared to the last digit, whatever says them."""
+"""Constants of every form compare exactly with integers."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def ds() -> dl.Dataset:
 
 
 def rows(ds: dl.Dataset, condition: str, params: Any = ()) -> list[int]:
-    """Return the ids for which a condition holds; the last row has none but -5."""
+    """Return the ids for which a condition holds; the last row has only -5."""
     return sorted(ds.query(f"SELECT id WHERE {condition}", params)["id"][:].tolist())
 
 
 def holding(ds: dl.Dataset, conditions: list[str], given: dict[str, Any]) -> list[list[int]]:
-    """Return the ids for which each of some conditions holds, all asked at once."""
+    """Return the ids for which each of some conditions holds, in a single query."""
     columns = ", ".join(f"({text}) AS c{at}" for at, text in enumerate(conditions))
     found = ds.query(f"SELECT id, {columns}", given)
     ids = found["id"][:].tolist()
@@ -71,14 +71,14 @@ NUMBERS: list[Fraction] = [
 
 
 def digits(number: Fraction) -> str:
-    """Return the digits of a number that is a whole one or has a half."""
+    """Return the digits of an integer or a half-integer."""
     whole = abs(number.numerator) // number.denominator
     text = f"{whole}.5" if number.denominator == 2 else str(whole)
     return f"-{text}" if number < 0 else text
 
 
 def sayings(number: Fraction) -> list[tuple[str, dict[str, Any]]]:
-    """Return the forms in which a query may be given a number."""
+    """Return the forms in which a query can contain a number."""
     text = digits(number)
     out: list[tuple[str, dict[str, Any]]] = [
         (text, {}), (f"'{text}'", {}), ("$p", {"p": text}), ("$p", {"p": Decimal(text)}),
@@ -128,7 +128,7 @@ def test_tensors_of_integers_compare_exactly(ds, column, number):
     } | {-5: {"v": [-5, -5], "w": [3], "s": [-5, 7]}[column]}  # fmt: skip
     for said, given in sayings(number):
         if "'" in said or isinstance(given.get("p"), str):
-            continue  # a text is no number beside a tensor
+            continue  # a string is not a number next to a tensor
         asked = {
             f"{name}({column} {sign} {said})": sorted(
                 i for i, v in values.items() if each(of(n, number) for n in v)
@@ -167,7 +167,7 @@ def test_lists_of_parameters_keep_their_digits(ds, column, given):
     "expression", ["?", "id + ?", "[?]", "{'k': ?}", "CASE WHEN id > 1 THEN id ELSE ? END",
                    "COALESCE(n, ?)", "-?", "GREATEST(id, ?)"],
 )  # fmt: skip
-def test_integers_beyond_128_bits_are_not_computed_with(ds, expression, value):
+def test_integers_beyond_128_bits_cannot_be_computed_with(ds, expression, value):
     with pytest.raises(dl.QueryTypeError, match="integers of up to 128 bits, but this one is"):
         ds.query(f"SELECT {expression} AS k", [value])
     literal = re.sub(r"\?", f"({int(value)})", expression)
@@ -175,7 +175,7 @@ def test_integers_beyond_128_bits_are_not_computed_with(ds, expression, value):
         ds.query(f"SELECT {literal} AS k")
 
 
-def test_tensors_do_not_take_integers_beyond_64_bits(ds):
+def test_tensors_do_not_accept_integers_beyond_64_bits(ds):
     with pytest.raises(dl.QueryTypeError, match="Tensors hold integers of up to 64 bits"):
         ds.query("SELECT v + 100000000000000000000 AS k")
 
@@ -223,13 +223,13 @@ def json_lake() -> dl.Dataset:
 
 
 @pytest.mark.parametrize("number", [*NUMBERS[2::3], Fraction(2**53)], ids=digits)
-def test_whole_numbers_of_json_compare_exactly(json_lake, number):
+def test_json_integers_compare_exactly(json_lake, number):
     numbers = {
         i: v for i, v in enumerate(DOCUMENTS) if isinstance(v, int | float) and v is not True
     }
     for said, given in sayings(number):
         if "'" in said or isinstance(given.get("p"), str):
-            continue  # a text is no number beside JSON
+            continue  # a string is not a number next to JSON
         asked = {}
         for sign, of in OPERATORS.items():
             expected = [i for i, v in numbers.items() if of(v, number)]
@@ -256,7 +256,7 @@ def test_json_compares_exactly_with_computed_integers(ds, sign, other):
 
 
 @pytest.mark.parametrize("sign", OPERATORS)
-def test_json_is_unequal_to_nan_and_compares_with_none(ds, sign):
+def test_json_is_unequal_to_nan_and_not_comparable_with_it(ds, sign):
     found = rows(ds, f"j IS NOT NULL AND j {sign} CAST('nan' AS DOUBLE)")
     assert found == (IDS if sign == "<>" else [])
 
@@ -273,7 +273,7 @@ def test_json_is_unequal_to_nan_and_compares_with_none(ds, sign):
 )
 @pytest.mark.parametrize("sign", ["=", "<>", "<", "<=", ">", ">="])
 @pytest.mark.parametrize("text", ["5", "18446744073709551615", "9223372036854775808.5", "1e400"])
-def test_no_tensor_compares_with_the_text_of_a_number(htype, sign, text):
+def test_tensors_do_not_compare_with_numeric_strings(htype, sign, text):
     ds = dl.create("memory://tensor-texts", {"v": htype}, overwrite=True)
     ds.append({"v": np.array([[1, 2]], htype.dtype)})
     for query, given in (

@@ -1,4 +1,4 @@
-"""Running: what is left of a query that ends early, and what its errors are."""
+"""Execution: cleanup after queries that end early, and their errors."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("asked", SLOW.values(), ids=SLOW)
-def test_an_interrupt_ends_a_query_at_once_and_without_harm(asked):
+def test_interrupt_ends_a_query_at_once_and_without_harm(asked):
     program = f"""
         import os, signal, threading, time
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell ignores it
@@ -69,20 +69,20 @@ def vectors(tmp_path):
     return ds
 
 
-def test_an_error_within_a_join_is_the_functions_own(vectors):
+def test_error_in_a_join_is_that_of_the_function(vectors):
     with pytest.raises(dl.QueryError, match="reshape array of size 4"):
         vectors.query("SELECT a.x FROM ds AS a JOIN ds AS b ON RESHAPE(a.v, 3)[0] > b.v[0]")
     assert len(vectors.query("SELECT x")) == 20
 
 
-def test_steps_note_what_they_read(vectors):
+def test_steps_record_what_they_read(vectors):
     vectors = dl.open(vectors.url)
     found = vectors.query("SELECT x WHERE L2_NORM(v) > 0 AND x > 3")
     assert {s.name: s.nbytes for s in found.record.steps if s.nbytes} == {"read": 80, "i0": 320}
     assert "320 B read" in found.explain()
 
 
-def test_nothing_is_said_when_python_ends():
+def test_exit_of_python_prints_nothing():
     program = """
         import numpy as np
         import deeplake_lite as dl
@@ -97,7 +97,7 @@ def test_nothing_is_said_when_python_ends():
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_a_function_of_pairs_of_rows_passes_nulls(ds):
+def test_function_of_pairs_of_rows_skips_nulls(ds):
     vectors = [row.vec for row in data.rows()]
 
     def cosine(a, b):
@@ -127,12 +127,12 @@ def test_a_function_of_pairs_of_rows_passes_nulls(ds):
         ),
     ],
 )
-def test_a_mean_leaves_nulls_of_functions_out(ds, text):
+def test_mean_ignores_nulls_from_functions(ds, text):
     present = [row.vec.mean() for row in data.rows() if row.vec is not None]
     assert ds.query(text)["y"][0] == pytest.approx(np.mean(present))
 
 
-def test_words_are_scored_in_a_join_with_nothing(ds):
+def test_words_are_scored_in_a_join_without_matches(ds):
     found = ds.query(
         "SELECT a.id, BM25_SIMILARITY(b.text, 'fox') AS y FROM dataset a "
         "LEFT JOIN dataset b ON a.id = b.id + 50 ORDER BY a.id"

@@ -1,4 +1,4 @@
-"""Columns of floats compare exactly with constants that no float is, whatever says them."""
+"""Float columns compare exactly with constants that no float represents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ways_to_say(text: str) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("text", CONSTANTS)
-def test_a_constant_that_is_no_float_is_not_rounded(ds, dtype, text):
+def test_constant_that_no_float_represents_is_not_rounded(ds, dtype, text):
     floats = ds[dtype][:].compressed().tolist()
     for said, params in ways_to_say(text):
         given = {op: f"{dtype} {op} {said}" for op in TESTS} | {
@@ -69,14 +69,14 @@ def test_a_constant_that_is_no_float_is_not_rounded(ds, dtype, text):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_null_beside_a_constant_that_is_no_float_is_null(ds, dtype):
+def test_null_next_to_a_constant_that_no_float_represents_is_null(ds, dtype):
     for op in TESTS:
         [row] = ds.query(f"SELECT {dtype} {op} 9007199254740993 AS a WHERE {dtype} IS NULL")
         assert row["a"] is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_fraction_stands_for_the_nearest_float(make_lake, dtype):
+def test_fraction_is_compared_as_the_nearest_float(make_lake, dtype):
     ds = make_lake({"x": dtype}, x=[0.1, 1234.56, 3])
     found = ds.query("SELECT x = 0.1 AS a, x IN (0.1, 1234.56) AS b")
     assert found["a"][:].tolist() == [True, False, False]

@@ -1,4 +1,4 @@
-"""Values of several lakes in one column, or compared: labels by name, boxes, numbers."""
+"""Values of several lakes in one column or comparison: labels by name, boxes, numbers."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ LABELS = {
 
 
 def pair(kind):
-    """Return two lakes whose labels are the same words by other numbers."""
+    """Return two lakes whose labels are the same words with different numbers."""
     htype, values = LABELS[kind]
     return {"A": lake(htype(A), values(A)), "B": lake(htype(B), values(["cat", "dog", "owl"]))}
 
 
 def words(column):
-    """Return the values of a column as words, whatever type it has."""
+    """Return the values of a column as words, whatever its type."""
     htype = column.htype
     names = getattr(htype, "names", None) or getattr(getattr(htype, "of", None), "names", None)
 
@@ -64,12 +64,12 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("kind", LABELS)
-def test_labels_keep_their_names_next_to_those_of_a_lake_with_other_numbers(kind):
+def test_labels_keep_their_names_when_combined_with_those_of_another_lake(kind):
     sources = pair(kind)
     parts = ["x"] if kind == "one" else ["x", "x[0]", "x[0:1]"]
     for text, part in product(QUERIES, parts):
         if "COALESCE" in text and ":" in part:
-            continue  # whether a part of a tensor is null is refused
+            continue  # IS NULL of a part of a tensor is refused
         column = {"a": part, "b": part, "A": f"A.{part}", "B": f"B.{part}"}
         query = text.format(**column)
         found = words(dl.query(query, sources=sources)["y"])
@@ -103,7 +103,7 @@ def test_labels_are_joined_by_name(kind, condition):
 
 @pytest.mark.parametrize("kind", LABELS)
 @pytest.mark.parametrize("test", ["IN", "= ANY"])
-def test_labels_are_sought_by_name(kind, test):
+def test_labels_are_searched_by_name(kind, test):
     part = "x" if kind == "one" else "x[0]"
     query = f"SELECT k FROM A WHERE {part} {test} (SELECT {part} FROM B WHERE k = 0)"
     assert dl.query(query, sources=pair(kind))["k"][:].tolist() == [0]
@@ -150,7 +150,7 @@ def test_name_gives_the_names_of_several_labels():
 
 
 @pytest.mark.parametrize("other", [dl.Boxes("xyxy", "fraction"), dl.Boxes("xywh")])
-def test_boxes_of_other_units_or_formats_are_refused(other):
+def test_boxes_with_different_units_or_formats_are_refused(other):
     sources = {"A": lake(dl.Boxes(), [[[0, 0, 1, 1]]]), "B": lake(other, [[[0, 0, 0.5, 1]]])}
     for query in (
         "SELECT x FROM A UNION ALL SELECT x FROM B",
@@ -166,7 +166,7 @@ DTYPES = ["bool", "uint8", "int16", "int64", "float16", "float32", "float64"]
 
 
 @pytest.mark.parametrize("ragged", [False, True])
-def test_arrays_of_other_dtypes_are_promoted_as_numpy_does(ragged):
+def test_arrays_of_different_dtypes_are_promoted_as_in_numpy(ragged):
     shape = (None,) if ragged else (1,)
     schema = {"k": "int32"} | {dtype: dl.Array(dtype, shape) for dtype in DTYPES}
     ds = dl.create(f"memory://{uuid4().hex}", schema)
@@ -184,7 +184,7 @@ def test_arrays_of_other_dtypes_are_promoted_as_numpy_does(ragged):
                 assert second.tolist() == rows[b].astype(expected).tolist(), text
 
 
-def test_constants_take_the_dtype_of_arrays():
+def test_constants_adopt_the_dtype_of_arrays():
     ds = lake(dl.Embedding(2), [[1, 2], [3, 4]])
     assert ds.query("SELECT CASE WHEN k = 0 THEN x ELSE [0.5, 0.25] END AS y")["y"].htype.dtype == (
         "float32"

@@ -1,4 +1,4 @@
-"""A number with a fraction stands for the nearest number that a column of floats can hold."""
+"""A decimal constant stands for the nearest number that the float column can hold."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ds(request: pytest.FixtureRequest) -> dl.Dataset:
 
 
 def _numpys(column: np.ndarray, test: Callable[[Any, Any], Any], number: Any) -> list[bool]:
-    """Return NumPy's comparison: with the nearest number for fractions, exact for whole numbers."""
+    """Return NumPy's comparison: with the nearest number for fractions, exact for integers."""
     if isinstance(number, int) or float(number).is_integer():
         exact = number if isinstance(number, int) else float(number)
         return [bool(test(float(x), exact)) for x in column]
@@ -78,14 +78,14 @@ def _mirrored(ds: dl.Dataset, sign: str, number: Any) -> Any:
      "CASE f WHEN 0.1 THEN TRUE ELSE FALSE END", "f IS NOT DISTINCT FROM $x",
      "NULLIF(f, 0.1) IS NULL"],
 )  # fmt: skip
-def test_every_comparison_rounds_alike(ds, condition):
+def test_every_comparison_rounds_the_same_way(ds, condition):
     rows = ds.query(
         f"SELECT ROW_NUMBER() AS x WHERE {condition}", {"x": 0.1} if "$" in condition else {}
     )
     assert rows["x"][:].tolist() == [0]
 
 
-def test_arrays_and_lists_are_compared_as_they_are(ds):
+def test_arrays_and_lists_are_compared_without_rounding(ds):
     column = ds["f"][:]
     for other in ([0.1] * len(STORED), np.full(len(STORED), 0.1)):
         assert (ds["f"] == other).tolist() == (column == other).tolist()

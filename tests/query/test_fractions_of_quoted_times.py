@@ -1,4 +1,4 @@
-"""Quoted times and durations are read to the last digit, or refused, wherever they are compared."""
+"""Quoted times and durations are read to the last digit or refused, in every comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TIMES = {
     "2020-02-29T00:00:00.0000000000": True,
     "2020-02-29T02:00:00.000000000000+02:00": True,
 }
-"""Quoted times, and whether all digits after those of nanoseconds are zeros."""
+"""Quoted times, and whether all digits beyond nanoseconds are zeros."""
 
 SPANS = {
     "00:00:00.0050004": False,
@@ -42,7 +42,7 @@ FORMS = {
     "COALESCE({x}, {text}) = {x}": True,
     "{x} IS NOT DISTINCT FROM {text}": True,
 }
-"""Comparisons, and their results for the same time."""
+"""Comparisons, and their results for equal times."""
 
 
 @pytest.fixture(scope="module")
@@ -74,20 +74,26 @@ def check(ds: dl.Dataset, form: str, column: str, text: str, *, is_exact: bool) 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("text", TIMES)
 @pytest.mark.parametrize("column", ["t_D", "t_s", "t_ms", "t_us", "t_ns", "(t_s + INTERVAL 0 DAY)"])
-def test_times(ds: dl.Dataset, column: str, text: str, form: str) -> None:
+def test_times_are_read_to_the_last_digit(
+    ds: dl.Dataset, column: str, text: str, form: str
+) -> None:
     check(ds, form, column, text, is_exact=TIMES[text])
 
 
 @pytest.mark.parametrize("form", ["{x} = {text}", "{text} = {x}", "{x} < {text}"])
 @pytest.mark.parametrize("text", TIMES)
-def test_times_beside_arrays(ds: dl.Dataset, text: str, form: str) -> None:
+def test_times_next_to_arrays_are_read_to_the_last_digit(
+    ds: dl.Dataset, text: str, form: str
+) -> None:
     check(ds, form, "v", text, is_exact=TIMES[text])
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("text", SPANS)
 @pytest.mark.parametrize("column", ["td", "(td + td - td)"])
-def test_durations(ds: dl.Dataset, column: str, text: str, form: str) -> None:
+def test_durations_are_read_to_the_last_digit(
+    ds: dl.Dataset, column: str, text: str, form: str
+) -> None:
     check(ds, form, column, text, is_exact=SPANS[text])
 
 
@@ -105,23 +111,23 @@ def test_durations(ds: dl.Dataset, column: str, text: str, form: str) -> None:
         "TIMESTAMP '2020-02-29 00:00:00.0000000009'",
     ],
 )
-def test_casts(ds: dl.Dataset, query: str) -> None:
+def test_casts_are_read_to_the_last_digit(ds: dl.Dataset, query: str) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"must be a whole number of (nano|micro)seconds"):
         ds.query(f"SELECT {query} AS x")["x"][:]
 
 
 @pytest.mark.parametrize("text", ["2020/02/29 00:00:00.4", "2020-2-29 0:00:00.4"])
-def test_a_fraction_in_another_form_is_refused(ds: dl.Dataset, text: str) -> None:
+def test_fraction_in_another_form_is_refused(ds: dl.Dataset, text: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="A string compared with times must be a time"):
         ds.query(f"SELECT t_s = '{text}' AS x")
     assert ds.query(f"SELECT t_s = '{text[:-2]}' AS x")["x"][:].tolist() == [True]
 
 
-def test_an_hour_of_one_digit_is_no_time_zone(ds: dl.Dataset) -> None:
+def test_one_digit_hour_is_not_a_time_zone(ds: dl.Dataset) -> None:
     assert ds.query("SELECT t_s = '2020-02-29T0:00' AS x")["x"][:].tolist() == [True]
 
 
-def test_a_cast_in_another_form_of_time_zone_compares(ds: dl.Dataset) -> None:
+def test_cast_with_another_form_of_time_zone_compares(ds: dl.Dataset) -> None:
     found = ds.query("SELECT t_s WHERE t_s < CAST('2030-01-01 00:00:00+00' AS TIMESTAMPTZ)")
     assert len(found) == 1
 
@@ -141,7 +147,7 @@ CASTS = {
 
 @pytest.mark.parametrize("form", ["'{}'", "CONCAT('{}', '')", "TO_JSON('{}')"])
 @pytest.mark.parametrize("type_", CASTS)
-def test_a_cast_of_a_string_is_exact_or_refused(ds: dl.Dataset, type_: str, form: str) -> None:
+def test_cast_of_a_string_is_exact_or_refused(ds: dl.Dataset, type_: str, form: str) -> None:
     exact, finer = (form.format(text) for text in CASTS[type_])
     cast = f"CAST({{}} AS {type_}) IS NOT NULL AS x"
     assert ds.query(f"SELECT {cast.format(exact)}")["x"][:].tolist() == [True]
@@ -153,7 +159,7 @@ def test_a_cast_of_a_string_is_exact_or_refused(ds: dl.Dataset, type_: str, form
 
 @pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
 @pytest.mark.parametrize("text", TIMES)
-def test_times_sought_in_lists(ds: dl.Dataset, text: str, unit: str) -> None:
+def test_times_are_searched_in_lists(ds: dl.Dataset, text: str, unit: str) -> None:
     for call in (f"LIST_CONTAINS([t_{unit}], $p)", f"LIST_POSITION([t_{unit}], $p) = 1"):
         if TIMES[text]:
             assert ds.query(f"SELECT {call} AS x", {"p": text})["x"][:].tolist() == [True]
@@ -162,7 +168,7 @@ def test_times_sought_in_lists(ds: dl.Dataset, text: str, unit: str) -> None:
                 ds.query(f"SELECT {call} AS x", {"p": text})
 
 
-def test_a_time_sought_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
+def test_time_searched_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
     text = "2020-02-29 00:00:00.000000009"
     for unit in ("s", "us", "ns"):
         found = ds.query(f"SELECT LIST_CONTAINS([t_{unit}], $p) AS x", {"p": text})
@@ -181,7 +187,7 @@ def test_a_time_sought_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
         ("29.02.2020", False),
     ],
 )
-def test_scalars_and_arrays_take_times_in_the_same_forms(
+def test_scalars_and_arrays_accept_times_in_the_same_forms(
     ds: dl.Dataset, text: str, is_time: bool
 ) -> None:
     for query in ("t_s = $p", "ALL(v = $p)", "CONTAINS(v, $p)", "LIST_CONTAINS([t_s], $p)"):
@@ -193,13 +199,13 @@ def test_scalars_and_arrays_take_times_in_the_same_forms(
 
 
 @pytest.mark.parametrize("query", ["t_s = $p", "t_ns = $p", "$p <> t_D", "v = $p"])
-def test_a_time_among_spaces_is_refused(ds: dl.Dataset, query: str) -> None:
+def test_time_string_with_surrounding_spaces_is_refused(ds: dl.Dataset, query: str) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"[Tt]imes .* but .*' 2020-02-29 '"):
         ds.query(f"SELECT {query} AS x", {"p": " 2020-02-29 "})
 
 
 @pytest.mark.parametrize("text", ["'1.5 seconds'", "'1.5' SECOND", "'1500 ms'", "'0.025 minutes'"])
-def test_an_interval_has_its_unit_in_its_string_or_after_it(ds: dl.Dataset, text: str) -> None:
+def test_interval_has_its_unit_in_its_string_or_after_it(ds: dl.Dataset, text: str) -> None:
     found = ds.query(f"SELECT INTERVAL {text} AS x")["x"][:]
     assert found.tolist() == [np.timedelta64(1500, "ms").astype("m8[us]").item()]
     with pytest.raises(dl.QueryTypeError, match="must be a whole number of microseconds"):

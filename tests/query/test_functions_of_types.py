@@ -1,7 +1,7 @@
-"""Every function and operator of the language with every type: an answer, or an error of ours.
+"""Every function and operator of the language with every type gives an answer or our error.
 
-An error says which expression it is about, and never repeats what the engine says. The whole table
-is under `tests/slow`; here every function and every operator meets some types.
+The error names the expression and never repeats the engine's message. The full table is in
+`tests/slow`; here every function and every operator meets some of the types.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .case_files import values_of
 from .test_type_table import COLUMNS, files, given
 
 SHORT = 20
-"""Characters of an engine's message that may occur in ours by chance."""
+"""Characters of an engine's message that ours may contain by chance."""
 
 TYPES = list(COLUMNS)
 
@@ -47,7 +47,7 @@ OPERATORS = [
     "SUM(x) FILTER (WHERE x)", "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)",
     "ANY(KEYS(x) = 'k')",
 ]  # fmt: skip
-"""Operators, and words of SQL; `x` is a column."""
+"""Operators and SQL keywords; `x` is a column."""
 
 FORMS = ["{}(x)", "{}(x, 1)", "{}('a', x)", "{}(x, x)", "{}(x, 1, 2)", "{}(x, 'a', x)"]
 CALLS = sorted(
@@ -69,7 +69,7 @@ CLAUSES = [
     "WITH q AS (SELECT x AS y FROM ds) SELECT y + 1 FROM q", "SELECT MAX(x) AS m FROM ds HAVING m",
     "SELECT (SELECT x FROM ds AS o WHERE o.id = ds.id) AS y",
 ]  # fmt: skip
-"""Clauses in which a column may stand."""
+"""Clauses that accept a column."""
 
 QUERIES = [*CLAUSES, *(f"SELECT {e} AS y" for e in (*OPERATORS, *CALLS))]
 
@@ -84,7 +84,7 @@ def lake(name: str) -> dl.Dataset:
 
 
 def check(query: str, name: str) -> bool:
-    """Ask, and look at all of the answer, or at the message; tell whether there is an answer."""
+    """Run a query and read its answer, or check its message; tell whether it has an answer."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -98,20 +98,20 @@ def check(query: str, name: str) -> bool:
 
 
 def check_message(error: LakeError, case: str) -> None:
-    """Check that an error has a place and a way out, and repeats nothing that the engine says."""
+    """Check that an error has a position and a suggestion, and repeats nothing from the engine."""
     message, cause = str(error), error.__cause__
     assert message.endswith("^"), f"{case} has no caret: {message}"
     assert len(message) < 2_500, f"{case} is long: {message}"
     if isinstance(cause, duckdb.Error | RuntimeError):
         raw = bare(cause)
-        is_reason = f" rejects its arguments: {raw}" in message  # where no rule of ours says why
+        is_reason = f" rejects its arguments: {raw}" in message  # where we have no reason to give
         assert len(raw) <= SHORT or is_reason or raw not in message, f"{case}: {message}"
     assert "  " not in message.split("\n")[0], f"{case}: {message}"
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_functions_and_operators_of_some_types(part):
-    """Each query of the table meets one type; one in eight is asked in each part."""
+def test_functions_and_operators_with_some_types(part):
+    """Each query of the table meets one type; each part runs one query in eight."""
     answered = 0
     for at, query in islice(enumerate(QUERIES), part, None, 8):
         if at < len(CLAUSES) + len(OPERATORS) or at % 6 == part % 6:
@@ -120,11 +120,11 @@ def test_functions_and_operators_of_some_types(part):
 
 
 @pytest.mark.parametrize("query", CLAUSES)
-def test_clauses_of_every_type(query):
+def test_clauses_with_every_type(query):
     for name in TYPES:
         check(query, name)
 
 
 def whole_table():
-    """Return all cells: queries and names of types."""
+    """Return all cells: queries and type names."""
     return product(QUERIES, TYPES)

@@ -1,4 +1,4 @@
-"""Whatever is asked, an error is one of ours."""
+"""Random queries only ever raise our own errors."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ WORDS = """
 
 
 def ask(text: str) -> None:
-    """Ask; look at what comes out, if anything does."""
+    """Run a query and read its results, if any."""
     ds = data.build()[:8]
     with suppress(LakeError), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # hints, such as that at GLOB
+        warnings.simplefilter("ignore", UserWarning)  # hints, such as the one at GLOB
         values_of(ds.query(text, sources={"owners": data.owners()}))
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=25).map(" ".join))
-def test_soup_of_words(text):
+def test_random_words_raise_only_our_errors(text):
     ask(text)
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map(lambda w: " ".join(["SELECT", *w])))
-def test_soup_of_words_after_select(text):
+def test_random_words_after_select_raise_only_our_errors(text):
     ask(text)
 
 
 @given(st.text(max_size=40))
-def test_soup_of_letters(text):
+def test_random_letters_raise_only_our_errors(text):
     ask(text)
     ask(f"SELECT {text}")
 
@@ -81,7 +81,7 @@ def mutated(text: str, rng: random.Random) -> str:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_queries_with_slips(seed):
+def test_mutated_queries_raise_only_our_errors(seed):
     rng = random.Random(seed)
     for _ in range(15):
         ask(mutated(rng.choice(QUERIES), rng))
@@ -102,7 +102,7 @@ def test_deep_nesting_is_an_error_or_an_answer():
         ask(text)
 
 
-def test_long_chains_answer():
+def test_long_chains_are_answered():
     ds = data.build()[:8]
     for text in (
         " UNION ALL ".join(["SELECT id, grid"] * 60),
@@ -115,7 +115,7 @@ def test_long_chains_answer():
 
 
 @pytest.mark.parametrize("column", ["grid", "ragged", "image", "emb"])
-def test_what_is_computed_is_refused_where_python_could_not_compute_it(column):
+def test_expression_is_refused_where_python_could_not_compute_it(column):
     ds = data.build()[:4]
     for terms, is_refused in ((249, False), (251, True), (360, True), (700, True)):
         text = " + ".join([column] * terms)

@@ -1,4 +1,4 @@
-"""Syntax that the parser knows and the language lacks is an error, never left out of a query."""
+"""Syntax that the parser accepts and the language lacks is an error, never ignored."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("query", SAME)
-def test_other_spellings_mean_the_same(ds: dl.Dataset, query: str) -> None:
+def test_alternative_spellings_mean_the_same(ds: dl.Dataset, query: str) -> None:
     found, expected = ds.query(query), ds.query(SAME[query])
     assert found.columns == expected.columns
     for name in found.columns:
@@ -98,6 +98,6 @@ def test_other_spellings_mean_the_same(ds: dl.Dataset, query: str) -> None:
         )
 
 
-def test_the_place_of_foreign_syntax_is_shown(ds: dl.Dataset) -> None:
+def test_position_of_foreign_syntax_is_shown(ds: dl.Dataset) -> None:
     with pytest.raises(QueryError, match=r"ASOF JOIN is not part of the language(.|\n)*\^"):
         ds.query("SELECT a.id FROM dataset a ASOF JOIN dataset b ON a.i >= b.j")

@@ -1,4 +1,4 @@
-"""A tensor over a group is computed once, however often the group is met."""
+"""A tensor expression over a group is computed once, however often it occurs."""
 
 import itertools
 
@@ -37,14 +37,14 @@ JOINED = (
 )
 
 
-def test_rows_are_compared_with_the_means_of_groups(ds, centres):
+def test_rows_compare_with_the_means_of_groups(ds, centres):
     emb = ds["emb"][:]
     expected = np.linalg.norm(emb[:, None] - np.stack(centres)[None], axis=2)
     found = ds.query(JOINED)["d"][:]
     np.testing.assert_allclose(found, np.sort(expected[expected < 2.5]), rtol=1e-5)
 
 
-def test_a_group_that_is_joined_is_computed_once(ds, monkeypatch):
+def test_joined_group_is_computed_once(ds, monkeypatch):
     computed, compute = [], groups._compute
 
     def counted(leaf, members, inner):
@@ -56,13 +56,13 @@ def test_a_group_that_is_joined_is_computed_once(ds, monkeypatch):
     assert len(computed) == len(set(computed)) == 3
 
 
-def test_large_values_are_not_kept(ds, centres, monkeypatch):
+def test_large_values_are_not_cached(ds, centres, monkeypatch):
     monkeypatch.setattr(groups, "CACHED_BYTES", 8)
     found = ds.query("SELECT kind, MEAN(emb) AS m GROUP BY kind ORDER BY kind")["m"][:]
     np.testing.assert_allclose(found, centres, rtol=1e-6)
 
 
-def test_nulls_and_rows_that_are_left_out_do_not_count(ds):
+def test_nulls_and_excluded_rows_do_not_count(ds):
     found = ds.query(
         "SELECT kind, SUM(vec) AS s, MEAN(vec * 2) FILTER (WHERE kind > 0) AS m "
         "GROUP BY kind ORDER BY kind"
@@ -90,7 +90,7 @@ NULLABLE = {
 
 @pytest.fixture(scope="module", params=NULLABLE)
 def with_nulls(request):
-    """Three rows of a group, of which the second is null, and a group of nothing but null."""
+    """Three rows of a group, the second of which is null, and a group of nulls."""
     htype, (one, two) = NULLABLE[request.param]
     url = f"memory://nulls-{request.param}"
     ds = dl.create(url, {"k": "int32", "o": "int32", "x": htype}, overwrite=True)
@@ -127,14 +127,14 @@ def test_lists_keep_nulls(with_nulls, call):
 @pytest.mark.parametrize(
     "call", ["ARG_MAX(x, o)", "MAX_BY(x, o)", "ARG_MIN(x, -o)", "MIN_BY(x, -o)"]
 )
-def test_the_greatest_is_sought_among_rows_with_a_value(with_nulls, call):
+def test_maximum_is_searched_among_rows_with_a_value(with_nulls, call):
     two = rows_of(with_nulls.query("SELECT x AS r"))[2]
     assert rows_of(with_nulls.query(f"SELECT {call} AS r GROUP BY k ORDER BY k")) == [two, None]
     over = with_nulls.query(f"SELECT {call} OVER (PARTITION BY k) AS r ORDER BY k")
     assert rows_of(over) == [two, two, two, None]
 
 
-def test_any_value_is_of_a_row_that_has_one(with_nulls):
+def test_any_value_comes_from_a_row_that_has_one(with_nulls):
     one, _, two, _ = rows_of(with_nulls.query("SELECT x AS r"))
     some, none = rows_of(with_nulls.query("SELECT ANY_VALUE(x) AS r GROUP BY k ORDER BY k"))
     assert some in (one, two)
@@ -142,7 +142,7 @@ def test_any_value_is_of_a_row_that_has_one(with_nulls):
     assert rows_of(with_nulls.query("SELECT ANY_VALUE(x) AS r WHERE o > 2 AND k = 0")) == [two]
 
 
-def test_an_expression_that_is_null_is_passed_over():
+def test_null_results_of_an_expression_are_skipped():
     ds = dl.create(
         "memory://null-expressions", {"o": "int32", "x": NULLABLE["array"][0]}, overwrite=True
     )
@@ -155,14 +155,14 @@ def test_an_expression_that_is_null_is_passed_over():
 @pytest.mark.parametrize(
     "call", ["LIST(x)[0:2]", "LIST(x) + 1", "ASUM(LIST(x * 2))", "SHAPE(LIST(x))"]
 )
-def test_a_list_with_nulls_is_no_array(call):
+def test_list_with_nulls_is_not_an_array(call):
     ds = dl.create("memory://null-items", {"x": NULLABLE["array"][0]}, overwrite=True)
     ds.append({"x": [[1, 1], None]})
     with pytest.raises(dl.QueryError, match="1 of 2 are null"):
         ds.query(f"SELECT {call} AS r")["r"][:]
 
 
-def test_lists_of_a_group_are_sliced(with_nulls):
+def test_lists_over_a_group_are_sliced(with_nulls):
     one, two = (with_nulls["x"][i] for i in (0, 2))
     for index in ("0:1", "1:2", ":", "5:"):
         text = f"SELECT k, LIST(x)[{index}] AS r WHERE x IS NOT NULL GROUP BY k"
@@ -174,7 +174,7 @@ def test_lists_of_a_group_are_sliced(with_nulls):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint64", "complex64"])
 @pytest.mark.parametrize("shape", [(1,), (2,), (None,)])
 @pytest.mark.parametrize("name", ["MEAN", "STD", "VAR", "MEDIAN", "SUM", "MIN", "MAX", "PROD"])
-def test_a_null_row_changes_nothing(dtype, shape, name):
+def test_null_row_changes_nothing(dtype, shape, name):
     rng = np.random.default_rng(0)
     size = shape[0] or 2
     rows = rng.integers(0, 100, (6, size)).astype(dtype)
@@ -199,8 +199,8 @@ DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int16", "uint16", "
 @pytest.mark.parametrize("block", [7, 65_536])
 @pytest.mark.parametrize("shape", [(2,), (None,)])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_aggregates_of_many_rows_are_those_of_wide_numbers(dtype, shape, block, monkeypatch):
-    """5,000 rows around 20: their sum is beyond float16, and units beyond 2048 are lost in it."""
+def test_aggregates_of_many_rows_are_computed_in_wide_numbers(dtype, shape, block, monkeypatch):
+    """5,000 rows around 20: their sum overflows float16, which cannot count beyond 2048."""
     monkeypatch.setattr(stacked, "BLOCK_ROWS", block)
     rng = np.random.default_rng(0)
     rows = np.stack([rng.integers(15, 26, 3000), rng.integers(0, 2, 3000)], axis=1).astype(dtype)
@@ -215,12 +215,12 @@ def test_aggregates_of_many_rows_are_those_of_wide_numbers(dtype, shape, block, 
         value = found[name][0]
         assert value.dtype == found.schema[name].htype.dtype
         with np.errstate(over="ignore"):
-            expected = expected.astype(value.dtype)  # a sum may be beyond float16: inf
+            expected = expected.astype(value.dtype)  # a sum may overflow float16: inf
         np.testing.assert_allclose(value, expected, rtol=2e-3 if dtype == "float16" else 1e-6)
 
 
 @pytest.mark.parametrize("name", ["MEAN", "SUM", "STD", "VAR", "L1_NORM", "L2_NORM"])
-def test_16_bit_floats_of_a_row_are_added_in_more_bits(name):
+def test_float16_sums_of_a_row_use_more_bits(name):
     row = np.tile(np.array([7, 9], "float16"), 2000)
     ds = dl.create("memory://halves", {"x": dl.Array("float16", (4000,))}, overwrite=True)
     ds.append({"x": [row]})
@@ -244,9 +244,7 @@ def test_16_bit_floats_of_a_row_are_added_in_more_bits(name):
     }.items(),
 )
 @pytest.mark.parametrize("more", ["", ", SUBSTR(s, 1, 1) || s AS key"])
-def test_texts_that_are_grouped_by_are_known_again_within_longer_ones(
-    make_lake, item, expected, more
-):
+def test_group_keys_are_recognised_inside_longer_expressions(make_lake, item, expected, more):
     ds = make_lake({"s": "str"}, s=["ab", "cd", "ab"])
     found = ds.query(f"SELECT {item} AS x{more} GROUP BY (SUBSTR(s, 1, 1) || s)")
     assert [row["x"] for row in found] == expected

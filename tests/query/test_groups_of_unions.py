@@ -1,4 +1,4 @@
-"""Rows are told apart in the same way directly and through UNION: by what a column stores."""
+"""Grouping distinguishes rows by stored values, both directly and through UNION."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAN = float("nan")
 
 
 def png(level: int) -> bytes:
-    """Return a file of one picture; at each level of compression it has other bytes."""
+    """Return a file of one image; its bytes depend on the compression level."""
     out = io.BytesIO()
     pixels = np.arange(48, dtype="u1").reshape(4, 4, 3)
     Image.fromarray(pixels).save(out, "png", compress_level=level)
@@ -54,7 +54,7 @@ def ds() -> dl.Dataset:
 
 
 def groups(ds: dl.Dataset, name: str, source: str) -> list[int]:
-    """Return how many groups there are, by each form that tells rows apart."""
+    """Return the number of groups, for each form that groups rows."""
     is_nullable = name == "nullable"
     queries = [
         f"SELECT LIST(id) AS l FROM {source} GROUP BY {name}",
@@ -70,7 +70,7 @@ def groups(ds: dl.Dataset, name: str, source: str) -> list[int]:
 
 @pytest.mark.parametrize("union", ["ds", *UNIONS], ids=["direct", "none", "half", "all", "three"])
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_union_of_unchanged_columns_has_their_groups(
+def test_union_of_unchanged_columns_has_the_same_groups(
     ds: dl.Dataset, name: str, union: str
 ) -> None:
     source = union if union == "ds" else f"({union.format(name)})"
@@ -85,7 +85,7 @@ def test_computed_values_have_the_same_groups(ds: dl.Dataset, name: str) -> None
             assert set(groups(ds, name, within)) == {COLUMNS[name][2]}, (computed, source)
 
 
-def test_pixels_are_compared_where_a_side_is_computed(ds: dl.Dataset) -> None:
+def test_pixels_are_compared_if_a_side_is_computed(ds: dl.Dataset) -> None:
     computed = "(SELECT image + 0 AS image FROM ds)"
     assert len(ds.query(f"SELECT DISTINCT image FROM {computed}")) == 1
     both = f"(SELECT 0 AS id, image FROM ds UNION ALL SELECT 1, image FROM {computed})"

@@ -1,4 +1,4 @@
-"""Lakes that a query names are read as carefully as the one that is asked."""
+"""Other lakes named in a query are read as carefully as the queried one."""
 
 import shutil
 from dataclasses import replace
@@ -58,7 +58,7 @@ WAYS = [
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """A lake that has a saved query of another one, which has two columns of numbers."""
+    """A lake with a saved query of another lake, which has two columns of numbers."""
     folder = tmp_path_factory.mktemp("sound")
     schema = {"i": "int64", "a": "float64", "b": "float64", "p": dl.Image("png", nullable=True)}
     other = dl.create(str(folder / "other.lake"), schema)
@@ -85,7 +85,7 @@ def lakes(sound, tmp_path):
 
 
 def swap_columns(other):
-    """Give each of the two columns of random numbers the file of the other."""
+    """Swap the files of the two columns of random numbers."""
     first, second = sorted((other / "chunks").iterdir(), key=lambda path: path.stat().st_size)[-2:]
     data = first.read_bytes()
     first.write_bytes(second.read_bytes())
@@ -93,24 +93,24 @@ def swap_columns(other):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_what_is_intact_is_read_with_checks(lakes, way):
+def test_undamaged_lake_is_read_with_checks(lakes, way):
     asked, other = lakes
     found = way(dl.open(str(asked), verify="read"), str(other))
     assert found["a"][:2].tolist() == dl.open(str(other))["a"][:2].tolist()
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_swapped_files_of_a_lake_that_is_named_are_damage_where_reads_are_checked(lakes, way):
+def test_swapped_files_of_a_named_lake_are_damage_if_reads_are_checked(lakes, way):
     asked, other = lakes
     numbers = dl.open(str(other))["b"][:2].tolist()
     swap_columns(other)
-    assert way(dl.open(str(asked)), str(other))["a"][:2].tolist() == numbers  # nothing is said
+    assert way(dl.open(str(asked)), str(other))["a"][:2].tolist() == numbers  # nothing is reported
     with pytest.raises(dl.DamagedError, match="belong there"):
         way(dl.open(str(asked), verify="read"), str(other))["a"][:2]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_limits_hold_for_what_is_read_of_a_lake_that_is_named(lakes, way):
+def test_limits_apply_to_lakes_named_in_a_query(lakes, way):
     asked, other = lakes
     assert way(dl.open(str(asked)), str(other))["p"][0].shape == (12, 12)
     with pytest.raises(dl.TooLargeError, match="100"):
@@ -118,7 +118,7 @@ def test_limits_hold_for_what_is_read_of_a_lake_that_is_named(lakes, way):
 
 
 @pytest.mark.parametrize("query", ["FROM '{url}' VERSION 'v1'", "FROM ds VERSION 'v1'"])
-def test_a_tag_that_was_swapped_is_damage_where_reads_are_checked(lakes, query):
+def test_swapped_tag_is_damage_if_reads_are_checked(lakes, query):
     _, other = lakes
     refs = other / "refs"
     shutil.copy(refs / "tag.v2" / "ref.json", refs / "tag.v1" / "ref.json")
@@ -129,7 +129,7 @@ def test_a_tag_that_was_swapped_is_damage_where_reads_are_checked(lakes, query):
         dl.open(str(other), version="v2", verify="read").query(query)
 
 
-def test_a_branch_that_was_set_back_is_damage_where_reads_are_checked(lakes):
+def test_rolled_back_branch_is_damage_if_reads_are_checked(lakes):
     asked, other = lakes
     path = other / "refs" / "branch.main" / "ref.json"
     tags = dl.open(str(other)).tags
@@ -140,7 +140,7 @@ def test_a_branch_that_was_set_back_is_damage_where_reads_are_checked(lakes):
         dl.open(str(asked), verify="read").query(query)
 
 
-def test_links_are_followed_in_other_versions_of_the_lake_but_not_in_others(tmp_path):
+def test_links_are_followed_in_other_versions_of_the_lake_but_not_in_other_lakes(tmp_path):
     (tmp_path / "a.txt").write_text("hello")
     for name in ("a", "b"):
         ds = dl.create(str(tmp_path / name), {"f": dl.Link("text")}, allow=[str(tmp_path)])
@@ -153,7 +153,7 @@ def test_links_are_followed_in_other_versions_of_the_lake_but_not_in_others(tmp_
         ds.query(f"SELECT f FROM '{tmp_path / 'a'}'")["f"][0]
 
 
-def test_a_lake_is_opened_again_with_what_its_store_needs(make_lake, monkeypatch):
+def test_lake_is_opened_again_with_its_store_options(make_lake, monkeypatch):
     ds, other = make_lake({"x": "int8"}, x=[1]), make_lake({"x": "int8"}, x=[2])
     ds.tag("v1")
     ds.handle.lake = replace(ds.handle.lake, options={"region": "here"})

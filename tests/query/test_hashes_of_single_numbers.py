@@ -1,4 +1,4 @@
-"""An array without axes is equal to a number, and so are their hashes."""
+"""A zero-dimensional array equals a number, and so do their hashes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS: dict[str, list[Any]] = {
 
 @cache
 def lake(dtype: str) -> dl.Dataset:
-    """Return a lake with numbers as arrays without axes, as scalars, and in arrays with axes."""
+    """Return a lake with numbers as zero-dimensional arrays, as scalars, and in larger arrays."""
     numbers = NUMBERS[dtype]
     schema = {"x": dl.Array(dtype, None), "y": dl.Array(dtype, None), "s": dl.Scalar(dtype)}
     ds = dl.create(f"memory://single-{dtype}", schema)
@@ -32,7 +32,7 @@ def lake(dtype: str) -> dl.Dataset:
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
-def test_a_column_without_axes_hashes_as_its_numbers(dtype: str) -> None:
+def test_zero_dimensional_column_hashes_like_its_numbers(dtype: str) -> None:
     ds = lake(dtype)
     found = ds.query("SELECT HASH(x) = HASH(s) AS a, HASH(y) = HASH(s) AS b, HASH(x) AS c, s")
     assert found["a"][:].all()
@@ -62,7 +62,7 @@ def test_equal_numbers_of_two_dtypes_have_one_hash(pair: tuple[str, str]) -> Non
             assert {row["x"], row["y"], row["z"]} == {s == t}, (s, t)
 
 
-def test_values_of_the_same_bits_have_hashes_of_their_own(make_lake):
+def test_different_values_with_the_same_bits_have_different_hashes(make_lake):
     ds = make_lake(
         {"u": "uint8", "f": "float64", "h": "float32", "j": dl.Json()},
         u=[1, 2, 0], f=[5e-324, 0.5, 0.25], h=[1, 0.5, 0.25], j=[1, 0.5, 0.25],
@@ -72,7 +72,7 @@ def test_values_of_the_same_bits_have_hashes_of_their_own(make_lake):
         assert found["same"][:].tolist() == found["equal"][:].tolist()
 
 
-def test_moments_have_hashes_by_value_whatever_their_unit(make_lake):
+def test_times_are_hashed_by_value_whatever_their_unit(make_lake):
     counts = [-1000, -1, -1500, -999, 1_000_000_001, 1000]
     moments = np.array(counts, "datetime64[ns]")
     ds = make_lake(

@@ -1,6 +1,7 @@
-"""HASH tells values apart as DISTINCT does, wherever values of two types have come together.
+"""HASH distinguishes the same values as DISTINCT, wherever values of two types are combined.
 
-JSON stands beside no truth value here: true has the hash of 1, but in JSON is another value.
+JSON is never combined with booleans here: true has the hash of 1, but is a different value in
+JSON.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ def check(ds: dl.Dataset, query: str, forms: list[str]) -> None:
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_values_of_one_type_have_as_many_hashes_as_there_are(ds, side):
+def test_values_of_one_type_have_as_many_hashes_as_distinct_values(ds, side):
     check(ds, f"SELECT {side} AS x", FORMS)
 
 
 @pytest.mark.parametrize(("a", "b"), UNIONS)
-def test_a_union_of_two_types_has_as_many_hashes_as_values(ds, a, b):
+def test_union_of_two_types_has_as_many_hashes_as_distinct_values(ds, a, b):
     query = WAYS[0].format(a, b)
     try:
         len(ds.query(query))

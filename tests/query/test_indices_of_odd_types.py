@@ -1,4 +1,4 @@
-"""Ends of slices, norms and shapes of values that are not plain numbers."""
+"""Slice bounds, norms and shapes given by values that are not plain numbers."""
 
 import numpy as np
 import pytest
@@ -26,13 +26,13 @@ def ds(make_lake):
     )
 
 
-def test_an_end_of_a_slice_differs_from_row_to_row(ds):
+def test_slice_bound_may_vary_by_row(ds):
     assert [v.tolist() for v in ds.query("SELECT v[:k] AS x")["x"][:]] == [[1], [1, 2], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("end", ["tags", "tags % 4", "v", "SHAPE(tags)", "part", "[1, 2]"])
 @pytest.mark.parametrize("part", [":{}", "{}:", "1:3:{}"])
-def test_an_end_of_a_slice_that_is_no_whole_number_is_refused(ds, end, part):
+def test_fractional_slice_bound_is_refused(ds, end, part):
     with pytest.raises(dl.QueryError, match=r"v\["):
         ds.query(f"SELECT v[{part.format(end)}] AS x")["x"][:]
 
@@ -44,7 +44,7 @@ def test_norms_of_complex_numbers_are_real(ds, norm):
     assert found[:].tolist() == [5, 0, 1]
 
 
-def test_the_shape_of_a_link_is_that_of_its_file(tmp_path):
+def test_shape_of_a_link_is_that_of_its_file(tmp_path):
     paths = []
     for n in (2, 3):
         paths.append(str(tmp_path / f"{n}.png"))
@@ -66,15 +66,15 @@ def test_the_shape_of_a_link_is_that_of_its_file(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["k", "(k, part)", "label", "j", "NULL"])
-def test_nothing_is_in_an_empty_list(make_lake, value):
+def test_empty_list_contains_nothing(make_lake, value):
     schema = {"k": "int32", "part": "float32", "label": dl.ClassLabel(["a"]), "j": dl.Json()}
     ds = make_lake(schema, k=[1, 2], part=[1, 2], label=[0, 0], j=[{}, 1])
     assert len(ds.query(f"SELECT k WHERE {value} IN ()")) == 0
     assert len(ds.query(f"SELECT k WHERE {value} NOT IN ()")) == 2
 
 
-def test_lists_within_json_stay_lists(make_lake):
-    """They are values of JSON, and no axes of the sequence."""
+def test_lists_in_json_stay_lists(make_lake):
+    """They are JSON values, and not axes of the sequence."""
     values = [[[1]], [[1, 2], [3]], [], [{"a": 1}], [[[1, 2]]]]
     ds = make_lake({"s": dl.Sequence(dl.Json()), "g": "int32"}, s=values, g=range(5))
 
@@ -92,7 +92,7 @@ def test_lists_within_json_stay_lists(make_lake):
 
 
 @pytest.mark.parametrize("name", ["dense", "ragged", "image", "boxes", "sequence"])
-def test_the_value_of_a_subquery_is_every_rows_own(make_lake, name):
+def test_value_of_a_correlated_subquery_belongs_to_its_row(make_lake, name):
     columns = {
         "dense": (dl.Array("int32", (2,)), [1, 2]),
         "ragged": (dl.Array("int32", (None,)), [1, 2]),
@@ -123,7 +123,7 @@ def test_rows_without_a_number_are_arranged_together(make_lake):
     assert ds.query("SELECT k ARRANGE BY [x, 1]")["k"][:].tolist() == [0, 2, 1, 3]
 
 
-def test_a_text_of_json_has_another_hash_than_its_value(make_lake):
+def test_string_of_json_and_its_value_have_different_hashes(make_lake):
     values = [{}, "{}", [], "[]", [1], "[1]", {"a": 1}, '{"a": 1}', None]
     ds = make_lake({"k": "int32", "j": dl.Json(nullable=True)}, k=range(9), j=values)
     assert len(ds.query("SELECT DISTINCT HASH(j) AS h")) == 9
@@ -132,7 +132,7 @@ def test_a_text_of_json_has_another_hash_than_its_value(make_lake):
         assert found["k"][:].tolist() == [row]
 
 
-def test_null_has_no_functions_of_its_own(make_lake):
+def test_unknown_function_after_null_is_an_error(make_lake):
     ds = make_lake({"k": "int32"}, k=[1])
     with pytest.raises(dl.NotFoundError, match="There is no function NOFUNCTION"):
         ds.query("SELECT NULL.NOFUNCTION(k) AS x")
@@ -161,21 +161,21 @@ INDEXED = ["v", "r", "im", "s", "sa", "t", "j", "y", "[1, 2]", "[k, 5, 6]", "'ab
 @pytest.mark.parametrize("base", INDEXED)
 @pytest.mark.parametrize("index", ["b", "n", "k > 0", "TRUE"])
 @pytest.mark.parametrize("form", ["{}", "{}:"])
-def test_a_truth_value_is_no_index(of_every_type, base, index, form):
+def test_boolean_is_not_an_index(of_every_type, base, index, form):
     with pytest.raises(dl.QueryTypeError, match=r"whole number.* but (in .* it is bool|it is)"):
         of_every_type.query(f"SELECT {base}[{form.format(index)}] AS x")
 
 
 @pytest.mark.parametrize("base", ["t", "'abc'", "[k, 5, 6]", "j", "y", "LIST(t)"])
 @pytest.mark.parametrize("index", ["1.5", "f", "k / 2", "MEAN(v)", "1.5:", ":f", "t[0]"])
-def test_a_fraction_is_no_index_of_texts_lists_and_json(of_every_type, base, index):
+def test_fraction_is_not_an_index_of_strings_lists_and_json(of_every_type, base, index):
     if base == "j" and index == "t[0]":  # a key
         return
     with pytest.raises(dl.QueryTypeError, match="whole number"):
         of_every_type.query(f"SELECT {base}[{index}] AS x GROUP BY ALL")
 
 
-def test_whole_numbers_are_indices(of_every_type):
+def test_integers_are_indices(of_every_type):
     for base in ("v", "s", "t", "j", "y", "[k, 5, 6]"):
         for index in ("k", "k + 0", "1", "LEN(t) - 1", "CAST(f AS BIGINT)", "k:"):
             of_every_type.query(f"SELECT {base}[{index}] AS x")["x"][:]
@@ -185,7 +185,7 @@ def test_whole_numbers_are_indices(of_every_type):
     "base", ["v", "r", "im", "s", "sa", "[1, 2]", "(v + 1)", "v[1:]", "LIST(v)"]
 )
 @pytest.mark.parametrize("step", ["k", "k * 1", "k - k"])
-def test_a_step_of_0_in_some_row_is_told_with_the_row(of_every_type, base, step):
+def test_step_of_0_is_reported_with_its_row(of_every_type, base, step):
     group = " GROUP BY k" if base == "LIST(v)" else ""
     expected = pytest.raises(
         dl.QueryError, match=r"The values of a row cannot be used: the step .* must not be 0"

@@ -1,4 +1,4 @@
-"""SQL's infinite times compare and compute within a query, but NumPy has none, so none leave it."""
+"""Infinite times compare and compute within a query, but are never returned: NumPy has none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLACES = [
     "CASE WHEN id = 1 THEN {} END", "MAX({})", "LIST({})", "HISTOGRAM({})",
     "MIN({}) OVER ()", "UNNEST([{}])", "LIST_TRANSFORM([{}], x -> x)", "v < {}", "OWN_TIME({})",
 ]  # fmt: skip
-"""Forms in which a time leaves DuckDB."""
+"""Forms in which DuckDB returns a time."""
 
 LEAST = "TO_MICROSECONDS(-9223372036854775807 - 1)"
 
@@ -53,7 +53,7 @@ def own_time() -> Iterator[None]:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("sign", ["", "-"])
-def test_infinity_does_not_leave_a_query(ds: dl.Dataset, sign: str, type_: str, place: str) -> None:
+def test_infinity_cannot_be_returned(ds: dl.Dataset, sign: str, type_: str, place: str) -> None:
     time = f"CAST('{sign}infinity' AS {type_})"
     message = rf"A query returns finite times, but one is {sign}infinity. Replace it(.|\n)*Line 1"
     with pytest.raises(dl.QueryTypeError, match=message):
@@ -61,13 +61,13 @@ def test_infinity_does_not_leave_a_query(ds: dl.Dataset, sign: str, type_: str, 
 
 
 @pytest.mark.parametrize("form", ["GREATEST(t, 'infinity')", "LEAST('-infinity', t)"])
-def test_quoted_infinity_does_not_leave_it_either(ds: dl.Dataset, form: str) -> None:
+def test_quoted_infinity_cannot_be_returned(ds: dl.Dataset, form: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="A query returns finite times"):
         ds.query(f"SELECT {form} AS x")["x"][:]
 
 
 @pytest.mark.parametrize("type_", TYPES[:4])
-def test_within_a_query_infinity_stays(ds: dl.Dataset, type_: str) -> None:
+def test_infinity_is_allowed_within_a_query(ds: dl.Dataset, type_: str) -> None:
     time = f"CAST('infinity' AS {type_})"
     found = ds.query(
         f"SELECT t < {time} AS a, ISINF({time}) AS b, CAST({time} AS TEXT) AS c, {time} IS NULL AS "
@@ -78,12 +78,12 @@ def test_within_a_query_infinity_stays(ds: dl.Dataset, type_: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["{}", "[{}]", "CASE WHEN id = 0 THEN {} END", "LIST({})"])
-def test_a_duration_that_means_null_does_not_leave_a_query(ds: dl.Dataset, place: str) -> None:
+def test_duration_that_means_null_cannot_be_returned(ds: dl.Dataset, place: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="means null in NumPy"):
         ds.query(f"SELECT {place.format(LEAST)} AS x")["x"][:]
 
 
-def test_the_longest_durations_leave_a_query(ds: dl.Dataset) -> None:
+def test_longest_durations_can_be_returned(ds: dl.Dataset) -> None:
     found = ds.query(
         "SELECT TO_MICROSECONDS(9223372036854775807) AS a, TO_MICROSECONDS(-9223372036854775807) "
         f"AS b, CAST({LEAST} AS TEXT) AS c LIMIT 1"

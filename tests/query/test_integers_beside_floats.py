@@ -1,4 +1,4 @@
-"""Integers beside floats compare as Python's do, which are exact; a column of both is, too."""
+"""Integers compare exactly with floats, as in Python, also in a column of both."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIGNS = {
 
 
 def lake(pair: tuple[str, str]) -> tuple[dl.Dataset, list[tuple[int, Any]]]:
-    """Return a lake with a row of each integer beside each float, and those rows."""
+    """Return a lake with a row for each pair of integer and float, and those rows."""
     rows = [*product(INTEGERS[pair[0]], FLOATS[pair[1]])]
     schema = {"i": pair[0], "f": dl.Scalar(pair[1], nullable=True)}
     ds = dl.create(f"memory://beside-{'-'.join(pair)}", schema, overwrite=True)
@@ -40,7 +40,7 @@ def lake(pair: tuple[str, str]) -> tuple[dl.Dataset, list[tuple[int, Any]]]:
 
 
 def compares(sign: str, i: int, f: float | None) -> bool | None:
-    """Return what a comparison is of the numbers themselves."""
+    """Return the comparison of the numbers themselves."""
     if f is None:
         return None
     if np.isfinite(f):
@@ -105,7 +105,9 @@ VALUES = [
 
 @pytest.mark.parametrize("form", VALUES)
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_a_column_of_both_is_exact_or_an_error(pair: tuple[str, str], form: str) -> None:
+def test_column_of_integers_and_floats_is_exact_or_an_error(
+    pair: tuple[str, str], form: str
+) -> None:
     ds, _ = lake(pair)
     for i in INTEGERS[pair[0]]:
         query = f"SELECT {form} AS x WHERE i = {i} LIMIT 1"
@@ -116,7 +118,7 @@ def test_a_column_of_both_is_exact_or_an_error(pair: tuple[str, str], form: str)
                 ds.query(query)
 
 
-def test_a_union_of_both_is_exact_or_an_error() -> None:
+def test_union_of_integers_and_floats_is_exact_or_an_error() -> None:
     ds, _ = lake(("int64", "float32"))
     assert {*column(ds, "SELECT i AS x WHERE i = 5 UNION SELECT f WHERE f = 5")} == {5.0}
     with pytest.raises(dl.QueryTypeError, match=r"CAST the integers AS DOUBLE(.|\n)*\^"):

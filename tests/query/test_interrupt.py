@@ -1,4 +1,4 @@
-"""Queries that are cancelled end, and nothing of them goes on."""
+"""Cancelled queries end, and none of their work continues."""
 
 import asyncio
 import threading
@@ -31,7 +31,7 @@ async def cancelled(query, after):
     return time.perf_counter() - started
 
 
-def test_a_query_is_awaited_beside_others(ds):
+def test_query_can_be_awaited_with_others(ds):
     async def both():
         return await asyncio.gather(
             ds.query_async("SELECT x WHERE x > ? LIMIT 1", [1]),
@@ -42,18 +42,18 @@ def test_a_query_is_awaited_beside_others(ds):
     assert (one["x"][0], two["s"][0]) == (2, sum(range(3000)))
 
 
-def test_errors_reach_the_one_who_waits(ds):
+def test_errors_reach_the_awaiting_caller(ds):
     with pytest.raises(dl.ColumnNotFoundError, match="no column 'y'"):
         asyncio.run(ds.query_async("SELECT y"))
 
 
-def test_a_cancelled_query_ends_in_duckdb(ds):
+def test_cancelled_query_ends_in_duckdb(ds):
     text = "SELECT COUNT(*) AS n FROM ds AS a, ds AS b, ds AS c WHERE a.x * b.x + c.x = 7"
     assert asyncio.run(cancelled(ds.query_async(text), 0.3)) < 2
     assert len(ds.query("SELECT x LIMIT 3")) == 3
 
 
-def test_a_cancelled_query_ends_in_numpy(ds):
+def test_cancelled_query_ends_in_numpy(ds):
     calls, running = [], threading.Event()
 
     @dl.function(returns="float32")
@@ -71,7 +71,7 @@ def test_a_cancelled_query_ends_in_numpy(ds):
     try:
         asyncio.run(run())
         count = -1
-        while count < len(calls):  # parts that were under way, for as long as they take
+        while count < len(calls):  # parts that were running, for as long as they take
             count = len(calls)
             time.sleep(0.5)
         assert count < len(ds) / 2

@@ -1,4 +1,4 @@
-"""JSON as a condition: booleans as they are, numbers true unless they are 0, other values null."""
+"""JSON as a condition: booleans as they are, numbers true unless 0, other values null."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def rows(meaning: bool | None) -> list[int]:
         ("SELECT a.id FROM ds a JOIN ds b ON a.id = b.id AND a.j.ok", True),
     ],
 )
-def test_every_clause_reads_json_in_one_way(
+def test_every_clause_interprets_json_the_same_way(
     ds: dl.Dataset, query: str, meaning: bool | None
 ) -> None:
     assert ds.query(query)["id"][:].tolist() == rows(meaning)
 
 
 @pytest.mark.parametrize("value", NEITHER[1:], ids=repr)
-def test_a_cast_refuses_values_that_are_no_conditions(value: Any) -> None:
+def test_cast_refuses_values_that_are_not_conditions(value: Any) -> None:
     ds = lake([True, 0, 1.0, None, value])
     with pytest.raises(dl.QueryTypeError, match=r"but CAST\(j.ok AS BOOLEAN\) has .*TRY_CAST"):
         ds.query("SELECT CAST(j.ok AS BOOLEAN) AS y")
@@ -69,6 +69,6 @@ def test_a_cast_refuses_values_that_are_no_conditions(value: Any) -> None:
     assert found.tolist() == [True, False, True, None]
 
 
-def test_strings_are_conditions_as_text() -> None:
+def test_json_strings_cast_to_text_are_conditions() -> None:
     found = lake(["true", "0"]).query("SELECT CAST(CAST(j.ok AS TEXT) AS BOOLEAN) AS y")["y"][:]
     assert found.tolist() == [True, False]

@@ -1,4 +1,4 @@
-"""JSON numbers beside numbers of SQL's: compared exactly, and computed with exactly, or refused."""
+"""JSON numbers compare and compute exactly with SQL numbers, or are refused."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_json_compares_exactly_with_columns_of_numbers(dtype: str, sign: str) ->
     assert ds.query(f"SELECT x {sign} j AS v")["v"][:].tolist() == wanted
 
 
-def test_json_is_neither_less_nor_greater_than_nan_and_less_than_infinity() -> None:
+def test_json_is_not_ordered_with_nan_and_is_less_than_infinity() -> None:
     ds = dl.create("memory://json-nan", {"j": dl.Json(), "x": "float64"}, overwrite=True)
     rows: list[Any] = [np.nan, np.inf, -np.inf]
     ds.append({"j": [P + 1] * 3, "x": rows})
@@ -59,14 +59,14 @@ SOUGHT = [
 
 @pytest.mark.parametrize("number", WHOLE)
 @pytest.mark.parametrize("condition", SOUGHT)
-def test_whole_numbers_beside_json_keep_their_digits(condition: str, number: str) -> None:
+def test_integers_next_to_json_keep_their_digits(condition: str, number: str) -> None:
     ds = dl.create("memory://json-lists", {"j": dl.Json()}, overwrite=True)
     ds.append({"j": [P, P + 1, P + 2]})
     found = ds.query(f"SELECT {condition.format(number)} AS v")["v"][:].tolist()
     assert found == [False, True, False]
 
 
-def test_a_number_too_large_for_digits_is_a_float_beside_json() -> None:
+def test_number_with_too_many_digits_is_a_float_next_to_json() -> None:
     ds = dl.create("memory://json-huge", {"j": dl.Json()}, overwrite=True)
     ds.append({"j": [1, 10**400]})
     assert ds.query("SELECT LIST_CONTAINS([j], 1e999999999) AS v")["v"][0] is np.False_
@@ -89,7 +89,7 @@ def test_sql_computes_with_json_exactly_or_not_at_all(item: str, number: int) ->
 
 @pytest.mark.parametrize("item", COMPUTED)
 @pytest.mark.parametrize("number", [0, 3, -P, P + 2, 2**80, 0.5, 1e300, 1.0])
-def test_sql_computes_with_json_that_a_float_holds(item: str, number: float) -> None:
+def test_sql_computes_with_json_that_a_float_represents(item: str, number: float) -> None:
     ds = dl.create("memory://json-sums", {"j": dl.Json(), "f": "float64"}, overwrite=True)
     ds.append({"j": [number], "f": [number]})
     found, wanted = (
@@ -101,7 +101,7 @@ def test_sql_computes_with_json_that_a_float_holds(item: str, number: float) -> 
 
 @pytest.mark.parametrize("given", ["{}", "$p", "i", "{}.0"])
 @pytest.mark.parametrize("number", [1, P, P + 1, P + 2, -P - 1, 2**62 + 1])
-def test_a_json_list_contains_a_number_by_all_of_its_digits(given: str, number: int) -> None:
+def test_contains_compares_all_digits_of_a_number_in_a_json_list(given: str, number: int) -> None:
     lists = [[1, "a"], [P, 2.5], [P + 1], [P + 2, None], [-P - 1, -P], [2**62 + 1, 1.0], ["1"], []]
     ds = dl.create("memory://json-has", {"l": dl.Json(), "i": "int64"}, overwrite=True)
     ds.append({"l": lists, "i": [number] * len(lists)})

@@ -30,13 +30,13 @@ def ds() -> dl.Dataset:
         "(WITH q AS (SELECT j WHERE id = {}) SELECT j FROM q)",
     ],
 )
-def test_a_value_is_unchanged(ds: dl.Dataset, query: str) -> None:
+def test_value_is_unchanged(ds: dl.Dataset, query: str) -> None:
     for row, value in enumerate(VALUES):
         found = ds.query(f"SELECT {query.format(row)} AS y LIMIT 1")["y"][0]
         assert repr(found) == repr(value)
 
 
-def test_a_value_of_a_row_around_is_unchanged(ds: dl.Dataset) -> None:
+def test_value_of_an_outer_row_is_unchanged(ds: dl.Dataset) -> None:
     found = ds.query("SELECT (SELECT b.j FROM ds b WHERE b.id = a.id) AS y FROM ds a")["y"][:]
     assert repr(list(found)) == repr(VALUES)
 

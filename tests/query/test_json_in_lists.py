@@ -1,4 +1,4 @@
-"""JSON within lists, structs and maps: it compares by value, and comes back as what it is."""
+"""JSON in lists, structs and maps compares by value and is returned as JSON."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WITHIN = {
 
 
 @pytest.mark.parametrize("expression", WITHIN)
-def test_json_comes_back_as_it_is(ds: dl.Dataset, expression: str) -> None:
+def test_json_is_returned_unchanged(ds: dl.Dataset, expression: str) -> None:
     found = ds.query(f"SELECT {expression} AS v ORDER BY k")["v"][:]
     for value, got in zip(VALUES, found, strict=True):
         if isinstance(got, dict):
@@ -62,7 +62,7 @@ def test_json_comes_back_as_it_is(ds: dl.Dataset, expression: str) -> None:
 @pytest.mark.parametrize(
     "expression", ["LIST([j] ORDER BY k)", "LIST({'k': j} ORDER BY k)", "LIST(j ORDER BY k)"]
 )
-def test_json_of_a_group_comes_back_as_it_is(ds: dl.Dataset, expression: str) -> None:
+def test_json_of_a_group_is_returned_unchanged(ds: dl.Dataset, expression: str) -> None:
     [found] = ds.query(f"SELECT {expression} AS v")["v"][:]
     inner = {"[": lambda v: [v], "{": lambda v: {"k": v}}.get(expression[5], lambda v: v)
     assert found == [inner(v) for v in VALUES]
@@ -83,7 +83,7 @@ EQUAL = [
 
 
 @pytest.mark.parametrize("condition", EQUAL)
-def test_conditions_that_hold_for_equal_json(ds: dl.Dataset, condition: str) -> None:
+def test_equal_json_satisfies_these_conditions(ds: dl.Dataset, condition: str) -> None:
     query = (
         "SELECT x.k AS a, y.k AS b FROM x JOIN y ON x.j IS NOT NULL AND y.j IS NOT NULL AND "
         + condition
@@ -113,12 +113,12 @@ def test_equal_json_is_one_value(ds: dl.Dataset, query: str, part: str) -> None:
         ("JSON_EXTRACT_STRING(j, '$.a') = '1'", [0, 1]), ("JSON_VALID(j)", [0, 1, 2, 4, 5]),
     ],
 )  # fmt: skip
-def test_values_are_sought_among_json(ds: dl.Dataset, condition: str, rows: list[int]) -> None:
+def test_values_are_searched_in_json(ds: dl.Dataset, condition: str, rows: list[int]) -> None:
     assert ds.query(f"SELECT k WHERE {condition} ORDER BY k")["k"][:].tolist() == rows
 
 
 @pytest.mark.parametrize("other", ["[y.t]", "[y.k]", "['x', y.t]"])
-def test_lists_of_json_go_with_lists_of_json_alone(ds: dl.Dataset, other: str) -> None:
+def test_lists_of_json_only_combine_with_lists_of_json(ds: dl.Dataset, other: str) -> None:
     with pytest.raises(QueryTypeError, match="combined only with lists of JSON"):
         dl.query(f"SELECT x.k FROM x JOIN y ON [x.j] = {other}", sources={"x": ds, "y": ds})
 
@@ -138,13 +138,13 @@ LISTS: list[list[Any]] = [
 
 
 def place(items: list[Any], value: Any) -> int | None:
-    """Return where a value is among items, from 1."""
+    """Return the position of a value among items, from 1."""
     is_same = [item == value and (type(item) is bool) == (type(value) is bool) for item in items]
     return is_same.index(True) + 1 if any(is_same) else None
 
 
 @pytest.mark.parametrize("items", LISTS, ids=str)
-def test_json_is_sought_in_lists_of_constants(ds: dl.Dataset, items: list[Any]) -> None:
+def test_json_is_searched_in_lists_of_constants(ds: dl.Dataset, items: list[Any]) -> None:
     found = ds.query(
         "SELECT LIST_CONTAINS(?, j) AS a, LIST_POSITION(?, j) AS b, LIST_HAS_ANY(?, [j]) AS c, "
         "LIST_HAS_ALL(?, [j]) AS d WHERE j IS NOT NULL ORDER BY k",
@@ -168,7 +168,7 @@ def test_json_is_sought_in_lists_of_constants(ds: dl.Dataset, items: list[Any]) 
         ("LIST_CONTAINS(LIST_CONCAT([1.0], [j]), 1)", [0, 1, 2, 3, 4, 5]),
     ],
 )  # fmt: skip
-def test_json_is_sought_by_value(ds: dl.Dataset, condition: str, rows: list[int]) -> None:
+def test_json_is_searched_by_value(ds: dl.Dataset, condition: str, rows: list[int]) -> None:
     query = condition.replace("k + 1", "CAST(k AS BIGINT) + 1")
     assert ds.query(f"SELECT k WHERE {query} ORDER BY k")["k"][:].tolist() == rows
 
@@ -200,7 +200,7 @@ def test_objects_in_parameters_are_json(
         ("COALESCE(CASE WHEN id > 0 THEN [j] END, [])", [[], ["a"], [None]]),
     ],
 )
-def test_a_list_that_is_written_out_beside_one_of_json_is_one_of_json(either, expected):
+def test_literal_list_next_to_one_of_json_is_a_list_of_json(either, expected):
     ds = dl.create(
         "memory://either-list", {"id": "int64", "j": dl.Json(nullable=True)}, overwrite=True
     )

@@ -1,4 +1,4 @@
-"""Items of a sequence of JSON compare as the values of a JSON column do."""
+"""Items of JSON sequences compare like the values of a JSON column."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def params_of(other: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("sign", SIGNS)
-def test_an_item_compares_as_a_json_column_does(ds, sign, other):
+def test_item_compares_like_a_json_column(ds, sign, other):
     view = ds.query(
         f"SELECT c {sign} {other} AS c, {other} {sign} c AS d, j {sign} {other} AS j, "
         f"{other} {sign} j AS i, NOT (j {sign} {other}) AS n, j[0:] {sign} {other} AS part, "
@@ -60,7 +60,7 @@ def test_an_item_compares_as_a_json_column_does(ds, sign, other):
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_contains_finds_the_items_that_are_equal(ds, other):
+def test_contains_finds_equal_items(ds, other):
     view = ds.query(f"SELECT c = {other} AS c, CONTAINS(j, {other}) AS j", params_of(other))
     assert view["j"][:].tolist() == [bool(truth) for truth in view["c"][:].tolist()]
 

@@ -1,4 +1,4 @@
-"""``meta.key`` and ``meta['key']`` are one thing in every clause."""
+"""``meta.key`` and ``meta['key']`` mean the same in every clause."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ds() -> dl.Dataset:
 
 @pytest.mark.parametrize("notations", NOTATIONS, ids=lambda n: n[0])
 @pytest.mark.parametrize("query", QUERIES)
-def test_any_pair_of_notations_gives_the_same(
+def test_any_pair_of_notations_gives_the_same_result(
     ds: dl.Dataset, query: str, notations: tuple[str, str]
 ) -> None:
     found = [
@@ -60,7 +60,7 @@ def test_any_pair_of_notations_gives_the_same(
         ("'a' <> ALL(v)", "ALL('a' <> v)"),
     ],
 )
-def test_any_of_a_list_is_no_number(condition: str, way_out: str) -> None:
+def test_any_of_a_list_is_not_a_number(condition: str, way_out: str) -> None:
     ds = dl.create("memory://any", {"id": "int64", "v": dl.Array("int64", (2,))}, overwrite=True)
     ds.append({"id": [1, 2], "v": [[1, 2], [0, 0]]})
     with pytest.raises(dl.QueryTypeError) as error:
@@ -70,7 +70,7 @@ def test_any_of_a_list_is_no_number(condition: str, way_out: str) -> None:
     assert ds.query("SELECT id WHERE ANY(id = v)")["id"][:].tolist() == [1]
 
 
-def test_no_operator_has_another_meaning_elsewhere() -> None:
+def test_operators_of_other_databases_are_refused() -> None:
     ds = dl.create("memory://operators", {"e": dl.Embedding(2)}, overwrite=True)
     ds.append({"e": [[1, 0], [0, 1]]})
     for sign in ("<=>", "<->", "<#>"):

@@ -1,4 +1,4 @@
-"""Times in arrays of one shape, of any, and compressed ones: queries give the same of all kinds."""
+"""Arrays of times give the same results in fixed-shape, ragged and compressed columns."""
 
 from uuid import uuid4
 
@@ -55,14 +55,14 @@ def lake(dtype):
 
 
 def told(view):
-    """Return the dtype of a column and its values, in words."""
+    """Return the dtype of a column and its values as strings."""
     column = view["y"]
     htype = column.htype if column.htype.item is None else column.htype.item
     return htype.value_dtype, [str(v) for v in column[:]], view.columns
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_queries_give_the_same_of_every_kind(dtype):
+def test_queries_give_the_same_result_for_every_kind(dtype):
     ds = lake(dtype)
     time = ds["dense"][0][0]
     for text in [*(f"SELECT {e} AS y" for e in EXPRESSIONS), *QUERIES]:
@@ -73,7 +73,7 @@ def test_queries_give_the_same_of_every_kind(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_what_times_do_not_have_is_refused_of_every_kind(dtype):
+def test_unsupported_operations_are_refused_for_every_kind(dtype):
     ds = lake(dtype)
     for text in REFUSED:
         for name in ["dense", *KINDS]:

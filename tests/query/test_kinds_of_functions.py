@@ -1,4 +1,4 @@
-"""What functions of lists, structs and maps return compares as the column that went in does."""
+"""Results of list, struct and map functions compare like the columns they come from."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CLAUSES = [
 
 
 def rows(ds, condition):
-    """Return the rows where a condition holds, which are the same in another clause."""
+    """Return the rows where a condition holds, and check that another clause agrees."""
     clauses = CLAUSES[0], CLAUSES[1 + len(condition) % 3]
     [found] = {tuple(sorted(ds.query(c.format(condition))["id"][:].tolist())) for c in clauses}
     return list(found)
@@ -158,7 +158,7 @@ def test_parameters_of_lambdas_keep_their_kinds(ds):
         "STRUCT_CONTAINS(ROW({i}), {f})", "STRUCT_POSITION(ROW({i}), {f})",
     ],
 )  # fmt: skip
-def test_what_is_looked_for_is_not_rounded(ds, look):
+def test_searched_value_is_not_rounded(ds, look):
     for i, f in (("i", "f"), ("f", "i"), ("i + 0", "f * 2"), ("u", "f")):
         with pytest.raises(QueryTypeError, match="A lookup must not mix integers and floats"):
             ds.query(f"SELECT {look.format(i=i, f=f)} AS x")
@@ -166,14 +166,14 @@ def test_what_is_looked_for_is_not_rounded(ds, look):
 
 
 @pytest.mark.parametrize("of", ["QUANTILE_CONT(f, 0.5)", "WEIGHTED_AVG(f, 1)", "LIST_MAX(LIST(f))"])
-def test_nan_of_an_aggregate_is_not_greater(ds, of):
+def test_nan_from_an_aggregate_is_not_greater(ds, of):
     for x in (of, f"{of} + 0", f"CASE WHEN true THEN {of} END"):
         query = f"SELECT id GROUP BY id HAVING {x} > 1"
         assert ds.query(query)["id"][:].tolist() == [1], x
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_moment_beside_a_finer_text_is_not_rounded(ds, form):
+def test_time_next_to_a_finer_string_is_not_rounded(ds, form):
     x = form.format("t")
     assert rows(ds, f"{x} = '2026-01-02T00:00:00.5'") == []
     assert rows(ds, f"{x} IN ('2026-01-02T00:00:00.5')") == []
@@ -206,7 +206,7 @@ def test_json_compares_by_its_value(ds, form):
         "LIST_VALUE(LIST_FIRST([u]), {})", "LIST_VALUE([i], [{}])",
     ],
 )  # fmt: skip
-def test_integers_in_one_list_with_fractions_are_not_rounded(ds, of):
+def test_integers_in_a_list_with_fractions_are_not_rounded(ds, of):
     for fraction, params in (("0.5", []), ("f", []), ("?", [0.5])):
         with pytest.raises(QueryTypeError, match="integers"):
             ds.query(f"SELECT {of.format(fraction)} AS x", params)["x"][:]
@@ -245,12 +245,12 @@ def test_lists_and_structs_of_integers_do_not_compare_with_those_of_floats(ds, o
         ("SELECT id ORDER BY AVG(t) OVER (PARTITION BY id) DESC, id", [1, 0, 2]),
     ],
 )
-def test_means_and_medians_of_times_and_texts_compare(ds, query, ids):
+def test_means_and_medians_of_times_and_strings_compare(ds, query, ids):
     assert ds.query(query)["id"][:].tolist() == ids
 
 
 @pytest.mark.parametrize("column", ["label", "h", "t", "td", "j", "i", "f", "s"])
-def test_a_column_beside_null_stays_what_it_is(ds, column):
+def test_column_next_to_null_keeps_its_kind(ds, column):
     values = list(ds[column][:])
     either = f"SELECT NULL AS x UNION ALL SELECT {column} AS x"
     for query in (
@@ -265,5 +265,5 @@ def test_a_column_beside_null_stays_what_it_is(ds, column):
 
 
 @pytest.mark.parametrize("of", ["AMAX(e)", "e[0]", "ANY(e > 0)", "L2_NORM(e)", "SUM(e)"])
-def test_an_ellipsis_keeps_a_number_of_a_tensor(ds, of):
+def test_ellipsis_on_a_zero_dimensional_tensor_keeps_its_kind(ds, of):
     assert ds.query(f"SELECT id WHERE {of}[...] = {of}")["id"][:].tolist() == [0, 1, 2]

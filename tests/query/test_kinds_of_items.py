@@ -1,4 +1,4 @@
-"""Items of sequences with nulls are like other items: compared by kind, named and combined."""
+"""Items of sequences with nulls are compared, named and combined like other items."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ def rows(values: Any) -> list[Any]:
 @pytest.mark.parametrize(
     "form", ["{0} = {1}", "{1} <> {0}", "{0} BETWEEN {1} AND {1}", "CONTAINS({0}, {1})"]
 )
-def test_numbers_and_strings_are_not_compared(ds, name, other, form):
+def test_numbers_do_not_compare_with_strings(ds, name, other, form):
     with pytest.raises(QueryTypeError, match=r"(?s)number.*string"):
         ds.query(f"SELECT {form.format(name, other)} AS r", {"p": "1"} if other == "$p" else {})
 
 
 @pytest.mark.parametrize("form", ["text = {}", "{} <> text", "CONTAINS(text, {})"])
 @pytest.mark.parametrize("other", ["1", "n", "TRUE", "$p"])
-def test_strings_and_numbers_are_not_compared(ds, form, other):
+def test_strings_do_not_compare_with_numbers(ds, form, other):
     with pytest.raises(QueryTypeError, match=r"(?s)number.*string"):
         ds.query(f"SELECT {form.format(other)} AS r", {"p": 1} if other == "$p" else {})
 
 
 @pytest.mark.parametrize("other", ["x", "LOWER(x)", "'a'", "$p", "(SELECT x WHERE id = 0)"])
-def test_classes_beside_strings_keep_their_nulls(ds, other):
+def test_classes_next_to_strings_keep_their_nulls(ds, other):
     params = {"p": "a"} if other == "$p" else {}
     for text, wanted in (("label = {}", [True, None]), ("{} = label", [True, None]),
                          ("label <> {}", [False, None]), ("NOT (label = {})", [False, None]),
@@ -86,7 +86,7 @@ TRUTHS = {"real < 0.7": [True, None], "truth": [True, None], "flags": [True, Fal
 
 @pytest.mark.parametrize("first", TRUTHS)
 @pytest.mark.parametrize("second", TRUTHS)
-def test_truth_values_of_all_forms_make_one_column(ds, first, second):
+def test_booleans_of_all_forms_make_one_column(ds, first, second):
     both = ds.query(f"SELECT CASE WHEN id = 0 THEN {first} ELSE {second} END AS r")
     assert rows(both["r"][:]) == [TRUTHS[first], []]
     union = ds.query(f"SELECT {first} AS r WHERE id = 0 UNION ALL SELECT {second} WHERE id = 0")

@@ -1,4 +1,4 @@
-"""Lambdas: an expression of an item is what it is of the value itself, by the language's rules."""
+"""An expression of a lambda's item follows the same rules as one of the value itself."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ds() -> dl.Dataset:
 
 
 def answer(ds: dl.Dataset, expression: str) -> Any:
-    """Return the values of an expression, or the type of the error that says what is wrong."""
+    """Return the values of an expression, or the type of its error."""
     try:
         return [plain(row["a"]) for row in ds.query(f"SELECT {expression} AS a")]
     except LakeError as error:
@@ -60,7 +60,7 @@ def answer(ds: dl.Dataset, expression: str) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as one that compares: NaN as a text, of arrays their items."""
+    """Return a comparable form of a value: NaN as a string, arrays as their items."""
     if isinstance(value, np.ndarray | list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -75,7 +75,7 @@ def as_items(found: Any) -> Any:
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_lambda_says_of_an_item_what_it_says_of_the_value(ds, column):
+def test_lambda_agrees_with_the_expression_of_the_value(ds, column):
     value = "NAME(l)" if column == "l" else column  # lists hold classes by name
     wrong = []
     for text in EXPRESSIONS:
@@ -93,7 +93,7 @@ CONDITIONS = ["{} = 1", "{} <> 1", "{} > 0", "{} = {}", "{} = '1'", "{} IN (1, 2
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_filter_keeps_the_items_of_which_a_condition_holds(ds, column):
+def test_filter_keeps_items_for_which_a_condition_holds(ds, column):
     value = "NAME(l)" if column == "l" else column
     for text in CONDITIONS:
         holds = answer(ds, text.format(value, value))
@@ -106,7 +106,7 @@ def test_a_filter_keeps_the_items_of_which_a_condition_holds(ds, column):
 @pytest.mark.parametrize(
     "text", ["CASE WHEN {0} > {1} THEN {0} ELSE {1} END", "CASE WHEN {0} = {1} THEN {0} END"]
 )
-def test_a_reduction_compares_two_items_as_two_values(ds, column, text):
+def test_reduction_compares_two_items_like_two_values(ds, column, text):
     value = "NAME(l)" if column == "l" else column
     expected = answer(ds, text.format(value, value))
     found = answer(ds, f"LIST_REDUCE([{column}, {column}], (p, q) -> {text.format('p', 'q')})")
@@ -148,7 +148,7 @@ def test_a_reduction_compares_two_items_as_two_values(ds, column, text):
         "LIST_TRANSFORM([], v -> v)": [[]] * 4,
     }.items(),
 )  # fmt: skip
-def test_parameters_are_names_of_their_own(ds, text, expected):
+def test_parameters_shadow_other_names(ds, text, expected):
     assert answer(ds, text) == expected
 
 

@@ -1,4 +1,4 @@
-"""A query calls functions of values only, and makes no values that are too long."""
+"""Queries only call functions of values, and never build excessively long ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def duckdb_functions() -> dict[str, set[str]]:
     return found
 
 
-def test_functions_that_are_not_listed_are_refused(ds):
+def test_unlisted_functions_are_refused(ds):
     named = {n for n in set().union(*duckdb_functions().values()) if n.isidentifier()}
     ours = {n.lower() for n in known.NAMES} | {"count", "len"}
     reached = []
@@ -42,7 +42,7 @@ def test_functions_that_are_not_listed_are_refused(ds):
 
 
 OWN = {"array_agg", "cast", "clip", "current_date", "data", "random", "date", "try_cast"}
-"""Names of DuckDB's that are ours, too."""
+"""DuckDB's names that are also ours."""
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ OWN = {"array_agg", "cast", "clip", "current_date", "data", "random", "date", "t
     ["current_setting", "getenv", "getvariable", "version", "current_query", "sleep_ms", "nextval",
      "pg_sleep", "write_log", "setseed", "json_serialize_sql", "stats", "txid_current", "error"],
 )  # fmt: skip
-def test_functions_of_the_process_are_none(ds, name):
+def test_functions_that_access_the_process_are_unknown(ds, name):
     for text in (f"{name}('threads')", f'"{name}"(1)', f"id.{name}()", f"MAX({name}('x'))"):
         with pytest.raises(NotFoundError, match=f"no function {name.upper()}"):
             ds.query(f"SELECT {text}")
@@ -59,12 +59,12 @@ def test_functions_of_the_process_are_none(ds, name):
 @pytest.mark.parametrize(
     "text", ["current_user", "session_user", "current_catalog", "LIST_TRANSFORM([1], x -> USER())"]
 )
-def test_words_of_the_process_are_none(ds, text):
+def test_keywords_that_access_the_process_are_refused(ds, text):
     with pytest.raises(LakeError):
         ds.query(f"SELECT {text}")
 
 
-def test_every_aggregate_that_may_be_called_is_known_as_one():
+def test_every_allowed_aggregate_is_known_as_one():
     listed = {n.upper() for n in duckdb_functions()["aggregate"] & ALLOWED}
     assert listed <= known.AGGREGATES
 
@@ -85,7 +85,7 @@ LONG = [
 
 
 @pytest.mark.parametrize("text", LONG)
-def test_a_value_that_is_too_long_is_not_made(ds, text):
+def test_too_long_value_is_not_created(ds, text):
     params = [1_000_000_000] if "?" in text else []
     with pytest.raises(QueryError, match=r"at most [\d,]+ characters"):
         ds.query(f"SELECT {text} AS x", params)
@@ -102,7 +102,7 @@ SPLIT = [
 
 
 @pytest.mark.parametrize("text", SPLIT)
-def test_a_text_is_not_split_into_too_many_items(ds, text, monkeypatch):
+def test_string_is_not_split_into_too_many_items(ds, text, monkeypatch):
     monkeypatch.setattr(growth, "MOST_ITEMS", 50_000)
     query = "SELECT LEN({}) AS x LIMIT 1".format(text.replace("%", "repeat('a,', 60000 + id)"))
     with pytest.raises(QueryError, match="at most 50,000 characters or items"):
@@ -118,7 +118,7 @@ def test_a_text_is_not_split_into_too_many_items(ds, text, monkeypatch):
         "STRING_SPLIT(REPEAT('a,', 60000 + id), ',')",
     ],
 )  # fmt: skip
-def test_values_of_many_rows_that_are_too_long_together_are_not_made(text):
+def test_values_of_many_rows_whose_total_is_too_long_are_not_created(text):
     ds = dl.create("memory://room-of-vectors", {"id": "int64"}, overwrite=True)
     ds.append({"id": range(1000, 6000)})
     ds.commit("rows")
@@ -130,7 +130,7 @@ def test_values_of_many_rows_that_are_too_long_together_are_not_made(text):
     assert ds.query(f"SELECT MAX(LEN({text})) AS x FROM (SELECT id LIMIT 3)")["x"][0] > 1000
 
 
-def test_texts_that_double_stop(ds):
+def test_doubling_strings_are_stopped(ds):
     text = "SELECT repeat('x', 100000) AS s FROM range(1)"
     for _ in range(30):
         text = f"SELECT s || s AS s FROM ({text})"
@@ -138,7 +138,7 @@ def test_texts_that_double_stop(ds):
         ds.query(f"SELECT len(s) FROM ({text})")
 
 
-def test_replacements_that_multiply_stop(ds):
+def test_multiplying_replacements_are_stopped(ds):
     text = "text"
     for _ in range(6):
         text = f"replace({text}, 'a', '{'a' * 20}')"
@@ -165,7 +165,7 @@ SHORT = {
 
 
 @pytest.mark.parametrize("text", SHORT)
-def test_short_values_are_as_ever(ds, text):
+def test_short_values_are_unaffected(ds, text):
     assert values_of(ds.query(f"SELECT {text} AS x WHERE id = 0"))["x"] == [SHORT[text]]
 
 
@@ -179,7 +179,7 @@ def test_short_values_are_as_ever(ds, text):
         "SELECT a.id FROM dataset AS a, dataset AS b, dataset AS c, dataset AS d",
     ],
 )
-def test_a_result_is_bounded(ds, text, monkeypatch):
+def test_result_is_bounded(ds, text, monkeypatch):
     monkeypatch.setattr(execute, "MOST_BYTES", 1 << 22)
     with pytest.raises(QueryError, match=r"A result must take at most 4 MiB.*Use LIMIT"):
         ds.query(text)
@@ -203,7 +203,7 @@ def test_nothing_is_written_to_the_current_folder(ds, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("operator", ["+", "||"])
-def test_names_that_double_stop(ds, operator):
+def test_doubling_names_are_stopped(ds, operator):
     names = [f"a{n} {operator} a{n} AS a{n + 1}" for n in range(40)]
     with pytest.raises(QueryError, match="at most 200,000 parts") as caught:
         ds.query(f"SELECT id {operator} id AS a0, {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""Lambdas make no more than one value may be, however many items they go over."""
+"""Lambdas respect the limit of a single value, however many items they process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONG = [
     "LIST_FILTER(RANGE(100000), x -> LEN(REPEAT('abc', 1000000)) > x)",
 ]
 MOST_MB = 1_500
-"""Megabytes of the process, of which the package takes 200."""
+"""Megabytes of the process, 200 of which the package takes."""
 
 ASKED = r"""
 import re, resource, sys
@@ -57,14 +57,14 @@ def ds() -> dl.Dataset:
 
 
 @pytest.mark.parametrize("text", LONG)
-def test_what_a_lambda_makes_in_all_is_bounded(ds, text):
+def test_total_output_of_a_lambda_is_bounded(ds, text):
     with pytest.raises(QueryError, match=r"at most [\d,]+ characters or items") as caught:
         ds.query(f"SELECT {text} AS a")
     assert caught.value.place is not None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="resource is of Unix")
-def test_lambdas_that_are_refused_take_no_memory():
+def test_refused_lambdas_take_no_memory():
     asked = [sys.executable, "-c", ASKED, *LONG]
     found = subprocess.run(asked, capture_output=True, text=True, check=True)
     *refused, peak = found.stdout.split()
@@ -86,7 +86,7 @@ def test_lambdas_that_are_refused_take_no_memory():
         "LIST_FILTER([s, 'x'], v -> v || 'y' = 'xy')": ["x"],
     }.items(),
 )
-def test_short_values_are_made(ds, text, expected):
+def test_short_values_are_created(ds, text, expected):
     [row] = ds.query(f"SELECT {text} AS a")
     found = row["a"]
     assert (found.tolist() if hasattr(found, "tolist") else list(found) if isinstance(found, list)

@@ -1,4 +1,4 @@
-"""``%%tql`` in a shell of IPython's, and what a shell shows of errors."""
+"""``%%tql`` in an IPython shell, and how the shell displays errors."""
 
 import numpy as np
 import pytest
@@ -30,30 +30,30 @@ def run(shell, line, cell):
 
 
 def message(shell, capsys, code):
-    """Run a cell that fails and return what is printed."""
+    """Run a failing cell and return the printed message."""
     capsys.readouterr()
     assert not shell.run_cell(code).success
     return capsys.readouterr().out.strip()
 
 
-def test_a_cell_asks_a_variable_and_shows_the_view(shell, capsys):
+def test_cell_queries_a_variable_and_shows_the_view(shell, capsys):
     found = run(shell, "ds", "SELECT x\nWHERE SUM(v) > 1")
     assert found["x"][:].tolist() == [2, 3]
     assert "2 rows" in capsys.readouterr().out
 
 
-def test_the_result_goes_into_a_variable(shell):
+def test_result_is_assigned_to_a_variable(shell):
     assert run(shell, "ds -o result", "SELECT x WHERE x < 2") is None
     assert shell.user_ns["result"]["x"][:].tolist() == [1]
 
 
-def test_values_come_from_variables(shell):
+def test_parameters_come_from_variables(shell):
     shell.user_ns.update(least=2, q=np.array([1, 1]))
     found = run(shell, "ds", "SELECT x, '$no' AS t WHERE x >= $least ORDER BY DOT(v, $q) DESC")
     assert found["x"][:].tolist() == [3, 2]
 
 
-def test_other_views_are_sources_by_their_variables(shell):
+def test_other_views_are_sources_by_their_variable_names(shell):
     shell.user_ns["few"] = shell.user_ns["other"][:1]
     found = run(shell, "ds", "SELECT ds.x, t FROM ds JOIN few USING (x)")
     assert found["t"][:] == ["b"]
@@ -73,20 +73,20 @@ def test_other_views_are_sources_by_their_variables(shell):
         ("ds -o 3", "SELECT x", "QueryError: -o must name a variable, but it is '3'."),
     ],
 )
-def test_an_error_is_one_message(shell, capsys, line, cell, expected):
+def test_error_is_one_message(shell, capsys, line, cell, expected):
     text = message(shell, capsys, f"%%tql {line}\n{cell}")
     assert text.startswith(expected)
     assert "Traceback" not in text
 
 
-def test_a_syntax_error_has_its_caret(shell, capsys):
+def test_syntax_error_has_its_caret(shell, capsys):
     lines = message(shell, capsys, "%%tql ds\nSELECT x\nWHERE x >").splitlines()
     assert lines[-2].strip() == "WHERE x >"
     assert lines[-1].rstrip().endswith("^")
     assert lines[-1].index("^") == lines[-2].index(">")
 
 
-def test_a_query_in_a_cell_of_python_shows_the_line_that_asked(shell, capsys):
+def test_query_in_a_python_cell_shows_the_calling_line(shell, capsys):
     text = message(shell, capsys, "a = 1\nds.query('SELECT y')\nb = 2")
     assert text.splitlines()[0] == "line 2: ds.query('SELECT y')"
     text = message(shell, capsys, "a = 1\nds.query('SELECT x WHERE v > 1')\nb = 2")
@@ -96,7 +96,7 @@ def test_a_query_in_a_cell_of_python_shows_the_line_that_asked(shell, capsys):
     )
 
 
-def test_a_function_that_fails_shows_its_own_lines(shell, capsys):
+def test_failing_function_shows_its_own_lines(shell, capsys):
     code = "@dl.function(returns='float32')\ndef broken(v):\n    return v.nothing\n"
     shell.user_ns["dl"] = dl
     try:

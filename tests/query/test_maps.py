@@ -1,4 +1,4 @@
-"""Maps give values by their keys, whatever they are made of."""
+"""Maps of every origin return values by key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ds() -> dl.Dataset:
         "MAP_EXTRACT_VALUE(MAP_FROM_ENTRIES([('a', id)]), 'a')": [0, 1],
     }.items(),
 )
-def test_a_key_gives_its_value(ds, text, expected):
+def test_key_gives_its_value(ds, text, expected):
     assert [row["a"] for row in ds.query(f"SELECT {text} AS a")] == expected
     if "MAP(" in text and "id])[" not in text.replace("'1'], [id])", ""):
         made, key = text[: text.index(")[") + 1], text[text.index(")[") + 1 :]

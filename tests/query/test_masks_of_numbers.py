@@ -1,4 +1,4 @@
-"""Masks as indices of arrays without axes, and the shapes that errors of rows show."""
+"""Masks as indices of zero-dimensional arrays, and the shapes in errors about rows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def ds() -> dl.Dataset:
 
 @pytest.mark.parametrize("text", INDEXED)
 @pytest.mark.parametrize("size", [1, 5_000])
-def test_a_mask_without_axes_keeps_or_drops_the_value(ds: dl.Dataset, text: str, size: int) -> None:
+def test_zero_dimensional_mask_keeps_or_drops_the_value(
+    ds: dl.Dataset, text: str, size: int
+) -> None:
     if size > 1:  # such rows are computed one by one
         large = np.zeros((size, size // 10), np.int64)
         ds.append({"x": [large], "m": [large > 0], "y": [[1, 2]], "r": [[1]]})
@@ -53,7 +55,7 @@ def test_a_mask_without_axes_keeps_or_drops_the_value(ds: dl.Dataset, text: str,
 
 
 @pytest.mark.parametrize("mask", [np.array(True), np.array(False)])
-def test_a_mask_without_axes_selects_a_whole_array_like_numpy(mask: Any) -> None:
+def test_zero_dimensional_mask_selects_a_whole_array_as_in_numpy(mask: Any) -> None:
     shapes = {"y": dl.Array("int64", (2,)), "r": dl.Array("int8", (None,))}
     schema = {"m": dl.Array("bool", None), **shapes}
     ds = dl.create("memory://masks-of-arrays", schema, overwrite=True)

@@ -1,4 +1,4 @@
-"""Errors of queries name what is at fault, and show where it is."""
+"""Errors of queries name the cause and show its position."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ds() -> dl.Dataset:
         ("SELECT a.id FROM ds a JOIN ds b ON a.id = b.nope", "There is no column 'b.nope'"),
     ],
 )  # fmt: skip
-def test_messages_name_what_is_at_fault(ds: dl.Dataset, query: str, message: str) -> None:
+def test_messages_name_the_cause(ds: dl.Dataset, query: str, message: str) -> None:
     with pytest.raises(LakeError, match=rf"{message}(.|\n)*\^"):
         ds.query(query)
 
@@ -51,7 +51,7 @@ def test_messages_name_what_is_at_fault(ds: dl.Dataset, query: str, message: str
     ["LIMIT {}", "LIMIT 1 OFFSET {}", "SAMPLE BY 1 LIMIT {}", "SAMPLE BY 1 SEED {}",
      "EXPAND BY {}, 1", "EXPAND BY 1, {}"],
 )  # fmt: skip
-def test_numbers_of_rows_show_the_value_of_a_parameter(
+def test_row_count_errors_show_the_value_of_a_parameter(
     ds: dl.Dataset, clause: str, value: object
 ) -> None:
     shown = re.escape(repr(value))
@@ -73,9 +73,7 @@ def test_numbers_of_rows_show_the_value_of_a_parameter(
         ("SELECT COUNT(*) OVER (ORDER BY MAX(b) DESC) AS n", "COUNT(*) OVER"),
     ],
 )
-def test_columns_of_groups_that_are_not_grouped_are_shown(
-    ds: dl.Dataset, query: str, part: str
-) -> None:
+def test_ungrouped_columns_are_shown(ds: dl.Dataset, query: str, part: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="of a grouped query must be in GROUP BY") as caught:
         ds.query(query)
     column = query.rindex(part) + 1
@@ -83,7 +81,7 @@ def test_columns_of_groups_that_are_not_grouped_are_shown(
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "int8", "int64", "float32"])
-def test_the_complement_of_numbers_says_what_to_write(dtype: str) -> None:
+def test_complement_of_numbers_says_what_to_write(dtype: str) -> None:
     x = np.array([[0, 1, 7]], dtype)
     ds = dl.create(f"memory://complement-{dtype}", {"x": dl.Array(dtype, (3,))})
     ds.append({"x": x})
@@ -96,14 +94,14 @@ def test_the_complement_of_numbers_says_what_to_write(dtype: str) -> None:
     assert ds.query(f"SELECT {way} AS y")["y"][0].tolist() == (~x[0]).tolist()
 
 
-def test_unnested_values_are_named_in_a_query_within(ds: dl.Dataset) -> None:
+def test_unnested_values_are_named_in_a_subquery(ds: dl.Dataset) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"FROM \(SELECT UNNEST\(x\) AS item FROM …\)"):
         ds.query("SELECT UNNEST([id, b]) AS r WHERE r > 0")
     found = ds.query("SELECT r FROM (SELECT UNNEST([id, b]) AS r FROM ds) WHERE r > 0")
     assert found["r"][:].tolist() == [1]
 
 
-def test_the_list_of_a_parameter_is_shown_where_its_items_do_not_go_together(
+def test_list_parameter_is_shown_if_its_items_cannot_be_combined(
     ds: dl.Dataset,
 ) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"'a' cannot be converted(.|\n)*\^"):

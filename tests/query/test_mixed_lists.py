@@ -1,4 +1,4 @@
-"""Lists that mix strings and numbers are JSON: as a parameter, and from a subquery."""
+"""Lists that mix strings and numbers are JSON, as a parameter and from a subquery."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIXED = [[1, "x"], [None, True, "x", 2.5], [[1, "x"], [2]], ["2020-01-01", 1], [
 
 
 @pytest.mark.parametrize("values", MIXED)
-def test_a_mixed_list_as_a_parameter_is_json(ds, values):
+def test_mixed_list_as_a_parameter_is_json(ds, values):
     assert list(ds.query("SELECT $p AS r LIMIT 1", {"p": values})["r"][:]) == [values]
     assert ds.query("SELECT [$p] AS r LIMIT 1", {"p": values})["r"][:] == [[values]]
     assert ds.query("SELECT LEN($p) AS r LIMIT 1", {"p": values})["r"][:].tolist() == [len(values)]
@@ -26,7 +26,7 @@ def test_a_mixed_list_as_a_parameter_is_json(ds, values):
 
 
 @pytest.mark.parametrize("values", [v for v in MIXED if not isinstance(v[0], list)])
-def test_a_subquery_of_a_mixed_sequence_is_json(values):
+def test_subquery_of_a_mixed_sequence_is_json(values):
     ds = dl.create("memory://mixed", {"j": dl.Sequence(dl.Json(nullable=True))}, overwrite=True)
     ds.append({"j": [values, []]})
     first = "(SELECT j ORDER BY LEN(j) DESC LIMIT 1)"

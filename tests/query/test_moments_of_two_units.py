@@ -1,4 +1,4 @@
-"""Moments of two units compare by time, also those that nanoseconds do not reach."""
+"""Times of two units compare correctly, even outside the range of nanoseconds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TESTS = {
 
 @pytest.fixture(scope="module")
 def ds() -> dl.Dataset:
-    """Return a lake with each moment beside each near one, and nulls."""
+    """Return a lake with each time paired with each nearby one, and nulls."""
     schema = {unit: dl.Scalar(f"datetime64[{unit}]", nullable=True) for unit in UNITS}
     ds = dl.create("memory://moments-of-two-units", schema, overwrite=True)
     for near in NEAR:
@@ -66,7 +66,7 @@ def test_columns_of_two_units_compare_by_time(ds, a, b):
 
 
 @pytest.mark.parametrize("unit", UNITS[:-1])
-def test_rows_are_joined_by_moments_of_two_units(ds, unit):
+def test_rows_are_joined_by_times_of_two_units(ds, unit):
     found = ds.query(
         f"SELECT a.{unit} AS x, b.ns AS y FROM dataset AS a JOIN dataset AS b ON a.{unit} = b.ns"
     )

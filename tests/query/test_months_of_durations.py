@@ -1,4 +1,4 @@
-"""Months differ in length: they move times and compare within a query, but do not leave it."""
+"""Months, whose lengths differ, shift times and compare in a query, but cannot be returned."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ MONTHS = {
     "(d + INTERVAL 1 MONTH)": "1 month 00:00:00.005",
     "CASE WHEN id = 0 THEN TO_MONTHS(2) ELSE d END": "2 months",
 }
-"""Durations in months of the first row, and how messages show them."""
+"""Durations in months of the first row, and their form in messages."""
 
 PLACES = [
     "{}", "[{}]", "[[d], [{}]]", "{{'a': {}}}", "ROW({})", "[ROW(1, {})]", "MAP([1], [{}])",
     "MAP([{}], [1])", "{{'a': [{}]}}", "(SELECT {} FROM ds WHERE id = 0)", "v < {}", "OWN_SPAN({})",
     "OWN_SPAN([{}])", "LIST({}) OVER ()",
 ]  # fmt: skip
-"""Forms in which a duration leaves DuckDB."""
+"""Forms in which DuckDB returns a duration."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,7 +70,7 @@ def own_span() -> Iterator[None]:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("span", MONTHS)
-def test_months_do_not_leave_a_query(ds: dl.Dataset, span: str, place: str) -> None:
+def test_months_cannot_be_returned(ds: dl.Dataset, span: str, place: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="must have no months") as caught:
         ds.query(f"SELECT {place.format(span)} AS x WHERE id = 0")["x"][:]
     if "OWN_SPAN([" not in place:
@@ -88,7 +88,7 @@ def test_months_do_not_leave_a_query(ds: dl.Dataset, span: str, place: str) -> N
         "SELECT HISTOGRAM(TO_MONTHS(id)) AS x",
     ],
 )
-def test_every_clause_refuses_them(ds: dl.Dataset, query: str) -> None:
+def test_every_clause_refuses_to_return_months(ds: dl.Dataset, query: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="must have no months"):
         ds.query(query)["x"][:]
 
@@ -104,19 +104,21 @@ def test_every_clause_refuses_them(ds: dl.Dataset, query: str) -> None:
         ("SELECT DATE_DIFF('day', TIMESTAMP '2019-12-31', t) AS x", [1, 152]),
     ],
 )  # fmt: skip
-def test_within_a_query_months_stay(ds: dl.Dataset, text: str, expected: list[object]) -> None:
+def test_months_are_allowed_within_a_query(
+    ds: dl.Dataset, text: str, expected: list[object]
+) -> None:
     found = ds.query(text)["x"][: len(expected)]
     assert [str(x)[: len(str(e))] for x, e in zip(found, expected, strict=True)] == [
         str(e) for e in expected
     ]
 
 
-def test_whole_days_leave_a_query(ds: dl.Dataset) -> None:
+def test_whole_days_can_be_returned(ds: dl.Dataset) -> None:
     found = ds.query("SELECT INTERVAL '400 days' AS a, AGE(t, t - INTERVAL 3 DAY) AS b LIMIT 1")
     assert found["a"][0] == np.timedelta64(400, "D")
     assert found["b"][0] == np.timedelta64(3, "D")
 
 
-def test_an_error_tells_the_place(ds: dl.Dataset) -> None:
+def test_error_shows_the_position(ds: dl.Dataset) -> None:
     with pytest.raises(dl.QueryTypeError, match="Line 1, column 12"):
         ds.query("SELECT id, TO_MONTHS(id) AS x")

@@ -1,4 +1,4 @@
-"""Columns whose names are words of the language: in quotes they are names and nothing else."""
+"""Quoted keywords are column names and nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBERS = {
     'SELECT COUNT(*) AS r GROUP BY "w" ORDER BY "w"': [1, 1, 1],
     'SELECT DISTINCT ON ("w") "w" AS r ORDER BY "w"': [4, 5, 6],
 }
-"""Queries of a column that holds 5, 4, 6, beside x with 1, 2, 3, and their results."""
+"""Queries of a column with 5, 4, 6, next to x with 1, 2, 3, and their results."""
 TENSORS = {
     'SELECT "w"[0] AS r': [5, 4, 6],
     'SELECT ds."w"[0:2][1] AS r FROM ds': [1, 2, 3],
@@ -45,7 +45,7 @@ def made(url: str, names: list[str], htype: object, values: object) -> dl.Datase
 
 
 def wrong(ds: dl.Dataset, queries: dict[str, list[int]]) -> list[str]:
-    """Return the queries that give something else."""
+    """Return the queries with different results."""
     found = []
     for name in [f.name for f in ds.schema if f.name != "x"]:
         for query, expected in queries.items():
@@ -55,13 +55,13 @@ def wrong(ds: dl.Dataset, queries: dict[str, list[int]]) -> list[str]:
     return found
 
 
-def test_a_word_in_quotes_is_the_name_of_a_number(words):
-    for at in range(0, len(words), 50):  # of all names at once, some differ in case alone
+def test_quoted_keyword_is_the_name_of_a_number_column(words):
+    for at in range(0, len(words), 50):  # several names differ only in case
         ds = made("memory://words", words[at : at + 50], "int32", [5, 4, 6])
         assert wrong(ds, NUMBERS) == []
 
 
-def test_a_word_in_quotes_is_the_name_of_a_tensor(words):
+def test_quoted_keyword_is_the_name_of_a_tensor_column(words):
     for at in range(0, len(words), 50):
         values = np.array([[5, 1], [4, 2], [6, 3]])
         ds = made("memory://words", words[at : at + 50], dl.Array("int32", (2,)), values)
@@ -74,7 +74,7 @@ def test_a_word_in_quotes_is_the_name_of_a_tensor(words):
      ("SELECT x GROUP BY all", '"all"'),
      ("SELECT Array[1, 2] ORDER BY x", '"array"'), ("SELECT * ORDER BY ALL DESC", '"all"')],
 )  # fmt: skip
-def test_a_word_without_quotes_that_may_be_a_column_is_refused(text, column):
+def test_unquoted_keyword_that_may_be_a_column_is_refused(text, column):
     ds = made("memory://words", ["all", "array"], "int32", [5, 4, 6])
     with pytest.raises(dl.QueryError, match=f"is a column, too. Write .*{column}"):
         ds.query(text)
@@ -82,7 +82,7 @@ def test_a_word_without_quotes_that_may_be_a_column_is_refused(text, column):
     assert len(plain.query(text)) == 3
 
 
-def test_texts_that_are_words_are_texts():
+def test_strings_that_are_keywords_are_strings():
     ds = made("memory://words", ["w"], "int32", [5, 4, 6])
     assert ds.query("SELECT 'array'[1] AS t")["t"][:] == ["r"] * 3
     assert ds.query("SELECT x ORDER BY 'all', w")["x"][:].tolist() == [2, 1, 3]

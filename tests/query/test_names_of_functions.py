@@ -1,4 +1,4 @@
-"""Names of users' functions: a name is taken, or cannot be written, or is the user's everywhere."""
+"""A user function's name is taken, cannot be written, or means that function everywhere."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def register(name, **options):
 
 
 def answers_everywhere(ds, name):
-    """Tell whether the function gives its value of every type of argument, in every clause."""
+    """Tell whether the function returns its value for every argument type, in every clause."""
     parts = ", ".join(f"{name}({column}) AS {column}" for column in "ivrtn")
     found = ds.query(f"SELECT {parts}, {name}() AS c, {name}(i, v) AS d, {name}([1, 2]) AS e")
     values = [found[name][:].tolist() for name in found.columns]
@@ -49,7 +49,7 @@ def answers_everywhere(ds, name):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_built_in_name_is_the_users_only_where_it_is_overridden(ds, part):
+def test_built_in_name_is_the_users_only_where_it_is_overridden(ds, part):
     for name in BUILT_IN[part::PARTS]:
         if not _is_callable(name):
             for override in (False, True):
@@ -65,12 +65,12 @@ def test_a_built_in_name_is_the_users_only_where_it_is_overridden(ds, part):
         unregister(name)
 
 
-def test_every_name_that_queries_answer_to_is_known():
+def test_every_name_that_queries_recognise_is_known():
     ours = {name for name in REGISTRY if name.isidentifier()}
     assert ours | {name.upper() for name in catalog()} <= built_in()
 
 
-def test_a_word_can_be_called_or_is_refused(ds):
+def test_keyword_can_be_called_or_is_refused(ds):
     refused = {}
     for name in sorted({*WORDS} - built_in()):
         try:
@@ -86,8 +86,8 @@ def test_a_word_can_be_called_or_is_refused(ds):
     assert {"KEEP", "INNER", "COPY", "SHOW", "FULL", "LOAD", "VIEW", "SET"} <= {*refused}
 
 
-def test_what_the_language_computes_itself_stays_as_it_is(ds):
-    """Functions that operators and other functions use within are still the language's."""
+def test_internal_computations_of_the_language_are_unaffected(ds):
+    """Functions that operators and other functions use internally remain those of the language."""
     texts = [
         "-v", "COALESCE(v, v)", "CASE WHEN i = 1 THEN v END", "v BETWEEN 0 AND 1",
         "(SELECT MAX(x.i) FROM dataset x)", "CAST(v AS int8)", "v IS NULL",
@@ -100,7 +100,7 @@ def test_what_the_language_computes_itself_stays_as_it_is(ds):
     assert [repr(ds.query(query)[f"c{n}"][:]) for n in range(len(texts))] == expected
 
 
-def test_distinct_and_order_are_of_aggregates(ds):
+def test_only_aggregates_accept_distinct_and_order(ds):
     register("spread")
     for inside in ("DISTINCT i", "i ORDER BY i"):
         with pytest.raises(dl.QueryTypeError, match="Only aggregates take DISTINCT or ORDER BY"):

@@ -1,4 +1,4 @@
-"""Names of points are no names of values: coordinates are numbers, as in an array of them."""
+"""Point names are not value names: coordinates are numbers, as in an array of points."""
 
 from uuid import uuid4
 
@@ -39,7 +39,7 @@ SELECTED = [
 
 
 @pytest.mark.parametrize("text", SELECTED)
-def test_coordinates_are_what_an_array_of_them_is(ds, text):
+def test_coordinates_behave_like_an_array_of_them(ds, text):
     query = f"SELECT {text} AS y"
     expected = ds.query(query.format(x="plain"))
     for kind in KINDS:
@@ -55,7 +55,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_the_name_of_a_point_is_no_coordinate(ds, text):
+def test_point_name_is_not_a_coordinate(ds, text):
     for kind in [*KINDS, "plain"]:
         with pytest.raises(QueryTypeError, match="nose") as caught:
             ds.query(f"SELECT {text} AS y".format(x=kind))["y"][:]

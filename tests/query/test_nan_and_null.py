@@ -1,4 +1,4 @@
-"""Comparisons of NaN and null, alone and with each value of a list or a query: in three values."""
+"""Three-valued comparisons of NaN and null, alone and with each value of a list or query."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def ask(ds: dl.Dataset, query: str, **sources: dl.Dataset) -> list[Truth]:
 
 @pytest.mark.parametrize("other", ["g", "i", "j", "1", "NULL"])
 @pytest.mark.parametrize("sign", OPERATORS)
-def test_two_values(ds: dl.Dataset, sign: str, other: str) -> None:
+def test_two_values_compare(ds: dl.Dataset, sign: str, other: str) -> None:
     fixed: dict[str, float | None] = {"1": 1.0, "NULL": None}
     a = values_of(ds, "f")
     b = [fixed[other]] * len(a) if other in fixed else values_of(ds, other)
@@ -93,7 +93,7 @@ def _word(value: float | None) -> str:
 
 
 @pytest.mark.parametrize("some", SETS[1:], ids=IDS[1:])
-def test_a_list(ds: dl.Dataset, some: list[float | None]) -> None:
+def test_value_compares_with_a_list(ds: dl.Dataset, some: list[float | None]) -> None:
     listed = ", ".join(map(_word, some))
     for name in ("f", "i"):
         values = values_of(ds, name)
@@ -103,7 +103,7 @@ def test_a_list(ds: dl.Dataset, some: list[float | None]) -> None:
         assert ask(ds, f"SELECT {name} NOT IN ({listed}) AS x") == against
 
 
-def test_a_list_of_columns(ds: dl.Dataset) -> None:
+def test_value_compares_with_a_list_of_columns(ds: dl.Dataset) -> None:
     f, g, i = (values_of(ds, name) for name in "fgi")
     wanted = [any_of([compared("=", a, b) for b in rest]) for a, *rest in zip(f, g, i, strict=True)]
     assert ask(ds, "SELECT f IN (g, i) AS x") == wanted
@@ -114,7 +114,7 @@ def test_a_list_of_columns(ds: dl.Dataset) -> None:
 @pytest.mark.parametrize("some", SETS, ids=IDS)
 @pytest.mark.parametrize("sign", OPERATORS)
 @pytest.mark.parametrize("name", ["f", "i", "j"])
-def test_each_value_of_a_query(
+def test_value_compares_with_each_value_of_a_query(
     ds: dl.Dataset, name: str, sign: str, some: list[float | None]
 ) -> None:
     o = lake({"h": some}, {"h": FLOAT})
@@ -128,7 +128,7 @@ def test_each_value_of_a_query(
 
 
 @pytest.mark.parametrize("sign", OPERATORS)
-def test_nan_beside_json_of_a_query(ds: dl.Dataset, sign: str) -> None:
+def test_nan_compares_with_json_of_a_query(ds: dl.Dataset, sign: str) -> None:
     for some in ([1], [1, None], [None], []):
         o = lake({"h": some}, {"h": dl.Json(nullable=True)})
         values = values_of(ds, "f")
@@ -139,7 +139,7 @@ def test_nan_beside_json_of_a_query(ds: dl.Dataset, sign: str) -> None:
 
 @pytest.mark.parametrize("value", ["f", "SQRT(f)", "COALESCE(f, g)", "i"])
 @pytest.mark.parametrize("some", [[1], [1, None], [None], [], ["1", 2.0]], ids=str)
-def test_in_a_query_of_json(ds: dl.Dataset, value: str, some: list[Any]) -> None:
+def test_value_is_searched_in_a_query_of_json(ds: dl.Dataset, value: str, some: list[Any]) -> None:
     o = lake({"h": some}, {"h": dl.Json(nullable=True)})
     values = ds.query(f"SELECT {value} AS x").to_arrow()["x"].to_pylist()
     wanted = [any_of([None if s is None or v is None else v == s for s in some]) for v in values]

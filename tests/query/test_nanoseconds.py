@@ -1,4 +1,4 @@
-"""Moments in nanoseconds: on a calendar before and after 1970, as counts, and their hashes."""
+"""Times in nanoseconds: calendar fields before and after 1970, counts and hashes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def column(ds: dl.Dataset, text: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("text", OF_CALENDAR)
-def test_a_moment_is_on_the_calendar_where_its_microsecond_is(ds, text):
+def test_calendar_fields_are_those_of_the_microsecond(ds, text):
     expected = column(ds, text.format("u"))
     assert column(ds, text.format("t")) == expected
     assert column(ds, text.format("[t][0]")) == expected
@@ -85,7 +85,7 @@ def test_a_moment_is_on_the_calendar_where_its_microsecond_is(ds, text):
         "DATE_TRUNC('month', t)": lambda d: dt.datetime(d.year, d.month, 1),
     }.items(),
 )
-def test_parts_of_moments_are_pythons(ds, text, of):
+def test_parts_of_times_agree_with_python(ds, text, of):
     found = [np.asarray(v).item() if text[0] in "CD" else v for v in column(ds, text)]
     found = [v.date() if text.endswith("DATE)") and hasattr(v, "date") else v for v in found]
     assert found == [of(t.astype("datetime64[us]").item()) for t in MOMENTS]
@@ -97,12 +97,12 @@ COUNTS = {
     "EPOCH_MS": lambda ns: (ns // 1000 + 500) // 1000,
     "EPOCH": lambda ns: ns // 1000 / 1e6,
 }
-"""What counts since 1970 are, of nanoseconds: milliseconds are rounded, others rounded down."""
+"""Counts since 1970 in nanoseconds: milliseconds are rounded, others rounded down."""
 
 
 @pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.parametrize("unit", ["ns", "us", "ms", "s", "D"])
-def test_counts_since_1970_are_numbers_of_every_unit(name, unit):
+def test_counts_since_1970_are_numbers_in_every_unit(name, unit):
     schema = {"t": f"datetime64[{unit}]"}
     ds = dl.create(f"memory://counts-{unit}-{name}", schema, overwrite=True)
     moments = [t.astype(f"datetime64[{unit}]") for t in MOMENTS]
@@ -120,7 +120,7 @@ def test_counts_since_1970_are_numbers_of_every_unit(name, unit):
         "GREATEST(t, t)", "NULLIF(t, past)",
     ],
 )  # fmt: skip
-def test_equal_moments_have_equal_hashes_however_they_are_made(ds, made):
+def test_equal_times_have_equal_hashes_however_they_are_made(ds, made):
     found = ds.query(f"SELECT t = {made} AS a, HASH(t) = HASH({made}) AS b WHERE t <> past")
     assert all(row["a"] and row["b"] for row in found)
     [counts] = ds.query(f"SELECT COUNT(DISTINCT HASH({made})) AS a, COUNT(DISTINCT t) AS b")
@@ -128,7 +128,7 @@ def test_equal_moments_have_equal_hashes_however_they_are_made(ds, made):
 
 
 @pytest.mark.parametrize("moment", MOMENTS[:3], ids=str)
-def test_constants_of_nanoseconds_have_the_hashes_of_columns(ds, moment):
+def test_nanosecond_constants_have_the_hashes_of_columns(ds, moment):
     ns = int(moment.astype(np.int64))
     for made in (f"MAKE_TIMESTAMP_NS({ns})", f"CAST('{moment}' AS TIMESTAMP_NS)"):
         query = f"SELECT HASH(t) = HASH({made}) AS a WHERE t = '{moment}'"

@@ -1,4 +1,4 @@
-"""What comes of a tensor and a null that a query names, or has as a parameter, is null."""
+"""A tensor combined with a null constant or parameter is null."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ds():
 @pytest.mark.parametrize("null", ["NULL", "?"])
 @pytest.mark.parametrize("form", [*ARITHMETIC, *COMPARED])
 @pytest.mark.parametrize("name", ["v", "r"])
-def test_what_is_computed_of_a_null_constant_is_null(ds, name, form, null):
+def test_expression_with_a_null_constant_is_null(ds, name, form, null):
     for sides in ((name, null), (null, name)):
         column = ds.query(f"SELECT {form.format(*sides)} AS y", NULLS[null])["y"]
         assert column.htype.nullable
@@ -53,7 +53,7 @@ def test_what_is_computed_of_a_null_constant_is_null(ds, name, form, null):
 
 @pytest.mark.parametrize("null", ["NULL", "?"])
 @pytest.mark.parametrize("name", sorted({*COLUMNS} - {"small"}))
-def test_no_row_is_equal_to_a_null_constant_and_none_differs_from_it(ds, name, null):
+def test_no_row_is_equal_to_or_different_from_a_null_constant(ds, name, null):
     for form in ("ANY({} = {})", "NOT ANY({} = {})", "ANY({} <> {})", "ALL({} = {})"):
         found = ds.query(f"SELECT v WHERE {form.format(name, null)}", NULLS[null])
         assert len(found) == 0, form
@@ -61,7 +61,7 @@ def test_no_row_is_equal_to_a_null_constant_and_none_differs_from_it(ds, name, n
 
 @pytest.mark.parametrize("null", ["NULL", "?"])
 @pytest.mark.parametrize("text", TAKE_NULL)
-def test_functions_of_tensors_give_null_for_a_null_constant(ds, text, null):
+def test_functions_of_tensors_return_null_for_a_null_constant(ds, text, null):
     found = ds.query(f"SELECT {text.format(null)} AS y", NULLS[null])["y"][:]
     assert np.ma.getmaskarray(found).all()
 
@@ -69,6 +69,6 @@ def test_functions_of_tensors_give_null_for_a_null_constant(ds, text, null):
 @pytest.mark.parametrize("number", ["small", "-small", "CAST(1 AS TINYINT)", "LEN(v)"])
 @pytest.mark.parametrize("form", ["{} = {}", "{} < {}", "CONTAINS({}, {})"])
 @pytest.mark.parametrize("name", ["t", "days", "times", "['a', 'b']"])
-def test_small_numbers_are_not_taken_for_null(ds, name, form, number):
+def test_small_numbers_are_not_treated_as_null(ds, name, form, number):
     with pytest.raises(dl.QueryTypeError):
         ds.query(f"SELECT {form.format(name, number)} AS y")

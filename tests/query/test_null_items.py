@@ -1,4 +1,4 @@
-"""Comparisons of null items are null: logic, masks, reductions and columns follow SQL."""
+"""Comparisons of null items are null; logic, masks, reductions and columns follow SQL."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def negated(v: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ITEMS)
-def test_a_comparison_with_a_null_item_is_null(ds, name):
+def test_comparison_with_a_null_item_is_null(ds, name):
     first = f"{name} = {ITEMS[name][2]}"
     for text, expected in (
         (first, ROWS), (f"NOT ({first})", mapped(negated)), (f"NOT NOT ({first})", ROWS),
@@ -73,7 +73,7 @@ def test_a_comparison_with_a_null_item_is_null(ds, name):
 
 
 @pytest.mark.parametrize("name", ITEMS)
-def test_a_mask_leaves_null_items_out(ds, name):
+def test_mask_excludes_null_items(ds, name):
     first = f"{name} = {ITEMS[name][2]}"
     for text, wanted in ((first, True), (f"NOT ({first})", False)):
         view = ds.query(f"SELECT LEN({name}[{text}]) AS n")
@@ -128,7 +128,7 @@ def test_and_and_or_follow_sql(word):
         assert plain(ds.query(f"SELECT a = 1 {word} {constant} AS r")["r"][:]) == [part]
 
 
-def test_truth_values_of_a_view_keep_their_nulls(ds):
+def test_booleans_of_a_view_keep_their_nulls(ds):
     view = ds.query("SELECT id, whole = 1 AS r")
     again = view.query("SELECT NOT r AS n, ANY(r) AS a, r AND TRUE AS t")
     assert plain(again["n"][:]) == mapped(negated)
@@ -139,7 +139,7 @@ def test_truth_values_of_a_view_keep_their_nulls(ds):
     assert plain(stored["n"][:]) == mapped(negated)
 
 
-def test_truth_values_with_nulls_equal_lists(ds):
+def test_booleans_with_nulls_equal_lists(ds):
     view = ds.query("SELECT (whole = 1) IS NOT DISTINCT FROM [TRUE, NULL, FALSE] AS r, "
                     "HASH(NOT (whole = 1)) = HASH([FALSE, NULL, TRUE]) AS h")  # fmt: skip
     assert view["r"][:].tolist() == [True, *[False] * 7]

@@ -1,4 +1,4 @@
-"""AND and OR over tensors are null as a whole in the rows in which an operand is."""
+"""AND and OR of tensors are entirely null in rows in which an operand is null."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plain(values: Any) -> list[Any]:
 @pytest.mark.parametrize(
     ("word", "apply"), [("AND", np.logical_and), ("OR", np.logical_or)], ids=["and", "or"]
 )
-def test_a_null_operand_makes_the_result_null(ds, name, word, apply):
+def test_null_operand_makes_the_result_null(ds, name, word, apply):
     for text, constant in ((f"k = 1 {word} {name} = 1", "k"), (f"({name} = 1) {word} k = 1", "k"),
                            (f"{name} = 1 {word} NULL", None), (f"NULL {word} {name} = 1", None),
                            (f"{name} = 1 {word} FALSE", False)):  # fmt: skip

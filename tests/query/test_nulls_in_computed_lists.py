@@ -56,14 +56,14 @@ def values(ds, text):
         ("[id, 2]", "[1, 2]"),
     ],
 )
-def test_a_computed_list_has_the_hash_of_an_equal_constant(ds, computed, constant):
+def test_computed_list_has_the_hash_of_an_equal_constant(ds, computed, constant):
     first, second = values(ds, f"HASH({computed})")
     assert first != second
     assert values(ds, f"HASH({constant})") == [second] * 2
     assert values(ds, f"HASH({computed}) = HASH({constant})") == [False, True]
 
 
-def test_a_computed_list_with_nulls_equals_a_stored_one(ds):
+def test_computed_list_with_nulls_equals_a_stored_one(ds):
     assert values(ds, "HASH([id, NULL]) = HASH(counts)") == [True, True]
     assert values(ds, "HASH([day, NULL]) IS NULL") == [False, False]
 
@@ -102,12 +102,12 @@ MIXED = ["a", 1, None]
         ("LEN(LIST_FILTER($p, x -> x = 'a'))", 1),
     ],
 )
-def test_functions_of_lists_take_mixed_parameters_as_json(ds, text, expected):
+def test_list_functions_read_mixed_parameters_as_json(ds, text, expected):
     assert ds.query(f"SELECT {text} AS y LIMIT 1", {"p": MIXED})["y"][0] == expected
 
 
 @pytest.mark.parametrize("text", ["s IN $p", "s IN ('a', 1)", "id IN $p"])
-def test_one_value_is_not_sought_among_values_of_several_types(ds, text):
+def test_value_is_not_searched_among_values_of_several_types(ds, text):
     parameters = {"p": MIXED} if "$p" in text else {}
     with pytest.raises(dl.QueryTypeError, match="CAST"):
         ds.query(f"SELECT {text} AS y", parameters)

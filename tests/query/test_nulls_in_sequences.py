@@ -1,4 +1,4 @@
-"""Sequences with null items equal lists with the same items and nulls, and have their hashes."""
+"""Sequences with null items equal lists with the same items, and have the same hashes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def check(ds: dl.Dataset, left: str, right: str, expected: list[bool], params: A
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("form", ["{}", "{}[0:]", "CASE WHEN id < 9 THEN {0} ELSE {0} END"])
-def test_a_sequence_with_nulls_equals_the_list_of_its_items(ds, name, form):
+def test_sequence_with_nulls_equals_the_list_of_its_items(ds, name, form):
     values, left = COLUMNS[name][1], form.format(name)
     check(ds, left, "$p", [True, False, False, False], {"p": values})
     check(ds, left, "$p", [False, True, False, False], {"p": []})
@@ -89,7 +89,7 @@ def dl_dtype(name: str) -> str:
     return COLUMNS[name][0].scalar
 
 
-def test_truth_values_equal_numbers_but_not_in_json(ds):
+def test_booleans_equal_numbers_but_not_in_json(ds):
     view = ds.query("SELECT HASH(truth) = HASH([1, NULL, 0]) AS r LIMIT 1")
     assert view["r"][:].tolist() == [True]
     view = ds.query("SELECT HASH([1, NULL]) = HASH($p) AS r LIMIT 1", {"p": [True, None]})

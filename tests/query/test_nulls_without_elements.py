@@ -1,4 +1,4 @@
-"""Nulls of tensors whose rows have no elements: an array's mask has no place for them."""
+"""Null tensors in rows without elements, where an array's mask cannot represent them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def present(values) -> list[bool]:
 
 
 @pytest.mark.parametrize("text", EMPTY)
-def test_a_part_without_elements_is_null_where_the_row_is(ds, text):
+def test_empty_part_is_null_where_the_row_is_null(ds, text):
     view = ds.query(f"SELECT {text} AS x")
     assert present(view["x"][:]) == PRESENT
     assert present(row["x"] for row in view) == PRESENT
@@ -47,7 +47,7 @@ def test_a_part_without_elements_is_null_where_the_row_is(ds, text):
 
 
 @pytest.mark.parametrize("text", EMPTY)
-def test_a_function_of_no_elements_is_null_where_the_row_is(ds, text):
+def test_function_of_no_elements_is_null_where_the_row_is_null(ds, text):
     every = [of.format(text) for of in OF_EMPTY]
     view = ds.query("SELECT " + ", ".join(f"{e} AS x{n}" for n, e in enumerate(every)))
     assert {e: present(view[f"x{n}"][:]) for n, e in enumerate(every)} == dict.fromkeys(
@@ -55,20 +55,20 @@ def test_a_function_of_no_elements_is_null_where_the_row_is(ds, text):
     )
 
 
-def test_rows_of_null_are_not_chosen_by_a_condition_on_no_elements(ds):
+def test_null_rows_are_not_selected_by_a_condition_on_no_elements(ds):
     assert ds.query("SELECT k WHERE ALL(e[3:] >= 0)")["k"][:].tolist() == [0, 2]
     assert ds.query("SELECT k WHERE NOT ANY(m[:, 3:] > 0)")["k"][:].tolist() == [0, 2]
     assert ds.query("SELECT COALESCE(LEN(e[3:]), -1) AS x")["x"][:].tolist() == [0, -1, 0, -1]
 
 
-def test_a_choice_without_elements_is_null_where_no_case_holds(ds):
+def test_empty_choice_is_null_where_no_case_holds(ds):
     for chosen in ("CASE WHEN k < 2 THEN e[3:] END", "CASE WHEN k < 2 THEN e[3:] ELSE e END"):
         view = ds.query(f"SELECT {chosen} AS x")
         wanted = [True, False, "ELSE" in chosen, False]
         assert present(view["x"][:]) == wanted
 
 
-def test_a_row_without_a_partner_has_no_tensor_without_elements_either(ds):
+def test_unmatched_row_of_a_join_has_a_null_empty_tensor(ds):
     whole = dl.create(
         "memory://whole", {"k": "int64", "w": dl.Array("int16", (4,))}, overwrite=True
     )
@@ -80,7 +80,7 @@ def test_a_row_without_a_partner_has_no_tensor_without_elements_either(ds):
     assert present(lag) == [False, True]
 
 
-def test_a_group_leaves_out_nulls_without_elements(ds):
+def test_group_skips_nulls_without_elements(ds):
     assert present(ds.query("SELECT LIST(e[3:]) AS x")["x"][0]) == PRESENT
     assert ds.query("SELECT SUM(e[3:]) AS x GROUP BY k ORDER BY k").to_arrow()["x"].to_pylist() == [
         [],
@@ -97,7 +97,7 @@ def test_nulls_without_elements_survive_materialize_and_nesting(ds, tmp_path):
     assert present(kept["x"][:]) == PRESENT
 
 
-def test_the_shape_of_null_is_null_and_that_of_a_value_without_axes_is_empty():
+def test_shape_of_null_is_null_and_of_a_zero_dimensional_value_is_empty():
     schema = {
         "bytes": dl.Bytes(nullable=True),
         "text": dl.Text(nullable=True),

@@ -1,4 +1,4 @@
-"""Keys of JSON that are empty or hold characters with a meaning in paths."""
+"""JSON keys that are empty or contain characters that are special in paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ds() -> dl.Dataset:
 
 
 @pytest.mark.parametrize("key", KEYS[1:], ids=repr)
-def test_a_key_of_any_characters_is_read(ds: dl.Dataset, key: str) -> None:
+def test_key_with_any_characters_is_read(ds: dl.Dataset, key: str) -> None:
     number = KEYS.index(key)
     assert ds.query("SELECT j[$k] AS y", {"k": key})["y"][0] == number
     quoted = key.replace("'", "''")
@@ -46,6 +46,6 @@ def test_empty_keys_are_read(ds: dl.Dataset, text: str, wanted: object) -> None:
 
 
 @pytest.mark.parametrize("path", ['$[*].""', "$[", '$."\\"".""'])
-def test_a_path_that_cannot_be_read_is_shown(ds: dl.Dataset, path: str) -> None:
+def test_unreadable_path_is_shown(ds: dl.Dataset, path: str) -> None:
     with pytest.raises(dl.QueryTypeError, match="A JSON path must consist of keys"):
         ds.query(f"SELECT JSON_EXTRACT(j, '{path}') AS y")

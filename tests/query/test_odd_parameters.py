@@ -21,7 +21,7 @@ from deeplake_lite.dataset.saved.parameters import plain_value
     ["\ud800", "a\udfff", np.str_("\ud800"), {"a": "\ud800"}, {"\ud800": 1}],
 )
 @pytest.mark.parametrize("column", ["text", "json"])
-def test_half_a_surrogate_pair_is_refused_as_a_parameter(value, column):
+def test_lone_surrogate_is_refused_as_a_parameter(value, column):
     ds = dl.create(f"memory://{uuid4().hex}", {"text": dl.Text(), "json": dl.Json()})
     ds.append({"text": ["a"], "json": [{"a": 1}]})
     with pytest.raises(dl.errors.QueryTypeError, match="a lone surrogate"):
@@ -47,14 +47,14 @@ def test_lists_and_arrays_are_cast_as_tensors(make_lake, dtype, value, text):
     assert found["x"][0].tolist() == expected.tolist()
 
 
-def test_lists_are_cast_to_lists_and_texts_as_sql_does(make_lake):
+def test_lists_are_cast_to_lists_and_strings_as_in_sql(make_lake):
     ds = make_lake({"k": "int32"}, k=[1])
     found = ds.query("SELECT CAST([1, 2] AS TEXT) AS t, CAST([k, 2] AS BIGINT[]) AS l")
     assert found["t"][:] == ["[1, 2]"]
     assert np.asarray(found["l"][0]).tolist() == [1, 2]
 
 
-def test_a_list_of_texts_is_not_cast_to_numbers(make_lake):
+def test_list_of_strings_is_not_cast_to_numbers(make_lake):
     ds = make_lake({"k": "int32"}, k=[1])
     with pytest.raises(dl.QueryTypeError, match="CAST takes numbers"):
         ds.query("SELECT CAST($p AS float32) AS x", {"p": ["a", "1"]})
@@ -101,7 +101,7 @@ def test_columns_of_other_libraries_are_lists(given, found):
 
 
 @pytest.mark.parametrize("given", [pa.array([1, 2]), pd.Series([1.0, np.nan])])
-def test_columns_of_numbers_without_nulls_are_arrays(given):
+def test_number_columns_without_nulls_are_arrays(given):
     assert isinstance(plain_value(given), np.ndarray)
 
 
@@ -141,6 +141,6 @@ SCALARS = [
 
 
 @pytest.mark.parametrize(("given", "plain"), SCALARS, ids=lambda v: str(v)[:30])
-def test_values_of_arrow_are_taken(given, plain):
+def test_arrow_values_are_accepted(given, plain):
     assert plain_value(given) == plain
     assert plain_value([given, given]) == [plain, plain]

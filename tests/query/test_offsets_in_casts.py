@@ -42,7 +42,7 @@ def test_offsets_are_respected(ds, time, source):
 
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("type_", ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "DATE"])
-def test_offsets_count_for_coarser_types_too(ds, type_, source):
+def test_offsets_apply_to_coarser_types_too(ds, type_, source):
     source = source.replace("{t}", "2026-01-01 00:30:00+01:00")
     query = f"SELECT CAST({source} AS {type_}) AS x WHERE t = $t"
     (value,) = ds.query(query, params={"t": "2026-01-01 00:30:00+01:00"})["x"][:]
@@ -66,7 +66,7 @@ def test_lists_of_strings_are_not_cast_to_lists_of_times(ds, call):
         ds.query(f"SELECT {call} AS x").to_pandas()
 
 
-def test_the_items_of_a_list_are_cast_one_by_one(ds):
+def test_items_of_a_list_are_cast_one_by_one(ds):
     query = "SELECT LIST_TRANSFORM(LIST_VALUE(t, t), x -> CAST(x AS TIMESTAMP_NS)) AS x"
     times = ds.query("SELECT CAST(t AS TIMESTAMP_NS) AS x")["x"][:]
     assert [list(items) for items in ds.query(query)["x"][:]] == [[t, t] for t in times]

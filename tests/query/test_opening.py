@@ -1,4 +1,4 @@
-"""What FROM names."""
+"""Datasets and tables named in FROM."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def ds(make_lake):
     return make_lake({"x": "int32"}, x=[1, 2, 3])
 
 
-def test_a_source_is_opened_once_and_stays_as_it_is(ds):
+def test_source_is_opened_once_and_stays_unchanged(ds):
     sources = Sources()
     first = sources(ds.url, None)
     ds.append({"x": [4]})
@@ -22,17 +22,17 @@ def test_a_source_is_opened_once_and_stays_as_it_is(ds):
 
 
 @pytest.mark.parametrize("name", ["dataset", "ds", "this", "self"])
-def test_the_view_that_is_asked_has_names(ds, name):
+def test_queried_view_has_names(ds, name):
     sources = Sources(ds[:2])
     assert sources(name, None) is sources.default
     assert sources.opened == {}
 
 
-def test_a_given_name_comes_before_those_names(ds):
+def test_given_name_outranks_default_names(ds):
     assert len(Sources(ds[:2], {"ds": ds[:1]})("ds", None)) == 1
 
 
-def test_a_version_is_all_rows_of_it(ds):
+def test_version_means_all_of_its_rows(ds):
     first = ds.version
     ds.append({"x": [4]})
     ds.commit("later")
@@ -42,12 +42,12 @@ def test_a_version_is_all_rows_of_it(ds):
     assert set(sources.opened) == {(n, first) for n in ("ds", "other", ds.url)}
 
 
-def test_a_name_of_nothing_says_what_from_takes():
+def test_unknown_source_error_says_what_from_accepts():
     with pytest.raises(dl.QueryError, match=r"or a name from sources=\{…\}, but it has 'nothing'"):
         Sources()("nothing", None)
 
 
-def test_a_saved_view_is_found_by_its_name(ds):
+def test_saved_view_is_found_by_name(ds):
     ds[:2].save("first two")
     ds.query("SELECT x * 2 AS y").save("doubled")
     assert len(ds.query("SELECT * FROM 'first two'")) == 2
@@ -57,6 +57,6 @@ def test_a_saved_view_is_found_by_its_name(ds):
         dl.query("SELECT * FROM 'first two'")
 
 
-def test_a_name_of_nothing_is_refused_too_where_a_result_without_a_lake_is_asked():
+def test_unknown_source_is_refused_even_if_the_queried_result_has_no_lake():
     with pytest.raises(QueryError, match="a name from sources"):
         dl.query("SELECT 1 AS x").query("SELECT * FROM 'nothing'")

@@ -1,4 +1,4 @@
-"""`x = 1` in a call is a comparison where x is a column, and an option where it can only be one."""
+"""`x = 1` in a call is a comparison if x is a column, and an option if it can be nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ X = np.array([[1, 2], [3, 4]], "int32")
 
 @pytest.fixture
 def lake(make_lake):
-    """A lake whose columns have the names of parameters."""
+    """A lake whose columns are named like parameters."""
     names = ("x", "axis", "y")
     return make_lake({n: dl.Array("int32", (2,)) for n in names} | {"k": "int32"},
                      **dict.fromkeys(names, X), k=[1, 2])  # fmt: skip
@@ -23,7 +23,7 @@ def lake(make_lake):
 
 @pytest.mark.parametrize("name", ["x", "axis", "y"])
 @pytest.mark.parametrize("form", ["{} = 1", '"{}" = 1', "ds.{} = 1", "{} == 1", "({} = 1)"])
-def test_the_first_argument_is_a_comparison(lake, name, form):
+def test_equality_in_the_first_argument_is_a_comparison(lake, name, form):
     equal, text = X == 1, form.format(name)
     for call, expected in {
         "ANY": equal.any(axis=1), "ALL": equal.all(axis=1), "ALL_STRICT": equal.all(axis=1),
@@ -36,8 +36,8 @@ def test_the_first_argument_is_a_comparison(lake, name, form):
 
 
 @pytest.mark.parametrize("entry", sorted({e.name for e in REGISTRY.values()}))
-def test_no_function_takes_a_comparison_of_columns_for_its_first_argument(lake, entry):
-    """A call gives the same with parentheses around the comparison as without, or is refused."""
+def test_no_function_mistakes_a_comparison_of_columns_for_an_option(lake, entry):
+    """A call gives the same result with parentheses around the comparison, or is refused."""
 
     def outcome(argument):
         try:

@@ -33,7 +33,7 @@ def created(columns):
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("shape", [(3,), (None,)])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_functions_of_order_are_those_of_numpy(dtype, shape, call):
+def test_order_functions_agree_with_numpy(dtype, shape, call):
     rows = [np.array(row, dtype) for row in COUNTS]
     found = created({"x": (dtype, shape, rows)}).query(f"SELECT {call} AS y")["y"][:]
     for value, row in zip(found, rows, strict=True):
@@ -42,7 +42,7 @@ def test_functions_of_order_are_those_of_numpy(dtype, shape, call):
 
 
 @pytest.mark.parametrize("call", ["MIN(x)", "MAX(x)", "ARGMIN(x)"])
-def test_no_time_is_the_extreme_of_none(call):
+def test_extreme_of_no_times_is_null(call):
     ds = created({"x": ("datetime64[s]", (None,), [np.array([], "M8[s]")])})
     assert ds.query(f"SELECT {call} AS y")["y"][:].tolist() == [None]
 

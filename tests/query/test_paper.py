@@ -1,4 +1,4 @@
-"""Queries of the paper of Hambardzumyan et al. (CIDR 2023)."""
+"""Queries of the paper by Hambardzumyan et al. (CIDR 2023)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lake():
     return ds
 
 
-def test_the_query_of_figure_5(lake):
+def test_query_of_figure_5(lake):
     found = lake.query("""
         SELECT images[100:500, 100:500, 0:2] AS crop,
                NORMALIZE(boxes, [100, 100, 400, 400]) AS box
@@ -64,7 +64,7 @@ def test_the_query_of_figure_5(lake):
         np.testing.assert_allclose(row["box"], normalize(BOXES[i], [100, 100, 400, 400]), atol=1e-6)
 
 
-def test_the_query_of_figure_5_gives_crops_of_one_shape(lake):
+def test_query_of_figure_5_gives_crops_of_one_shape(lake):
     found = lake.query("SELECT images[100:500, 100:500, 0:2] AS crop")
     assert {v.shape for v in found["crop"][:]} == {(400, 400, 2)}
 
@@ -78,7 +78,7 @@ def test_rows_are_balanced_for_training(lake):
     assert 350 < labels.count("dog") < 450
 
 
-def test_pictures_are_grouped(lake):
+def test_images_are_grouped(lake):
     text = "SELECT labels, COUNT(*) AS c, MEAN(images) AS m GROUP BY labels ORDER BY labels"
     found = values_of(lake.query(text))
     assert (found["labels"], found["c"]) == (["cat", "dog"], [3, 3])
@@ -86,6 +86,6 @@ def test_pictures_are_grouped(lake):
     np.testing.assert_allclose(found["m"][0], np.mean(cats, axis=0))
 
 
-def test_a_query_is_over_a_version(lake):
+def test_query_reads_a_version(lake):
     found = lake.query("SELECT labels FROM dataset VERSION 'v1'")
     assert values_of(found)["labels"] == LABELS[:4]

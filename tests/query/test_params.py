@@ -1,4 +1,4 @@
-"""What a parameter's value stands for, whatever library it comes from."""
+"""Query parameters of every library."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize("moment", MOMENTS, ids=repr)
-def test_a_moment_compares_with_a_column(ds, moment):
+def test_time_parameter_compares_with_a_column(ds, moment):
     assert values_of(ds.query("SELECT id WHERE time < ?", [moment]))["id"] == [0, 1, 2, 3, 4]
 
 
-def test_a_moment_finer_than_a_microsecond_is_kept():
+def test_time_parameter_finer_than_a_microsecond_is_exact():
     import deeplake_lite as dl
 
     moment = np.datetime64("2024-02-01T00:00:00.000000001", "ns")
@@ -45,7 +45,7 @@ def test_a_moment_finer_than_a_microsecond_is_kept():
 @pytest.mark.parametrize(
     "span", [dt.timedelta(3), np.timedelta64(3, "D"), pd.Timedelta(3, "D")], ids=repr
 )
-def test_a_span_is_added(ds, span):
+def test_duration_parameter_is_added(ds, span):
     assert values_of(ds.query("SELECT time + ? AS t LIMIT 1", [span]))["t"] == [
         dt.datetime(2024, 1, 4)
     ]
@@ -72,16 +72,16 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("given", "found"), VALUES, ids=repr)
-def test_a_value_comes_back(ds, given, found):
+def test_parameter_is_returned_unchanged(ds, given, found):
     assert values_of(ds.query("SELECT ? AS x LIMIT 1", [given]))["x"] == [found]
 
 
-def test_moments_of_an_array_are_a_list(ds):
+def test_array_of_times_is_a_list(ds):
     given = np.array(["2024-01-01", "2024-01-08T01:05"], "datetime64[ns]")
     assert values_of(ds.query("SELECT id WHERE time IN ?", [given]))["id"] == [0, 1]
 
 
-def test_an_array_of_another_library_is_a_vector(ds):
+def test_array_of_another_library_is_a_vector(ds):
     a, b = (
         ds.query("SELECT DOT(emb, ?) AS d", [given])["d"][:]
         for given in (pd.Series([1, 2, 3, 4]), np.array([1, 2, 3, 4]))
@@ -89,7 +89,7 @@ def test_an_array_of_another_library_is_a_vector(ds):
     np.testing.assert_array_equal(a, b)
 
 
-def test_long_vectors_that_differ_in_the_middle_stay_apart(make_lake):
+def test_long_vectors_that_differ_in_the_middle_stay_distinct(make_lake):
     import deeplake_lite as dl
 
     ds = make_lake({"emb": dl.Embedding(2000)})
@@ -106,13 +106,13 @@ def test_parameters_are_a_list_or_a_dict(ds, given):
         ds.query("SELECT id WHERE label = ?", given)
 
 
-def test_a_value_that_the_query_does_not_name_is_refused(ds):
+def test_unused_parameter_is_refused(ds):
     with pytest.raises(QueryError, match=r"value for .b., but the query has no \$b"):
         ds.query("SELECT id WHERE id = $a", {"a": 1, "b": 2})
 
 
 @pytest.mark.parametrize("given", [{3, 5}, range(3, 6, 2), (3, 5), np.array([3, 5])], ids=repr)
-def test_what_has_many_values_is_a_list(ds, given):
+def test_containers_of_values_are_lists(ds, given):
     assert ds.query("SELECT id WHERE id IN $few", {"few": given})["id"][:].tolist() == [3, 5]
 
 
@@ -124,11 +124,11 @@ def test_what_has_many_values_is_a_list(ds, given):
         ("id BETWEEN $a AND $b", [2, 3]), ("id = $a AND label||$b <> '$a$b$'", [2]),
     ],
 )  # fmt: skip
-def test_names_of_parameters_end_where_words_do(ds, condition, rows):
+def test_parameter_names_end_at_word_boundaries(ds, condition, rows):
     found = ds.query(f"SELECT id WHERE {condition}", {"a": 2, "b": 3})
     assert found["id"][:].tolist() == rows
 
 
-def test_texts_between_dollars_are_not_part_of_the_language(ds):
+def test_dollar_quoted_strings_are_not_supported(ds):
     with pytest.raises(QueryError):
         ds.query("SELECT id WHERE label = $$cat$$")

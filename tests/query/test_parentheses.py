@@ -1,4 +1,4 @@
-"""Clauses behind a query in parentheses, alone and within others, compared with DuckDB."""
+"""Clauses after a query in parentheses, alone and nested, compared with DuckDB."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ AROUND = [
 
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("behind", BEHIND)
-def test_clauses_behind_parentheses(ds, oracle, behind, around):
+def test_clauses_after_parentheses(ds, oracle, behind, around):
     for within in WITHIN:
         query = around.replace("{}", f"({within}) {behind}")
         view, expected = ds.query(query), oracle.sql(query).fetchall()
@@ -81,7 +81,7 @@ def plain(value):
     ("clause", "ids"),
     [("SAMPLE BY id > 4", [5]), ("ARRANGE BY n", [3, 4, 1, 2, 5]), ("SAMPLE BY n = 30", [1])],
 )
-def test_our_own_clauses_behind_parentheses(ds, clause, ids):
+def test_our_own_clauses_after_parentheses(ds, clause, ids):
     assert ds.query(f"(SELECT *) {clause}")["id"][:].tolist() == ids
     for within, behind in product((f"SELECT * {clause}", f"(SELECT *) {clause}"), BEHIND[1:]):
         with pytest.raises(
@@ -94,7 +94,7 @@ def test_our_own_clauses_behind_parentheses(ds, clause, ids):
 @pytest.mark.parametrize(
     "condition", ["false", "b.id = 3", "b.id < dataset.id AND b.id > 4", "1 = 1"]
 )
-def test_a_query_in_brackets_is_one_item(ds, oracle, of, condition):
+def test_bracketed_query_is_one_item(ds, oracle, of, condition):
     query = f"SELECT [(SELECT {of} FROM dataset b WHERE {condition})] AS x FROM dataset ORDER BY id"
     try:
         expected = [row[0] for row in oracle.sql(query).fetchall()]

@@ -1,8 +1,8 @@
-"""Random conditions over a lake of all types: its rows are those where p, where not, where null.
+"""Random conditions over a lake of all types partition its rows into true, false and null.
 
-Each condition is a random tree over all columns. Whatever it means, the rows where it holds, where
-it does not, and where it is null make up all rows, each once, in every clause that takes one; and
-the same aggregate, group or join written two ways has one result.
+Each condition is a random tree over all columns. Whatever it means, the rows for which it is true,
+false and null make up all rows, each once, in every clause that takes a condition; and the same
+aggregate, group or join written in two ways has one result.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def check_rows(ds, p):
 
 
 def check_clauses(ds, p, found):
-    """Hold the same condition in other clauses against WHERE."""
+    """Compare the same condition in other clauses with WHERE."""
     holds = found[0]
     assert ask(ds, f"SELECT k, {p} AS p")["k"][:].tolist() == list(range(ROWS))
     case = ask(ds, f"SELECT CASE WHEN {p} THEN 1 WHEN NOT ({p}) THEN 2 ELSE 3 END AS n")["n"][:]
@@ -148,7 +148,7 @@ def check_clauses(ds, p, found):
 
 
 def check_column(ds, p, name):
-    """Hold groups, distinct rows, unions and counts of a part against each other."""
+    """Compare groups, distinct rows, unions and counts of a part with each other."""
     where = f"WHERE {p}"
     groups = ask(ds, f"SELECT {name}, COUNT(*) AS n {where} GROUP BY {name}")
     assert sum(groups["n"][:].tolist()) == len(ask(ds, f"SELECT k {where}"))
@@ -186,12 +186,12 @@ def check_trial(seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_parts_of_a_lake_make_up_the_lake(seed):
+def test_partitions_of_a_lake_make_up_the_lake(seed):
     check_trial(seed)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_each_column_is_grouped_and_compared_alike_in_every_clause(name):
+def test_each_column_is_grouped_and_compared_the_same_in_every_clause(name):
     check_column(make_lake(Random(name)), "i = 1", name)
 
 
@@ -204,7 +204,7 @@ STEPS = [
 
 
 @pytest.mark.parametrize("size", [1, 5])
-def test_conditions_of_all_steps_go_together(size):
+def test_conditions_of_all_steps_are_combined(size):
     ds = make_lake(Random(1))
     alone = [set(ask(ds, f"SELECT k WHERE {step}")["k"][:].tolist()) for step in STEPS]
     for chosen in product([False, True], repeat=len(STEPS)):

@@ -1,4 +1,4 @@
-"""Every part of a syntax tree is looked at, or refused: none is left out of a query silently."""
+"""Every part of a syntax tree is handled or refused; none is silently ignored."""
 
 # ruff: noqa: E501 - queries stay on one line
 
@@ -90,7 +90,7 @@ SELECT (SELECT MAX(i) FROM dataset) AS m, NOT b AS n, -id AS o, (id) AS p, id IS
 SELECT LIST_TRANSFORM([id], x -> x + 1) AS x, id IS DISTINCT FROM i AS y
 SELECT [(SELECT MAX(i) FROM dataset)] AS x
 """.strip().splitlines()
-"""Queries that have all parts of the language's trees."""
+"""Queries that together contain every part of the language's trees."""
 
 
 IMPLIED = {
@@ -102,7 +102,7 @@ IMPLIED = {
     ("table", "joins"), ("subquery", "joins"), ("in", "field"), ("identifier", "quoted"),
     ("window", "alias"), ("window", "over"), ("limitoptions", "rows"),
 }  # fmt: skip
-"""Parts without a query here: refused as soon as they are there, or said by the other parts."""
+"""Parts without a query here: refused wherever they occur, or implied by the other parts."""
 
 WITHOUT_EFFECT = {
     ("cte", "materialized"),  # how, not what
@@ -111,7 +111,7 @@ WITHOUT_EFFECT = {
     ("select", "windows"), ("dpipe", "safe"), ("trycast", "safe"), ("limitoptions", "rows"),
     ("fetch", "direction"), ("window", "over"), ("windowspec", "kind"),
     ("ordered", "nulls_first"), ("literal", "is_string"),
-    ("column", "table"), ("subquery", "alias"), ("tablealias", "this"),  # tell several apart
+    ("column", "table"), ("subquery", "alias"), ("tablealias", "this"),  # tells several apart
     ("identifier", "this"),  # the name of a name
     ("select", "from_"),  # without it, the same source
     ("union", "distinct"), ("intersect", "distinct"), ("except", "distinct"),  # the default
@@ -120,7 +120,7 @@ WITHOUT_EFFECT = {
 
 
 def parts(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
-    """Yield the nodes of a tree, with the names of the parts that they have."""
+    """Yield the nodes of a tree, with the names of their parts."""
     for node in tree.walk():
         for name, part in node.args.items():
             if part:
@@ -128,7 +128,7 @@ def parts(tree: exp.Expr) -> Iterator[tuple[exp.Expr, str]]:
 
 
 def planned(tree: exp.Query, ds: dl.Dataset) -> str:
-    """Return what would be done for a tree, or the error."""
+    """Return the plan for a tree, or the error."""
     try:
         sources = Sources(ds, None)
         binder = Binder("", sources, Params((), tree), sources.default, 1, run_subquery=only_value)
@@ -146,7 +146,7 @@ def planned(tree: exp.Query, ds: dl.Dataset) -> str:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_no_part_of_a_query_is_without_effect(ds: dl.Dataset, query: str) -> None:
+def test_no_part_of_a_query_is_ignored(ds: dl.Dataset, query: str) -> None:
     whole = planned(parse(query), ds)
     assert "Error(" not in whole
     tree = parse(query)
@@ -160,7 +160,7 @@ def test_no_part_of_a_query_is_without_effect(ds: dl.Dataset, query: str) -> Non
         assert planned(copy, ds) != whole, (node.key, name, copy.sql(dialect.Lakes))
 
 
-def test_the_queries_have_all_parts() -> None:
+def test_queries_contain_all_parts() -> None:
     seen = {(node.key, name) for query in QUERIES for node, name in parts(parse(query))}
     known = {(key, name) for key, names in PARTS.items() for name in names}
     assert known - seen - IMPLIED == set()
@@ -168,7 +168,7 @@ def test_the_queries_have_all_parts() -> None:
 
 @pytest.mark.parametrize("query", QUERIES)
 def test_every_other_part_of_a_node_is_refused(monkeypatch: pytest.MonkeyPatch, query: str) -> None:
-    monkeypatch.setattr(grammar, "text_of", repr)  # no grammar has a text for such nodes
+    monkeypatch.setattr(grammar, "text_of", repr)  # no grammar has a syntax for such nodes
     for at, node in enumerate(parse(query).walk()):
         known = PARTS.get(node.key, {"this", "expression", "expressions"})
         for name in node.arg_types.keys() - known:
@@ -194,7 +194,7 @@ JOINS = {
 
 
 @pytest.mark.parametrize("query", JOINS)
-def test_what_is_asked_is_joined_where_from_is_left_out(ds: dl.Dataset, query: str) -> None:
+def test_queried_dataset_is_joined_if_from_is_omitted(ds: dl.Dataset, query: str) -> None:
     found, expected = ds.query(query), ds.query(JOINS[query])
     assert [*map(dict, found)] == [*map(dict, expected)]
 
@@ -214,11 +214,11 @@ def test_what_is_asked_is_joined_where_from_is_left_out(ds: dl.Dataset, query: s
         ("SELECT * FROM ((SELECT id FROM dataset) SAMPLE BY id) t", "SAMPLE BY must end the outermost query"),
     ],
 )  # fmt: skip
-def test_joins_that_mean_nothing_are_refused(ds: dl.Dataset, query: str, message: str) -> None:
+def test_meaningless_joins_are_refused(ds: dl.Dataset, query: str, message: str) -> None:
     with pytest.raises(LakeError, match=rf"{message}(.|\n)*\^"):
         ds.query(query)
 
 
-def test_a_name_may_be_a_word_of_joins(ds: dl.Dataset) -> None:
+def test_name_may_be_a_keyword_of_joins(ds: dl.Dataset) -> None:
     assert ds.query("SELECT id left").columns == ("left",)
     assert ds.query("SELECT id AS left JOIN dataset b USING (id)").columns == ("left",)

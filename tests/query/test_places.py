@@ -1,4 +1,4 @@
-"""Errors of binding and of DuckDB show the line and a caret, in words of the language."""
+"""Binding errors and DuckDB errors show the line and a caret, in the words of the language."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("text", PLACES)
-def test_a_caret_is_below_the_expression_at_fault(ds, owners, text):
+def test_caret_is_below_the_wrong_expression(ds, owners, text):
     at, query = text.index("^"), text.replace("^", "")
     with pytest.raises(LakeError, match=re.compile(PLACES[text], re.DOTALL)) as caught:
         values_of(ds.query(query, sources={"owners": owners}))
@@ -94,7 +94,7 @@ def test_every_error_has_a_line_and_a_caret(ds, owners, text):
     assert re.search(r"(?i)line \d+, column \d+[.:]\n.*\n +\^$", str(caught.value))
 
 
-def test_a_long_query_is_not_echoed(ds):
+def test_long_query_is_not_echoed(ds):
     for text in (
         "SELECT " + "(" * 50_000 + "id" + ")" * 50_000,
         "SELECT " + " + ".join(["grid"] * 400) + " + labl",
@@ -108,7 +108,7 @@ def test_a_long_query_is_not_echoed(ds):
         assert len(str(caught.value)) < 5_000
 
 
-def test_a_place_is_that_of_what_was_typed(ds):
+def test_position_refers_to_the_typed_query(ds):
     with pytest.raises(QueryError) as caught:
         ds.query(whole("id > 3 AND text > 3"))
     error = as_typed(caught.value, "id > 3 AND text > 3")

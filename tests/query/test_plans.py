@@ -1,4 +1,4 @@
-"""Plans as text: what is read, computed and joined, in which order, over how many rows."""
+"""Query plans as text: what is read, computed and joined, in which order, over how many rows."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .plan_files import FOLDER, load, plan_of
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda p: p.stem)
-def test_a_plan_is_as_its_file_says(path):
+def test_plan_equals_that_of_its_file(path):
     query, plan = load(path)
     assert plan_of(query) == plan
 
 
-def test_a_view_without_a_query_says_so(ds):
+def test_view_without_a_query_says_so(ds):
     assert "without a query" in ds[2:5].explain()
 
 
-def test_the_time_of_the_result_is_the_sum_of_all_steps(ds):
+def test_time_of_the_result_is_the_sum_of_all_steps(ds):
     fresh = dl.create(f"memory://plans-{uuid4()}", ds.schema)  # whose columns are read, and shown
     fresh.append(ds)
     fresh.commit("rows")

@@ -1,4 +1,4 @@
-"""Chunks that statistics leave out: the answer is that without them."""
+"""Skipping chunks by their statistics does not change the answer."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ CONDITIONS = [
 
 @pytest.fixture(scope="module")
 def lake():
-    """Return a lake whose columns rise, with nulls, NaN and updates that widened the bounds."""
+    """Return a lake with increasing columns, with nulls, NaN and updates that widen the bounds."""
     x = np.arange(ROWS)
     f = x.astype("float32")
     f[100], f[30_000], f[9] = np.nan, np.inf, 0.1
@@ -75,7 +75,7 @@ def lake():
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize("shape", ["all", "deleted", "shuffled"])
-def test_rows_are_those_without_statistics(lake, condition, shape, monkeypatch):
+def test_rows_are_the_same_without_statistics(lake, condition, shape, monkeypatch):
     view = lake if shape == "all" else lake[1:]
     if shape == "shuffled":
         view = lake[np.random.default_rng(0).permutation(ROWS)[: ROWS // 2]]
@@ -88,7 +88,7 @@ def test_rows_are_those_without_statistics(lake, condition, shape, monkeypatch):
     assert (pruned.row_ids == whole.row_ids).all()
 
 
-def test_chunks_that_cannot_pass_are_not_read(lake):
+def test_chunks_that_cannot_match_are_not_read(lake):
     CACHE.clear()
     plan = lake.query("SELECT x WHERE x > 49000 AND text LIKE '%7'").record
     [read] = [s for s in plan.steps if s.name == "read"]
@@ -96,14 +96,14 @@ def test_chunks_that_cannot_pass_are_not_read(lake):
     assert "[49,152 -> 8,192 rows, 32.8 KB read" in lake.query("SELECT x WHERE x = 49000").explain()
 
 
-def test_a_column_that_is_kept_is_used_whole(lake):
+def test_cached_column_is_used_whole(lake):
     CACHE.clear()
     lake.query("SELECT SUM(x) AS total")
     [read, _] = lake.query("SELECT * WHERE x = 5").record.steps
     assert (read.rows_out, read.nbytes) == (ROWS, 0)
 
 
-def test_edits_that_are_not_committed_count(lake):
+def test_uncommitted_edits_count(lake):
     ds = dl.open(lake.url)
     CACHE.clear()
     ds.update([49_000], {"x": [-5]})

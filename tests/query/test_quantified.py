@@ -1,4 +1,4 @@
-"""ANY and ALL of a query compare with each of its values, NaN and null among them."""
+"""ANY and ALL of a subquery compare with each of its values, including NaN and null."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SETS = [list(s) for count in range(4) for s in combinations(range(len(VALUES)), 
 
 @pytest.mark.parametrize("each", ["ANY", "ALL"])
 @pytest.mark.parametrize("sign", OPERATORS)
-def test_nan_is_unequal_to_all_and_compares_with_none(ds, sign, each):
+def test_nan_is_unequal_to_all_and_not_comparable(ds, sign, each):
     for ids in SETS:
         wanted = ", ".join(map(str, ids)) or "-1"
         query = f"f {sign} {each} (SELECT f FROM ds WHERE id IN ({wanted}))"

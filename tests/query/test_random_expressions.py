@@ -1,4 +1,4 @@
-"""Random expressions, nested, against NumPy: tensors by their axes, scalars per row."""
+"""Random nested expressions against NumPy: tensors by their axes, scalars per row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lake() -> dl.Dataset:
 
 @dataclass(frozen=True)
 class Expression:
-    """A text, and its value per row: booleans apart from numbers."""
+    """A string, and its value per row: booleans are distinct from numbers."""
 
     text: str
     value: tuple[np.ndarray, ...]
@@ -102,7 +102,7 @@ def fits(x: Expression, y: Expression) -> bool:
 
 @st.composite
 def deeper(draw, parts):
-    """Return an expression of one more layer."""
+    """Return an expression with one more layer."""
     x = draw(parts)
     kind = draw(st.sampled_from(["arithmetic", "compare", "reduce", "index", "unary", "axis"]))
     if kind == "index" and len(x.shape) in INDICES:
@@ -135,12 +135,12 @@ expressions = st.recursive(st.sampled_from(LEAVES), deeper, max_leaves=5)
 
 
 def small(e: Expression) -> bool:
-    """Tell whether numbers stay where int64 and rounding are no matter."""
+    """Tell whether numbers are small enough for int64 and rounding not to matter."""
     return bool(all(np.all(np.abs(v.astype(float)) < 1e12) for v in e.value))
 
 
 @given(expressions.filter(small))
-def test_an_expression_is_what_numpy_makes_of_it(e):
+def test_expression_agrees_with_numpy(e):
     found = values_of(lake().query(f"SELECT {e.text} AS x"))["x"]
     assert len(found) == ROWS
     for got, wanted in zip(found, e.value, strict=True):
@@ -166,7 +166,7 @@ def test_rows_sort_by_an_expression(e):
 
 
 @given(expressions.filter(small).map(condition))
-def test_rows_are_chosen_by_an_expression(e):
+def test_rows_are_selected_by_an_expression(e):
     found = lake().query(f"SELECT a, b WHERE {e.text}")
     assert values_of(found)["b"] == [float(b) for b, v in zip(B, e.value, strict=True) if v]
 
@@ -178,5 +178,5 @@ def test_rows_are_chosen_by_an_expression(e):
         ("(f[1:] - MEAN(f))[..., ::-1]", (FLOATS[:, 1:].T - FLOATS.mean((1, 2))).T[..., ::-1]),
     ],
 )
-def test_some_expressions_by_hand(text, expected):
+def test_some_handwritten_expressions(text, expected):
     assert same(values_of(lake().query(f"SELECT {text} AS x"))["x"], list(expected))

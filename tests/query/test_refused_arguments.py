@@ -1,4 +1,4 @@
-"""Errors of DuckDB's functions name the function and the reason, and give a way out that works."""
+"""Errors of DuckDB functions name the function, the reason and an alternative that works."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_constants_are_not_blamed_on_rows(ds: dl.Dataset, text: str, message: st
         ("JSON(t)", "JSON .*unexpected character"),
     ],
 )
-def test_columns_may_be_to_blame(ds: dl.Dataset, text: str, message: str) -> None:
+def test_columns_may_be_blamed(ds: dl.Dataset, text: str, message: str) -> None:
     with pytest.raises(dl.QueryTypeError, match=rf"{message}(.|\n)*\^") as caught:
         ds.query(f"SELECT {text} AS y")
     assert "If values of some rows cause this, exclude these rows" in str(caught.value)
@@ -70,14 +70,14 @@ def test_columns_may_be_to_blame(ds: dl.Dataset, text: str, message: str) -> Non
         ),
     ],
 )
-def test_reasons_are_in_words_of_the_language(ds: dl.Dataset, text: str, message: str) -> None:
+def test_reasons_use_the_words_of_the_language(ds: dl.Dataset, text: str, message: str) -> None:
     with pytest.raises(dl.QueryTypeError, match=rf"{message}(.|\n)*\^"):
         ds.query(f"SELECT {text} AS y")
 
 
 @pytest.mark.parametrize("text", ["2024-02-30", "2023-02-29", "2024-02-28 25:00", "2024-13-01"])
 @pytest.mark.parametrize("condition", ["s = {}", "s < {}", "s IN ({})", "s BETWEEN {} AND {}"])
-def test_a_day_that_does_not_exist_is_no_time(ds: dl.Dataset, text: str, condition: str) -> None:
+def test_nonexistent_day_is_not_a_time(ds: dl.Dataset, text: str, condition: str) -> None:
     shown = f"A string compared with times must be a time.*it is {re.escape(repr(text))}"
     with pytest.raises(dl.QueryTypeError, match=shown):
         ds.query(f"SELECT id WHERE {condition.format(*[repr(text)] * 2)}")
@@ -86,7 +86,7 @@ def test_a_day_that_does_not_exist_is_no_time(ds: dl.Dataset, text: str, conditi
             ds.query(f"SELECT id WHERE {condition.format(*[repr(other)] * 2)}")
 
 
-def test_the_id_of_a_row_of_a_query_around(ds: dl.Dataset) -> None:
+def test_row_id_of_an_outer_query(ds: dl.Dataset) -> None:
     inner = "(SELECT 1 FROM ds b WHERE ROW_ID(a) = ROW_ID(b) AND b.id = 2)"
     assert ds.query(f"SELECT id FROM ds a WHERE EXISTS {inner}")["id"][:].tolist() == [2]
     hidden = "(SELECT 1 FROM (SELECT id FROM ds) a WHERE ROW_ID(a) = 1)"

@@ -1,4 +1,4 @@
-"""What DuckDB gives becomes columns, whatever its types; in lists, too."""
+"""DuckDB results of every type become columns, also in lists."""
 
 import datetime as dt
 from decimal import Decimal
@@ -25,7 +25,7 @@ from .case_files import values_of
         ("LIST(CAST(time AS TIME)) FILTER (WHERE id = 0)", dl.Text(nullable=True), ["00:00:00"]),
     ],
 )
-def test_lists_hold_what_columns_hold(ds, text, htype, expected):
+def test_lists_hold_the_same_values_as_columns(ds, text, htype, expected):
     found = ds.query(f"SELECT {text} AS x")
     assert found["x"].htype == dl.Sequence(htype, nullable=True)
     assert values_of(found)["x"] == [expected]
@@ -43,10 +43,10 @@ def test_lists_hold_what_columns_hold(ds, text, htype, expected):
         (["as it is"], pa.array(["as it is"])),
     ],
 )
-def test_wide_numbers_and_times_of_day_settle(values, expected):
+def test_wide_numbers_and_times_of_day_are_converted(values, expected):
     assert storable(pa.array(values)).to_pylist() == expected.to_pylist()
 
 
-def test_part_of_a_list_column_settles_by_itself():
+def test_part_of_a_list_column_is_converted_by_itself():
     lists = pa.array([[Decimal(1)], [Decimal(2), Decimal(3)], None, [Decimal(4)]])
     assert storable(lists.slice(1)).to_pylist() == [[2, 3], None, [4]]

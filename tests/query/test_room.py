@@ -1,4 +1,4 @@
-"""What a query computes on the way takes bounded memory, however small the columns are."""
+"""Intermediate results take bounded memory, however small the columns are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deeplake_lite.query.functions import binding, room
 from deeplake_lite.query.tensors import by_shape
 
 MOST_BYTES = 1 << 22
-"""What stacked rows may take in these tests."""
+"""The memory limit for stacked rows in these tests."""
 
 ROWS, LENGTH = 60, 600
 
@@ -64,14 +64,14 @@ WIDE = {
 
 @pytest.fixture
 def small_room(monkeypatch):
-    """Let stacked rows take little."""
+    """Limit the memory of stacked rows."""
     for module in (room, by_shape, binding):
         monkeypatch.setattr(module, "STACK_BYTES", MOST_BYTES)
 
 
 @contextmanager
 def bounded():
-    """Check that hardly more is allocated than rows may take, of which three results are held."""
+    """Check that allocations hardly exceed the limit for rows, of which three results are held."""
     tracemalloc.start()
     yield
     peak = tracemalloc.get_traced_memory()[1]
@@ -82,7 +82,7 @@ def bounded():
 @pytest.mark.parametrize("column", ["v", "r", "n"])
 @pytest.mark.parametrize("text", WIDE)
 @pytest.mark.usefixtures("small_room")
-def test_rows_are_fewer_at_a_time_where_what_is_between_is_large(ds, text, column):
+def test_fewer_rows_are_stacked_if_intermediate_results_are_large(ds, text, column):
     expected = [None if v is None else WIDE[text](v) for v in ds[column][:]]
     with bounded():
         found = ds.query(f"SELECT {text.format(column)} AS x")["x"][:]
@@ -94,14 +94,14 @@ def test_rows_are_fewer_at_a_time_where_what_is_between_is_large(ds, text, colum
 @pytest.mark.parametrize("text", ["MEAN(IOU_MATRIX(b, b))", "MAXSIM(m, m)"])
 @pytest.mark.parametrize("clause", ["SELECT k WHERE {} > 0", "SELECT {} AS x"])
 @pytest.mark.usefixtures("small_room")
-def test_pairs_of_boxes_and_products_of_vectors(ds, clause, text):
+def test_pairs_of_boxes_and_products_of_vectors_are_bounded(ds, clause, text):
     with bounded():
         found = ds.query(clause.format(text))
         assert len(found[found.columns[0]][:]) == ROWS
 
 
 @pytest.mark.usefixtures("small_room")
-def test_groups_and_pairs_of_rows(ds):
+def test_groups_and_pairs_of_rows_are_bounded(ds):
     every = [outer(v) for v in ds["v"][:]]
     with bounded():
         found = ds.query("SELECT k, MAX(SUM(v[:, None] * v[None, :])) AS x GROUP BY k")["x"][:]
@@ -126,7 +126,7 @@ TOO_LARGE = [
     "clause", ["SELECT {} AS x", "SELECT MEAN({}) AS x", "SELECT k WHERE MAX({}) > 0"]
 )
 @pytest.mark.parametrize("text", TOO_LARGE)
-def test_a_value_that_no_cell_holds_is_refused_before_it_is_made(ds, text, clause):
+def test_value_too_large_for_a_cell_is_refused_before_it_is_created(ds, text, clause):
     with pytest.raises(dl.QueryTypeError, match=r"must take at most 2 GiB.* GiB") as caught:
         ds[:2].query(clause.format(text))["x"][:]
     assert caught.value.place is not None

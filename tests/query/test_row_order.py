@@ -1,7 +1,7 @@
 """The same query of the same version gives the same rows in the same order, on any machine.
 
-The lake has so many rows that DuckDB shares them out among its threads, and few values, so that
-orders have ties and groups are large. What is expected is computed by plain Python.
+The lake has so many rows that DuckDB splits them among its threads, and few values, so that
+sorting has ties and groups are large. The expected results are computed in plain Python.
 """
 
 from collections import Counter
@@ -193,7 +193,7 @@ def numbers_in_ties(columns):
 
 
 @pytest.mark.parametrize("name", IN_ORDER)
-def test_rows_come_in_the_order_of_their_sources(lake, columns, name):
+def test_rows_are_in_the_order_of_their_sources(lake, columns, name):
     query, expected = IN_ORDER[name]
     view = lake.query(query)
     np.testing.assert_array_equal(view[view.columns[0]][:], expected(columns))
@@ -210,7 +210,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("call", LISTS)
-def test_values_of_a_group_come_in_the_order_of_its_rows(lake, columns, call):
+def test_values_of_a_group_are_in_the_order_of_its_rows(lake, columns, call):
     found = lake.query(f"SELECT {call} AS x GROUP BY k LIMIT 200")["x"][:]
     for value, rows in zip(found, members(columns, "k")[:200], strict=True):
         expected = LISTS[call]([int(row) for row in rows], columns)
@@ -218,7 +218,7 @@ def test_values_of_a_group_come_in_the_order_of_its_rows(lake, columns, call):
         assert plain == expected
 
 
-def test_values_of_a_window_come_in_the_order_of_its_rows(lake, columns):
+def test_values_of_a_window_are_in_the_order_of_its_rows(lake, columns):
     found = lake.query("SELECT LIST(id) OVER (PARTITION BY k) AS x WHERE k < 20")["x"][:]
     groups = {rows[0]: rows for rows in members(columns, "k")}
     for value in found:
@@ -241,7 +241,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("end", ["LIMIT 4", "LIMIT 4 OFFSET 3", "LIMIT 0", "OFFSET 5"])
 @pytest.mark.parametrize("text", PAIRS)
-def test_the_first_pairs_are_those_of_all(lake, text, end):
+def test_limit_and_offset_select_from_all_pairs(lake, text, end):
     ds = lake[:60]
     words = end.split()
     start = int(words[-1]) if "OFFSET" in words else 0
@@ -250,7 +250,7 @@ def test_the_first_pairs_are_those_of_all(lake, text, end):
     assert found.to_pylist() == ds.query(PAIRS[text]).to_arrow().to_pylist()[start:stop]
 
 
-def test_the_first_of_more_pairs_than_anybody_can_make():
+def test_first_pairs_are_found_among_more_than_can_be_enumerated():
     ds = dl.create("memory://first-pairs", {"x": "int32"})
     found = ds.query(
         "SELECT a.range AS a, b.range AS b FROM range(1000000) AS a, range(1000000) AS b "
@@ -260,7 +260,7 @@ def test_the_first_of_more_pairs_than_anybody_can_make():
 
 
 @pytest.mark.parametrize("operation", ["UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL"])
-def test_numbers_beside_text_go_together_as_text(operation):
+def test_numbers_next_to_strings_are_combined_as_strings(operation):
     ds = dl.create(f"memory://text-{operation}", {"x": "int32", "t": "text"})
     ds.append({"x": [1, 2, 3], "t": ["2", "a", "1"]})
     found = ds.query(f"SELECT x {operation} SELECT t AS x")["x"][:]

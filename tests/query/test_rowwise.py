@@ -1,4 +1,4 @@
-"""Rows one by one: bounded in bytes, in threads, groups block by block."""
+"""Row-by-row evaluation: bounded memory, threads, and groups in blocks."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def pictures(tmp_path, monkeypatch):
     return ds, images
 
 
-def test_blocks_hold_no_more_bytes_than_they_may(pictures, monkeypatch):
+def test_blocks_do_not_exceed_their_byte_limit(pictures, monkeypatch):
     ds, images = pictures
     monkeypatch.setattr(spans, "BLOCK_BYTES", 40_000)
     held, opened = [], rowwise._Reader.__init__
@@ -35,14 +35,14 @@ def test_blocks_hold_no_more_bytes_than_they_may(pictures, monkeypatch):
     assert max(held) * 2000 <= 40_000  # each is about 2 KB, and 1 KB in Python
 
 
-def test_an_error_in_a_block_that_is_read_ahead_ends_the_query(pictures, monkeypatch):
+def test_error_in_a_prefetched_block_ends_the_query(pictures, monkeypatch):
     ds, _ = pictures
     monkeypatch.setattr(spans, "BLOCK_BYTES", 40_000)
     with pytest.raises(dl.QueryError, match="boolean index did not match"):
         ds.query("SELECT * WHERE SUM(image[$m]) > 5", params={"m": np.ones((20, 30, 3), bool)})
 
 
-def test_an_index_beyond_a_row_is_null(pictures, monkeypatch):
+def test_index_beyond_a_row_is_null(pictures, monkeypatch):
     ds, images = pictures
     monkeypatch.setattr(spans, "BLOCK_BYTES", 40_000)
     found = ds.query("SELECT image[21, 0, 0] AS y")["y"][:]
@@ -51,7 +51,7 @@ def test_an_index_beyond_a_row_is_null(pictures, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["SUM", "MEAN", "MIN", "MAX", "STD"])
-def test_aggregates_of_a_group_go_block_by_block(pictures, name, monkeypatch):
+def test_aggregates_of_a_group_are_computed_block_by_block(pictures, name, monkeypatch):
     ds, images = pictures
     monkeypatch.setattr(spans, "BLOCK_BYTES", 20_000)
     found = ds.query(f"SELECT kind, {name}(image) AS y GROUP BY kind ORDER BY kind")["y"][:]

@@ -1,4 +1,4 @@
-"""What a query reads, and how: texts in one pass, parts of rows, what is kept."""
+"""What a query reads: strings in one pass, parts of rows, and cached columns."""
 
 import numpy as np
 import pytest
@@ -26,16 +26,16 @@ def drawn(count, seed=0, *, nulls=False):
 
 
 @pytest.mark.parametrize("nulls", [False, True])
-def test_texts_come_as_they_were_given(nulls):
+def test_strings_are_read_unchanged(nulls):
     given = drawn(5000, nulls=nulls)
     ds = dl.create(f"memory://texts-{nulls}", {"text": dl.Text(nullable=nulls)})
     ds.append({"text": given})
-    assert texts(ds) == given  # of the open transaction
+    assert texts(ds) == given  # from the open transaction
     ds.commit("texts")
     assert texts(dl.open(ds.url)) == given
 
 
-def test_texts_of_many_chunks_and_of_the_tail_keep_their_order():
+def test_strings_of_many_chunks_and_of_the_tail_keep_their_order():
     ds, given = dl.create("memory://texts-far", {"text": dl.Text()}), []
     for part in range(4):
         more = [f"{part} {w} {i}" for i, w in enumerate(drawn(6000, part))]
@@ -54,14 +54,14 @@ def test_texts_of_many_chunks_and_of_the_tail_keep_their_order():
     assert texts(opened[order]) == [kept[i] for i in order]
 
 
-def test_json_is_read_as_text():
+def test_json_is_read_as_strings():
     ds = dl.create("memory://texts-json", {"meta": dl.Json(nullable=True)})
     ds.append({"meta": [{"a": 1}, None, [2, "x"]]})
     ds.commit("json")
     assert ds.query("SELECT meta['a'] AS a WHERE meta IS NOT NULL")["a"][:] == [1, None]
 
 
-def test_a_slice_of_wide_rows_reads_its_bytes_alone():
+def test_slice_of_wide_rows_reads_only_its_bytes():
     values = np.random.default_rng(0).integers(255, size=(50, 64, 64, 3), dtype=np.uint8)
     ds = dl.create("memory://wide-parts", {"x": dl.Array("uint8", (64, 64, 3))})
     ds.append({"x": values})
@@ -79,7 +79,7 @@ def test_a_slice_of_wide_rows_reads_its_bytes_alone():
 @pytest.mark.parametrize(
     "index", ["[1]", "[1:3]", "[-1, 2]", "[..., 0]", "[3:1:-1, 5:2:-2]", "[1, 2, 0]"]
 )
-def test_parts_of_rows_are_numpys(index):
+def test_parts_of_rows_agree_with_numpy(index):
     values = np.random.default_rng(0).standard_normal((9, 20, 30, 4)).astype("float32")
     ds = dl.create(f"memory://parts-{abs(hash(index))}", {"x": dl.Array("float32", (20, 30, 4))})
     ds.append({"x": values})
@@ -89,7 +89,7 @@ def test_parts_of_rows_are_numpys(index):
     assert np.array_equal(ds.query(f"SELECT x{index} AS y")["y"][:], expected)
 
 
-def test_what_a_function_keeps_of_a_column_is_made_once():
+def test_per_column_cache_of_a_function_is_built_once():
     vectors = np.random.default_rng(0).standard_normal((500, 8)).astype("float32")
     ds = dl.create("memory://kept", {"x": dl.Embedding(8)})
     ds.append({"x": vectors})
@@ -108,7 +108,7 @@ def test_what_a_function_keeps_of_a_column_is_made_once():
     assert (ds.query(asked, [np.zeros(8)])["x"][:].shape) == (5, 8)
 
 
-def test_a_column_larger_than_the_cache_is_never_whole_in_memory(monkeypatch):
+def test_column_larger_than_the_cache_is_never_in_memory_at_once(monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.run.sources.CACHE", ColumnCache(100_000))
     monkeypatch.setattr("deeplake_lite.query.tensors.stacked.BLOCK_BYTES", 50_000)
     ds = dl.create("memory://large", {"x": dl.Array("float32", (100,))})

@@ -1,4 +1,4 @@
-"""Structs and maps that hold JSON compare by meaning with those that hold numbers."""
+"""Structs and maps of JSON compare by meaning with those of numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ask(ds: dl.Dataset, query: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_what_holds_json_is_equal_by_meaning(ds: dl.Dataset, a: str, b: str) -> None:
+def test_containers_of_json_are_equal_by_meaning(ds: dl.Dataset, a: str, b: str) -> None:
     for left, right in ((a, b), (b, a)):
         for condition in (
             "{} = {}", "NOT ({} <> {})", "{} IS NOT DISTINCT FROM {}", "{} IN ({})",
@@ -46,14 +46,14 @@ def test_what_holds_json_is_equal_by_meaning(ds: dl.Dataset, a: str, b: str) -> 
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_what_holds_json_is_sought_in_a_query_by_meaning(ds: dl.Dataset, a: str, b: str) -> None:
+def test_containers_of_json_are_searched_by_meaning(ds: dl.Dataset, a: str, b: str) -> None:
     for condition in ("{} IN ({})", "{} = ANY ({})", "NOT ({} <> ALL ({}))"):
         query = condition.format(a, f"SELECT {b} WHERE k < 2")
         assert ask(ds, f"SELECT {query} AS x WHERE k < 3") == [True, True, False]
 
 
 @pytest.mark.parametrize(("a", "b"), PAIRS)
-def test_what_holds_json_is_one_row_of_a_set_by_meaning(ds: dl.Dataset, a: str, b: str) -> None:
+def test_containers_of_json_are_deduplicated_by_meaning(ds: dl.Dataset, a: str, b: str) -> None:
     both = "SELECT {} AS x WHERE k < 2 {} SELECT {} WHERE k < 2"
     assert len(ask(ds, both.format(a, "UNION", b))) == 2
     assert len(ask(ds, both.format(b, "INTERSECT", a))) == 2
@@ -68,10 +68,10 @@ def test_equal_structs_have_equal_hashes(ds: dl.Dataset, a: str, b: str) -> None
 
 def test_joins_compare_structs_by_meaning(ds: dl.Dataset) -> None:
     join = "SELECT COUNT(*) AS x FROM ds AS p JOIN ds AS q ON {'a': p.j} = {'a': q.f} AND p.k < 2"
-    assert ask(ds, join) == [4]  # 1 is that of three rows
+    assert ask(ds, join) == [4]  # 1 is the value of three rows
 
 
-def test_a_list_holds_a_struct_by_meaning(ds: dl.Dataset) -> None:
+def test_list_contains_a_struct_by_meaning(ds: dl.Dataset) -> None:
     assert ask(ds, "SELECT LIST_CONTAINS([{'a': j}], {'a': f}) AS x") == EQUAL
     assert ask(ds, "SELECT LIST_CONTAINS([{'a': f}], {'a': j}) AS x") == EQUAL
 
@@ -86,7 +86,7 @@ ORDERED = [
 
 
 @pytest.mark.parametrize("item", ORDERED)
-def test_json_within_something_else_has_no_order(ds: dl.Dataset, item: str) -> None:
+def test_json_in_a_container_has_no_order(ds: dl.Dataset, item: str) -> None:
     refusal = "Lists and structs that hold JSON cannot be ordered"
     with pytest.raises(dl.QueryTypeError, match=refusal):
         ask(ds, f"SELECT {item} AS x")
@@ -95,7 +95,7 @@ def test_json_within_something_else_has_no_order(ds: dl.Dataset, item: str) -> N
             ask(ds, f"SELECT k AS x ORDER BY {order}")
 
 
-def test_several_values_in_parentheses_are_ordered_one_after_the_other(ds: dl.Dataset) -> None:
+def test_tuples_are_ordered_lexicographically(ds: dl.Dataset) -> None:
     for order in ("(j, k)", "(j, k) DESC", "(f, j)", "(f, k) DESC NULLS FIRST"):
         parts = order[1:].split(")")
         each = ", ".join(f"{part}{parts[1]}" for part in parts[0].split(", "))
@@ -107,7 +107,7 @@ def test_several_values_in_parentheses_are_ordered_one_after_the_other(ds: dl.Da
         assert ask(ds, listed.format(order)) == ask(ds, listed.format(each))
 
 
-def test_values_of_structs_of_both_kinds_make_one_group(ds: dl.Dataset) -> None:
+def test_values_of_structs_of_both_kinds_form_one_group(ds: dl.Dataset) -> None:
     either = "CASE WHEN k = 0 THEN {'a': j} ELSE {'a': f} END"
     assert ask(ds, f"SELECT COUNT(*) AS x WHERE k IN (0, 3) GROUP BY {either}") == [2]
     assert ask(ds, "SELECT {'a': j}['a'] + f AS x WHERE k = 0") == [2.0]

@@ -1,4 +1,4 @@
-"""BM25 over the texts of a column, against the formula written out."""
+"""BM25 over a column of strings, compared with the formula."""
 
 import re
 from collections import Counter
@@ -23,7 +23,7 @@ TEXTS = [
 
 
 def bm25(texts, query):
-    """Return the scores of texts as the paper's formula gives them, a text at a time."""
+    """Return the scores of strings by the paper's formula, one string at a time."""
     split = [[w.casefold() for w in re.findall(r"\w+", t)] for t in texts]
     mean = sum(map(len, split)) / len(split)
     out = []
@@ -39,24 +39,24 @@ def bm25(texts, query):
 
 
 @pytest.mark.parametrize("query", ["rose", "red ROSE", "the fox", "café", "σίσυφος", "", "nowhere"])
-def test_scores_are_those_of_the_formula(query):
+def test_scores_follow_the_formula(query):
     np.testing.assert_allclose(
         TextIndex.build(pa.array(TEXTS)).scores(query), bm25(TEXTS, query), rtol=1e-12
     )
 
 
-def test_a_word_that_is_asked_twice_counts_twice():
+def test_repeated_query_word_counts_twice():
     index = TextIndex.build(pa.array(TEXTS))
     np.testing.assert_allclose(index.scores("rose rose"), 2 * index.scores("rose"))
 
 
-def test_blocks_of_texts_make_one_index(monkeypatch):
+def test_blocks_of_strings_form_one_index(monkeypatch):
     whole = TextIndex.build(pa.array(TEXTS)).scores("red the rose")
     monkeypatch.setattr(text_search, "BLOCK_TEXTS", 2)
     assert TextIndex.build(pa.array(TEXTS)).scores("red the rose").tolist() == whole.tolist()
 
 
-def test_no_texts_and_no_words_score_nothing():
+def test_empty_strings_and_no_words_score_zero():
     assert TextIndex.build(pa.array([], pa.string())).scores("rose").tolist() == []
     assert TextIndex.build(pa.array(["", "?!"])).scores("rose").tolist() == [0, 0]
 
@@ -68,7 +68,7 @@ def ds(make_lake):
     )
 
 
-def test_it_filters_sorts_and_is_selected(ds):
+def test_score_filters_sorts_and_is_selected(ds):
     expected = bm25(TEXTS, "red rose")
     found = ds.query("SELECT n, BM25_SIMILARITY(text, 'red rose') AS score")
     np.testing.assert_allclose(found["score"][:7], expected)
@@ -77,24 +77,24 @@ def test_it_filters_sorts_and_is_selected(ds):
     assert best["n"][:].tolist() == np.argsort(expected)[::-1][:3].tolist()
 
 
-def test_a_null_text_scores_null(ds):
+def test_null_string_scores_null(ds):
     assert ds.query("SELECT n WHERE BM25_SIMILARITY(text, 'rose') IS NULL")["n"][:].tolist() == [7]
 
 
-def test_a_view_is_its_own_collection(ds):
+def test_view_is_its_own_collection(ds):
     view = ds[[5, 1, 0]]
     found = view.query("SELECT BM25_SIMILARITY(text, 'red rose') AS s")["s"][:]
     np.testing.assert_allclose(found, bm25([TEXTS[i] for i in (5, 1, 0)], "red rose"))
 
 
-def test_rows_that_are_not_committed_are_found_and_deleted_ones_are_not(ds):
+def test_uncommitted_rows_are_found_and_deleted_ones_are_not(ds):
     ds.append({"text": ["a rose of today"], "n": [8]})
     ds.delete([0])
     found = ds.query("SELECT n WHERE BM25_SIMILARITY(text, 'rose') > 0")
     assert found["n"][:].tolist() == [5, 8]
 
 
-def test_the_index_of_a_version_is_built_once(ds, monkeypatch):
+def test_index_of_a_version_is_built_once(ds, monkeypatch):
     sources.CACHE.clear()
     built = []
     build = TextIndex.build
@@ -115,6 +115,6 @@ def test_the_index_of_a_version_is_built_once(ds, monkeypatch):
         ("BM25_SIMILARITY(text)", "takes a text column and words"),
     ],
 )
-def test_what_it_does_not_take_is_said(ds, call, reason):
+def test_invalid_arguments_are_reported(ds, call, reason):
     with pytest.raises(dl.QueryTypeError, match=reason):
         ds.query(f"SELECT {call} AS s")

@@ -1,6 +1,6 @@
-"""Texts beside times and numbers: compared as what they say, never rounded to the other side.
+"""Strings compared with times and numbers are read as such, never rounded to the other side.
 
-A column of texts, and what is computed of one, does not compare with anything but text.
+A column of strings, and anything computed from one, only compares with strings.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ds():
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_times_compare_with_a_text_as_with_its_moment(unit, ds):
+def test_times_compare_with_a_string_as_a_time(unit, ds):
     times = moments_of(unit).astype("datetime64[ns]")
     for text in TEXTS:
         moment = np.datetime64(text.replace(" ", "T"), "ns")
@@ -67,7 +67,7 @@ def test_times_compare_with_a_text_as_with_its_moment(unit, ds):
         assert found.tolist() == (times == moment).tolist()
 
 
-def test_a_date_is_compared_with_a_time_of_day_as_midnight(ds):
+def test_date_compares_with_a_time_of_day_as_midnight(ds):
     found = ds.query("SELECT (CAST(s AS DATE) < '2020-01-06T00:00:00.5') AS x")["x"][:]
     assert found.all()
 
@@ -108,7 +108,7 @@ TEXT = (
     "other", ["i", "u", "f", "s", "b", "1", "1.4", "i + 1", "LEN(t)", "YEAR(s)", "PI()"]
 )
 @pytest.mark.parametrize("text", TEXT)
-def test_the_text_of_a_column_compares_with_text_alone(text, other, mixed):
+def test_string_column_compares_only_with_strings(text, other, mixed):
     for form in FORMS:
         for a, b in ((text, other), (other, text)):
             with pytest.raises(dl.errors.QueryTypeError):
@@ -116,7 +116,7 @@ def test_the_text_of_a_column_compares_with_text_alone(text, other, mixed):
 
 
 @pytest.mark.parametrize("other", ["i", "u", "f", "s", "b"])
-def test_rows_are_not_joined_on_texts_beside_others(other, mixed):
+def test_rows_are_not_joined_on_strings_and_other_types(other, mixed):
     with pytest.raises(dl.errors.QueryTypeError):
         mixed.query(f"SELECT d.i FROM dataset d JOIN dataset ON d.t = dataset.{other}")
     with pytest.raises(dl.errors.QueryTypeError):
@@ -125,7 +125,7 @@ def test_rows_are_not_joined_on_texts_beside_others(other, mixed):
 
 @pytest.mark.parametrize("column", ["i", "u", "f"])
 @pytest.mark.parametrize("number", [1, 1.0, 1.4, 1.5, -0.5, 1.6])
-def test_a_literal_text_beside_a_number_is_the_number_that_it_says(column, number, mixed):
+def test_literal_string_next_to_a_number_is_parsed_as_a_number(column, number, mixed):
     value = 1.5 if column == "f" else 1
     for sign, of in OPERATORS.items():
         found = mixed.query(f"SELECT ({column} {sign} '{number}') AS x")["x"][0]
@@ -144,13 +144,13 @@ JOINED = (
 
 @pytest.mark.parametrize("column", ["i", "u"])
 @pytest.mark.parametrize("form", JOINED)
-def test_a_literal_text_among_numbers_is_not_rounded_to_their_type(form, column, mixed):
+def test_literal_string_among_numbers_is_not_rounded_to_their_type(form, column, mixed):
     for text in ("1.4", "7.5", " 20.25"):
         found = mixed.query(f"SELECT {form.format(x=column, text=text)} AS x")["x"][0]
         assert found == float(text), text
 
 
-def test_a_default_is_kept_in_a_type_that_holds_it(mixed):
+def test_default_of_lag_has_a_type_that_holds_it(mixed):
     found = mixed.query(
         "SELECT LAG(i, 1, f) OVER () AS a, LAG(b, 1, 3) OVER () AS b, "
         "LAG(f, 1, CAST(0.1 AS DOUBLE)) OVER () AS c, LAG(i, 1, 18446744073709551615) OVER () AS d"
@@ -170,14 +170,14 @@ def test_a_default_is_kept_in_a_type_that_holds_it(mixed):
         "TIME_BUCKET(INTERVAL '1 day', s)",
     ],
 )
-def test_computed_moments_compare_with_a_text_as_with_its_moment(moment, mixed):
+def test_computed_times_compare_with_a_string_as_a_time(moment, mixed):
     for text in ("2020-01-06T05:00", "2020-01-06T00:00:00.25", "2020-01-06T00:00:00.000000001"):
         for sign, expected in (("<", True), ("=", False), (">", False), ("<>", True)):
             found = mixed.query(f"SELECT ({moment} {sign} '{text}') AS x")["x"][0]
             assert bool(found) == expected, (sign, text)
 
 
-def test_a_union_of_numbers_and_text_is_text(mixed):
+def test_union_of_numbers_and_strings_is_strings(mixed):
     rows = mixed.query("SELECT i FROM dataset UNION ALL SELECT '1.4' FROM dataset")
     assert list(rows["i"][:]) == ["1", "1.4"]
 
@@ -189,7 +189,7 @@ MOMENTS = ("2020-01-06T05:00", "2020-01-06 00:00:01.5", "2020-01-06T00:00:00.000
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 @pytest.mark.parametrize("offset", OFFSETS)
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_an_offset_from_utc_counts_as_in_columns(unit, offset, moment):
+def test_utc_offset_counts_as_in_columns(unit, offset, moment):
     text = moment + offset
     utc = np.datetime64(moment.replace(" ", "T"), "ns") - np.timedelta64(OFFSETS[offset], "m")
     times = utc.astype(f"datetime64[{unit}]") + np.arange(-2, 3)
@@ -215,7 +215,7 @@ def test_an_offset_from_utc_counts_as_in_columns(unit, offset, moment):
 
 @pytest.mark.parametrize("zone", [" Europe/Berlin", " UTC", "EST", "+1", " +01:00"])
 @pytest.mark.parametrize("condition", ["s = {}", "s IN ({})", "s = CAST({} AS TIMESTAMP)"])
-def test_a_zone_that_is_no_offset_is_refused(ds, zone, condition):
+def test_zone_that_is_not_an_offset_is_refused(ds, zone, condition):
     text = f"'2020-01-06 02:00{zone}'"
     with pytest.raises(dl.errors.QueryTypeError, match="must be Z or an offset from UTC"):
         ds.query(f"SELECT s WHERE {condition.format(text)}")

@@ -1,4 +1,4 @@
-"""Functions that write any value as text refuse bytes, whose texts DuckDB would make up."""
+"""Functions that format any value refuse bytes, for which DuckDB has a format of its own."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from deeplake_lite.errors import QueryTypeError
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("source", ["ds", "(SELECT b FROM ds UNION ALL SELECT b FROM ds)"])
-def test_bytes_are_no_text(call, source):
+def test_bytes_are_not_strings(call, source):
     ds = dl.create("memory://texts-of-bytes", {"b": dl.Bytes()}, overwrite=True)
     ds.append({"b": [b"\xff", b"\\xFF"]})
     with pytest.raises(QueryTypeError, match="bytes"):

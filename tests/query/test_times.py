@@ -1,6 +1,6 @@
-"""Durations and moments in every clause: exact far beyond 292 years, or refused.
+"""Durations and times are exact in every clause, far beyond 292 years, or refused.
 
-The oracle is NumPy. DuckDB gives Arrow nanoseconds in int64 for a duration, which overflow there.
+The oracle is NumPy. DuckDB passes durations to Arrow as int64 nanoseconds, which would overflow.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONG = {
     "timedelta64[ns]": [10**15, 5_000, -(10**12), 10**15],
     "datetime64[ns]": [10**15 + 1, 5, -7, 10**15 + 1],
 }
-"""Values of every unit, as integers: beyond 292 years where the unit reaches so far."""
+"""Values of every unit, as integers: beyond 292 years where the unit reaches that far."""
 
 
 def lake(dtype, values):
@@ -40,7 +40,7 @@ def lake(dtype, values):
 
 
 def flat(column):
-    """Return the values of a column in one array, lists one behind the other."""
+    """Return the values of a column in one array, with lists concatenated."""
     values = column[:]
     return np.concatenate(values) if isinstance(values, list) else values
 
@@ -61,18 +61,18 @@ VALUES = {
     "[x, x][0]": lambda x: x,
     "(SELECT MAX(x) FROM dataset)": lambda x: np.repeat(x.max(), len(x)),
 }
-"""What gives values of the column back, and what they are."""
+"""Expressions that return values of the column, and the expected values."""
 
 
 @pytest.mark.parametrize("dtype", LONG)
-def test_values_of_a_time_come_back_exactly_and_in_the_unit_of_their_column(dtype):
+def test_times_are_returned_exactly_and_in_the_unit_of_their_column(dtype):
     ds = lake(dtype, LONG[dtype])
     x = ds["x"][:]
     for text, expected in VALUES.items():
         order = " ORDER BY k" if "OVER" in text else ""
         column = ds.query(f"SELECT {text} AS y{order}")["y"]
         found = flat(column)
-        if found.dtype == np.int64:  # spans of months come back as counts from some functions
+        if found.dtype == np.int64:  # some functions return durations of months as counts
             assert dtype == "timedelta64[M]"
             found = found.astype(dtype)
         np.testing.assert_array_equal(found, expected(x), err_msg=text)
@@ -120,7 +120,7 @@ PARTS = [
 
 @pytest.mark.parametrize("text", PARTS)
 @pytest.mark.parametrize("dtype", [f"datetime64[{unit}]" for unit in ("ms", "s", "h", "D", "Y")])
-def test_functions_of_moments_do_not_depend_on_the_unit_of_their_column(dtype, text):
+def test_functions_of_times_do_not_depend_on_the_unit_of_their_column(dtype, text):
     moments = np.array(["0001", "1600", "1970", "2024", "9998"], "datetime64[Y]")
     found = []
     for unit in (dtype, "datetime64[us]"):
@@ -132,7 +132,7 @@ def test_functions_of_moments_do_not_depend_on_the_unit_of_their_column(dtype, t
     assert found[0] == found[1]
 
 
-def test_spans_are_added_to_spans_and_to_moments_exactly():
+def test_durations_are_added_to_durations_and_times_exactly():
     ds = dl.create(f"memory://{uuid4().hex}", {"d": "datetime64[s]", "x": "timedelta64[D]"})
     ds.append({"d": np.array([0, 5], "M8[s]"), "x": np.array([200_000, -300_000], "m8[D]")})
     found = ds.query(
@@ -157,7 +157,7 @@ def test_spans_are_added_to_spans_and_to_moments_exactly():
 @pytest.mark.parametrize(
     "query", ["SELECT MAX(x) AS y", "SELECT k ORDER BY x", "SELECT x, COUNT(*) AS n GROUP BY x"]
 )
-def test_durations_that_sql_does_not_hold_are_refused_by_name(dtype, values, query):
+def test_durations_out_of_range_of_sql_are_refused_by_name(dtype, values, query):
     ds = lake(dtype, values)
     with pytest.raises(dl.errors.QueryTypeError, match=r"whole microseconds.* x has"):
         ds.query(query)
@@ -169,7 +169,7 @@ def test_durations_that_sql_does_not_hold_are_refused_by_name(dtype, values, que
     [np.timedelta64(1_500, "ns"), np.timedelta64(3, "M"), np.timedelta64(10**14, "s"),
      np.datetime64(10**15, "s"), np.datetime64(5, "ps")],
 )  # fmt: skip
-def test_times_that_sql_does_not_hold_are_no_parameters(value):
+def test_times_out_of_range_of_sql_are_refused_as_parameters(value):
     ds = lake("timedelta64[s]", [1, 2])
     with pytest.raises(dl.errors.QueryTypeError, match="A time as a parameter"):
         ds.query("SELECT k WHERE x = ?", [value])
@@ -183,12 +183,12 @@ def test_times_that_sql_does_not_hold_are_no_parameters(value):
         ("datetime64[ns]", np.datetime64("2020-01-01T00:00:00.000000001", "ns")),
     ],
 )
-def test_the_hash_of_a_time_does_not_depend_on_its_unit(dtype, value):
+def test_hash_of_a_time_does_not_depend_on_its_unit(dtype, value):
     ds = lake(dtype, [0, np.array(value).astype(dtype).astype("int64")])
     assert ds.query("SELECT k WHERE HASH(x) = HASH(?)", [value])["k"][:].tolist() == [1]
 
 
-def test_moments_that_differ_by_a_nanosecond_have_different_hashes():
+def test_times_that_differ_by_a_nanosecond_have_different_hashes():
     ds = lake("datetime64[ns]", [1, 2, 1])
     first, second, third = ds.query("SELECT HASH(x) AS h")["h"][:].tolist()
     assert first == third != second
@@ -204,7 +204,7 @@ def test_nulls_among_durations_stay_null():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint16", "datetime64[M]"])
-def test_keys_of_groups_and_picked_values_keep_the_type_of_their_column(dtype):
+def test_group_keys_and_selected_values_keep_the_type_of_their_column(dtype):
     ds = lake(dtype, [1, 2, 1, 3])
     grouped = ds.query("SELECT x, COUNT(*) AS n, MAX(x) AS most, FIRST(x) AS one GROUP BY x")
     listed = ds.query("SELECT g, LIST(x) AS all_ GROUP BY g")
@@ -216,11 +216,11 @@ def test_keys_of_groups_and_picked_values_keep_the_type_of_their_column(dtype):
     assert chosen["z"].htype == dl.Scalar(dtype, nullable=True)
 
 
-# ---- moments in nanoseconds, with which DuckDB computes in microseconds
+# ---- nanosecond times, with which DuckDB computes in microseconds
 
 
 def moments(*pairs: tuple[int, int]) -> dl.Dataset:
-    """Return a lake of pairs of moments in nanoseconds, some before 1970."""
+    """Return a lake of pairs of nanosecond times, some before 1970."""
     moment = dl.Scalar("datetime64[ns]", nullable=True)
     ds = dl.create(f"memory://{uuid4()}", {"a": moment, "b": moment, "u": "datetime64[us]"})
     a, b = (np.array(side, "datetime64[ns]") for side in zip(*pairs, strict=True))
@@ -233,7 +233,7 @@ ODD = [(-1, 999), (-1001, -1), (-2000, -1000), (999, -1), (5, 5), (10**18 + 1, 1
 
 @pytest.mark.parametrize("span", ["1 second", "-1 microsecond", "40 days", "3 hours"])
 @pytest.mark.parametrize("form", ["a + {}", "{} + a", "a - {}", "DATE_ADD(a, {})"])
-def test_a_span_moves_a_moment_and_keeps_its_nanoseconds(span: str, form: str):
+def test_adding_a_duration_preserves_the_nanoseconds_of_a_time(span: str, form: str):
     number, unit = span.split()
     delta = np.timedelta64(int(number), {"second": "s", "hours": "h", "days": "D"}.get(unit, "us"))
     found = moments(*ODD).query(f"SELECT {form.format(f"INTERVAL '{span}'")} AS x")["x"]
@@ -243,12 +243,12 @@ def test_a_span_moves_a_moment_and_keeps_its_nanoseconds(span: str, form: str):
     assert found[:].tolist() == expected.tolist()
 
 
-def test_a_null_moved_by_a_span_is_null():
+def test_null_plus_a_duration_is_null():
     found = moments((5, 5)).query("SELECT CASE WHEN a > b THEN a END + INTERVAL 1 DAY AS x")["x"]
     assert np.ma.getmaskarray(found[:]).tolist() == [True]
 
 
-def test_a_difference_of_whole_microseconds_is_exact():
+def test_difference_in_whole_microseconds_is_exact():
     found = moments(*ODD).query("SELECT a - b AS x")["x"][:]
     assert (found / np.timedelta64(1, "us")).tolist() == [(a - b) // 1000 for a, b in ODD]
 
@@ -261,14 +261,14 @@ def test_a_difference_of_whole_microseconds_is_exact():
         "FIRST(a) OVER () - b", "DATE '2020-01-01' - a", "$p - a",
     ],
 )  # fmt: skip
-def test_a_difference_with_nanoseconds_is_an_error(expression: str):
+def test_difference_with_nanoseconds_is_an_error(expression: str):
     params = {"p": np.datetime64("2020-01-01T00:00:00.000001", "us")} if "$" in expression else {}
     query = f"SELECT {expression} AS x"
     with pytest.raises(dl.QueryTypeError, match="whole microseconds"):
         moments((1007, 3)).query(query, params or [])["x"][:]
 
 
-def test_comparisons_of_moved_moments_see_nanoseconds():
+def test_comparisons_of_shifted_times_see_nanoseconds():
     query = "SELECT a WHERE a + INTERVAL '1 microsecond' > b"
     assert len(moments((3, 1002), (3, 1003), (3, 1004)).query(query)) == 1
 
@@ -276,7 +276,7 @@ def test_comparisons_of_moved_moments_see_nanoseconds():
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 @pytest.mark.parametrize("end", [2**63 - 1, -(2**63) + 1])
 @pytest.mark.parametrize("expression", ["x - x", "x + INTERVAL 1 DAY", "HASH(x)", "MAX(x)"])
-def test_a_moment_that_duckdb_takes_for_infinity_is_an_error(unit: str, end: int, expression: str):
+def test_time_that_duckdb_reads_as_infinity_is_an_error(unit: str, end: int, expression: str):
     ds = lake(f"datetime64[{unit}]", [5, end])
     assert ds.query("SELECT x")["x"][:].astype("int64").tolist() == [5, end]
     with pytest.raises(dl.QueryTypeError, match="means infinity in SQL, but x contains it"):
@@ -286,7 +286,7 @@ def test_a_moment_that_duckdb_takes_for_infinity_is_an_error(unit: str, end: int
 
 
 @pytest.mark.parametrize("days", [110_000_000, -110_000_000])
-def test_a_duration_that_sql_does_not_hold_is_refused_as_a_parameter(days):
+def test_duration_out_of_range_of_sql_is_refused_as_a_parameter(days):
     ds = dl.create(f"memory://long-{days}", {"x": "timedelta64[us]"})
     ds.append({"x": [dt.timedelta(1)]})
     for text in ("SELECT * WHERE x < ?", "SELECT x, ? AS y", "SELECT * ORDER BY x + ?"):
@@ -295,7 +295,7 @@ def test_a_duration_that_sql_does_not_hold_is_refused_as_a_parameter(days):
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "ms"])
-def test_a_nat_in_an_array_of_durations_is_null(unit):
+def test_nat_in_an_array_of_durations_is_null(unit):
     ds = dl.create(f"memory://{uuid4().hex}", {"x": dl.Array(f"timedelta64[{unit}]", (2,))})
     ds.append({"x": np.array([[1, 2], [3, "NaT"]], f"m8[{unit}]")})
     assert ds.query("SELECT x[1] IS NULL AS y")["y"][:].tolist() == [False, True]

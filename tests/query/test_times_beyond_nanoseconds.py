@@ -1,4 +1,4 @@
-"""Timestamps in nanoseconds, of the years 1677 to 2262, beside others that may lie outside."""
+"""Nanosecond timestamps (1677 to 2262) combined with timestamps that may be outside that range."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_comparisons_are_exact(unit: str) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_they_are_sought_exactly(unit: str) -> None:
+def test_timestamps_are_searched_exactly(unit: str) -> None:
     ds = lake(unit)
     far, fine = [[exact(text) for text in texts] for texts in (FAR, FINE)]
     for name, other, values, others in (("s", "t", far, fine), ("t", "s", fine, far)):
@@ -97,7 +97,7 @@ def test_they_are_sought_exactly(unit: str) -> None:
         "SELECT id AS y WHERE DATE '9999-12-31' > ALL(SELECT t FROM ds WHERE id <> 5) AND id <> 5",
     ],
 )
-def test_constants_may_lie_outside(query: str) -> None:
+def test_constants_may_be_out_of_range(query: str) -> None:
     assert [y for y in read(lake("s"), query) if y != 5] == [0, 1, 2, 3, 4, 6]
 
 
@@ -137,7 +137,7 @@ LOOKUPS = [
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 @pytest.mark.parametrize("text", BEYOND)
-def test_quoted_nanoseconds_beyond_their_years_are_refused(make_lake, unit, text):
+def test_quoted_nanoseconds_out_of_range_are_refused(make_lake, unit, text):
     times = np.array(["2026-01-01", "2026-01-02"], f"M8[{unit}]")
     dtype = f"datetime64[{unit}]"
     ds = make_lake({"t": dtype, "a": dl.Array(dtype, (1,))}, t=times, a=times[:, None])

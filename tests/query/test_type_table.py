@@ -1,7 +1,8 @@
-"""Every type of column in every kind of clause, against plain Python: a table of 1,000 cells.
+"""Every column type in every kind of clause, against plain Python: a table of 1,000 cells.
 
-A cell is a right answer, or an error of ours that names the column. An error is expected only where
-the operation means nothing for the type: an order of pictures, the sum of a text and a number.
+A cell is a right answer, or one of our errors that names the column. An error is only expected
+where the operation is meaningless for the type, such as sorting images or adding a string and a
+number.
 """
 
 # ruff: noqa: ARG001  every operation takes the same arguments
@@ -28,12 +29,12 @@ import deeplake_lite as dl
 from deeplake_lite.query.registering import unregister
 
 K = [0, 1, 0, 1, 0, 1]
-"""Group of each row."""
+"""The group of each row."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a type: six values, of which the first and the fifth are equal, the last null."""
+    """A column of a type: six values; the first and fifth are equal, and the last is null."""
 
     htype: Any
     values: list[Any]
@@ -41,7 +42,7 @@ class Column:
     """``scalar``: SQL sorts and compares it; ``number``: it can be added up; ``array``: NumPy's,
     with axes; ``list``: of items; ``text``, ``bytes``, ``json``."""
     files: bool = False
-    """Whether the values are appended as paths of files."""
+    """Whether the values are appended as file paths."""
 
 
 def column(htype, values, *traits, files=False):
@@ -221,12 +222,12 @@ def lake(name: str) -> dl.Dataset:
 
 @cache
 def files() -> Path:
-    """Make a folder for pictures that links lead to; it goes with those of all tests."""
+    """Make a folder for images that links point to, in the folder of all tests."""
     return Path(mkdtemp(dir=os.environ["XDG_CACHE_HOME"]))
 
 
 def given(col):
-    """Return what is appended: the values, or paths of PNG files of them."""
+    """Return the values to append, or paths of PNG files of them."""
     if not col.files:
         return col.values
     paths = {}
@@ -237,14 +238,14 @@ def given(col):
     return [paths.get(id(picture)) for picture in col.values]
 
 
-# ---- values, compared
+# ---- comparing values
 
 
 NAN = float("nan")
 
 
 def plain(value: Any) -> Any:
-    """Return a value in built-in types; arrays and lists of the same values are the same."""
+    """Return a value in built-in types, in which arrays and lists of the same values are equal."""
     match value:
         case np.ma.MaskedArray() if np.ma.getmaskarray(value).any():
             return None
@@ -275,7 +276,7 @@ def read(ds, query, params=(), name="x"):
     return [plain(v) for v in found]
 
 
-# ---- the operations: a query, and what plain Python says
+# ---- the operations: a query, and its result in plain Python
 
 
 def by_group(values, keep=lambda v: v):
@@ -301,14 +302,14 @@ def equal(v, w):
 
 
 def key(value):
-    """Return what a value is sorted by: JSON numbers before texts, then NaN, null last."""
+    """Return the sort key of a value: JSON numbers before strings, then NaN, null last."""
     if value is None or value is NAN:
         return (1 + (value is None), 0)
     return (0, value if not isinstance(value, dict | list) else json.dumps(value))
 
 
 OPERATIONS: dict[str, Any] = {}
-"""Per name a function of a lake, a column and its values that checks a cell."""
+"""By name, a function of a lake, a column and its values that checks a cell."""
 
 
 def operation(check):
@@ -387,7 +388,7 @@ def qualify(ds, col, values):
 
 @operation
 def types(ds, col, values):
-    """A query that picks values keeps their type."""
+    """A query that selects values preserves their type."""
     computing = [
         "SELECT col AS x FROM dataset UNION ALL SELECT col FROM dataset",
         "SELECT (SELECT col FROM dataset WHERE id = 2) AS x",
@@ -409,7 +410,7 @@ def types(ds, col, values):
 
 
 def type_name(htype):
-    """Return a type without what a query may change: whether it is nullable, and its codec."""
+    """Return a type without the parts that a query may change: nullability and codec."""
     inner = f"({type_name(htype.item)})" if htype.item else ""
     names = getattr(htype, "names", None)
     return f"{htype.name} {getattr(htype, 'dtype', '')} {names}{inner}"
@@ -582,7 +583,7 @@ def length(ds, col, values):
 def subscripts(ds, col, values):
     if is_any(col.traits, "array", "list", "text", "bytes"):
         first = [None if not v else v[0] for v in values]
-        if "text" in col.traits:  # SQL's: nothing is an empty text
+        if "text" in col.traits:  # in SQL, an empty string
             first = ["" if v == "" else w for v, w in zip(values, first, strict=True)]
         assert read(ds, "SELECT col[0] AS x ORDER BY id") == first
         slices = [None if v is None else v[1:3] for v in values]
@@ -649,7 +650,7 @@ def contains(ds, col, values):
         assert read(ds, query, ["a"]) == ids(values, lambda v: "a" in v)
 
 
-# ---- what an operation is held against
+# ---- checks of an operation
 
 
 def same_set(found, wanted):
@@ -662,7 +663,7 @@ def read_all(ds, query, params):
 
 
 def refused(ds, query, params=()):
-    """Check that a query raises an error of ours that says of which column it speaks."""
+    """Check that a query raises one of our errors that names the column."""
     with pytest.raises(dl.QueryError) as caught:
         read_all(ds, query, params)
     message = str(caught.value)
@@ -672,7 +673,7 @@ def refused(ds, query, params=()):
 
 
 def as_param(col, value):
-    """Return a list as an array of the items' type where they make one."""
+    """Return a list as an array of the items' type if they form one."""
     dtype = {"numbers": "int32", "null items": "int32", "classes": "int32", "vectors": "float32"}
     name = next(name for name, known in COLUMNS.items() if known is col)
     return np.asarray(value, dtype[name]) if name in dtype else value
@@ -683,6 +684,6 @@ COLUMNS_BY_ID = {id(col): col for col in COLUMNS.values()}
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("asked", OPERATIONS)
-def test_a_cell_is_right_or_an_error_of_ours(asked, name):
+def test_cell_is_right_or_raises_our_error(asked, name):
     ds, col = lake(name), COLUMNS[name]
     OPERATIONS[asked](ds, col, [plain(v) for v in col.values])

@@ -1,4 +1,4 @@
-"""A query takes a type by its answers: one that it has never seen works like those it knows."""
+"""Queries use only the interface of a type, so that an unknown type works like built-in ones."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ GRADES = ClassLabel(["poor", "fair", "good"])
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Numbers(Htype):
-    """Numbers of one shape, as they are."""
+    """Fixed-shape numbers, stored unchanged."""
 
     blank = 0
 
@@ -76,7 +76,7 @@ def ds(install):
     return ds
 
 
-def test_classes_go_by_name(ds):
+def test_classes_are_compared_by_name(ds):
     found = ds.query("SELECT NAME(grade) AS name, grade WHERE grade <> 'poor'")
     assert found["name"][:] == ["good", "good"]
     assert found.schema["grade"].htype == Grade()

@@ -1,4 +1,4 @@
-"""UNNEST decodes each value once for a block of its items, and gives what Python gives."""
+"""UNNEST decodes each value once per block of items, and agrees with Python."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ds() -> dl.Dataset:
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Return the number of values that were decoded, by column."""
+    """Return the number of decoded values, by column."""
     counts: Counter[str] = Counter()
     each, dense, decoder = Source.each, Source.dense, Source.decoder
 
@@ -85,7 +85,7 @@ def _same(values: Any, expected: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_value_is_decoded_once_for_all_its_items(ds, decoded, name):
+def test_value_is_decoded_once_for_all_its_items(ds, decoded, name):
     expected = _items(ds, name)
     found = ds.query(f"SELECT UNNEST({name}) AS u")["u"][:]
     assert _same(found, expected)
@@ -108,7 +108,7 @@ def test_items_in_sql_are_decoded_once_per_vector(ds, decoded, name, part, stop)
     assert decoded[name] <= 3 * (vectors + len(LENGTHS))
 
 
-def test_items_of_items_and_values_computed_from_them(ds, decoded):
+def test_nested_items_and_values_computed_from_them(ds, decoded):
     text = "SELECT UNNEST(u) AS x, u FROM (SELECT UNNEST(pixels) AS u WHERE id = 3)"
     found = ds.query(text)["x"][:]
     assert found.tolist() == _value("pixels", 3, 2500).ravel().tolist()
@@ -118,7 +118,7 @@ def test_items_of_items_and_values_computed_from_them(ds, decoded):
     assert decoded["ragged"] <= 2 * len(LENGTHS)
 
 
-def test_positions_that_are_null_or_out_of_range_give_null(ds):
+def test_null_and_out_of_range_positions_give_null(ds):
     query = """
         SELECT texts[n] AS t, ragged[n] AS r FROM ds
         JOIN (SELECT range - 2 AS n FROM range(5)) AS p ON p.n < 3 OR p.n IS NULL
@@ -146,7 +146,7 @@ def test_positions_that_are_null_or_out_of_range_give_null(ds):
     assert outer.tolist() == [None, None, -2]
 
 
-def test_a_large_value_is_shared_by_the_threads(ds, decoded, monkeypatch):
+def test_large_value_is_shared_by_the_threads(ds, decoded, monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.tensors.spans.SMALL_BYTES", 0)
     assert _same(ds.query("SELECT UNNEST(pixels) AS u")["u"][:], _items(ds, "pixels"))
     assert decoded["pixels"] <= 2 * 6000 // 32

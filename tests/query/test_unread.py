@@ -1,4 +1,4 @@
-"""What a query within another hands out and nothing computes with is not made."""
+"""Columns of a subquery that are passed through without being computed with are not read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import deeplake_lite as dl
 
 SPANS = np.array([1, 2001, 3, "NaT"], "timedelta64[ns]")
-"""Durations of which SQL, which has whole microseconds, cannot hold any."""
+"""Durations that SQL cannot hold, because it counts whole microseconds."""
 
 MOMENTS = np.array([1, 2**62, -(2**62), "NaT"], "datetime64[s]")
 
@@ -89,15 +89,15 @@ def test_columns_that_sql_cannot_hold_pass_through(ds, inner, around):
         ("SELECT id AS n FROM (FROM ds) WHERE id IN (SELECT b.id - 2 FROM (FROM ds) AS b)", [1, 2]),
     ],
 )  # fmt: skip
-def test_rows_are_those_of_all_columns(ds, text, wanted):
+def test_rows_depend_on_all_columns(ds, text, wanted):
     assert ds.query(text)["n"][:].tolist() == wanted
 
 
-def test_a_source_hands_duckdb_what_is_computed_with_alone(ds):
+def test_only_computed_columns_of_a_source_are_passed_to_duckdb(ds):
     plan = ds.query("SELECT * FROM (SELECT * FROM (SELECT * LIMIT 3)) WHERE id > 1").record.plan
     assert [f.name for i in plan.instances for f in i.scalars.values()] == ["id"]
 
 
-def test_filters_of_a_page_behind_a_limit(ds):
+def test_filters_after_a_limit_apply_to_its_rows(ds):
     view = ds.query("SELECT * LIMIT 3")
     assert view.query("SELECT * WHERE id > 1")["span"][:].tolist() == SPANS[1:3].tolist()

@@ -1,4 +1,4 @@
-"""Results of users' functions reach every clause of a query unchanged, or raise our errors."""
+"""Results of user functions reach every clause of a query unchanged, or raise our errors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def plain(value):
 
 
 def of_argument(argument):
-    """Return which of four rows an argument is of."""
+    """Return which of four rows an argument belongs to."""
     return {
         "k": int, "f": int, "t": "abcd".index, "b": len, "s": len,
     }[argument]  # fmt: skip
@@ -103,7 +103,7 @@ def of_argument(argument):
 @pytest.mark.parametrize("kind", RESULTS)
 @pytest.mark.parametrize("argument", ["k", "f", "t", "b", "s"])
 @pytest.mark.parametrize("per", ["row", "block"])
-def test_a_result_is_what_the_function_gave(ds, kind, argument, per):
+def test_result_is_returned_unchanged(ds, kind, argument, per):
     returns, values = RESULTS[kind]
     row = of_argument(argument)
 
@@ -115,7 +115,7 @@ def test_a_result_is_what_the_function_gave(ds, kind, argument, per):
     for clause, expected in CLAUSES.items():
         text = clause.format(f"GIVEN({argument})")
         if "IS NOT NULL" in text and np.ndim(values[0]) and kind not in ("json", "json lists"):
-            continue  # IS NULL takes computed scalars alone
+            continue  # IS NULL only accepts computed scalars
         found = [plain(v) for v in ds.query(text)["r"][:]]
         assert found == expected(values), text
         assert [*map(type, found)] == [*map(type, expected(values))], text
@@ -125,7 +125,7 @@ JSON = {name: values for name, (_, values) in RESULTS.items() if "json" in name}
 
 
 @pytest.mark.parametrize("kind", JSON)
-def test_json_is_compared_and_grouped_as_it_is(ds, kind):
+def test_json_is_compared_and_grouped_unchanged(ds, kind):
     values = JSON[kind]
     dl.function(returns="object", name="given")(lambda k: values[k])
     different = [v for i, v in enumerate(values) if v not in values[:i]]
@@ -145,7 +145,7 @@ def test_json_is_compared_and_grouped_as_it_is(ds, kind):
     assert kept["r"][:] == values
 
 
-def test_json_goes_through_a_function_as_it_is(ds):
+def test_json_passes_through_a_function_unchanged(ds):
     dl.function(returns="object", name="same")(lambda j: j)
     assert ds.query("SELECT SAME(j) AS r")["r"][:] == ds["j"][:]
     assert ds.query("SELECT SAME(j)[0] AS r")["r"][:] == ds.query("SELECT j[0] AS r")["r"][:]
@@ -164,13 +164,13 @@ def test_json_goes_through_a_function_as_it_is(ds):
         (("float32", (3,)), [], r"must return float32 \(3,\)"),
     ],
 )
-def test_a_result_that_does_not_fit_is_refused(ds, returns, value, match):
+def test_unfitting_result_is_refused(ds, returns, value, match):
     dl.function(returns=returns, name="given")(lambda k: value)  # noqa: ARG005
     with pytest.raises(dl.QueryError, match=match):
         ds.query("SELECT GIVEN(k) AS r")["r"][:]
 
 
-def test_what_is_masked_in_json_is_null(ds):
+def test_masked_json_is_null(ds):
     dl.function(returns="object", name="given")(lambda k: np.ma.array([k, 2], mask=[0, 1]))
     assert ds.query("SELECT GIVEN(k) AS r")["r"][:] == [[k, None] for k in range(4)]
 
@@ -190,7 +190,7 @@ def test_lists_of_integers_reach_a_function_exactly():
 
 @pytest.fixture
 def counting():
-    """Register a function of any arguments that adds them up, per row and per block."""
+    """Register a function of any number of arguments that sums them, per row and per block."""
 
     def total(*args):
         return sum(float(np.sum(a)) for a in args)
@@ -214,7 +214,7 @@ NULLS = [
 @pytest.mark.usefixtures("counting")
 @pytest.mark.parametrize("name", ["TOTAL", "TOTALS"])
 @pytest.mark.parametrize("args", NULLS)
-def test_a_null_among_the_constants_makes_every_row_null(ds, name, args):
+def test_null_among_the_constants_makes_every_row_null(ds, name, args):
     values = {"p": np.arange(7.0), "n": None}
     params = {k: v for k, v in values.items() if f"${k}" in args}
     found = ds.query(f"SELECT k, {name}({args}) AS r", params)
@@ -231,14 +231,14 @@ CONSTANTS = {
     "SHAPE($p)": [2],
     "RESHAPE($p, [2, 1])": [1, 2],
 }  # fmt: skip
-"""Constants that are computed, and what they are."""
+"""Computed constants, and their values."""
 
 
 @pytest.mark.usefixtures("counting")
 @pytest.mark.parametrize("call", ["{name}(e, {c})", "{name}({c}, k)", "{name}(k, {c}, f)"])
 @pytest.mark.parametrize("name", ["TOTAL", "TOTALS"])
 @pytest.mark.parametrize("constant", CONSTANTS)
-def test_a_computed_constant_comes_as_the_constant_that_it_is(ds, name, call, constant):
+def test_computed_constant_is_passed_as_a_constant(ds, name, call, constant):
     params = {"p": np.array([1.0, 2.0])} if "$p" in constant else {}
     text = call.format(name=name, c=constant)
     written = call.format(name=name, c=CONSTANTS[constant])
@@ -251,13 +251,13 @@ def test_a_computed_constant_comes_as_the_constant_that_it_is(ds, name, call, co
 
 
 @pytest.mark.usefixtures("counting")
-def test_a_list_that_differs_from_row_to_row_is_an_array(ds):
+def test_list_that_varies_by_row_is_an_array(ds):
     given = {"p": np.array([1.0, 2.0])}
     found = ds.query("SELECT TOTAL(k, CASE WHEN k > 1 THEN $p ELSE [0, 0] END) AS r", given)
     assert found["r"][:].tolist() == [0, 1, 5, 6]
 
 
-def test_a_function_of_blocks_gets_computed_constants_without_rows(ds):
+def test_block_function_gets_computed_constants_without_a_row_axis(ds):
     seen = []
     given = dl.function(returns="int64", name="given", per="block")
     given(lambda k, c: seen.append(c) or list(k))
@@ -267,7 +267,7 @@ def test_a_function_of_blocks_gets_computed_constants_without_rows(ds):
 
 
 def own_buffer(returns, dtype, shape):
-    """Return a function that gives the same array for every row, with other numbers in it."""
+    """Return a function that returns the same array for every row, with different numbers in it."""
     buffer = np.zeros(shape, dtype)
 
     def give(k):
@@ -294,7 +294,7 @@ BUFFERS = {
 
 @pytest.mark.parametrize("per", ["row", "block"])
 @pytest.mark.parametrize("kind", BUFFERS)
-def test_a_result_stays_what_it_was_when_its_array_is_written_again(ds, kind, per):
+def test_result_does_not_change_when_its_array_is_overwritten(ds, kind, per):
     returns, dtype, shape = BUFFERS[kind]
     give = own_buffer(returns, dtype, shape)
     kept = []
@@ -323,7 +323,7 @@ def test_a_result_stays_what_it_was_when_its_array_is_written_again(ds, kind, pe
 
 
 @pytest.mark.parametrize("kind", ["list", "dict"])
-def test_json_stays_what_it_was_when_its_object_changes(ds, kind):
+def test_json_does_not_change_when_its_object_does(ds, kind):
     mine = [] if kind == "list" else {}
 
     def grow(k):
@@ -351,7 +351,7 @@ WRONG = {
 
 @pytest.mark.parametrize("per", ["row", "block"])
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_result_that_the_htype_does_not_hold_names_the_function(ds, kind, per):
+def test_error_for_a_result_that_the_htype_cannot_hold_names_the_function(ds, kind, per):
     returns, value, match = WRONG[kind]
     give = (lambda k: value) if per == "row" else (lambda k: [value] * len(k))  # noqa: ARG005
     dl.function(returns=returns, name="given", per=per)(give)
@@ -368,14 +368,14 @@ def test_a_result_that_the_htype_does_not_hold_names_the_function(ds, kind, per)
 
 
 class Untellable(Exception):
-    """An error whose message raises one."""
+    """An error whose message raises an error itself."""
 
     def __str__(self):
         raise RuntimeError("no message")
 
 
 class Unprintable(Exception):
-    """An error whose message no terminal shows."""
+    """An error whose message no terminal can print."""
 
     def __str__(self):
         return "half \ud800"
@@ -386,7 +386,7 @@ class Unprintable(Exception):
     "text", ["BOOM(k) AS r", "k AS r WHERE BOOM(k) > 0", "k AS r ORDER BY BOOM(b)"]
 )
 @pytest.mark.parametrize("per", ["row", "block"])
-def test_an_error_with_a_bad_message_is_told(ds, error, text, per):
+def test_error_with_a_bad_message_is_reported(ds, error, text, per):
     def boom(k):  # noqa: ARG001
         raise error
 
@@ -398,7 +398,7 @@ def test_an_error_with_a_bad_message_is_told(ds, error, text, per):
 
 
 @pytest.mark.parametrize("of", ["k", "b"])
-def test_lists_of_lists_that_differ_in_length_come_as_lists(ds, of):
+def test_lists_of_lists_of_different_lengths_are_passed_as_lists(ds, of):
     dl.function(returns="int64", name="total")(lambda x, _: sum(map(sum, x)))
     for lists in ("[[1, 2], [3]]", "$p", "[[k, 6 - k], []]"):
         params = {"p": [[1], [2, 3]]} if lists == "$p" else {}
@@ -407,7 +407,7 @@ def test_lists_of_lists_that_differ_in_length_come_as_lists(ds, of):
 
 
 def write_into(value):
-    """Change a value, and whatever is in it."""
+    """Change a value and everything in it."""
     if isinstance(value, dict):
         parts = list(value.values())
         value["new"] = 0
@@ -449,7 +449,7 @@ MUTABLE_PARAMETERS = {
 
 
 @pytest.mark.parametrize("name", MUTABLE)
-def test_what_a_function_writes_into_its_arguments_changes_nothing(ds, name):
+def test_writes_of_a_function_into_its_arguments_change_nothing(ds, name):
     dl.function(returns="text", name="by_row")(note_and_write)
     dl.function(returns="text", per="block", name="by_block")(note_and_write_all)
     x = MUTABLE[name]
@@ -462,7 +462,7 @@ def test_what_a_function_writes_into_its_arguments_changes_nothing(ds, name):
 
 
 @pytest.mark.parametrize("name", MUTABLE_PARAMETERS)
-def test_what_a_function_writes_into_a_parameter_changes_nothing(ds, name):
+def test_writes_of_a_function_into_a_parameter_change_nothing(ds, name):
     dl.function(returns="text", name="by_row")(note_and_write)
     dl.function(returns="text", per="block", name="by_block")(
         lambda value, k: [note_and_write(value)] * len(k)

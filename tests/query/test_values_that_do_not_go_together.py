@@ -1,4 +1,4 @@
-"""Bytes, classes, texts and numbers are refused alike wherever two of them meet."""
+"""Bytes, classes, strings and numbers cannot be combined with each other in any clause."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def test_no_column_holds_classes_and_numbers(ds: dl.Dataset, query: str) -> None
         "SELECT CASE {} WHEN {} THEN 1 END AS x",
     ],
 )  # fmt: skip
-def test_parts_of_lists_and_structs_compare_as_values_do(
+def test_parts_of_lists_and_structs_compare_like_values(
     ds: dl.Dataset, form: str, pair: tuple[str, str]
 ) -> None:
     for a, b in (pair, pair[::-1]):
         refused(ds, form.format(a, b), "compare part by part|combined only with bytes")
 
 
-def test_a_join_on_lists_checks_their_items(ds: dl.Dataset) -> None:
+def test_join_on_lists_checks_their_items(ds: dl.Dataset) -> None:
     refused(ds, "SELECT a.id FROM ds a JOIN ds b ON [a.k] = [b.n]", "compare part by part")
 
 
@@ -86,11 +86,11 @@ def test_a_join_on_lists_checks_their_items(ds: dl.Dataset) -> None:
         "{} IN (SELECT b FROM dataset)",
     ],
 )  # fmt: skip
-def test_bytes_go_with_bytes_alone(ds: dl.Dataset, form: str, text: str) -> None:
+def test_bytes_only_combine_with_bytes(ds: dl.Dataset, form: str, text: str) -> None:
     refused(ds, f"SELECT {form.format(text)} AS x", "ENCODE")
 
 
-def test_encoded_texts_are_bytes(ds: dl.Dataset) -> None:
+def test_encoded_strings_are_bytes(ds: dl.Dataset) -> None:
     found = ds.query("SELECT COALESCE(b, ENCODE('é')) AS x, [b, ENCODE('a')] AS y, b IN ($p) AS z",
                      {"p": b"a"})  # fmt: skip
     assert [*found["x"][:]] == [b"a", "é".encode(), b"x"]
@@ -107,7 +107,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("query", TIMES)
-def test_a_time_in_quotes_is_a_time_in_set_operations(ds: dl.Dataset, query: str) -> None:
+def test_quoted_time_is_a_time_in_set_operations(ds: dl.Dataset, query: str) -> None:
     found = ds.query(query)["d"][:]
     np.testing.assert_array_equal(found, np.array(TIMES[query], "datetime64[us]"))
 
@@ -118,7 +118,7 @@ def test_a_time_in_quotes_is_a_time_in_set_operations(ds: dl.Dataset, query: str
     ["d = '{}'", "d > '{}'", "d IN ('{}')", "d BETWEEN '{}' AND '2026-01-31'", "'{}' <= d",
      "d IS DISTINCT FROM '{}'"],
 )  # fmt: skip
-def test_a_text_that_is_no_time_says_how_times_are_written(
+def test_invalid_time_string_error_says_how_times_are_written(
     ds: dl.Dataset, form: str, text: str
 ) -> None:
     refused(ds, f"SELECT id WHERE {form.format(text)}", "must be a time, such as '2026-01-31'")

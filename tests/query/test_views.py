@@ -1,4 +1,4 @@
-"""Results are views: asked again, sliced, exported, joined, of views and of uncommitted edits."""
+"""Query results are views: queried again, sliced, exported and joined, with uncommitted edits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def ids(view: dl.View) -> list[int]:
     return [int(i) for i in view["id"][:]]
 
 
-def test_a_result_is_asked_again(ds):
+def test_result_can_be_queried_again(ds):
     first = ds.query("SELECT id, grid, MEAN(grid) AS m WHERE id % 2 = 0")
     second = first.query("SELECT id, m, SUM(grid) AS s WHERE m > 0 ORDER BY m DESC")
     rows = [r for r in data.rows() if r.id % 2 == 0 and r.grid.mean() > 0]
@@ -30,14 +30,14 @@ def test_a_result_is_asked_again(ds):
     assert same(values_of(second)["s"], [float(r.grid.sum()) for r in rows])
 
 
-def test_three_questions_in_a_chain(ds):
+def test_three_queries_can_be_chained(ds):
     found = (
         ds.query("SELECT * WHERE flag").query("SELECT * WHERE id > 10").query("SELECT id LIMIT 3")
     )
     assert ids(found) == [12, 15, 18]
 
 
-def test_groups_are_asked_again(ds):
+def test_groups_can_be_queried_again(ds):
     groups = ds.query("SELECT label, COUNT(*) AS c, MEAN(grid) AS m GROUP BY label")
     found = groups.query("SELECT label, m[0] AS row, c WHERE c >= 20 ORDER BY label")
     counts = {c: [r for r in data.rows() if r.label == c] for c in data.CLASSES}
@@ -47,7 +47,7 @@ def test_groups_are_asked_again(ds):
     assert same(values_of(found)["row"], means)
 
 
-def test_a_result_is_sliced(ds):
+def test_result_can_be_sliced(ds):
     found = ds.query("SELECT id, image, image[:2] AS part ORDER BY id DESC")
     assert ids(found[5:8]) == [54, 53, 52]
     assert ids(found[[3, 0]]) == [56, 59]
@@ -66,7 +66,7 @@ def test_a_result_is_sliced(ds):
         (np.arange(60) % 9 == 0, list(range(0, 60, 9))),
     ],
 )
-def test_views_are_asked_about_their_rows_alone(ds, index, rows):
+def test_query_of_a_view_reads_only_its_rows(ds, index, rows):
     view = ds[index]
     assert ids(view.query("SELECT id")) == rows
     assert values_of(view.query("SELECT COUNT(*) AS c, SUM(id) AS s")) == {
@@ -80,14 +80,14 @@ def test_views_are_asked_about_their_rows_alone(ds, index, rows):
     )
 
 
-def test_a_view_of_columns_is_asked_about_these_alone(ds):
+def test_query_of_a_view_of_columns_reads_only_those(ds):
     view = ds.query("SELECT id, text")
     assert view.columns == ("id", "text")
     with pytest.raises(dl.ColumnNotFoundError, match="label"):
         view.query("SELECT label")
 
 
-def test_edits_that_are_not_committed_count(make_lake):
+def test_uncommitted_edits_count(make_lake):
     ds = make_lake({"a": "int32", "t": dl.Array("float32", (2,))}, a=[1, 2, 3], t=np.zeros((3, 2)))
     assert values_of(ds.query("SELECT SUM(a) AS s"))["s"] == [6]
     ds["a"][1] = 20
@@ -105,7 +105,7 @@ def test_edits_that_are_not_committed_count(make_lake):
     assert values_of(ds.query("SELECT SUM(a) AS s"))["s"] == [105]
 
 
-def test_a_result_stays_when_the_lake_moves_on(make_lake):
+def test_result_does_not_change_when_the_lake_does(make_lake):
     ds = make_lake({"a": "int32", "t": dl.Array("float32", (2,))}, a=[1, 2, 3], t=np.ones((3, 2)))
     found = ds.query("SELECT a, t, SUM(t) AS s WHERE a > 1")
     ds["a"][1] = 50
@@ -115,14 +115,14 @@ def test_a_result_stays_when_the_lake_moves_on(make_lake):
     assert [int(a) for a in found["a"][:]] == [2, 3]
 
 
-def test_versions_are_asked(ds):
+def test_versions_can_be_queried(ds):
     old = dl.open(ds.url, version="v1")
     assert values_of(old.query("SELECT COUNT(*) AS c"))["c"] == [40]
     assert values_of(old.query("SELECT label LIMIT 3"))["label"] == ["bird"] * 3
     assert values_of(ds.query("SELECT COUNT(*) AS c FROM dataset VERSION 'v1'"))["c"] == [40]
 
 
-def test_results_are_sources(ds, owners):
+def test_results_can_be_sources(ds, owners):
     bright = ds.query("SELECT id, MEAN(image) AS m, image WHERE MEAN(image) > 126")
     found = ds.query(
         "SELECT o.name, b.m, b.image FROM owners AS o LEFT JOIN bright AS b ON b.id = o.id "
@@ -134,14 +134,14 @@ def test_results_are_sources(ds, owners):
     assert all(same(a, r and r.image) for a, r in zip(found["image"][:], rows, strict=True))
 
 
-def test_lakes_are_asked_without_a_dataset(ds):
+def test_lakes_can_be_queried_without_a_dataset(ds):
     assert len(dl.query("SELECT 1 AS a")) == 1
     assert len(dl.query(f"SELECT id FROM '{ds.url}' WHERE id < ?", [3])) == 3
     with pytest.raises(dl.QueryError, match="FROM"):
         dl.query("SELECT id")
 
 
-def test_a_result_goes_to_pandas(ds):
+def test_result_is_exported_to_pandas(ds):
     frame = ds.query(
         "SELECT id, n, label, text, time, grid * 2 AS g, MEAN(image) AS m LIMIT 5"
     ).to_pandas()
@@ -151,7 +151,7 @@ def test_a_result_goes_to_pandas(ds):
     assert np.allclose(frame["m"], [r.image.mean() for r in data.rows()[:5]])
 
 
-def test_a_result_goes_to_arrow(ds):
+def test_result_is_exported_to_arrow(ds):
     table = ds.query(
         "SELECT label, COUNT(*) AS c, AVG(score) AS m GROUP BY label ORDER BY c"
     ).to_arrow()
@@ -162,7 +162,7 @@ def test_a_result_goes_to_arrow(ds):
     assert len(table) == 60
 
 
-def test_a_result_becomes_a_lake(ds, new_url):
+def test_result_becomes_a_lake(ds, new_url):
     found = ds.query(
         "SELECT id, image, label, boxes, NORMALIZE(grid) AS g WHERE flag ORDER BY id DESC"
     )
@@ -172,13 +172,13 @@ def test_a_result_becomes_a_lake(ds, new_url):
     assert same(values_of(lake)["g"], values_of(found)["g"])
 
 
-def test_a_result_of_rows_is_saved_under_a_name(make_lake):
+def test_result_of_rows_can_be_saved(make_lake):
     ds = make_lake({"a": "int32"}, a=[3, 1, 2])
     ds.query("SELECT * WHERE a > 1 ORDER BY a").save("large")
     assert ds.views()["large"]["a"][:].tolist() == [2, 3]
 
 
-def test_a_sample_is_drawn_once_and_kept(ds):
+def test_sample_is_drawn_once_and_kept(ds):
     found = ds.query("SELECT id SAMPLE BY 1 LIMIT 10")
     assert ids(found) == ids(found)
     assert len(set(ids(found))) == 10
@@ -192,18 +192,18 @@ def test_random_numbers_are_drawn_once_and_kept(ds):
     assert first != values_of(ds.query("SELECT RANDOM() AS x ORDER BY x"))["x"]
 
 
-def test_a_seed_repeats_a_sample(ds):
+def test_seed_repeats_a_sample(ds):
     text = "SELECT id SAMPLE BY score REPLACE LIMIT 30 SEED 5"
     assert ids(ds.query(text)) == ids(ds.query(text))
     assert ids(ds.query(text)) != ids(ds.query(text.replace("SEED 5", "SEED 6")))
 
 
-def test_a_sample_without_replacement_has_no_row_twice(ds):
+def test_sample_without_replacement_has_no_duplicates(ds):
     found = ids(ds.query("SELECT id WHERE score > 0 SAMPLE BY score SEED 1"))
     assert len(found) == len(set(found)) == sum((r.score or 0) > 0 for r in data.rows())
 
 
-def test_weights_decide_how_often_a_row_is_drawn(ds):
+def test_weights_determine_how_often_a_row_is_drawn(ds):
     found = ids(ds.query("SELECT id SAMPLE BY id < 6 REPLACE LIMIT 600 SEED 2"))
     counts = np.bincount(found, minlength=60)
     assert counts[6:].sum() == 0
@@ -226,37 +226,37 @@ def test_weights_decide_how_often_a_row_is_drawn(ds):
         ("SAMPLE BY 1 LIMIT 30 SEED 3 SAMPLE BY id LIMIT 4 SEED 4", 4),
     ],
 )
-def test_a_sample_has_its_size(ds, text, count):
+def test_sample_has_its_size(ds, text, count):
     assert len(ds.query(f"SELECT * {text}")) == count
 
 
-def test_a_sample_is_arranged_after_it_is_drawn(ds):
+def test_sample_is_arranged_after_it_is_drawn(ds):
     labels = values_of(ds.query("SELECT label SAMPLE BY 1 LIMIT 30 SEED 3 ARRANGE BY label"))[
         "label"
     ]
     assert labels == sorted(labels, key=labels.index)
 
 
-def test_a_question_can_be_awaited(ds):
+def test_query_can_be_awaited(ds):
     async def ask():
         return await ds.query_async("SELECT id WHERE id < ?", [3])
 
     assert ids(asyncio.run(ask())) == [0, 1, 2]
 
 
-def test_rows_come_as_dictionaries(ds):
+def test_rows_are_dictionaries(ds):
     row = ds.query("SELECT id, text, grid[0, 0] AS g WHERE id = 4")[0]
     assert list(row) == ["id", "text", "g"]
     assert (row["id"], row["text"]) == (4, "it's 'quoted'")
 
 
-def test_a_selection_of_columns_and_rows_keeps_their_types(ds):
+def test_selection_of_columns_and_rows_keeps_their_types(ds):
     found = ds.query("SELECT label, boxes, image, meta, tags, mask WHERE flag")
     for name in found.columns:
         assert found[name].htype == ds[name].htype
 
 
-def test_computed_columns_say_what_they_are(ds):
+def test_computed_columns_describe_themselves(ds):
     found = ds.query(
         "SELECT image[:4] AS i, CROP(image, [0, 0, 2, 2]) AS c, grid * 2 AS g, id > 3 AS b, "
         "text || '!' AS t, boxes[:1] AS x, time + INTERVAL 1 DAY AS d, COUNT(*) OVER () AS n"
@@ -286,7 +286,7 @@ def test_user_functions_work_in_every_clause(ds):
     assert values_of(groups)["c"][1] == sum(np.ptp(r.grid) > 3 for r in data.rows())
 
 
-def test_memory_stays_small(make_lake, monkeypatch):
+def test_memory_use_stays_small(make_lake, monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.tensors.spans.BLOCK_BYTES", 2**22)
     count, side = 200, 256
     image = np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype="uint8")
@@ -303,7 +303,7 @@ def test_memory_stays_small(make_lake, monkeypatch):
     assert peak < 30e6
 
 
-def test_a_star_takes_other_values_and_other_names(ds):
+def test_star_accepts_replacements_and_renames(ds):
     found = ds.query("SELECT * EXCLUDE (text) REPLACE (id * 2 AS id) WHERE id < 3")
     assert found["id"][:].tolist() == [2 * i for i in ds.query("SELECT id WHERE id < 3")["id"][:]]
     assert "text" not in found.columns
@@ -312,13 +312,15 @@ def test_a_star_takes_other_values_and_other_names(ds):
     assert "id" not in named.columns
 
 
-def test_the_view_that_is_asked_has_names_without_from(ds):
+def test_queried_view_has_names_without_from(ds):
     found = ds.query("SELECT id WHERE EXISTS (SELECT 1 FROM ds b WHERE b.id = dataset.id + 1)")
     ids = set(ds["id"][:].tolist())
     assert set(found["id"][:].tolist()) == {i for i in ids if i + 1 in ids}
 
 
-def test_computed_arrays_of_different_axes_go_to_arrow_pandas_and_a_lake(make_lake, new_url):
+def test_computed_arrays_of_different_ranks_are_exported_to_arrow_pandas_and_a_lake(
+    make_lake, new_url
+):
     grey, colour = np.array([[9, 3]], "uint8"), np.arange(12, dtype="uint8").reshape(2, 2, 3)
     ds = make_lake({"image": dl.Image("png")}, image=[grey, colour])
     view = ds.query("SELECT SORT(image) AS s")
@@ -330,7 +332,7 @@ def test_computed_arrays_of_different_axes_go_to_arrow_pandas_and_a_lake(make_la
         assert [a.tolist() for a in found] == [[[3, 9]], colour.tolist()]
 
 
-def test_a_frame_by_range_goes_down_a_column_that_may_be_nan(make_lake):
+def test_range_frame_over_a_descending_column_that_may_be_nan(make_lake):
     ds = make_lake({"x": "float32"}, x=[1.0, 3.5, 2.0, np.nan])
     frame = "ORDER BY x DESC RANGE BETWEEN 1.5 PRECEDING AND CURRENT ROW"
     found = ds.query(f"SELECT x, SUM(x) OVER ({frame}) AS s WHERE x > 0 ORDER BY x DESC")

@@ -1,4 +1,4 @@
-"""Whole numbers of tensors are exact or an error beside those of other dtypes, as Python's are."""
+"""Integer tensors are exact next to other dtypes, as in Python, or raise an error."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ds() -> dl.Dataset:
 
 
 def wrapped(number: int, dtypes: tuple[str, ...]) -> int:
-    """Return what 64 bits keep of a number: of unsigned ones where no side is signed."""
+    """Return a number wrapped to 64 bits: unsigned if neither side is signed."""
     is_signed = any(d.startswith("int") for d in dtypes)
     number %= 2**64
     return number - 2**64 if is_signed and number >= 2**63 else number
@@ -62,7 +62,7 @@ def wrapped(number: int, dtypes: tuple[str, ...]) -> int:
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 @pytest.mark.parametrize("form", OF_TWO)
-def test_uint64_is_exact_beside_other_whole_numbers(
+def test_uint64_is_exact_next_to_other_integers(
     ds: dl.Dataset, form: str, pair: tuple[str, str]
 ) -> None:
     of = OF_TWO[form]
@@ -83,7 +83,7 @@ def test_uint64_is_exact_beside_other_whole_numbers(
 
 @pytest.mark.parametrize("form", [f for f in REST if "COALESCE" not in f])
 @pytest.mark.parametrize("signed", ["t_int8[:1]", "t_int64[:1]", "s_int32", "[-1]"])
-def test_integers_that_no_dtype_of_both_holds_are_an_error(
+def test_integers_without_a_common_dtype_are_an_error(
     ds: dl.Dataset, form: str, signed: str
 ) -> None:
     query = f"SELECT {form.format('top', signed, 'top')} AS x"
@@ -103,7 +103,7 @@ def test_integers_that_no_dtype_of_both_holds_are_an_error(
         ("top[0] + top * (s_bool = FALSE)", [2**63]),
     ],
 )  # fmt: skip
-def test_whole_numbers_stay_whole(ds: dl.Dataset, form: str, expected: Any) -> None:
+def test_integers_stay_integers(ds: dl.Dataset, form: str, expected: Any) -> None:
     found = ds.query(f"SELECT {form} AS x LIMIT 1")["x"][0]
     assert found.dtype.kind in "iu"
     assert found.tolist() == expected
@@ -120,7 +120,7 @@ def test_whole_numbers_stay_whole(ds: dl.Dataset, form: str, expected: Any) -> N
         "SELECT {0} AS x FROM ds WHERE s_bool UNION SELECT {1} FROM ds",
     ],
 )
-def test_a_column_of_integers_and_floats_is_exact_or_an_error(
+def test_column_of_integers_and_floats_is_exact_or_an_error(
     ds: dl.Dataset, form: str, whole: str, floats: str
 ) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"cannot hold 9007199254740993"):
@@ -131,7 +131,7 @@ def test_a_column_of_integers_and_floats_is_exact_or_an_error(
 
 
 @pytest.mark.parametrize("floats", ["f", "z", "CAST(f AS FLOAT16)"])
-def test_a_constant_beside_floats_is_exact_or_an_error(ds: dl.Dataset, floats: str) -> None:
+def test_constant_next_to_floats_is_exact_or_an_error(ds: dl.Dataset, floats: str) -> None:
     form = "SELECT CASE WHEN s_bool THEN [{}, 0, 0] ELSE {} END AS x LIMIT 1"
     with pytest.raises(dl.QueryTypeError, match=r"cannot hold 9007199254740993"):
         ds.query(form.format(2**53 + 1, floats))["x"][:]

@@ -1,4 +1,4 @@
-"""Integers of 64 bits with and without sign in one column: exact, or an error, never rounded."""
+"""64-bit signed and unsigned integers in one column are exact or an error, never rounded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import deeplake_lite as dl
 
 ODD = 2**53 + 1
-"""An integer that float64 does not hold."""
+"""An integer that float64 does not represent."""
 
 BEYOND = 2**63 + 5
 """An integer that int64 does not hold."""
@@ -32,7 +32,7 @@ BOTH = [
 
 
 @pytest.mark.parametrize("query", BOTH)
-def test_what_neither_type_holds_is_an_error(query: str) -> None:
+def test_value_that_neither_type_holds_is_an_error(query: str) -> None:
     ds = _lake([ODD, BEYOND, 7], [1, 2, -3])
     with pytest.raises(dl.QueryTypeError, match="Neither int64 nor uint64 can hold"):
         ds.query(query)["v"][:]
@@ -40,7 +40,9 @@ def test_what_neither_type_holds_is_an_error(query: str) -> None:
 
 @pytest.mark.parametrize("query", BOTH)
 @pytest.mark.parametrize(("unsigned", "signed"), [([ODD, 3], [1, -3]), ([ODD, BEYOND], [1, 3])])
-def test_what_one_type_holds_is_exact(query: str, unsigned: list[int], signed: list[int]) -> None:
+def test_value_that_one_type_holds_is_exact(
+    query: str, unsigned: list[int], signed: list[int]
+) -> None:
     found = _lake(unsigned, signed).query(query)["v"][:]
     flat = [int(n) for v in found for n in (v if isinstance(v, list) else [v])]
     assert ODD in flat
@@ -136,18 +138,18 @@ def test_signed_and_unsigned_tensors_stay_exact_in_one_column(mixed, text):
 
 
 @pytest.mark.parametrize("text", MIXED)
-def test_an_unsigned_tensor_that_int64_does_not_hold_is_refused(mixed, text):
+def test_unsigned_tensor_beyond_int64_is_refused(mixed, text):
     found = pytest.raises(dl.QueryTypeError, match=f"must be at most .* has {2**63 + 1}")
     with found:
         mixed.query(text.format(a="a", b="l", n="n", s="s"))["x"][:]
 
 
-def test_constants_beside_unsigned_tensors_stay_exact(mixed):
+def test_constants_next_to_unsigned_tensors_stay_exact(mixed):
     found = mixed.query("SELECT CASE WHEN i = 1 THEN b ELSE [-1, 3] END AS x")
     rows = [np.asarray(v).tolist() for v in found["x"][:]]
     assert rows == [[-1, 3], [2**53 + 1, 2**62 + 1], [-1, 3]]
 
 
-def test_integers_beside_floats_are_numpys(mixed):
+def test_integers_next_to_floats_behave_as_in_numpy(mixed):
     found = mixed.query("SELECT CASE WHEN i = 0 THEN b ELSE [0.5, 1] END AS x")
     assert found.schema["x"].htype.dtype == "float64"

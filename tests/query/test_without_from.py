@@ -1,4 +1,4 @@
-"""A query without FROM is asked of the dataset wherever it stands; constants alone are one row."""
+"""A query without FROM reads the dataset it is run on; constants alone give one row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VALUES = {
     "COUNT(*) + 1": 5, "MAX(1) FILTER (WHERE TRUE)": 1, "COUNT(*) * 2 - SUM(1)": 4,
     "COUNT(id)": 4, "SUM(id)": 6, "CASE WHEN COUNT(*) > 3 THEN 7 ELSE 8 END": 7,
 }  # fmt: skip
-"""What aggregates, most of which name no column, are over the four rows."""
+"""Aggregates, most of which name no column, and their results for the four rows."""
 
 
 def _before(count):
@@ -46,13 +46,13 @@ def ds() -> dl.Dataset:
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("value", VALUES)
-def test_aggregates_are_over_the_rows_that_are_asked(ds, value, place):
+def test_aggregates_are_over_the_queried_rows(ds, value, place):
     text = place.replace("{}", f"SELECT {value}").replace("%d", str(VALUES[value]))
     assert ds.query(text)["x"][:].tolist() == PLACES[place](VALUES[value])
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_a_view_and_no_rows(ds, value):
+def test_constants_in_views_with_and_without_rows(ds, value):
     for view, size in ((ds[:2], 2), (ds[:0], 0)):
         other = ds.query(f"SELECT ({value}) AS x FROM here", sources={"here": view})["x"][:]
         within = ds.query("SELECT (SELECT COUNT(*) FROM here) AS x LIMIT 1", sources={"here": view})
@@ -114,6 +114,6 @@ def test_constants_in_from_and_with_are_one_row(ds, text):
     assert rows(f"SELECT (SELECT COUNT(*) FROM ({text})) AS x LIMIT 1") == [len(values)]
 
 
-def test_an_outermost_constant_is_one_value_per_row(ds):
+def test_outermost_constant_is_one_value_per_row(ds):
     assert ds.query("SELECT 7 AS x UNION ALL SELECT 8")["x"][:].tolist() == [7] * 4 + [8] * 4
     assert ds.query("WITH c AS (SELECT 1 AS k) SELECT 7 AS x")["x"][:].tolist() == [7] * 4

@@ -1,4 +1,4 @@
-"""Neighbours are those that NumPy finds by brute force; beyond a size, most of them."""
+"""Neighbours agree with a brute-force NumPy search; above some size, most of them do."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def vectors():
     )
 
 
-def test_neighbours_are_those_of_brute_force(vectors):
+def test_neighbours_agree_with_brute_force(vectors):
     rows, cosines = nearest(vectors, 7)
     expected = brute(vectors, 7)
     assert [set(row) for row in rows.tolist()] == [set(row) for row in expected.tolist()]
@@ -32,21 +32,21 @@ def test_neighbours_are_those_of_brute_force(vectors):
     assert np.allclose(cosines[5], unit[rows[5]] @ unit[5], atol=1e-5)
 
 
-def test_blocks_of_a_few_rows_give_the_same(vectors, monkeypatch):
+def test_blocks_of_a_few_rows_give_the_same_result(vectors, monkeypatch):
     whole = np.sort(nearest(vectors, 5)[0])
     monkeypatch.setattr(neighbours, "BLOCK_BYTES", 40_000)
     assert (np.sort(nearest(vectors, 5)[0]) == whole).all()
 
 
 @pytest.mark.parametrize("width", [1, 3, 16, 33, 500, 1003])
-def test_the_largest_are_those_of_a_sort(width):
+def test_largest_values_agree_with_a_sort(width):
     values = np.random.default_rng(0).normal(size=(20, width)).astype(np.float32)
     count = min(3, width)
     found = np.take_along_axis(values, largest(values, count), axis=1)
     assert (np.sort(found) == np.sort(values)[:, -count:]).all()
 
 
-def test_in_clusters_most_neighbours_are_found(vectors, monkeypatch):
+def test_most_neighbours_in_clusters_are_found(vectors, monkeypatch):
     monkeypatch.setattr(neighbours, "EXACT_ROWS", 1000)
     monkeypatch.setattr(neighbours, "COMPARED", 600)
     monkeypatch.setattr(neighbours, "_CLUSTER_ROWS", 100)
@@ -57,7 +57,7 @@ def test_in_clusters_most_neighbours_are_found(vectors, monkeypatch):
     assert not (rows == np.arange(len(rows))[:, np.newaxis]).any()
 
 
-def test_a_cluster_of_everything_is_compared_with_some_of_it(monkeypatch):
+def test_huge_cluster_is_compared_with_a_sample_of_it(monkeypatch):
     monkeypatch.setattr(neighbours, "EXACT_ROWS", 100)
     monkeypatch.setattr(neighbours, "COMPARED", 50)
     rows, cosines = nearest(np.ones((2000, 4), np.float32), 5)
@@ -65,7 +65,7 @@ def test_a_cluster_of_everything_is_compared_with_some_of_it(monkeypatch):
     assert np.allclose(cosines, 1)
 
 
-def test_vectors_without_a_direction_have_neighbours_at_right_angles():
+def test_zero_vectors_have_orthogonal_neighbours():
     rows, cosines = nearest(np.zeros((4, 3), np.float32), 2)
     assert (rows >= 0).all()
     assert (cosines == 0).all()

@@ -1,4 +1,4 @@
-"""Queries that compare a model's answers with the truth say what NumPy says."""
+"""Queries that compare a model's predictions with the truth agree with NumPy."""
 
 import numpy as np
 import pytest
@@ -37,22 +37,22 @@ def rows(lake, *columns, **options):
     return [lake.row_ids.tolist().index(i) for i in found.row_ids.tolist()]
 
 
-def test_classes_agree_or_do_not(lake):
+def test_predicted_classes_agree_or_disagree(lake):
     assert rows(lake, "label", 'label "pred"') == [1, 2]
     assert rows(lake, "label", 'label "pred"', agree=True) == [0]
 
 
-def test_scores_stand_for_the_class_of_the_highest(lake):
+def test_scores_mean_the_class_with_the_highest(lake):
     assert rows(lake, "label", "scores") == [2]
 
 
-def test_boxes_agree_from_an_overlap_on_the_worst_first(lake):
+def test_boxes_agree_above_an_overlap_and_the_worst_come_first(lake):
     assert rows(lake, "boxes", "boxes_predicted") == [2, 1]
     assert rows(lake, "boxes", "boxes_predicted", threshold=0.3) == [2]
     assert rows(lake, "boxes", "boxes_predicted", agree=True) == [0]
 
 
-def test_masks_agree_from_a_share_of_pixels_on(make_lake):
+def test_masks_agree_above_a_share_of_pixels(make_lake):
     masks = [np.zeros((2, 2), "uint8"), np.array([[0, 1], [1, 1]], "uint8")]
     lake = make_lake(
         {"mask": dl.Mask(), "mask_pred": dl.Mask()}, mask=masks, mask_pred=[masks[0]] * 2
@@ -68,7 +68,7 @@ def test_columns_of_a_model_find_their_truth(lake):
     ]
 
 
-def test_what_does_not_compare_is_said(lake):
+def test_incomparable_columns_are_reported(lake):
     with pytest.raises(dl.SchemaError, match="'boxes' is Boxes"):
         compared(lake, "boxes", "label")
     with pytest.raises(dl.SchemaError, match="must both be classes"):

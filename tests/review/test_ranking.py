@@ -1,4 +1,4 @@
-"""Suspects are the labels that were made wrong; the ranking is a view like any other."""
+"""Suspects are the labels that were made wrong, and their ranking is an ordinary view."""
 
 import pickle
 
@@ -14,7 +14,7 @@ CLASSES = ["ant", "bee", "cat", "dog"]
 
 @pytest.fixture
 def lake(make_lake):
-    """Return rows around four directions, six of which have another's label, and one has none."""
+    """Return rows around four directions; six have another's label, and one has none."""
     random = np.random.default_rng(0)
     truth = random.integers(0, 4, 400)
     vectors = np.eye(4, 8)[truth] + 0.15 * random.normal(size=(400, 8))
@@ -41,7 +41,7 @@ def lake(make_lake):
 
 
 @pytest.mark.parametrize("by", ["embedding", "scores"])
-def test_wrong_labels_come_first_with_the_right_one_beside_them(lake, by):
+def test_wrong_labels_come_first_with_the_right_one_suggested(lake, by):
     found = lake.suspects("label", by=by)
     assert sorted(found.row_ids[:6].tolist()) == sorted(lake.row_ids[:6].tolist())
     assert found[:6]["suggested"][:].tolist() == found[:6]["truth"][:].tolist()
@@ -50,17 +50,17 @@ def test_wrong_labels_come_first_with_the_right_one_beside_them(lake, by):
     assert (np.diff(suspicion) <= 0).all()
     assert suspicion.min() >= 0
     assert suspicion.max() <= 1
-    assert len(found) == 399  # what has no label is not suspected of a wrong one
+    assert len(found) == 399  # a row without a label cannot have a wrong one
 
 
-def test_labels_may_be_texts_and_numbers(lake):
+def test_labels_may_be_strings_and_numbers(lake):
     texts = lake.suspects("name")
     assert set(texts.row_ids[:6].tolist()) == set(lake.row_ids[:6].tolist())
     assert texts[0]["suggested"] == CLASSES[texts[0]["truth"]]
     assert lake.suspects("truth")["suspicion"][:].max() < 0.5
 
 
-def test_the_ranking_is_asked_sliced_and_loaded(lake):
+def test_ranking_can_be_queried_sliced_and_loaded(lake):
     found = lake.suspects("label")
     assert len(found.query("SELECT * WHERE suggested != label")) == 6
     assert found[["label", "suspicion"]][:3].to_pandas().shape == (3, 2)
@@ -69,7 +69,7 @@ def test_the_ranking_is_asked_sliced_and_loaded(lake):
     assert lake[:100].suspects("label")[0]["suspicion"] > 0.8
 
 
-def test_the_ranking_is_pickled_and_saved(lake):
+def test_ranking_can_be_pickled_and_saved(lake):
     found = lake.suspects("label", by="scores")[:5]
     for again in (pickle.loads(pickle.dumps(found)), _saved(lake, found)):
         assert again.columns == found.columns
@@ -82,13 +82,13 @@ def _saved(lake, view):
     return dl.open(lake.url).views()["five"]
 
 
-def test_a_ranking_of_a_ranking_has_its_columns_once(lake):
+def test_ranking_of_a_ranking_has_its_columns_once(lake):
     again = lake.suspects("label").suspects("label", by="scores")
     assert again.columns.count("suspicion") == 1
     assert len(again) == 399
 
 
-def test_the_ranking_stays_when_the_lake_moves_on(lake):
+def test_ranking_does_not_change_when_the_lake_does(lake):
     found = lake.suspects("label")
     before = found["label"][:6].tolist()
     lake.update(range(len(lake)), {"label": 0})
@@ -111,7 +111,7 @@ def test_rows_without_a_vector_are_left_out(make_lake):
     assert sorted(lake.suspects("label")["label"][:].tolist()) == [1, 3]
 
 
-def test_the_vectors_may_be_on_fewer_axes(lake, monkeypatch):
+def test_vectors_may_be_projected_onto_fewer_axes(lake, monkeypatch):
     monkeypatch.setattr("deeplake_lite.review.ranking.VECTOR_BYTES", 100)
     monkeypatch.setattr("deeplake_lite.review.ranking._FEWEST_AXES", 6)
     found = lake.suspects("label")
@@ -137,18 +137,18 @@ def test_the_vectors_may_be_on_fewer_axes(lake, monkeypatch):
         ({"label": "label", "neighbours": 0}, ValueError, "an integer of at least 1, but it is 0"),
     ],
 )
-def test_what_cannot_be_ranked_is_said(lake, arguments, error, message):
+def test_unrankable_column_is_reported(lake, arguments, error, message):
     with pytest.raises(error, match=message):
         lake.suspects(**arguments)
 
 
-def test_scores_that_are_no_probabilities_are_refused(lake):
+def test_scores_that_are_not_probabilities_are_refused(lake):
     lake.update([3], {"scores": [[4.0, -1, 0, 0]]})
     with pytest.raises(dl.InvalidValueError, match=r"row 3.*Apply softmax"):
         lake.suspects("label", by="scores")
 
 
-def test_several_columns_of_vectors_have_to_be_named(make_lake):
+def test_ambiguous_vector_column_must_be_named(make_lake):
     schema = {"label": "int32", "a": dl.Embedding(2), "b": dl.Embedding(2)}
     lake = make_lake(schema, label=[1], a=[[0, 1]], b=[[0, 1]])
     with pytest.raises(dl.SchemaError, match="there are several: 'a', 'b'"):
@@ -156,13 +156,13 @@ def test_several_columns_of_vectors_have_to_be_named(make_lake):
     assert len(lake.suspects("label", column="b")) == 1
 
 
-def test_a_class_that_no_row_has_is_never_suggested():
+def test_unused_class_is_never_suggested():
     given = np.array([[0.2, 0.1, 0.7], [0.5, 0.3, 0.2], [0.1, 0.7, 0.2]], np.float32)
     _, suggested = judge(np.array([0, 0, 1]), lambda: [(slice(0, 3), given)], 3)
     assert suggested.tolist() == [0, 0, 1]
 
 
-def test_a_vector_that_is_not_finite_is_nobodys_neighbour(make_lake):
+def test_non_finite_vector_is_nobodys_neighbour(make_lake):
     vectors = np.repeat(np.eye(2, dtype="f4"), 10, axis=0)
     vectors[3] = np.nan
     labels = ["a"] * 10 + ["b"] * 10
@@ -172,7 +172,7 @@ def test_a_vector_that_is_not_finite_is_nobodys_neighbour(make_lake):
     assert found["suspicion"][:].max() < 0.5
 
 
-def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
+def test_only_embedding_columns_are_suggested(make_lake):
     schema = {"image": "image", "label": "int32", "looks": dl.Embedding(2)}
     lake = make_lake(schema)
     with pytest.raises(ValueError, match=r"but it is 'image'. Columns of embeddings: 'looks'\.$"):
@@ -185,7 +185,7 @@ def test_a_column_that_is_no_way_to_judge_is_not_advised_as_one(make_lake):
 
 @pytest.fixture
 def searches(monkeypatch):
-    """Count how often neighbours are looked for."""
+    """Count the searches for neighbours."""
     found, search = [], neighbour_cache.nearest
     neighbour_cache.CACHE.clear()
     monkeypatch.setattr(
@@ -194,7 +194,7 @@ def searches(monkeypatch):
     return found
 
 
-def test_neighbours_are_looked_for_once_while_only_labels_are_mended(lake, searches):
+def test_neighbours_are_searched_once_if_only_labels_change(lake, searches):
     first = lake.suspects("label")
     lake.update(np.arange(6), {"label": first["truth"][:6].tolist()})
     lake.commit("mended")
@@ -206,7 +206,7 @@ def test_neighbours_are_looked_for_once_while_only_labels_are_mended(lake, searc
     assert again["suspicion"][:].tolist() == lake.suspects("label")["suspicion"][:].tolist()
 
 
-def test_neighbours_are_looked_for_again_when_vectors_rows_or_their_number_change(lake, searches):
+def test_neighbours_are_searched_again_when_vectors_rows_or_their_number_change(lake, searches):
     lake.suspects("label")
     lake["embedding"][3] = np.ones(8)
     lake.suspects("label")
@@ -216,7 +216,7 @@ def test_neighbours_are_looked_for_again_when_vectors_rows_or_their_number_chang
     assert searches == [399, 399, 398, 398]
 
 
-def test_a_vector_of_zeros_is_near_nothing_and_accused_of_nothing(make_lake):
+def test_zero_vector_is_near_nothing_and_never_suspected(make_lake):
     vectors = [[1, 0]] * 12 + [[0, 0], [1, 0.01]]
     ds = make_lake({"kind": dl.ClassLabel(["a", "b"]), "e": dl.Embedding(2)},
                    kind=[1] * 12 + [0, 0], e=vectors)  # fmt: skip

@@ -1,7 +1,7 @@
-"""Mutate images of all codecs and give them to a lake; print what became of them, as JSON.
+"""Mutate images of all codecs, write them to a lake and print the outcomes as JSON.
 
-Runs in a process of its own, whose memory is limited: arguments are the number of images, the most
-bytes of address space, and a folder.
+Runs in a process of its own with limited memory. The arguments are the number of images, the limit
+of the address space in bytes, and a folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def file_of(image, format_, **options):
 
 
 def originals():
-    """Return files of all codecs, modes and ways to pack, with metadata."""
+    """Return files of all codecs, modes and compressions, with metadata."""
     rng = np.random.default_rng(0)
     smooth = np.add.outer(np.arange(48), np.arange(64)).astype("uint8")[..., None] + np.arange(3)
     photo = Pillow.fromarray((smooth + rng.integers(0, 9, smooth.shape)).astype("uint8"))
@@ -54,7 +54,7 @@ def originals():
 
 
 def lying(data, rng):
-    """Return a file some four bytes of whose header are sizes that it does not have."""
+    """Return a file with four bytes of its header replaced by false sizes."""
     wrong, at = bytearray(data), int(rng.integers(4, min(len(data), 200)))
     side = int(rng.choice(SIDES))
     pack = rng.choice(["<I", ">I", "<H", ">H"])
@@ -64,7 +64,7 @@ def lying(data, rng):
 
 
 def mutated(files, count):
-    """Give `count` files: damaged in ways that take turns, and with headers that lie."""
+    """Return `count` files, with alternating kinds of damage and with false headers."""
     rng = np.random.default_rng(1)
     for turn in range(count):
         data = files[turn % len(files)]
@@ -106,7 +106,7 @@ def main(count, memory, folder):
             except dl.LakeError:
                 counts["refused"] += 1
             except (Pillow.UnidentifiedImageError, Pillow.DecompressionBombError):
-                counts["not opened"] += 1  # by Pillow, in the place of a user
+                counts["not opened"] += 1  # by Pillow, on behalf of a user
             except Exception as error:
                 user = "Pillow.open" if step is steps[3] else "lake"
                 if user == "Pillow.open" and _raised_by_open(error):
@@ -120,7 +120,7 @@ def main(count, memory, folder):
 
 
 def _raised_by_open(error):
-    """Tell whether an error comes from Pillow's open itself, before a lake has seen the image."""
+    """Tell whether an error comes from Pillow's open itself, before a lake got the image."""
     frame = error.__traceback__
     files = []
     while frame is not None:

@@ -1,6 +1,6 @@
 """A notebook whose user presses Ctrl-C at random moments, and which keeps the last error.
 
-Run as a program: ``interrupts_child.py URL SEED INTERRUPTS``. It writes how many there were.
+Run as a program: ``interrupts_child.py URL SEED INTERRUPTS``. It prints the number of interrupts.
 """
 
 import random
@@ -15,7 +15,7 @@ warnings.simplefilter("ignore")
 
 
 def operations(ds):
-    """Return what is interrupted, by name."""
+    """Return the operations to interrupt, by name."""
     return {
         "update": lambda: ds["t"].__setitem__(0, "q"),
         "append": lambda: ds.append({"k": [5], "t": ["x"]}),
@@ -33,7 +33,7 @@ def usual_seconds(operation):
 
 
 def interrupted(operation, seconds):
-    """Interrupt an operation after some seconds; tell whether it had not ended."""
+    """Interrupt an operation after some seconds; tell whether it was still running."""
     try:
         signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-5))
         operation()
@@ -45,7 +45,7 @@ def interrupted(operation, seconds):
 
 
 def check(ds, name, before):
-    """Compare a handle with what it was before an operation that was interrupted."""
+    """Compare a handle with its state before an interrupted operation."""
     k, t = ds["k"][:].tolist(), ds["t"][:]
     wanted = {
         "update": lambda: (before[0], ["q", *before[1][1:]]),
@@ -57,7 +57,7 @@ def check(ds, name, before):
 
 
 def storm(url, seed, wanted):
-    """Interrupt operations until there were as many as wanted; return how many by name."""
+    """Interrupt operations until `wanted` interrupts have hit; return their number by name."""
     chance, hits = random.Random(seed), {}
     ds = dl.create(url, {"k": "int64", "t": "text"})
     ds.append({"k": range(50), "t": [f"a{i}" for i in range(50)]})

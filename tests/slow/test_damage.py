@@ -1,12 +1,12 @@
-"""2,000 damaged files of lakes with every type: what is read is right, or one of our errors.
+"""2,000 damaged files of lakes with every type: reads are right, or raise one of our errors.
 
-Every trial damages one file of a copy of a lake. Handles that check their reads may give the right
-values or raise, and whenever a plain handle gives anything else, `verify` must say so.
-Branches and tags that are lost or replaced by others count: writers note where they left them.
+Every trial damages one file of a copy of a lake. Handles that check their reads may return the
+right values or raise, and whenever a plain handle returns anything else, `verify` must report it.
+Lost or replaced branches and tags count as damage: writers record where they left them.
 
-The types are spread over several small lakes of the same history, since a trial reads a whole lake
-twice and verifies it. Copies are hard links under a name of their own, so that nothing that the
-process has kept of an earlier copy is taken for it. What a trial does follows from its number:
+The types are spread over several small lakes with the same history, since a trial reads a whole
+lake twice and verifies it. Copies are hard links under names of their own, so that nothing that
+the process cached for an earlier copy is used for a new one. A trial depends only on its number:
 ``check_trial(sound, number, folder)`` repeats one.
 """
 
@@ -40,17 +40,17 @@ LARGE = {
 """Columns whose chunks are large enough to be files of their own."""
 
 LAKES = 6
-"""Lakes over which the types are spread; the last one has the large columns."""
+"""Lakes over which the types are distributed; the last one has the large columns."""
 
 DAMAGES = ("flip", "flip", "cut", "delete", "swap", "copy", "zero", "append")
 
 
 class Sound(NamedTuple):
-    """A lake that is whole, and what it says."""
+    """An undamaged lake and its contents."""
 
     folder: Path
     files: list[Path]
-    """Relative to the folder."""
+    """Path relative to the folder."""
     says: list[str]
 
 
@@ -64,7 +64,7 @@ def sound(tmp_path_factory):
 
 
 def make_sound(folder, names):
-    """Make a lake of some columns, of the large ones if there are no others than ``x``."""
+    """Make a lake of some columns; if ``x`` is the only one, add the large columns."""
     large = LARGE if names == ["x"] else {}
     rng = np.random.default_rng(0)
 
@@ -105,7 +105,7 @@ is run at each of them."""
 
 
 def observe(url, verify=None):
-    """Return what a lake says, as text: every cell of two branches and a tag, history and views."""
+    """Return the contents as a string: every cell of two branches and a tag, history and views."""
     found = []
     for options in VERSIONS:
         ds = dl.open(url, verify=verify, allow=[str(LINKED.parent)], **options)
@@ -118,7 +118,7 @@ def observe(url, verify=None):
 
 
 def show(values):
-    """Return values as a text that is short, and another one for other values."""
+    """Return a short string that differs for different values."""
     if isinstance(values, np.ndarray):
         mask = np.ma.getmaskarray(values).tobytes() if np.ma.isMaskedArray(values) else b""
         data = np.ascontiguousarray(np.ma.getdata(values)).tobytes()
@@ -160,14 +160,14 @@ def damage(path, kind, chance, peers):
 
 
 def choose(files, chance):
-    """Return a file; half of the time each kind of files is as likely as the others."""
+    """Return a file; half of the time, all kinds of files are equally likely."""
     kinds = sorted({file.parts[0] for file in files})
     kind = chance.choice([None, *kinds] if chance.random() < 0.5 else [None])
     return chance.choice([file for file in files if kind in (None, file.parts[0])])
 
 
 def outcome(action):
-    """Return what is said, or the error."""
+    """Return the result, or the error."""
     try:
         return action()
     except Exception as error:
@@ -179,7 +179,7 @@ def is_rejected(result):
 
 
 def check_trial(sound, number, folder):
-    """Damage a copy, read and verify it; return what became of it, and what is wrong with that."""
+    """Damage a copy, read and verify it; return the outcome and what is wrong with it."""
     chance = random.Random(number)
     whole = sound[number % len(sound)]
     name, kind = choose(whole.files, chance), chance.choice(DAMAGES)
@@ -211,7 +211,7 @@ def check_trial(sound, number, folder):
     return fate, wrong
 
 
-def test_damaged_files_are_noticed(sound, tmp_path, trials):
+def test_damaged_files_are_detected(sound, tmp_path, trials):
     before = [[(s.folder / file).read_bytes() for file in s.files] for s in sound]
     fates, wrong = Counter(), []
     for number in range(trials(TRIALS)):

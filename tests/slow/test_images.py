@@ -1,4 +1,4 @@
-"""Mutated images raise errors of ours or decode, in bounded memory; so do headers that lie."""
+"""Mutated images, and images with false headers, raise our errors or decode in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 MUTATED = 10_000
 MEMORY = 1_536 * 2**20
-"""Address space of the child, beyond which any allocation fails: half of it is libraries."""
+"""Address space of the child, beyond which allocations fail: half of it is libraries."""
 
 
 def test_mutated_images_raise_only_our_errors_in_bounded_memory(trials, tmp_path):

@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments, by real signals: nothing hangs, and nothing else is raised."""
+"""Ctrl-C at random moments, by real signals: nothing hangs, and no other error is raised."""
 
 import subprocess
 import sys
@@ -10,13 +10,13 @@ CHILD = str(Path(__file__).with_name("interrupts_child.py"))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_storm_of_interrupts_ends_with_the_contents_as_they_should_be(tmp_path, trials, seed):
+def test_random_interrupts_leave_the_expected_contents(tmp_path, trials, seed):
     wanted = trials(500)
     done = subprocess.run(
         [sys.executable, CHILD, str(tmp_path / "a.lake"), str(seed), str(wanted)],
         capture_output=True,
         text=True,
-        timeout=600,  # a process that hangs, not one that is slow
+        timeout=600,  # for a process that hangs, not for a slow one
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]

@@ -1,7 +1,7 @@
 """1,000 SIGKILLs at random moments: every acknowledged row is there once, the next commit works.
 
-After every kill all rows of the lake are compared with what was acknowledged, so are those of a
-tag that vacuums must keep, `verify` reads everything, and what a killed ingest left is finished.
+After every kill, all rows of the lake and of a tag that vacuums must preserve are compared with
+the acknowledged ones, `verify` reads everything, and an interrupted ingest is completed.
 """
 
 import multiprocessing
@@ -25,7 +25,7 @@ LARGE = 4_300_000
 MOST_ROWS = 40
 """Rows beyond which a worker deletes more than it adds."""
 EACH_STEP_FROM = 300
-"""Kills from which every kind of step must have been among those killed."""
+"""Kills after which every kind of step must have been interrupted."""
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
@@ -39,7 +39,7 @@ processes.set_forkserver_preload(
 
 
 def data_of(key):
-    """Return the bytes that belong to a key; those of one key in 24 fill a chunk."""
+    """Return the bytes for a key; those of one key in 24 fill a chunk."""
     number = int(key[1:])
     return bytes([number % 256]) * (LARGE if number % 24 == 0 else 2_000 + number % 7)
 
@@ -50,9 +50,9 @@ def rows_of(start):
 
 
 class Worker:
-    """Does one thing after the other, and says what is to come and what was acknowledged.
+    """Runs one operation after another, and reports what is next and what was acknowledged.
 
-    Each step goes with the keys that are there afterwards, and a number that each of them has.
+    Each report contains the keys that exist after the step, and a number for each of them.
     """
 
     def __init__(self, url, photos, seed, said):
@@ -195,7 +195,7 @@ def work(url, photos, seed, said):
 
 
 def kill_one(url, photos, seed, chance):
-    """Let a worker work and kill it; return what may be there: the states it has spoken of last."""
+    """Let a worker run and kill it; return the possible states, as reported last."""
     told, said = processes.Pipe(duplex=False)
     worker = processes.Process(target=work, args=(url, photos, seed, said), daemon=True)
     worker.start()
@@ -217,7 +217,7 @@ def kill_one(url, photos, seed, chance):
 
 
 def check(url, acknowledged, begun, step):
-    """Compare the lake with what was acknowledged, and with what was being done."""
+    """Compare the lake with the acknowledged state and the operation in progress."""
     ds = dl.open(url)
     keys = ds["key"][:]
     assert len(keys) == len(set(keys)), step
@@ -235,7 +235,7 @@ def check(url, acknowledged, begun, step):
 
 
 def finish_ingest(photos, into):
-    """Ingest what a killed worker has not, look at every row, and make room for the next."""
+    """Complete a killed worker's ingest, check every row, and make room for the next."""
     dl.from_folder(photos, str(into), progress=False)
     ds = dl.open(str(into))
     assert sorted(int(pixels[0, 0, 0]) for pixels in ds["image"][:]) == list(range(PHOTOS))

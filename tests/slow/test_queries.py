@@ -1,4 +1,4 @@
-"""100,000 generated and mutated queries: answers, or errors of ours, in bounded memory."""
+"""100,000 generated and mutated queries give answers or our errors, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from tests.query.case_files import values_of
 from tests.query.test_fuzz import QUERIES, WORDS, mutated
 
 MOST_GROWTH = 1 << 30
-"""Bytes by which the process may grow, once it has answered some queries."""
+"""Bytes by which the process may grow after the first queries."""
 
 WARM = 200
-"""Queries that are answered before memory is looked at."""
+"""Queries that run before memory is measured."""
 
 CELLS = 20_000
-"""Cells of the table of functions and types, of 119,000, that are drawn."""
+"""Cells to draw from the table of functions and types, which has 119,000."""
 
 REFUSAL = re.compile(
     r"\S[^:]* rejects its arguments: .+\. (Write other arguments|If values of some rows cause "
     r"this, exclude these rows with a condition)\. Line \d+, column \d+:\n(.|\n)*\^"
 )
-"""Form of the messages that quote why a function rejects its arguments."""
+"""The form of messages that quote why a function rejects its arguments."""
 
 SHORT = 20
-"""Characters of an engine's message that may occur in ours by chance."""
+"""Characters of an engine's message that ours may contain by chance."""
 
 
 def generated(rng: random.Random) -> str:
-    """Return words of the language in any order, most often after SELECT."""
+    """Return words of the language in any order, usually after SELECT."""
     words = rng.choices(WORDS, k=rng.randint(1, 20))
     return " ".join(words if rng.random() < 0.2 else ["SELECT", *words])
 
@@ -59,7 +59,7 @@ LITERALS = [
 
 
 def varied(text: str, rng: random.Random) -> str:
-    """Return a query of the same grammar about other columns, or with other numbers."""
+    """Return a query of the same grammar with different columns or numbers."""
     for _ in range(rng.randint(1, 2)):
         names = COLUMNS if rng.random() < 0.7 else LITERALS
         pattern = r"\b(" + "|".join(COLUMNS) + r")\b" if names is COLUMNS else r"\b\d+\b"
@@ -73,7 +73,7 @@ OPERATORS = (" + ", " - ", " * ", " / ", " || ", " AND ", " OR ", " = ", " < ", 
 
 
 def chained(rng: random.Random) -> str:
-    """Return a query with a chain of operators or calls, of up to twice the depth allowed."""
+    """Return a query with a chain of operators or calls, up to twice as deep as allowed."""
     length, column = rng.choice([2, 10, 100, 240, 260, 500]), rng.choice(COLUMNS)
     if rng.random() < 0.3:
         name = rng.choice(["NORMALIZE", "ABS", "FLATTEN", "TRANSPOSE", "-", "NOT "])
@@ -84,11 +84,11 @@ def chained(rng: random.Random) -> str:
 
 
 CHAINS = 0.005
-"""Part of the queries that are chains, which take longer than others."""
+"""The share of queries that are chains, which take longer than others."""
 
 
 def made(rng: random.Random) -> str:
-    """Return a query: words in any order, one with slips, one about other columns, or a chain."""
+    """Return a query: random words, a mutated one, one with other columns, or a chain."""
     if rng.random() < CHAINS:
         return chained(rng)
     match rng.randrange(4):
@@ -100,13 +100,13 @@ def made(rng: random.Random) -> str:
 
 
 def peak() -> int:
-    """Return the most memory that the process has held, bytes."""
+    """Return the peak memory of the process, bytes."""
     found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return found if sys.platform == "darwin" else found * 1024
 
 
 def ask(ds, owners, text: str) -> LakeError | None:
-    """Ask a query and read all of its answer; return the error of ours, if it has one."""
+    """Run a query and read its whole answer; return our error, if there is one."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -117,9 +117,9 @@ def ask(ds, owners, text: str) -> LakeError | None:
 
 
 def echoes_engine(error: LakeError) -> bool:
-    """Tell whether a message repeats what DuckDB says, except for a reason that it quotes.
+    """Tell whether a message repeats DuckDB's, except for a quoted reason.
 
-    Such a message names the function, the way out and the place, as `REFUSAL` says.
+    Such a message names the function, the alternative and the position, as `REFUSAL` says.
     """
     cause = error.__cause__
     if not isinstance(cause, duckdb.Error | RuntimeError):
@@ -156,9 +156,9 @@ def test_only_our_errors_in_bounded_memory(trials):
     assert answered > count / 10
 
 
-def test_every_function_of_every_type_answers_or_says_why_not(trials):
+def test_every_function_with_every_type_gives_an_answer_or_our_error(trials):
     cells = list(table.whole_table())
     chosen = random.Random(0).sample(cells, min(len(cells), trials(CELLS)))
     answered = sum(table.check(query, name) for query, name in chosen)
     print(f"{len(chosen)} cells, {answered} answered")  # noqa: T201 - the figures to publish
-    assert answered >= len(chosen) // 100  # most functions mean nothing for most types
+    assert answered >= len(chosen) // 100  # most functions are meaningless for most types

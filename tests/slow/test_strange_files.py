@@ -1,4 +1,4 @@
-"""Every file of a lake, every kind of thing in its place, every operation: none hangs."""
+"""No operation hangs when any file of a lake is replaced by a pipe, folder, device or link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CASES = 500
 """More than there are."""
 
 
-def test_what_is_no_file_stops_no_operation(tmp_path, trials):
+def test_special_files_block_no_operation(tmp_path, trials):
     lake = strange_files.make(tmp_path / "a.lake")
     cases = [
         (place, kind, list(strange_files.OPERATIONS))

@@ -1,7 +1,7 @@
 """An object store whose replies fail, stall or are cut 10 % of the time loses nothing.
 
-Two writers append and commit by turns. Now and then a branch is made, committed to, merged and
-deleted, and now and then a vacuum deletes old versions and what failed tries have left.
+Two writers take turns to append and commit. Now and then a branch is made, committed to, merged
+and deleted, and a vacuum deletes old versions and the remains of failed attempts.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ UNAVAILABLE = b"HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\nConnection: close
 
 
 class Proxy:
-    """Hands requests on to a server, and now and then fails them, stalls or cuts the reply.
+    """Forwards requests to a server, and now and then fails them, stalls or cuts the reply.
 
-    A request that is failed may have been carried out all the same: its reply is lost.
+    A failed request may have been carried out nevertheless: only its reply is lost.
     """
 
     def __init__(self, host, port, seed):
@@ -95,7 +95,7 @@ class Proxy:
         return self.chance.random() < self.bad
 
     async def ask(self, head, body):
-        """Return the whole reply of the server."""
+        """Return the server's whole reply."""
         reader, writer = await asyncio.open_connection(self.host, self.port)
         first, _, rest = head.partition(b"\r\n")
         lines = [n for n in rest.split(b"\r\n") if n and not n.lower().startswith(b"connection:")]
@@ -130,7 +130,7 @@ def rows_of(start):
 
 
 class Writer:
-    """Does things to a lake until they are acknowledged, however often the store refuses."""
+    """Repeats operations on a lake until they are acknowledged, however often the store fails."""
 
     refused = 0
 
@@ -139,7 +139,7 @@ class Writer:
         self.ds = dl.open(url, storage_options=options)
 
     def insist(self, action):
-        """Repeat what may be done twice until it is acknowledged."""
+        """Repeat an idempotent operation until it is acknowledged."""
         while True:
             try:
                 return action()
@@ -151,7 +151,7 @@ class Writer:
         self.insist(lambda: ds.commit(f"{start}"))
 
     def merge(self, name, start):
-        """Bring rows in by way of a branch, whose making and end may have arrived unheard."""
+        """Merge rows through a branch, whose creation and deletion may have gone unacknowledged."""
         self.insist(lambda: name in self.ds.branches or self.make_branch(name))
         own = self.insist(lambda: dl.open(self.url, branch=name, storage_options=self.options))
         self.add(own, start)
@@ -159,7 +159,7 @@ class Writer:
         self.insist(lambda: name not in self.ds.branches or self.ds.delete_branch(name))
 
     def make_branch(self, name):
-        with contextlib.suppress(dl.ExistsError):  # the engine's second try meets its first
+        with contextlib.suppress(dl.ExistsError):  # the engine's retry meets its first attempt
             self.ds.branch(name)
 
     def vacuum(self):
@@ -191,7 +191,7 @@ def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials, monk
         if n % VACUUM_EVERY == VACUUM_EVERY - 1:
             writer.vacuum()
             vacuums += 1
-            for other in writers:  # what it was at may be gone
+            for other in writers:  # what it was working on may be gone
                 other.insist(other.ds.refresh)
     proxy.bad = 0.0
     ds = dl.open(ds.url, storage_options=options)

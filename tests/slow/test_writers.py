@@ -1,4 +1,4 @@
-"""8 writers, 2 readers and a vacuum loop for 10 minutes on one folder: no row is lost."""
+"""8 writers, 2 readers and a vacuum loop on one folder for 10 minutes: no row is lost."""
 
 import multiprocessing
 import time
@@ -16,7 +16,7 @@ processes.set_forkserver_preload(["deeplake_lite.dataset.opening", "deeplake_lit
 
 
 def rows_of(writer, start):
-    """Return three rows that can be told from their numbers; now and then one fills a chunk."""
+    """Return three rows whose values follow from their numbers; now and then one fills a chunk."""
     size = 4_300_000 if start % 30 == 0 else 2_000
     return {
         "writer": [writer] * 3,
@@ -60,7 +60,7 @@ def read(url, reader, stop):
 
 
 def vacuum(url, _, stop):
-    """Let old versions expire and delete what nobody needs, as often as it goes.
+    """Expire old versions and delete unused data, as often as possible.
 
     The grace period is longer than a reader reads one version.
     """
@@ -73,7 +73,7 @@ def vacuum(url, _, stop):
 
 
 def report(work, arguments, found):
-    """Do some work, and hand over what was done or what went wrong."""
+    """Do some work, and report the result or the error."""
     try:
         found.put(work(*arguments))
     except BaseException as error:

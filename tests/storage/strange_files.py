@@ -1,9 +1,9 @@
-"""Lakes in which something else is in the place of a file, used in a process that may hang.
+"""Operations on lakes in which a file was replaced by something else, in a process that may hang.
 
-``python strange_files.py LAKE FOLDER CASES``: CASES is a list, as JSON, of the file's path in the
-lake, the kind of what takes its place, and the operations to do. Prints, as JSON, a list per case
-of what each came to: ``right``, ``refused`` with an error of ours, ``damage`` where verify finds
-some, or what is wrong.
+``python strange_files.py LAKE FOLDER CASES``: CASES is a JSON list of the file's path in the lake,
+the kind of replacement and the operations to run. Prints, as JSON, a list of outcomes per case:
+``right``, ``refused`` with one of our errors, ``damage`` if verify reports some, or a description
+of what went wrong.
 """
 
 import json
@@ -19,10 +19,10 @@ import deeplake_lite as dl
 from deeplake_lite.storage.chunk_files import manifests_of, read_manifest
 
 SECONDS = 60
-"""After which an operation counts as one that never ends."""
+"""Seconds after which an operation counts as hanging."""
 
 MEMORY = 6 * 2**30
-"""Bytes of addresses that the process may take."""
+"""Address space of the process, bytes."""
 
 
 def pipe(path):
@@ -61,7 +61,7 @@ KINDS = {
 
 
 def read(url):
-    """Return what the lake says."""
+    """Return the contents of the lake."""
     ds, past = dl.open(url), dl.open(url, version="v1")
     return repr([
         [ds[name][:] for name in ds.columns],
@@ -100,7 +100,7 @@ OPERATIONS = {
 
 
 def outcome(name, url, says):
-    """Do an operation; return what it came to."""
+    """Run an operation; return its outcome."""
     told = []
 
     def work():
@@ -165,7 +165,7 @@ def places(lake):
 
 
 def wrong(lake, folder, cases):
-    """Return what is wrong with what operations on lakes with other things in them come to."""
+    """Return what is wrong with the outcomes of operations on lakes with replaced files."""
     asked = json.dumps(cases)
     command = [sys.executable, __file__, str(lake), str(folder), asked]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -201,7 +201,7 @@ def main():
             if found[-1] != "it never ends":
                 shutil.rmtree(copy)
         print(json.dumps(found), flush=True)  # noqa: T201 - what the test reads
-    os._exit(0)  # threads that never end would be waited for
+    os._exit(0)  # otherwise, Python would wait for threads that never end
 
 
 if __name__ == "__main__":

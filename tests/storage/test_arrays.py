@@ -1,4 +1,4 @@
-"""Values per slot, against NumPy arrays."""
+"""Values per slot, compared with NumPy arrays."""
 
 import numpy as np
 import pytest
@@ -75,7 +75,7 @@ def test_any_slots_in_any_order_read_like_fancy_indexing(slots):
         np.testing.assert_array_equal(found, everything[np.array(slots, np.int64)])
 
 
-def test_the_last_of_several_updates_counts(repository, blank):
+def test_last_of_several_updates_wins(repository, blank):
     blank.append(np.zeros((3, 2), "int16"))
     array = committed(repository, blank)
     run(array.set(np.array([1, 1]), np.array([[1, 1], [2, 2]], "int16")))
@@ -84,7 +84,7 @@ def test_the_last_of_several_updates_counts(repository, blank):
     assert run(committed(repository, array).read(np.arange(3)))[:, 0].tolist() == [4, 3, 0]
 
 
-def test_what_is_read_is_the_reader_s_own(repository, blank):
+def test_returned_arrays_belong_to_the_reader(repository, blank):
     blank.append(np.zeros((2, 2), "int16"))
     array = committed(repository, blank)
     run(array.read(np.array([0])))[:] = 7
@@ -93,9 +93,7 @@ def test_what_is_read_is_the_reader_s_own(repository, blank):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_spilled_rows_are_written_ahead_and_one_that_was_forked_before_knows_nothing_of_it(
-    repository, blank
-):
+def test_spilled_rows_are_written_ahead_and_unknown_to_an_earlier_fork(repository, blank):
     blank.append(np.ones((6, 2), "int16"))
     before = committed(repository, blank)
     before.append(np.full((1, 2), 5, "int16"))
@@ -111,7 +109,7 @@ def test_spilled_rows_are_written_ahead_and_one_that_was_forked_before_knows_not
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_chunk_of_the_committed_version_does_not_stand_in_for_a_spilled_one(make_lake):
+def test_committed_chunk_is_not_read_in_place_of_a_spilled_one(make_lake):
     ds = make_lake({"x": "int16"}, x=range(5))
     view = ds[:]
     ds.append({"x": range(100, 140)})
@@ -119,7 +117,7 @@ def test_a_chunk_of_the_committed_version_does_not_stand_in_for_a_spilled_one(ma
     assert ds["x"][[4, 5, 6, 30]].tolist() == [4, 100, 101, 125]
 
 
-def test_a_value_of_many_chunks_is_one_row_per_chunk():
+def test_value_of_many_chunks_is_one_row_per_chunk():
     assert ArraySpec("uint8", (2**20,)).chunk_rows == 1
 
 
@@ -135,7 +133,7 @@ def test_zero_sized_rows_keep_their_number(repository):
     assert run(again.read(np.array([4, 0]))).shape == (2, 0, 3)
 
 
-def test_the_cache_lets_the_least_recently_used_chunk_go():
+def test_cache_evicts_the_least_recently_used_chunk():
     cache = ChunkCache(limit=80)
     for i in range(5):
         cache.put(("a", i), np.zeros(16, np.uint8))
@@ -145,7 +143,7 @@ def test_the_cache_lets_the_least_recently_used_chunk_go():
     assert cache.get(("a", 0)) is not None
 
 
-def test_a_flipped_bit_is_an_error_that_says_damaged(tmp_path):
+def test_flipped_bit_is_reported_as_damage(tmp_path):
     import deeplake_lite as dl
 
     ds = dl.create(str(tmp_path / "lake"), {"x": "float64"})
@@ -160,7 +158,7 @@ def test_a_flipped_bit_is_an_error_that_says_damaged(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "int64", "complex64"])
-def test_chunks_are_what_zarr_makes_of_them(repository, dtype):
+def test_chunks_equal_those_written_by_zarr(repository, dtype):
     spec, rows = ArraySpec(dtype), np.arange(9000).astype(dtype)
     array = SlotArray(repository.writer("main"), "a", spec, ChunkCache(), new=True)
     array.append(rows)

@@ -1,4 +1,4 @@
-"""Arithmetic of rows, bytes and chunks, against the long way round."""
+"""Arithmetic of rows, bytes and chunks, compared with a naive version."""
 
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ extents = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 40)), max_size=
 
 
 @given(integers)
-def test_contiguous_is_a_slice_exactly_when_each_is_one_more(slots):
+def test_indices_are_contiguous_exactly_when_each_is_one_more(slots):
     found = chunks.contiguous(slots)
     expected = len(slots) > 0 and slots.tolist() == list(range(slots[0], slots[0] + len(slots)))
     assert (found is not None) == expected
@@ -31,13 +31,13 @@ def test_groups_cover_every_key_once(keys):
 
 
 @given(st.integers(0, 50), st.integers(1, 9))
-def test_spans_cut_a_range_without_gap(length, size):
+def test_spans_split_a_range_without_gaps(length, size):
     rows = [i for span in chunks.spans(length, size) for i in range(span.start, span.stop)]
     assert rows == list(range(length))
 
 
 @given(st.integers(0, 200), st.integers(0, 100), st.integers(1, 16))
-def test_pieces_name_every_byte_of_a_range(start, length, size):
+def test_pieces_cover_every_byte_of_a_range(start, length, size):
     found = [
         chunk * size + i for chunk, a, b in chunks.pieces(start, length, size) for i in range(a, b)
     ]
@@ -46,7 +46,7 @@ def test_pieces_name_every_byte_of_a_range(start, length, size):
 
 
 @given(extents, st.integers(1, 32), st.integers(0, 16))
-def test_planned_reads_hold_every_cell(cells, size, gap):
+def test_planned_reads_cover_every_cell(cells, size, gap):
     starts, lengths = np.array(cells, np.int64).reshape(-1, 2).T
     reads, spanning = chunks.plan_reads(starts, lengths, size, gap=gap)
     planned = sorted(spanning + [i for read in reads for i in read.cells.tolist()])
@@ -67,7 +67,7 @@ def test_planned_reads_of_one_chunk_are_further_apart_than_the_gap(cells, size, 
         assert a.chunk < b.chunk or b.start - a.stop > gap
 
 
-def test_a_cell_over_the_edge_of_a_chunk_spans():
+def test_cell_across_a_chunk_boundary_spans():
     reads, spanning = chunks.plan_reads(np.array([6, 8]), np.array([4, 8]), 8)
     assert spanning == [0]
     assert [(r.chunk, r.start, r.stop) for r in reads] == [(1, 0, 8)]

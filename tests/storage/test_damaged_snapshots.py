@@ -1,4 +1,4 @@
-"""Snapshots with a bit that flipped: right values, or errors of ours."""
+"""Snapshots with a flipped bit give right values or our errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def says(url):
     return ds["x"][:].tolist(), ds["t"][:], [c.message for c in ds.log()]
 
 
-def test_a_flipped_bit_of_a_snapshot_is_noticed(tmp_path):
+def test_flipped_bit_in_a_snapshot_is_detected(tmp_path):
     ds = dl.create(tmp_path / "sound.lake", {"x": "int32", "t": "text", "a": "boxes"})
     ds.append({"x": [1, 2], "t": ["rose", "lily"], "a": [[], [[0, 0, 1, 1]]]})
     ds.commit("two rows")
@@ -42,7 +42,7 @@ def test_a_flipped_bit_of_a_snapshot_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["PanicException", "RustPanic"])
-def test_a_panic_of_the_engine_is_an_error_of_ours(name):
+def test_panic_of_the_engine_raises_our_error(name):
     panic = type(name, (BaseException,), {})
     with pytest.raises(dl.StorageError, match="The storage engine failed: odd"), translated():
         raise panic("odd")

@@ -1,4 +1,4 @@
-"""Many small edits of one transaction cost as much each as the first ones."""
+"""The last of many small edits in one transaction costs as much as the first."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from deeplake_lite.storage.few import MOST
 
 
 def edited(count):
-    """Return a lake with `count` edits of each kind, and what its rows should be."""
+    """Return a lake with `count` edits of each kind, and the expected rows."""
     ds = dl.create("memory://many-small-edits", {"n": "int64", "t": "text"}, overwrite=True)
     ds.append({"n": range(500), "t": [str(n) for n in range(500)]})
     ds.commit("500 rows")
@@ -35,7 +35,7 @@ def test_views_between_many_small_edits_keep_their_rows_and_the_lake_has_the_las
     assert list(zip(ds["n"][:].tolist(), ds["t"][:], strict=True)) == rows
 
 
-def test_an_edit_copies_a_few_blocks_however_many_edits_there_were():
+def test_edit_copies_a_few_blocks_however_many_edits_came_before():
     ds, _ = edited(3 * MOST)
     table = ds.handle.table
     arrays = [a for c in table._columns.values() for a in c.arrays.values()] + [table.rows.ids]

@@ -1,4 +1,4 @@
-"""Bytes of any length in chunks, tails and memory, against a list of bytes."""
+"""Bytes of any length in chunks, tails and memory, compared with a list of bytes."""
 
 import tracemalloc
 
@@ -25,7 +25,7 @@ def payload(number, size):
 
 
 @pytest.mark.parametrize("htype", ["bytes", "text"])
-def test_cells_of_any_length_come_back_from_every_commit(htype, new_url):
+def test_cells_of_any_length_survive_every_commit(htype, new_url):
     @given(st.lists(st.tuples(st.booleans(), cells), max_size=5))
     @settings(max_examples=40)
     def check(steps):
@@ -50,7 +50,7 @@ def test_cells_of_any_length_come_back_from_every_commit(htype, new_url):
 
 @pytest.mark.parametrize("size", [CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 1])
 @pytest.mark.usefixtures("tiny")
-def test_a_cell_as_large_as_a_chunk_or_larger_comes_back(make_lake, size):
+def test_cell_as_large_as_a_chunk_or_larger_round_trips(make_lake, size):
     expected = [b"before", payload(size, size), b"after"]
     ds = make_lake({"b": "bytes"}, b=expected)
     assert ds["b"][:] == expected
@@ -58,17 +58,17 @@ def test_a_cell_as_large_as_a_chunk_or_larger_comes_back(make_lake, size):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_what_does_not_fill_a_chunk_goes_to_the_tail(make_lake):
+def test_bytes_that_do_not_fill_a_chunk_go_to_the_tail(make_lake):
     ds = make_lake({"b": "bytes"}, b=[b"x" * 10])
     assert ds.handle.table.state.heaps == {}
     ds.append({"b": [b"y" * (2 * CHUNK + 5)]})
     ds.commit("large")
     [end] = ds.handle.table.state.heaps.values()
-    assert end == 3  # more than STRADDLE_BYTES lay in full chunks, so the third was filled up
+    assert end == 3  # more than STRADDLE_BYTES were in full chunks, so the third was filled up
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_cell_with_few_bytes_in_the_last_full_chunk_moves_to_the_tail_whole(make_lake):
+def test_cell_with_few_bytes_in_the_last_full_chunk_moves_to_the_tail_entirely(make_lake):
     first, second = b"a" * (CHUNK - 10), b"b" * 20
     ds = make_lake({"b": "bytes"}, b=[first, second])
     [end] = ds.handle.table.state.heaps.values()
@@ -77,7 +77,7 @@ def test_a_cell_with_few_bytes_in_the_last_full_chunk_moves_to_the_tail_whole(ma
 
 
 @pytest.mark.usefixtures("tiny")
-def test_one_transaction_after_another_takes_chunks_behind_the_last(make_lake):
+def test_consecutive_transactions_claim_chunks_after_the_last(make_lake):
     ds = make_lake({"b": "bytes"}, b=[b"a" * (2 * CHUNK)])
     for n in range(1, 4):
         ds.append({"b": [bytes([n]) * (2 * CHUNK)]})
@@ -87,7 +87,7 @@ def test_one_transaction_after_another_takes_chunks_behind_the_last(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_an_edit_that_fails_leaves_none_of_its_chunks(make_lake):
+def test_failed_edit_leaves_none_of_its_chunks(make_lake):
     ds = make_lake({"t": "text"}, t=["first"])
     ds.append({"t": ["pending"]})
     for _ in range(3):
@@ -102,7 +102,7 @@ def test_an_edit_that_fails_leaves_none_of_its_chunks(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_chunks_read_between_two_tries_are_not_those_of_the_first(make_lake):
+def test_chunks_read_between_two_attempts_are_not_those_of_the_first(make_lake):
     ds = make_lake({"t": "text"})
 
     class Peek:
@@ -135,14 +135,14 @@ def test_updates_leave_the_old_bytes_to_the_old_versions(make_lake):
     assert dl.open(ds.url, version=old)["b"][:] == [b"a" * 100, b"b" * 100]
 
 
-def test_pending_starts_become_addresses_or_places_in_the_tail():
+def test_pending_starts_become_addresses_or_positions_in_the_tail():
     settled = Settled(address=640, remainder=128, tail=9)
     found = settled.translate(np.array([[PENDING, 5], [PENDING + 128, 5], [77, 1], [-3, 1]]))
     assert found[:, 0].tolist() == [640, ~9, 77, -3]
 
 
 @pytest.mark.usefixtures("tiny")
-def test_memoryviews_and_arrays_of_bytes_are_taken_as_they_are(make_lake):
+def test_memoryviews_and_byte_arrays_are_stored_unchanged(make_lake):
     data = bytearray(b"x" * 100)
     ds = make_lake({"b": "bytes"})
     ds.append({"b": [memoryview(data), bytes(data)]})
@@ -152,7 +152,9 @@ def test_memoryviews_and_arrays_of_bytes_are_taken_as_they_are(make_lake):
     assert ds["b"][:] == [b"x" * 100] * 2
 
 
-def test_a_cell_of_many_chunks_is_read_with_little_more_room_than_it_has(tmp_path, monkeypatch):
+def test_reading_a_cell_of_many_chunks_takes_little_more_memory_than_the_cell(
+    tmp_path, monkeypatch
+):
     size = 48 * 2**20
     ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
     ds.append({"b": [b"first", b"0123456789abcdef" * (size // 16)]})

@@ -1,4 +1,4 @@
-"""Files in the wrong place, documents that lie, and frames that unpack to more than they should."""
+"""Misplaced files, false documents, and frames that decompress to more than they should."""
 
 from __future__ import annotations
 
@@ -100,17 +100,17 @@ def test_swapped_parts_of_an_index_are_damage(lake, name):
             dl.open(str(lake), verify="read")[column][:]
 
 
-def test_another_cell_in_the_place_of_one_is_damage_when_reads_are_checked(lake):
+def test_misplaced_cell_is_damage_when_reads_are_checked(lake):
     path = chunk_of(lake, "d", "values")
     data = path.read_bytes()
     path.write_bytes(data[3_000:6_000] + data[:3_000] + data[6_000:])
-    assert dl.open(str(lake))["d"][0] != dl.open(str(lake))["d"][2]  # nothing is said
+    assert dl.open(str(lake))["d"][0] != dl.open(str(lake))["d"][2]  # nothing is reported
     with pytest.raises(dl.DamagedError, match="hashes"):
         dl.open(str(lake), verify="read")["d"][0]
     assert {d.row for d in dl.open(str(lake)).verify().damaged} == {0, 1}
 
 
-def test_damage_is_not_written_again_as_what_was_meant(lake):
+def test_damage_is_not_written_again_as_valid_data(lake):
     swap(chunk_of(lake, "a"), chunk_of(lake, "b"))
     ds = dl.open(str(lake))
     ds["a"][0] = 1
@@ -119,7 +119,7 @@ def test_damage_is_not_written_again_as_what_was_meant(lake):
     assert len(dl.open(str(lake)).log()) == 2
 
 
-def test_a_manifest_of_another_array_is_damage(lake):
+def test_manifest_of_another_array_is_damage(lake):
     shutil.copy(manifest_of(lake, "b"), manifest_of(lake, "a"))
     with pytest.raises(dl.DamagedError):
         dl.open(str(lake))["a"][:]
@@ -160,9 +160,9 @@ PLACES = {
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("make", STRANGE, ids=lambda make: make.__name__)
-def test_what_is_no_file_neither_blocks_nor_crashes(lake, place, make):
+def test_special_files_neither_block_nor_crash(lake, place, make):
     if place in ("ref", "snapshot", "parent", "bytes") and make is hole:
-        return  # the engine reads what it expects there; a mapped hole takes no memory
+        return  # the engine reads the expected length; a mapped hole takes no memory
     path = PLACES[place](lake)
     path.unlink()
     make(path)
@@ -186,7 +186,7 @@ def test_what_is_no_file_neither_blocks_nor_crashes(lake, place, make):
 
 
 def craft(lake, change, *, sealed=True):
-    """Commit another document, with its digest."""
+    """Commit a different document, with its digest."""
     repository = icechunk.Repository.open(icechunk.local_filesystem_storage(str(lake)))
     session = repository.writable_session("main")
     root = zarr.open_group(session.store, mode="a")
@@ -209,9 +209,9 @@ def document(sound):
 
 @pytest.mark.parametrize("key", [*KEYS, "metadata"])
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:12])
-def test_a_document_of_wrong_types_is_damage_or_means_what_it_says(document, key, value):
+def test_document_with_wrong_types_is_damage_or_means_what_it_says(document, key, value):
     if (key, value) in [("metadata", {}), ("metadata", {"a": {}}), ("heaps", {})]:
-        return  # these are right
+        return  # these are valid
     if key == "ordered" and value is True:
         return
     error = dl.LakeError if key == "schema" else dl.DamagedError
@@ -220,13 +220,13 @@ def test_a_document_of_wrong_types_is_damage_or_means_what_it_says(document, key
 
 
 @pytest.mark.parametrize("key", [*KEYS, "metadata"])
-def test_a_document_without_a_key_is_damage(document, key):
+def test_document_with_a_missing_key_is_damage(document, key):
     bare = {k: v for k, v in document.items() if k != key}
     with pytest.raises(dl.DamagedError, match="document is damaged"):
         state.State.from_json({state.KEY: state.sealed(bare)})
 
 
-def test_a_changed_document_is_damage(lake):
+def test_changed_document_is_damage(lake):
     craft(lake, lambda document: document["metadata"].update(licence="MIT"), sealed=False)
     with pytest.raises(dl.DamagedError, match="digest"):
         dl.open(str(lake))
@@ -258,14 +258,14 @@ LIES = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_document_that_contradicts_the_arrays_is_damage(lake, lie):
+def test_document_that_contradicts_the_arrays_is_damage(lake, lie):
     craft(lake, LIES[lie])
     with pytest.raises(dl.DamagedError):
         dl.open(str(lake))
 
 
 @pytest.mark.parametrize("key", ["heaps", "lengths"])
-def test_a_write_never_overwrites_what_a_document_forgets(lake, key):
+def test_write_never_overwrites_data_missing_from_a_document(lake, key):
     before = dl.open(str(lake))["d"][:]
 
     def forget(document):
@@ -282,7 +282,7 @@ def test_a_write_never_overwrites_what_a_document_forgets(lake, key):
     assert dl.open(str(lake), version=first)["d"][:] == before
 
 
-def test_a_history_that_leads_back_into_itself_ends(lake):
+def test_circular_history_terminates(lake):
     ds = dl.open(str(lake))
     newest, older, *_ = [commit.id for commit in ds.log()]
     shutil.copy(lake / "snapshots" / newest, lake / "snapshots" / older)
@@ -314,7 +314,7 @@ WAYS = {
 
 @pytest.mark.parametrize("of", ["text", "polygons"])
 @pytest.mark.parametrize("span", SPANS)
-def test_items_that_are_not_there_take_no_memory(tmp_path, span, of):
+def test_missing_items_take_no_memory(tmp_path, span, of):
     row = ["a", "b"] if of == "text" else [np.zeros((3, 2), "float32")] * 2
     htype = dl.Sequence(dl.Text()) if of == "text" else dl.Polygons()
     ds = dl.create(str(tmp_path / "a.lake"), {"x": htype})
@@ -344,7 +344,7 @@ def test_items_that_are_not_there_take_no_memory(tmp_path, span, of):
 # ---- sizes
 
 
-def test_frames_that_unpack_to_another_size_are_refused():
+def test_frames_that_decompress_to_another_size_are_refused():
     bomb = bytes(Zstd().encode(bytes(50_000_000)))
     with pytest.raises(ValueError, match="instead of 65536"):
         frames.unzstd(bomb, 65_536)
@@ -356,7 +356,7 @@ def test_frames_that_unpack_to_another_size_are_refused():
 
 
 @pytest.mark.parametrize("size", [0, 1, 255, 256, 65_791, 65_792, 300_000])
-def test_frames_of_all_header_sizes_unpack(size):
+def test_frames_of_all_header_sizes_decompress(size):
     data = np.random.default_rng(size).bytes(size)
     packed = bytes(Zstd(checksum=bool(size % 2)).encode(data))
     assert frames.unzstd(packed, size) == data
@@ -366,13 +366,13 @@ def test_frames_of_all_header_sizes_unpack(size):
             frames.unzstd(packed[:cut], size)
 
 
-def test_a_blosc_chunk_of_another_size_is_refused():
+def test_blosc_chunk_of_another_size_is_refused():
     spec = ArraySpec("int64")
     large = np.frombuffer(Blosc("zstd", 1).encode(np.zeros(10**7)), np.uint8).copy()
     with pytest.raises(ValueError, match="decompresses to 80000000"):
         spec.decode_chunk(memoryview(with_checksum(large)))
 
 
-def test_only_reads_are_checked_by_open(lake):
+def test_open_only_checks_reads(lake):
     with pytest.raises(ValueError, match=r"None or 'read', but it is 'all'.*ds\.verify"):
         dl.open(str(lake), verify="all")

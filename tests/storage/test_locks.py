@@ -1,4 +1,4 @@
-"""Locks that are files."""
+"""Locks held with files."""
 
 import os
 import time
@@ -26,7 +26,7 @@ def is_free(path):
         return False
 
 
-def test_a_lock_is_held_until_its_file_is_closed(tmp_path):
+def test_lock_is_held_until_its_file_is_closed(tmp_path):
     path = tmp_path / "a.lock"
     with take_lock(path):
         assert not is_free(path)
@@ -35,7 +35,7 @@ def test_a_lock_is_held_until_its_file_is_closed(tmp_path):
     assert is_free(path)
 
 
-def test_a_lock_whose_file_was_removed_meanwhile_is_taken_anew(tmp_path):
+def test_lock_whose_file_was_removed_is_acquired_again(tmp_path):
     path = tmp_path / "a.lock"
     with take_lock(path):
         path.unlink()
@@ -45,7 +45,7 @@ def test_a_lock_whose_file_was_removed_meanwhile_is_taken_anew(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_fork_does_not_keep_a_lock(tmp_path):
+def test_fork_does_not_hold_a_lock(tmp_path):
     read, write = os.pipe()
     with take_lock(tmp_path / "a.lock"):
         child = os.fork()
@@ -62,7 +62,7 @@ def test_a_fork_does_not_keep_a_lock(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*FileIO:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
-def test_an_interrupt_anywhere_leaves_no_lock_and_nobody_in_line(tmp_path):
+def test_interrupt_at_any_point_leaves_no_lock_and_no_waiter(tmp_path):
     def hold():
         with lock_in_turn(tmp_path, "commit"):
             pass

@@ -1,4 +1,4 @@
-"""Lakes whose Zarr metadata lies: right values or our errors, in little memory."""
+"""Lakes with false Zarr metadata give right values or our errors, in little memory."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from deeplake_lite.storage.repo import Repository, Session, run
 from tests.dataset import everything
 
 MOST_BYTES = 100 * 2**20
-"""What opening, reading and writing the lake takes at the most."""
+"""Memory limit for opening, reading and writing the lake."""
 
 
 def shape(change):
@@ -49,7 +49,7 @@ COLUMNS = ["x", "text", "embedding", "mask", "boxes", "words", "counts", "frames
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """Return a lake whose rows do not lie in order, and what is in it."""
+    """Return a lake whose rows are not in order, and its contents."""
     folder = tmp_path_factory.mktemp("sound") / "a.lake"
     ds = dl.create(str(folder), {name: everything.SCHEMA[name] for name in COLUMNS})
     ds.append({name: everything.VALUES[name] for name in COLUMNS})
@@ -71,9 +71,9 @@ def arrays_of(repository):
 
 
 def craft(url, name, lie):
-    """Commit other metadata of all arrays of that name; return how many there are."""
+    """Commit different metadata for all arrays of that name; return their number."""
     repository = Repository.open(url)
-    whole = {icechunk.ManifestSplitDimCondition.Any(): 2**31}  # the engine walks through the splits
+    whole = {icechunk.ManifestSplitDimCondition.Any(): 2**31}  # the engine iterates over the splits
     splitting = icechunk.ManifestSplittingConfig.from_dict(
         {icechunk.ManifestSplitCondition.AnyArray(): whole}
     )
@@ -91,7 +91,7 @@ def craft(url, name, lie):
 
 
 def use(url, before):
-    """Read and write the lake; only errors of ours leave, and values are right."""
+    """Read and write the lake; only our errors may be raised, and values must be right."""
     actions = [
         lambda ds: ds.verify(),
         lambda ds: ds.append({name: everything.VALUES[name] for name in COLUMNS}),
@@ -120,13 +120,13 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("name", "lie"), TABLE)
-def test_arrays_whose_metadata_lies_give_right_values_or_our_error(sound, tmp_path, name, lie):
+def test_arrays_with_false_metadata_give_right_values_or_our_error(sound, tmp_path, name, lie):
     folder, before = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     try:
         assert craft(url, name, LIES[lie])
     except dl.LakeError:
-        return  # the engine refuses to keep it
+        return  # the engine refuses to store it
     tracemalloc.start()
     try:
         use(url, before)
@@ -182,7 +182,7 @@ DOCUMENTS = {
 
 
 def craft_document(url, lie):
-    """Commit another document, with its digest."""
+    """Commit a different document, with its digest."""
     storage = icechunk.local_filesystem_storage(url)
     session = Session(icechunk.Repository.open(storage).writable_session("main")._session)
     root = json.loads(bytes(run(session.get("zarr.json"))))
@@ -194,7 +194,7 @@ def craft_document(url, lie):
 
 
 @pytest.mark.parametrize("lie", DOCUMENTS)
-def test_a_document_that_lies_about_arrays_is_found_in_little_memory(sound, tmp_path, lie):
+def test_document_with_false_array_sizes_is_detected_in_little_memory(sound, tmp_path, lie):
     folder, _ = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     shutil.rmtree(tmp_path / "a.lake" / ".writers")
@@ -210,7 +210,7 @@ def test_a_document_that_lies_about_arrays_is_found_in_little_memory(sound, tmp_
         tracemalloc.stop()
 
 
-def test_metadata_that_agrees_with_a_document_takes_no_memory_for_rows_that_are_not_there(
+def test_false_metadata_that_agrees_with_a_document_takes_no_memory_for_missing_rows(
     sound, tmp_path
 ):
     folder, _ = sound
@@ -222,7 +222,7 @@ def test_metadata_that_agrees_with_a_document_takes_no_memory_for_rows_that_are_
         dl.open(url)
 
 
-def test_arrays_that_the_document_does_not_name_stop_a_restore(sound, tmp_path):
+def test_arrays_missing_from_the_document_prevent_a_restore(sound, tmp_path):
     folder, _ = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     before = dl.open(url).version
@@ -234,7 +234,7 @@ def test_arrays_that_the_document_does_not_name_stop_a_restore(sound, tmp_path):
         ds.commit("as it was")
 
 
-def test_row_ids_whose_blocks_count_as_free_are_damage(sound, tmp_path):
+def test_row_ids_in_blocks_marked_as_free_are_damage(sound, tmp_path):
     folder, _ = sound
     url = str(shutil.copytree(folder, tmp_path / "a.lake"))
     shutil.rmtree(tmp_path / "a.lake" / ".writers")
@@ -245,7 +245,7 @@ def test_row_ids_whose_blocks_count_as_free_are_damage(sound, tmp_path):
     assert "counts as free" in repr(report)
 
 
-def test_memory_that_there_is_not_is_our_error(make_lake, monkeypatch):
+def test_out_of_memory_raises_our_error(make_lake, monkeypatch):
     ds = make_lake({"x": dl.Embedding(4)}, x=[[1, 2, 3, 4]] * 3)
 
     def full(*_):

@@ -1,4 +1,4 @@
-"""Sequences: whether their items are those that were written."""
+"""Sequences return the items that were written."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def ds(request, make_lake):
 
 
 def rewrite(ds, name, change):
-    """Commit another content of one of the column's arrays, past the column, with its checksum."""
+    """Commit different content of a column's array, bypassing the column, with a checksum."""
     session, state = ds.handle.repository.writer("main"), ds.handle.table.state
     [f] = ds.handle.table.schema
     path = f"{state.generation}/{f.id}/{name}"
@@ -40,7 +40,7 @@ def rewrite(ds, name, change):
 
 
 @pytest.mark.parametrize("rows", [1, 8_192])
-def test_sound_sequences_verify(ds, monkeypatch, rows):
+def test_undamaged_sequences_verify(ds, monkeypatch, rows):
     monkeypatch.setattr(nested, "VERIFIED_ROWS", rows)
     assert ds.verify()
     ds["s"][0] = ds["s"][4]
@@ -49,7 +49,7 @@ def test_sound_sequences_verify(ds, monkeypatch, rows):
     assert ds.verify()
 
 
-def test_a_hash_that_is_not_that_of_the_items_is_damage(ds):
+def test_wrong_hash_of_items_is_damage(ds):
     [damaged] = (
         rewrite(ds, "hashes", lambda h: h + np.array([0, 0, 1, 0, 0], np.uint64)).verify().damaged
     )
@@ -57,11 +57,11 @@ def test_a_hash_that_is_not_that_of_the_items_is_damage(ds):
     assert "items do not match its stored hash" in damaged.reason
 
 
-def test_spans_that_lead_to_other_items_are_damage(ds):
+def test_spans_that_point_to_other_items_are_damage(ds):
     damaged = rewrite(ds, "spans", lambda s: s[[2, 1, 0, 3, 4]]).verify().damaged
     assert [d.row for d in damaged] == [0, 2]
 
 
-def test_a_sequence_that_is_null_and_has_items_is_damage(ds):
+def test_null_sequence_with_items_is_damage(ds):
     damaged = rewrite(ds, "valid", lambda v: ~v).verify().damaged
     assert {d.row for d in damaged} == {0, 1, 2, 3, 4}

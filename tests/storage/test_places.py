@@ -1,4 +1,4 @@
-"""URLs and options of object stores that cannot be meant."""
+"""Invalid URLs and options of object stores are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
 @pytest.mark.parametrize("options", [{"bogus": 1}, {1: 2}, {"bucket": "b"}, {"prefix": "x"}])
-def test_options_that_a_store_does_not_have_are_refused(use, scheme, options):
+def test_unknown_store_options_are_refused(use, scheme, options):
     with pytest.raises(dl.OptionError, match=r"storage_options must have .* Known: .*from_env"):
         USES[use](f"{scheme}://bucket/x", storage_options=options)
 
@@ -34,7 +34,7 @@ def test_options_that_a_store_does_not_have_are_refused(use, scheme, options):
         ("az://account/container/x", {"access_key": 5}),
     ],
 )
-def test_options_of_another_type_are_refused(use, url, options):
+def test_options_of_the_wrong_type_are_refused(use, url, options):
     with pytest.raises(
         dl.OptionError, match=r"storage_options must be valid arguments of .*_storage"
     ):
@@ -43,6 +43,6 @@ def test_options_of_another_type_are_refused(use, url, options):
 
 @pytest.mark.parametrize("url", ["s3://", "s3:///x", "gs://", "az:///x"])
 @pytest.mark.parametrize("use", USES)
-def test_a_url_of_a_store_names_a_bucket(use, url):
+def test_url_of_a_store_names_a_bucket(use, url):
     with pytest.raises(dl.LakeNotFoundError, match="must name a bucket"):
         USES[use](url)

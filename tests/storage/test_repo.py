@@ -1,4 +1,4 @@
-"""URLs, refs, locks and errors of the engine."""
+"""URLs, refs, locks and engine errors."""
 
 import contextlib
 import threading
@@ -23,20 +23,20 @@ from deeplake_lite.storage.repo import Repository, Session, local_folder, run, v
 from deeplake_lite.storage.state import FORMAT, KEY
 
 
-def test_a_path_that_is_not_there_is_no_lake(tmp_path):
+def test_missing_path_is_not_a_lake(tmp_path):
     with pytest.raises(LakeNotFoundError, match=r"There is no lake at .*nowhere.*dl\.create"):
         dl.open(str(tmp_path / "nowhere"))
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_a_folder_of_other_files_is_no_lake(tmp_path):
+def test_folder_of_other_files_is_not_a_lake(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(LakeNotFoundError, match="There is no lake"):
         dl.open(str(tmp_path))
     assert not dl.exists(str(tmp_path))
 
 
-def test_a_file_is_no_lake(tmp_path):
+def test_file_is_not_a_lake(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(LakeNotFoundError, match="There is no lake"):
         dl.open(str(tmp_path / "file"))
@@ -44,12 +44,12 @@ def test_a_file_is_no_lake(tmp_path):
         dl.create(str(tmp_path / "file"), {"x": "int32"})
 
 
-def test_a_lake_in_memory_that_was_never_made_is_no_lake():
+def test_in_memory_lake_that_was_never_created_is_not_a_lake():
     with pytest.raises(LakeNotFoundError, match="There is no lake"):
         dl.open("memory://never-made")
 
 
-def test_a_url_of_another_kind_is_refused():
+def test_unknown_url_scheme_is_refused():
     with pytest.raises(LakeNotFoundError, match=r"folder, memory://, s3://, gs:// or az://"):
         dl.create("ftp://host/lake", {"x": "int32"})
 
@@ -67,12 +67,12 @@ def test_creating_over_other_files_is_refused_and_they_stay(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
 
-def test_an_empty_folder_becomes_a_lake(tmp_path):
+def test_empty_folder_becomes_a_lake(tmp_path):
     dl.create(str(tmp_path), {"x": "int32"})
     assert dl.exists(str(tmp_path))
 
 
-def test_a_file_url_is_a_folder(tmp_path):
+def test_file_url_is_a_folder(tmp_path):
     ds = dl.create(f"file://{tmp_path}/lake", {"x": "int32"})
     ds.append({"x": [1]})
     ds.commit("one")
@@ -80,7 +80,7 @@ def test_a_file_url_is_a_folder(tmp_path):
     assert local_folder(f"file://{tmp_path}/lake") == tmp_path / "lake"
 
 
-def test_an_icechunk_repository_that_is_no_lake_says_so(new_url):
+def test_icechunk_repository_that_is_not_a_lake_says_so(new_url):
     url = new_url()
     with Repository.creating(url) as repository:
         pass
@@ -91,7 +91,7 @@ def test_an_icechunk_repository_that_is_no_lake_says_so(new_url):
         dl.open(url)
 
 
-def test_a_newer_format_is_refused_with_both_numbers(make_lake):
+def test_newer_format_is_refused_with_both_numbers(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     session = Repository.open(ds.url).writer("main")
     document = run(session.attributes())[KEY]
@@ -102,7 +102,7 @@ def test_a_newer_format_is_refused_with_both_numbers(make_lake):
         dl.open(ds.url)
 
 
-def test_a_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
+def test_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
     repository = Repository.open(make_lake({"x": "int32"}).url)
     late, early = repository.writer("main"), repository.writer("main")
     run(early.set_attributes({"a": 1}))
@@ -112,7 +112,7 @@ def test_a_commit_on_a_branch_that_moved_is_a_conflict(make_lake):
         late.commit("late")
 
 
-def test_pins_keep_a_version_for_a_while_and_go(make_lake):
+def test_pins_preserve_a_version_for_a_while_and_expire(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     repository = Repository.open(ds.url)
     with vacuums.pinned(repository, [ds.version]) as [name]:
@@ -122,13 +122,13 @@ def test_pins_keep_a_version_for_a_while_and_go(make_lake):
         repository.tip(name)
 
 
-def test_claims_are_taken_while_the_commit_lock_is_held(make_lake):
+def test_claims_are_made_while_the_commit_lock_is_held(make_lake):
     repository = Repository.open(make_lake({"x": "int32"}).url)
     with repository.lock(), repository.lock("claims"):
         pass
 
 
-def test_a_branch_whose_file_is_damaged_says_so(tmp_path):
+def test_branch_with_a_damaged_file_says_so(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
     [ref] = (tmp_path / "lake" / "refs" / "branch.main").iterdir()
     ref.write_bytes(b"{" + ref.read_bytes())
@@ -137,7 +137,7 @@ def test_a_branch_whose_file_is_damaged_says_so(tmp_path):
 
 
 class Refusing:
-    """An engine whose store refuses whatever is asked."""
+    """An engine whose store refuses every request."""
 
     def __getattr__(self, name):
         def refuse(*_, **__):
@@ -168,14 +168,14 @@ class Refusing:
         lambda r: vacuums.collect(r, datetime.now(UTC), dry_run=True),
     ],
 )
-def test_whatever_the_store_refuses_is_an_error_of_ours(tmp_path, ask):
+def test_every_refusal_of_the_store_raises_our_error(tmp_path, ask):
     with pytest.raises(
         StorageError, match="A request to the store failed: no space left on device"
     ):
         ask(Repository(str(tmp_path), Refusing()))
 
 
-def test_names_of_branches_and_tags_that_are_not_there_say_so(make_lake):
+def test_missing_branches_and_tags_are_reported(make_lake):
     repository = Repository.open(make_lake({"x": "int32"}).url)
     for ask in (repository.tip, repository.delete_branch, repository.delete_tag):
         with pytest.raises(VersionNotFoundError, match=r"no such branch.* or commit: .*nope"):
@@ -185,7 +185,7 @@ def test_names_of_branches_and_tags_that_are_not_there_say_so(make_lake):
             list(repository.ancestry(version))
 
 
-def test_names_of_branches_and_tags_that_are_taken_say_so(make_lake):
+def test_existing_branches_and_tags_are_reported(make_lake):
     ds = make_lake({"x": "int32"})
     repository = Repository.open(ds.url)
     with pytest.raises(ExistsError, match="The name is taken"):
@@ -198,7 +198,7 @@ def test_names_of_branches_and_tags_that_are_taken_say_so(make_lake):
 
 @contextlib.contextmanager
 def off_the_loop(monkeypatch, owner, name):
-    """Say that a method is called, and never in the thread that does all asynchronous work."""
+    """Record calls of a method, and check that none is made in the thread of the event loop."""
     threads, method = [], getattr(owner, name)
 
     def noted(*arguments, **named):
@@ -214,7 +214,7 @@ def off_the_loop(monkeypatch, owner, name):
     assert run(of_the_loop()) not in threads
 
 
-def test_a_fork_is_made_and_merged_while_others_read(make_lake, monkeypatch):
+def test_fork_is_made_and_merged_while_others_read(make_lake, monkeypatch):
     ds = make_lake({"b": "bytes"})
     with (
         off_the_loop(monkeypatch, Repository, "fork"),
@@ -234,7 +234,7 @@ def test_manifests_are_parsed_once_while_others_read(make_lake, monkeypatch):
 
 
 class Unreachable:
-    """The engine's store, which cannot fetch a snapshot: it says that there is no metadata."""
+    """The engine's store, which cannot fetch a snapshot and reports missing metadata."""
 
     async def get(self, key, _):
         raise KeyError(key)
@@ -244,7 +244,7 @@ class Unreachable:
 
 
 @pytest.mark.parametrize("ask", [lambda s: s.attributes(), lambda s: s.length("0/rows/id")])
-def test_metadata_that_cannot_be_fetched_does_not_count_as_absent(make_lake, monkeypatch, ask):
+def test_unavailable_metadata_does_not_count_as_absent(make_lake, monkeypatch, ask):
     session = make_lake({"x": "int32"}).handle.repository.writer("main")
     monkeypatch.setattr(session, "_objects", Unreachable())
     with pytest.raises(StorageError, match="request to the store failed"):

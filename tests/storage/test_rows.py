@@ -8,7 +8,7 @@ from deeplake_lite.storage import rows as rows_module
 from deeplake_lite.storage.rows import BLOCK_ROWS, COUNTER_BITS
 
 
-def test_ids_of_one_transaction_follow_each_other(make_lake):
+def test_ids_of_one_transaction_are_consecutive(make_lake):
     ids = make_lake({"x": "int32"}, x=range(5)).row_ids
     assert np.diff(ids).tolist() == [1] * 4
     assert ids[0] & (BLOCK_ROWS - 1) == 0
@@ -25,14 +25,14 @@ def test_more_rows_than_a_block_holds_take_more_blocks(make_lake):
     assert len(np.unique(ds.row_ids >> COUNTER_BITS)) == 2
 
 
-def test_each_transaction_draws_a_block_of_its_own(make_lake):
+def test_each_transaction_draws_its_own_block(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.append({"x": [2]})
     ds.commit("second")
     assert len(np.unique(ds.row_ids >> COUNTER_BITS)) == 2
 
 
-def test_a_block_that_is_taken_is_drawn_again(make_lake, monkeypatch):
+def test_taken_block_is_drawn_again(make_lake, monkeypatch):
     drawn = iter([7, 7, 8, 8, 9])
     monkeypatch.setattr(rows_module.secrets, "randbits", lambda _: next(drawn))
     ds = make_lake({"x": "int32"}, x=[1])
@@ -41,7 +41,7 @@ def test_a_block_that_is_taken_is_drawn_again(make_lake, monkeypatch):
     assert (ds.row_ids >> COUNTER_BITS).tolist() == [7, 8]
 
 
-def test_a_block_that_another_writer_drew_too_is_replaced_at_the_commit(make_lake, monkeypatch):
+def test_block_also_drawn_by_another_writer_is_replaced_at_the_commit(make_lake, monkeypatch):
     ds = make_lake({"x": "int32"}, x=[1])
     drawn = iter([7, 7, 8])
     monkeypatch.setattr(rows_module.secrets, "randbits", lambda _: next(drawn))
@@ -54,7 +54,7 @@ def test_a_block_that_another_writer_drew_too_is_replaced_at_the_commit(make_lak
     assert len(np.unique(b.row_ids)) == 5
 
 
-def test_rows_in_the_order_of_their_slots_need_no_order(make_lake):
+def test_rows_in_slot_order_need_no_order(make_lake):
     ds = make_lake({"x": "int32"}, x=range(4))
     assert ds.handle.table.state.ordered
     ds.delete([3])
@@ -68,7 +68,7 @@ def test_rows_in_the_order_of_their_slots_need_no_order(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_the_order_grows_shrinks_and_goes(make_lake):
+def test_order_grows_shrinks_and_disappears(make_lake):
     ds = make_lake({"x": "int32"}, x=range(12))
     expected = list(range(12))
     for gone in (5, 0, 9, 3):
@@ -87,7 +87,7 @@ def test_the_order_grows_shrinks_and_goes(make_lake):
 
 
 @pytest.mark.parametrize("rows", [[0], [2, 0], slice(None), slice(1, None, 2)])
-def test_deleted_rows_leave_the_others_their_ids(make_lake, rows):
+def test_deleting_rows_keeps_the_ids_of_others(make_lake, rows):
     ds = make_lake({"x": "int32"}, x=range(4))
     kept = np.delete(ds.row_ids, rows)
     ds.delete(rows)
@@ -96,7 +96,7 @@ def test_deleted_rows_leave_the_others_their_ids(make_lake, rows):
     assert ds.row_ids.tolist() == kept.tolist()
 
 
-def test_rows_are_found_by_id_also_pending_shuffled_and_revived_ones(make_lake):
+def test_pending_shuffled_and_restored_rows_are_found_by_id(make_lake):
     ds = make_lake({"x": "int32"}, x=range(9))
     first = ds.version
     ds.delete([2, 5])
@@ -112,13 +112,13 @@ def test_rows_are_found_by_id_also_pending_shuffled_and_revived_ones(make_lake):
     assert table.ids(live[::2]).tolist() == ids[::2].tolist()
 
 
-def test_rows_are_found_where_there_are_none(make_lake):
+def test_searching_an_empty_lake_finds_no_rows(make_lake):
     assert make_lake({"x": "int32"}).handle.table.find(np.array([7])).tolist() == [-1]
 
 
 @pytest.mark.parametrize("moved", [False, True])
 @pytest.mark.parametrize("twice", [1, 3])
-def test_an_id_of_two_rows_is_damage_and_one_that_came_back_is_none(
+def test_id_shared_by_two_rows_is_damage_but_a_restored_one_is_not(
     make_lake, monkeypatch, moved, twice
 ):
     ds = make_lake({"x": "int32"}, x=range(5))

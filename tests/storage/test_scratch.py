@@ -1,4 +1,4 @@
-"""Places of writers: taken, kept and given back, whatever happens."""
+"""Files of open transactions are created, held and released, whatever happens."""
 
 import gc
 import json
@@ -37,20 +37,20 @@ def local(tmp_path):
     return ds
 
 
-def test_a_handle_that_is_dropped_leaves_its_place(local, tmp_path):
+def test_dropped_handle_releases_its_writer_file(local, tmp_path):
     for _ in range(3):
         dl.open(local.url)["x"][0] = 5
     gc.collect()
     assert places(tmp_path / "lake") == []
 
 
-def test_a_process_that_ends_in_a_transaction_leaves_its_place(local, tmp_path):
+def test_process_that_ends_in_a_transaction_releases_its_writer_file(local, tmp_path):
     code = f"import deeplake_lite as dl; ds = dl.open({local.url!r}); ds['x'][0] = 5"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert places(tmp_path / "lake") == []
 
 
-def test_a_forked_process_does_not_give_the_place_of_its_parent_back(tmp_path, monkeypatch):
+def test_forked_process_does_not_release_its_parents_writer_file(tmp_path, monkeypatch):
     registration = Registration.enter(tmp_path, "V1")
     with monkeypatch.context() as patch:
         patch.setattr(os, "getpid", lambda: 1)
@@ -62,7 +62,7 @@ def test_a_forked_process_does_not_give_the_place_of_its_parent_back(tmp_path, m
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_be_noted_is_not_taken(local, tmp_path, monkeypatch):
+def test_writer_file_without_its_record_is_not_left_behind(local, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -76,7 +76,7 @@ def test_a_place_that_cannot_be_noted_is_not_taken(local, tmp_path, monkeypatch)
     assert dl.open(local.url)["x"][:].tolist() == [6]
 
 
-def test_a_commit_that_fails_keeps_its_place_and_its_edits(local, tmp_path, monkeypatch):
+def test_failed_commit_keeps_its_writer_file_and_its_edits(local, tmp_path, monkeypatch):
     local["x"][0] = 5
     taken = places(tmp_path / "lake")
     with monkeypatch.context() as patch:
@@ -88,7 +88,7 @@ def test_a_commit_that_fails_keeps_its_place_and_its_edits(local, tmp_path, monk
     assert places(tmp_path / "lake") == []
 
 
-def test_a_discard_reads_nothing_so_that_it_works_when_the_store_is_gone(
+def test_discard_reads_nothing_so_that_it_works_when_the_store_is_gone(
     local, tmp_path, monkeypatch
 ):
     local["x"][0] = 5
@@ -100,7 +100,7 @@ def test_a_discard_reads_nothing_so_that_it_works_when_the_store_is_gone(
     assert local["x"][0] != 5
 
 
-def test_a_merge_of_crosswise_merges_leaves_no_place_when_it_conflicts(local, tmp_path):
+def test_conflicting_merge_of_crosswise_merges_leaves_no_writer_file(local, tmp_path):
     local.branch("fix")
     fix = dl.open(local.url, branch="fix")
     local.append({"x": [2]})
@@ -119,7 +119,7 @@ def test_a_merge_of_crosswise_merges_leaves_no_place_when_it_conflicts(local, tm
     assert places(tmp_path / "lake") == []
 
 
-def test_notes_of_dead_writers_are_cleared_away(tmp_path):
+def test_records_of_dead_writers_are_removed(tmp_path):
     code = f"""
         import os
         from pathlib import Path
@@ -140,7 +140,7 @@ def test_notes_of_dead_writers_are_cleared_away(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
+def test_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
     ds.append({"b": [bytes(5 * 2**20)]})
     ds.commit("large")
@@ -156,17 +156,17 @@ def test_a_transaction_leaves_nothing_behind_when_it_ends(tmp_path):
     assert left <= {*locks, note.name}
 
 
-def test_a_handle_that_moves_on_gives_the_place_of_a_refused_edit_back(tmp_path):
+def test_handle_that_moves_on_releases_the_writer_file_of_a_refused_edit(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"x": "int32"})
     with pytest.raises(dl.InvalidValueError):
         ds.append({"x": ["none"]})
-    view = ds[:]  # keeps the open transaction's table
+    view = ds[:]  # holds on to the open transaction's table
     ds.refresh()
     assert not list((tmp_path / "lake" / ".writers").glob("*.json"))
     assert len(view) == 0
 
 
-def test_a_clock_ahead_of_the_file_system_s_costs_a_transaction_nothing(tmp_path, monkeypatch):
+def test_clock_ahead_of_the_file_systems_does_not_affect_a_transaction(tmp_path, monkeypatch):
     class Ahead(datetime):
         @classmethod
         def now(cls, tz=None):
@@ -181,10 +181,10 @@ def test_a_clock_ahead_of_the_file_system_s_costs_a_transaction_nothing(tmp_path
     assert dl.open(ds.url).verify()
 
 
-def test_a_commit_whose_chunks_are_gone_is_refused_whatever_the_clocks_say(tmp_path):
+def test_commit_with_missing_chunks_is_refused_whatever_the_clocks_say(tmp_path):
     ds = dl.create(str(tmp_path / "lake"), {"b": "bytes"})
     ds.append({"b": [bytes(5 * 2**20)]})
-    later = time.time() + 3600  # the file system's clock was set back behind its start
+    later = time.time() + 3600  # the file system's clock was set back to before its start
     for name in places(tmp_path / "lake"):
         path = tmp_path / "lake" / ".writers" / name
         if path.suffix == ".json":
@@ -199,7 +199,7 @@ def test_a_commit_whose_chunks_are_gone_is_refused_whatever_the_clocks_say(tmp_p
 
 
 def overlapping(writers):
-    """Return how many transactions fit into a heap, so many of which are open at any time."""
+    """Return how many transactions fit into a heap if a given number are open at any time."""
     end, count, alive = 0, 0, []
     while (start := first_free(end, alive)) < MOST_CHUNKS:
         alive.append(start)
@@ -216,10 +216,10 @@ def test_hundreds_of_thousands_of_transactions_overlap_before_chunks_run_out(wri
 
 @pytest.mark.parametrize("is_store", [False, True])
 @pytest.mark.usefixtures("tiny")
-def test_where_chunks_have_run_out_the_error_names_the_way_out(tmp_path, monkeypatch, is_store):
+def test_error_after_chunks_have_run_out_names_the_solution(tmp_path, monkeypatch, is_store):
     for place in ("heap.HEAP_CHUNKS", "scratch.MOST_CHUNKS"):
         monkeypatch.setattr(f"deeplake_lite.storage.{place}", 4 * LEAST_ROOM)
-    if is_store:  # a claim begins at random behind the last one taken
+    if is_store:  # a claim starts at a random position after the last one taken
         monkeypatch.setattr("deeplake_lite.storage.scratch.local_folder", lambda _: None)
     writers = [dl.create(str(tmp_path / "lake"), {"b": "bytes"}), dl.open(str(tmp_path / "lake"))]
 

@@ -1,4 +1,4 @@
-"""Lakes that are made or replaced by processes that are killed on the way."""
+"""Lakes created or replaced by processes that are killed in between."""
 
 import errno
 import shutil
@@ -25,7 +25,7 @@ def make(path, value, **options):
 
 @pytest.fixture
 def killed(tmp_path):
-    """Replace a lake in a process that is killed at its nth change of the folder above."""
+    """Replace a lake in a process that is killed at its nth change of the parent folder."""
 
     def replace(n):
         make(tmp_path / "lake", 1)
@@ -56,7 +56,7 @@ def beside(lake):
 
 
 @pytest.mark.parametrize(("n", "column"), [(1, "x"), (2, "y"), (3, "y")])
-def test_the_next_to_open_finishes_a_replacement_that_was_killed(killed, n, column):
+def test_next_open_completes_a_killed_replacement(killed, n, column):
     lake = killed(n)
     assert len(beside(lake)) > 1
     ds = dl.open(str(lake))
@@ -67,7 +67,7 @@ def test_the_next_to_open_finishes_a_replacement_that_was_killed(killed, n, colu
     ds.commit("goes on")
 
 
-def test_whoever_makes_a_lake_finds_the_one_that_was_being_replaced(killed):
+def test_creating_a_lake_finds_the_one_that_was_being_replaced(killed):
     lake = killed(2)
     assert dl.exists(str(lake))
     with pytest.raises(dl.ExistsError, match="contains a lake"):
@@ -76,7 +76,7 @@ def test_whoever_makes_a_lake_finds_the_one_that_was_being_replaced(killed):
     assert dl.open(str(lake))["x"][:].tolist() == [3]
 
 
-def test_a_lake_whose_replacement_is_gone_comes_back(killed):
+def test_lake_whose_replacement_is_gone_is_restored(killed):
     lake = killed(2)
     [old] = lake.parent.glob(".lake-*-old")
     shutil.rmtree(str(old).removesuffix("-old"))
@@ -84,7 +84,7 @@ def test_a_lake_whose_replacement_is_gone_comes_back(killed):
     assert beside(lake) == ["lake"]
 
 
-def test_a_reader_waits_for_a_replacement_that_is_under_way(tmp_path, monkeypatch):
+def test_reader_waits_for_a_replacement_in_progress(tmp_path, monkeypatch):
     make(tmp_path / "lake", 1)
     rename, between, goes_on = Path.rename, threading.Event(), threading.Event()
 
@@ -111,7 +111,7 @@ def test_a_reader_waits_for_a_replacement_that_is_under_way(tmp_path, monkeypatc
     assert beside(tmp_path / "lake") == ["lake"]
 
 
-def test_a_vacuum_clears_lakes_that_were_never_finished_and_nothing_else(tmp_path):
+def test_vacuum_removes_unfinished_lakes_and_nothing_else(tmp_path):
     ds = make(tmp_path / "lake", 1)
     for name in (".lake-0123abcd", ".lake-0123abce-old"):
         shutil.copytree(tmp_path / "lake", tmp_path / name)
@@ -133,7 +133,7 @@ def test_a_vacuum_clears_lakes_that_were_never_finished_and_nothing_else(tmp_pat
     assert set(beside(tmp_path / "lake")) == left
 
 
-def test_a_write_that_ends_after_another_failed_leaves_nothing(tmp_path, monkeypatch):
+def test_write_that_ends_after_another_failed_leaves_nothing(tmp_path, monkeypatch):
     late = []
 
     def rmtree(path, **options):

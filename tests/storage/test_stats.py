@@ -15,7 +15,7 @@ arrays = st.sampled_from(["bool", "int8", "uint64", "float32", "float64"]).flatm
 
 
 @given(arrays, st.data())
-def test_a_summary_holds_for_every_value(values, data):
+def test_summary_holds_for_every_value(values, data):
     mask = npst.arrays(bool, len(values))
     valid = data.draw(st.none() | mask)
     bounds, counts = stats.summarize(values, valid)
@@ -37,20 +37,20 @@ def test_widening_two_halves_gives_the_summary_of_both(values, at):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32"])
-def test_bounds_of_nothing_are_the_wrong_way_round(dtype):
+def test_bounds_of_an_empty_chunk_are_inverted(dtype):
     low, high = stats.empty_bounds(np.dtype(dtype))
     assert low > high
     assert np.asarray(low).dtype == dtype
 
 
-def test_bounds_of_nulls_and_nan_alone_are_the_wrong_way_round():
+def test_bounds_of_only_nulls_and_nan_are_inverted():
     bounds, counts = stats.summarize(np.array([np.nan, 3.0]), np.array([True, False]))
     assert bounds[0] > bounds[1]
     assert counts.tolist() == [1, 1]
 
 
 @pytest.mark.usefixtures("tiny")
-def test_statistics_are_kept_per_chunk_and_widen_on_update(make_lake):
+def test_statistics_are_stored_per_chunk_and_widen_on_update(make_lake):
     ds = make_lake({"x": "int8"}, x=range(10))
     column = ds.schema["x"].id
     bounds, _ = ds.handle.table.statistics(column)
@@ -66,7 +66,7 @@ def test_statistics_are_kept_per_chunk_and_widen_on_update(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_an_append_that_fails_leaves_no_statistics_behind(make_lake):
+def test_failed_append_leaves_no_statistics_behind(make_lake):
     ds = make_lake({"x": "int8"}, x=[1])
     with pytest.raises(ValueError, match="row 40: int8 holds"):
         ds.append({"x": [2] * 40 + [999]})

@@ -1,4 +1,4 @@
-"""Pipes, folders, devices and links in the place of a lake's files: no operation hangs on them.
+"""No operation hangs on pipes, folders, devices and links in place of a lake's files.
 
 `tests/slow/test_strange_files.py` tries every file, kind and operation.
 """
@@ -17,7 +17,7 @@ from tests.storage import strange_files
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
 
 
-def test_what_is_no_file_stops_no_operation(tmp_path):
+def test_special_files_block_no_operation(tmp_path):
     lake = strange_files.make(tmp_path / "a.lake")
     operations = list(strange_files.OPERATIONS)
     cases = []
@@ -29,7 +29,7 @@ def test_what_is_no_file_stops_no_operation(tmp_path):
     assert not strange_files.wrong(lake, tmp_path, cases)
 
 
-def test_pipes_for_logs_stop_neither_merge_nor_verify_nor_diff(tmp_path):
+def test_pipes_in_place_of_logs_block_neither_merge_nor_verify_nor_diff(tmp_path):
     lake = strange_files.make(tmp_path / "a.lake")
     found = strange_files.places(lake)
     logs = [found[f"log of {name}"] for name in ("tip", "fix")]
@@ -51,7 +51,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("kind", ["reader", "writer", "fork"])
-def test_a_snapshot_that_becomes_a_pipe_behind_a_session_stops_nothing(tmp_path, kind, use):
+def test_snapshot_replaced_by_a_pipe_during_a_session_blocks_nothing(tmp_path, kind, use):
     lake = strange_files.make(tmp_path / "a.lake")
     repository = Repository.open(str(lake))
     tip, told = repository.tip("main"), []

@@ -1,4 +1,4 @@
-"""Versions by slot: edits on top, spills, commits on a tip that has moved."""
+"""Slots per version: edits on top, spills, and commits on a tip that has moved."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from deeplake_lite.testing.values import freeze, stored
 
 
 @pytest.mark.parametrize("size", ["tiny", "real"])
-def test_every_type_comes_back_before_and_after_the_commit(size, new_url):
+def test_every_type_round_trips_before_and_after_the_commit(size, new_url):
     @given(tables(max_size=12))
     @settings(max_examples=60)
     def check(table):
@@ -35,7 +35,7 @@ def test_every_type_comes_back_before_and_after_the_commit(size, new_url):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_transaction_that_spills_reads_the_version_it_began_with(make_lake):
+def test_spilling_transaction_reads_its_base_version(make_lake):
     ds = make_lake({"x": "int32"}, x=range(10))
     late, early = dl.open(ds.url), dl.open(ds.url)
     early["x"][0] = 77
@@ -47,7 +47,7 @@ def test_a_transaction_that_spills_reads_the_version_it_began_with(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_transaction_that_spills_outlives_an_optimize(make_lake):
+def test_spilling_transaction_survives_an_optimize(make_lake):
     ds = make_lake({"x": "int32", "t": "text"}, x=range(10), t=map(str, range(10)))
     late, early = dl.open(ds.url), dl.open(ds.url)
     early.delete([0])
@@ -61,7 +61,7 @@ def test_a_transaction_that_spills_outlives_an_optimize(make_lake):
     check_consistent(late)
 
 
-def test_views_of_the_committed_version_stay_while_it_is_edited(make_lake):
+def test_views_of_the_committed_version_stay_valid_during_edits(make_lake):
     ds = make_lake({"x": "int32", "t": "text"}, x=[1, 2], t=["a", "b"])
     view = ds[:]
     ds["x"][0] = 9
@@ -74,9 +74,7 @@ def test_views_of_the_committed_version_stay_while_it_is_edited(make_lake):
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_write_that_fails_in_the_middle_of_an_append_leaves_what_was_pending(
-    make_lake, monkeypatch
-):
+def test_write_that_fails_in_the_middle_of_an_append_keeps_pending_rows(make_lake, monkeypatch):
     ds = make_lake({"b": "bytes"}, b=[b"committed"])
     ds.append({"b": [b"p" * 50]})
     put, calls = Session.put, []
@@ -99,7 +97,7 @@ def test_a_write_that_fails_in_the_middle_of_an_append_leaves_what_was_pending(
 
 
 @pytest.mark.usefixtures("tiny")
-def test_a_commit_that_fails_is_tried_again_with_nothing_lost(make_lake, monkeypatch):
+def test_failed_commit_is_retried_without_loss(make_lake, monkeypatch):
     ds = make_lake({"b": "bytes", "x": "int32"}, b=[b"committed"], x=[0])
     ds.append({"b": [b"x" * 60] * 20, "x": range(20)})
     ds["b"][0] = b"changed"
@@ -122,7 +120,7 @@ def test_a_commit_that_fails_is_tried_again_with_nothing_lost(make_lake, monkeyp
 
 
 @pytest.mark.usefixtures("tiny")
-def test_many_commits_of_one_row_read_as_one_append(make_lake):
+def test_many_commits_of_one_row_read_like_one_append(make_lake):
     ds = make_lake({"x": "int32", "t": "text", "s": dl.Sequence("int8")})
     for n in range(60):
         ds.append({"x": [n], "t": [str(n)], "s": [[n] * (n % 4)]})
@@ -134,7 +132,7 @@ def test_many_commits_of_one_row_read_as_one_append(make_lake):
     check_consistent(again)
 
 
-def test_the_revision_counts_commits(make_lake):
+def test_revision_counts_commits(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     before = ds.handle.table.state.revision
     ds["x"][0] = 2

@@ -22,7 +22,7 @@ with lock_in_turn(pathlib.Path(sys.argv[1]), "commit"):
 
 
 def wait_until(condition):
-    """Wait for something that another thread or process does."""
+    """Wait for another thread or process."""
     for _ in range(6_000):
         if condition():
             return
@@ -35,13 +35,13 @@ def waiting(folder):
 
 
 class Line:
-    """Threads that stand in line for a lock, and note when they get it."""
+    """Threads that queue for a lock, and record when they get it."""
 
     def __init__(self, folder):
         self.folder, self.order, self.threads = folder, [], []
 
     def join(self, name):
-        """Add a thread that asks for the lock now."""
+        """Add a thread that requests the lock now."""
 
         def work():
             with lock_in_turn(self.folder, "commit"):
@@ -58,7 +58,7 @@ class Line:
         return self.order
 
 
-def test_writers_get_a_lock_in_the_order_in_which_they_ask(tmp_path):
+def test_writers_get_a_lock_in_the_order_of_their_requests(tmp_path):
     line = Line(tmp_path)
     with lock_in_turn(tmp_path, "commit"):
         for name in "abcde":
@@ -67,13 +67,13 @@ def test_writers_get_a_lock_in_the_order_in_which_they_ask(tmp_path):
     assert waiting(tmp_path) == 0
 
 
-def test_a_writer_that_asks_again_stands_behind_those_that_wait(tmp_path):
+def test_writer_that_requests_again_queues_behind_those_waiting(tmp_path):
     order, rounds = [], 4
 
     def work(name):
         for _ in range(rounds):
             with lock_in_turn(tmp_path, "commit"):
-                order.append(name)  # and do not finish before the last one has asked again
+                order.append(name)  # and do not finish before the last one has requested it again
                 wait_until(lambda: waiting(tmp_path) == min(2, 3 * rounds - len(order)))
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "abc"]
@@ -85,8 +85,8 @@ def test_a_writer_that_asks_again_stands_behind_those_that_wait(tmp_path):
     assert sorted(order[:3]) == list("abc")
 
 
-def test_no_ticket_is_seen_before_its_owner_has_locked_it(tmp_path, monkeypatch):
-    """Whoever found such a ticket would take it for that of a writer that died."""
+def test_no_ticket_is_visible_before_its_owner_has_locked_it(tmp_path, monkeypatch):
+    """Otherwise, another process would take it for the ticket of a dead writer."""
     opened, go_on = threading.Event(), threading.Event()
     lock = locks._lock
 
@@ -117,20 +117,20 @@ def test_no_ticket_is_seen_before_its_owner_has_locked_it(tmp_path, monkeypatch)
     assert order == ["late", "next"]
 
 
-def test_a_ticket_that_is_gone_is_not_made_again(tmp_path):
+def test_deleted_ticket_is_not_recreated(tmp_path):
     gone = tmp_path / "commit-1.ticket"
     with pytest.raises(FileNotFoundError):
         take_lock(gone, create=False)
     assert not gone.exists()
 
 
-def test_locks_of_other_purposes_have_lines_of_their_own(tmp_path):
+def test_locks_for_other_purposes_have_their_own_queues(tmp_path):
     with lock_in_turn(tmp_path, "commit"), lock_in_turn(tmp_path, "claims"):
         names = {path.name for path in tmp_path.iterdir()}
     assert names == {f"{name}{end}.lock" for name in ("commit", "claims") for end in ("", "-line")}
 
 
-def test_an_error_leaves_the_line(tmp_path):
+def test_error_leaves_the_queue(tmp_path):
     with pytest.raises(ZeroDivisionError), lock_in_turn(tmp_path, "commit"):
         raise ZeroDivisionError
     assert waiting(tmp_path) == 0
@@ -138,7 +138,7 @@ def test_an_error_leaves_the_line(tmp_path):
         pass
 
 
-def test_those_behind_killed_writers_go_on(tmp_path):
+def test_writers_queued_behind_killed_ones_proceed(tmp_path):
     def start():
         return subprocess.Popen(
             [sys.executable, "-c", HOLD, str(tmp_path), turns.__file__], stdout=subprocess.PIPE
@@ -151,7 +151,7 @@ def test_those_behind_killed_writers_go_on(tmp_path):
         wait_until(lambda: waiting(tmp_path) == length)  # noqa: B023 - at once
     line = Line(tmp_path)
     line.join("a")
-    in_line[1].kill()  # one that waits, before us and behind another
+    in_line[1].kill()  # one that is waiting, ahead of us and behind another
     in_line[1].wait()
     assert line.order == []
     holder.kill()
@@ -166,7 +166,7 @@ def test_those_behind_killed_writers_go_on(tmp_path):
         process.stdout.close()
 
 
-def test_a_clock_that_is_set_back_lets_nobody_in_at_the_same_time(tmp_path, monkeypatch):
+def test_clock_set_back_never_admits_two_writers_at_once(tmp_path, monkeypatch):
     times = iter(range(10**9, 0, -1))
     monkeypatch.setattr(time, "time_ns", lambda: next(times))
     inside, most = [], []

@@ -1,4 +1,4 @@
-"""Asynchronous work that threads wait for, and what becomes of it when they are interrupted."""
+"""Asynchronous work that threads wait for, and its cleanup when they are interrupted."""
 
 import asyncio
 import gc
@@ -19,7 +19,7 @@ def interrupt():
 
 @pytest.fixture(autouse=True)
 def ctrl_c():
-    """Have SIGINT raise KeyboardInterrupt, which a background shell switches off."""
+    """Have SIGINT raise KeyboardInterrupt, which a background shell disables."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -69,7 +69,7 @@ def test_work_has_ended_when_its_interrupt_is_raised(work):
     assert log == ["ended"]
 
 
-def test_work_that_was_begun_has_ended_when_it_was_stopped():
+def test_running_work_has_ended_after_it_was_stopped():
     log = []
 
     async def work():
@@ -85,7 +85,7 @@ def test_work_that_was_begun_has_ended_when_it_was_stopped():
     running.stop()
 
 
-def test_work_that_has_ended_keeps_its_result_when_it_is_stopped():
+def test_finished_work_keeps_its_result_when_it_is_stopped():
     async def work():
         return 5
 
@@ -95,8 +95,8 @@ def test_work_that_has_ended_keeps_its_result_when_it_is_stopped():
     assert running.result() == 5
 
 
-def test_failures_of_pieces_that_fail_together_are_all_looked_at(caplog):
-    """Or else asyncio writes a line for each, thousands for a lake with many damaged chunks."""
+def test_simultaneous_failures_of_pieces_are_all_retrieved(caplog):
+    """Otherwise asyncio logs a line for each, thousands for a lake with many damaged chunks."""
 
     async def fails(number, later):
         if later:
@@ -111,7 +111,7 @@ def test_failures_of_pieces_that_fail_together_are_all_looked_at(caplog):
     assert not caplog.records
 
 
-def test_what_work_raises_is_raised_once_it_is_waited_for():
+def test_error_of_work_is_raised_to_the_waiter():
     async def work():
         raise ZeroDivisionError
 
@@ -133,7 +133,7 @@ def test_work_in_the_loop_that_would_wait_for_other_work_is_refused_and_closed()
         run(work())
 
 
-def test_an_interrupt_anywhere_leaves_an_event_loop_that_goes_on():
+def test_interrupt_at_any_point_leaves_the_event_loop_running():
     begun = []
 
     async def work():
@@ -148,7 +148,7 @@ def test_an_interrupt_anywhere_leaves_an_event_loop_that_goes_on():
         coroutine.close()  # an interrupt may come before it is awaited
 
 
-def test_work_that_does_not_stop_is_left_to_itself_when_ctrl_c_is_insisted_on():
+def test_unstoppable_work_is_abandoned_after_repeated_ctrl_c():
     ended = threading.Event()
 
     async def work():

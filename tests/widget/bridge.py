@@ -1,4 +1,4 @@
-"""A page in Chromium whose model is a widget of this process: all of it but Jupyter."""
+"""A page in Chromium whose model is a widget of this process: everything but Jupyter."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ render({ model: window.model, el: document.getElementById("here") });
 
 
 class Kernel:
-    """What the page's messages and traits go to, and what comes back."""
+    """The receiver of the page's messages and traits, and the source of the replies."""
 
     def __init__(self, widget: Any) -> None:
         self.widget = widget
@@ -77,7 +77,7 @@ class Kernel:
         self._names = names
 
     def _send(self, reply: Any, buffers: Any = None) -> None:
-        if reply["type"] != "thread":  # what a thread says has no way to the page here
+        if reply["type"] != "thread":  # messages of a thread have no way to the page here
             self._back.append({"reply": reply, "buffers": [_packed(b) for b in buffers or []]})
 
     def answer(self, text: str) -> str:
@@ -91,7 +91,7 @@ class Kernel:
             setattr(self.widget, name, plain)
         if "message" in sent:
             self.widget._handle_custom_msg(sent["message"], [])
-        told = json.dumps(self._back)  # with what changed in Python since the last message
+        told = json.dumps(self._back)  # with what has changed in Python since the last message
         self._back.clear()
         return told
 
@@ -103,7 +103,7 @@ def _packed(value: Any) -> Any:
 
 @contextlib.contextmanager
 def shown(chrome: Any, widget: Any) -> Iterator[tuple[Any, list[str]]]:
-    """Give a page with a widget, and the list of what goes wrong on it."""
+    """Return a page with a widget, and the list of errors on it."""
     wrong: list[str] = []
     with tempfile.TemporaryDirectory(prefix="bridge-") as folder:
         here = Path(folder, "page.html")
@@ -127,7 +127,7 @@ def shown(chrome: Any, widget: Any) -> Iterator[tuple[Any, list[str]]]:
 
 
 def pushed(page: Any) -> None:
-    """Let the page hear of what Python did on its own."""
+    """Deliver changes made in Python to the page."""
     page.evaluate("() => window.model.call({ changed: {} })")
 
 
@@ -147,5 +147,5 @@ def slowed(page: Any, kind: str, ms: int) -> None:
 
 
 def painted(page: Any) -> None:
-    """Wait until every row in sight is drawn."""
+    """Wait until every visible row is drawn."""
     page.wait_for_function("() => document.querySelector('.dl-browser')?.dataset.missing === '0'")

@@ -1,4 +1,4 @@
-"""The browser that tests drive: one that is installed, else Playwright's own download."""
+"""The browser that tests drive: an installed one, else Playwright's own download."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WAY_OUT = (
 
 
 class NoBrowserError(Exception):
-    """No browser could be started; says what was tried, in one line."""
+    """No browser could be started; the message says what was tried, in one line."""
 
 
 @contextlib.contextmanager
@@ -74,14 +74,14 @@ def chromium() -> Iterator[Any]:
 
 
 def installed(environ: Mapping[str, str], playwrights: Path) -> list[Path]:
-    """Return the browsers that are there, in the order in which they are tried.
+    """Return the installed browsers, in the order in which they are tried.
 
     Parameters
     ----------
     environ
         Variables that may name a browser, and PATH.
     playwrights
-        Where Playwright would put its own; other versions of it lie beside.
+        Where Playwright would put its own; other versions are next to it.
     """
     named = [environ[name] for name in VARIABLES if environ.get(name)]
     on_path = [shutil.which(name, path=environ.get("PATH", "")) for name in NAMES]
@@ -90,7 +90,7 @@ def installed(environ: Mapping[str, str], playwrights: Path) -> list[Path]:
 
 
 def give_up(reason: NoBrowserError, environ: Mapping[str, str]) -> NoReturn:
-    """Skip what needs a browser, or fail where `CI` is set."""
+    """Skip tests that need a browser, or fail if `CI` is set."""
     if environ.get("CI", "").lower() not in ("", "0", "false"):
         pytest.fail(str(reason), pytrace=False)
     pytest.skip(str(reason))
@@ -125,7 +125,7 @@ def _first_that_starts(launcher: Any) -> Any:
 
 
 def _start(launcher: Any, path: Path, tried: dict[Path, str]) -> Any:
-    """Return the browser at a path, or note why there is none."""
+    """Return the browser at a path, or record why it does not start."""
     from playwright.sync_api import Error
 
     try:
@@ -136,7 +136,7 @@ def _start(launcher: Any, path: Path, tried: dict[Path, str]) -> Any:
 
 
 def _download() -> str:
-    """Let Playwright download its own browser; return what went wrong, or nothing."""
+    """Let Playwright download its own browser; return the error, if any."""
     try:
         done = subprocess.run(
             DOWNLOAD,

@@ -1,4 +1,4 @@
-"""A browser without a page: requests go in, replies come out."""
+"""A browser without a page, for sending requests and reading replies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .labkit import Lab
 
 
 class Page:
-    """What stands for the page: it asks, and keeps what was sent."""
+    """A stand-in for the page that sends requests and records the replies."""
 
     def __init__(self, view, **options):
         self.sent = []
@@ -36,13 +36,13 @@ class Page:
         return reply, (bytes(buffers[0]) if buffers else b"")
 
     def asks(self, kind, /, **fields):
-        """Return the reply to a request that goes well."""
+        """Return the reply to a request that succeeds."""
         reply, _ = self.ask(kind, **fields)
         assert reply["ok"], reply
         return reply
 
     def fails(self, kind, /, **fields):
-        """Return what is wrong with a request."""
+        """Return the error of a request."""
         reply, _ = self.ask(kind, **fields)
         assert not reply["ok"], reply
         return reply["error"]
@@ -50,7 +50,7 @@ class Page:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(call):
-    """Give tests that are skipped for want of a browser one place: the summary has one line."""
+    """Give tests skipped for lack of a browser one location, so that the summary has one line."""
     report = yield
     if report.skipped and "No browser:" in str(call.excinfo.value):
         report.longrepr = ("tests/widget/chromium.py", 1, str(call.excinfo.value))

@@ -1,10 +1,10 @@
-"""A JupyterLab and notebooks in it, for tests that need a kernel behind the page.
+"""JupyterLab with notebooks, for tests that need a kernel behind the page.
 
-The server listens on 127.0.0.1 alone, keeps all its files in one folder, and ends with the test
-session: by its process group in the end, by the kernel of the machine when pytest is killed. The
-browser resolves no name (see `chromium.FLAGS`), so that whatever asks for a CDN fails, and is seen.
-Cells are run by JupyterLab's own commands, and read from the notebook's model: no sleeping, no
-scraping of the page.
+The server listens on 127.0.0.1 only, has all its files in one folder, and ends with the test
+session: its process group is killed at the end, and the kernel of the machine kills it if pytest
+is killed. The browser resolves no names (see `chromium.FLAGS`), so that requests to a CDN fail and
+are noticed. Cells are run by JupyterLab's own commands and read from the notebook's model, without
+sleeping and without scraping the page.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ UNTIL_WE_END = (
     "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
 )
 QUIET = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
-"""Without it a toast asks for news of Jupyter, over the page."""
+"""Without it, a toast offers news of Jupyter and covers the page."""
 
 NOISE = ("/lsp/status", "favicon")
-"""What JupyterLab itself asks for and does not have."""
+"""Requests of JupyterLab itself that fail."""
 
 PANEL = "window.jupyterapp.shell.currentWidget"
 
@@ -54,7 +54,7 @@ class Lab:
         (settings / "notification.jupyterlab-settings").write_text(json.dumps(QUIET))
 
     def start(self) -> None:
-        """Start the server and wait for its first answer."""
+        """Start the server and wait for its first reply."""
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", UNTIL_WE_END, "-m", "jupyterlab", *self._options()],
@@ -142,7 +142,7 @@ class Lab:
 
 
 class Notebook:
-    """A page of JupyterLab that shows one notebook, and all that went wrong on it."""
+    """A page of JupyterLab that shows one notebook, and all errors on it."""
 
     def __init__(self, page: Any, lab: Lab) -> None:
         self.page, self.lab = page, lab
@@ -165,7 +165,7 @@ class Notebook:
     # ---- the notebook
 
     def open(self, name: str, dark: bool = False) -> None:
-        """Show it, with the kernel ready."""
+        """Show the notebook, with the kernel ready."""
         where = f"{self.lab.base}/lab/workspaces/{name}/tree/{name}.ipynb"
         self.page.goto(f"{where}?token={TOKEN}&reset")
         self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=600_000)
@@ -186,7 +186,7 @@ class Notebook:
         self.page.wait_for_selector(f"body[data-jp-theme-light='{light}']", state="attached")
 
     def begin(self, cell: int) -> None:
-        """Run a cell, without waiting for its end."""
+        """Start a cell, without waiting for its end."""
         self.page.evaluate(
             f"""i => {{
                 const content = {PANEL}.content;
@@ -213,22 +213,22 @@ class Notebook:
         return "".join("".join(output.get("text", "")) for output in outputs).strip()
 
     def prints(self, cell: int, text: str) -> None:
-        """Run a cell until it prints this: a click is with Python a little later than a user is."""
+        """Run a cell until it prints this: Python sees a click a little later than the user."""
         deadline = time.monotonic() + 60
         while (printed := self.run(cell)) != text:
             assert time.monotonic() < deadline, f"cell {cell} prints {printed!r}, not {text!r}"
             time.sleep(0.05)
 
     def outputs(self, cell: int) -> list[dict[str, Any]]:
-        """Return what the notebook has as a cell's outputs."""
+        """Return the outputs of a cell in the notebook."""
         return self.page.evaluate(f"i => {PANEL}.content.widgets[i].model.outputs.toJSON()", cell)
 
     def running(self, cell: int) -> bool:
-        """Whether a cell that was begun has not come to its end."""
+        """Whether a started cell is still running."""
         return self.page.evaluate("() => window.__ran") != cell
 
     def end(self) -> None:
-        """Shut the kernel down: they are 100 MB each."""
+        """Shut down the kernel, which takes 100 MB."""
         with contextlib.suppress(Exception):
             self.page.evaluate(f"() => {PANEL}.sessionContext.shutdown()")
 
@@ -242,7 +242,7 @@ class Notebook:
         )
 
     def rows(self, count: int) -> None:
-        """Wait until so many rows are shown, and drawn."""
+        """Wait until that many rows are shown and drawn."""
         self.page.wait_for_selector(f".dl-browser[data-rows='{count}']")
         self.painted()
 
@@ -259,7 +259,7 @@ class Notebook:
             self.page.keyboard.up(key)
 
     def shot(self, path: Path) -> None:
-        """Take a picture of the browser of the dataset."""
+        """Take a screenshot of the dataset browser."""
         self.page.locator(".dl-browser").last.screenshot(path=path)
 
 

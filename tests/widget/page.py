@@ -1,4 +1,4 @@
-"""Pages on file:// with the front end over the fake model; their policy allows no request."""
+"""Pages on file:// with the front end over a fake model; their policy allows no request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ window.__close = render({{ model, el: document.getElementById("here") }});
 
 @dataclasses.dataclass
 class Opened:
-    """A page with the widget, and all that went wrong on it."""
+    """A page with the widget, and all errors on it."""
 
     page: Any
     errors: list[str]
@@ -53,11 +53,11 @@ class Opened:
         return self.page.eval_on_selector(".dl-browser", "(root, name) => root.dataset[name]", name)
 
     def sent(self, kind: str) -> list[dict[str, Any]]:
-        """Messages of a type that went to Python."""
+        """Messages of a type that were sent to Python."""
         return self.page.evaluate("k => __model.sent.filter((m) => m.type === k)", kind)
 
     def await_sent(self, kind: str, key: str, value: object) -> None:
-        """Wait until the last message of a type that went to Python has a value at a key."""
+        """Wait until the last message of a type sent to Python has a value at a key."""
         self.page.wait_for_function(
             "([kind, key, value]) => JSON.stringify("
             "__model.sent.findLast((m) => m.type === kind)?.[key]) === value",
@@ -65,14 +65,14 @@ class Opened:
         )
 
     def selected(self) -> list[int]:
-        """What Python has as the selection."""
+        """The selection in Python."""
         return self.page.evaluate(
             "() => { const v = __model.get('_selected');"
             " return Array.from({length: v.byteLength / 4}, (_, i) => v.getUint32(i * 4, true)); }"
         )
 
     def await_selected(self, positions: list[int]) -> None:
-        """Wait until Python has these rows as the selection."""
+        """Wait until these rows are the selection in Python."""
         self.page.wait_for_function(
             "(wanted) => { const v = __model.get('_selected');"
             " const found = Array.from({length: v.byteLength / 4}, (_, i) =>"
@@ -110,7 +110,7 @@ def opened(
     fine: bool = True,
     **options: Any,
 ) -> Iterator[Opened]:
-    """The widget on a page of its own; `fine`: nothing may have gone wrong in the end."""
+    """The widget on a page of its own; with `fine`, there must be no errors at the end."""
     file = folder / "page.html"
     file.write_text(html(options, css=css, script=script), "utf-8")
     context = browser.new_context(
@@ -141,7 +141,7 @@ def opened(
 
 @contextlib.contextmanager
 def stored(browser: Any, path: Path, *, dark: bool = False) -> Iterator[Any]:
-    """A page that was written, from its file; nothing may go wrong or be asked for in the end."""
+    """An exported page, opened from its file; no error or request may occur."""
     said, requests = [], []
     context = browser.new_context(color_scheme="dark" if dark else "light")
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""Boxes are edited in the row at large: each box keeps its class, and each edit its row."""
+"""Boxes are edited in the row details: each keeps its class, and each edit its row."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lake(make_lake):
 
 
 def cells(ds, position=0):
-    """Return the boxes of a row, whole pixels, and the names of their classes."""
+    """Return the boxes of a row, in whole pixels, and the names of their classes."""
     fresh = dl.open(ds.url)
     found = fresh["boxes_classes"][position]
     names = None if found is None or found is np.ma.masked else [NAMES[i] for i in found]
@@ -53,7 +53,7 @@ def cells(ds, position=0):
 
 
 def place(page, x, y):
-    """Return where a pixel of the picture is on the screen."""
+    """Return the position of an image's pixel on the screen."""
     at = page.locator(".dl-viewer").bounding_box()
     width, height = at["width"] - 24, at["height"] - 24
     scale = min(width / SIZE[0], height / SIZE[1], 24)
@@ -62,7 +62,7 @@ def place(page, x, y):
 
 
 def draw(page, box, *, hold=0):
-    """Draw a box, with a pause before the button is let go."""
+    """Draw a box, with a pause before the button is released."""
     page.mouse.move(*place(page, *box[:2]))
     page.mouse.down()
     page.mouse.move(*place(page, box[0] + 5, box[1] + 5), steps=2)
@@ -78,7 +78,7 @@ def press(page, *keys):
 
 @contextmanager
 def boxing(chrome, w, slow=0):
-    """Show the first row with its boxes to be edited."""
+    """Show the first row with its boxes in edit mode."""
     with row(chrome, w) as page:
         if slow:
             page.evaluate(SLOW, slow)
@@ -88,14 +88,14 @@ def boxing(chrome, w, slow=0):
 
 
 def saved(page):
-    """Wait until nothing waits for the next key, and Python has answered."""
+    """Wait until no key press is pending, and Python has answered."""
     page.wait_for_timeout(500)
     settle(page)
 
 
 @pytest.mark.parametrize("slow", [0, 500])
 @pytest.mark.parametrize("hold", [0, 300])
-def test_boxes_drawn_in_a_row_keep_all_classes(chrome, lake, slow, hold):
+def test_drawing_boxes_in_a_row_keeps_all_classes(chrome, lake, slow, hold):
     ds = lake()
     w = ds.browse()
     new = [[5, 60, 30, 90], [40, 60, 70, 90], [80, 60, 110, 90]]
@@ -120,7 +120,7 @@ def test_every_key_counts_while_the_row_is_loaded_again(chrome, lake):
     assert cells(ds) == ([[70, 30, 100, 60], BOXES[2]], ["cat", "dog"])
 
 
-def test_a_second_look_at_the_boxes_has_what_was_drawn_in_the_first(chrome, lake):
+def test_reopened_box_editor_shows_boxes_drawn_before(chrome, lake):
     ds = lake()
     w = ds.browse()
     new = [[5, 60, 30, 90], [40, 60, 70, 90]]
@@ -135,7 +135,7 @@ def test_a_second_look_at_the_boxes_has_what_was_drawn_in_the_first(chrome, lake
 
 @pytest.mark.parametrize("action", ["draw", "delete", "nudge", "name"])
 @pytest.mark.parametrize("classes", [None, CLASSES[:2], [*CLASSES, "ant"]])
-def test_classes_that_are_not_one_for_each_box_stay_as_they_are(chrome, lake, classes, action):
+def test_classes_that_do_not_match_the_boxes_stay_unchanged(chrome, lake, classes, action):
     ds = lake(classes)
     w = ds.browse()
     with boxing(chrome, w) as page:
@@ -161,12 +161,12 @@ def test_classes_that_are_not_one_for_each_box_stay_as_they_are(chrome, lake, cl
 
 @pytest.mark.parametrize("query", ["SELECT image, boxes", "SELECT image, boxes ORDER BY n DESC"])
 @pytest.mark.parametrize("how", ["query", "view"])
-def test_classes_that_the_query_leaves_out_go_with_their_boxes(chrome, lake, query, how):
+def test_classes_omitted_by_the_query_follow_their_boxes(chrome, lake, query, how):
     ds = lake()
     w = ds.browse()
     setattr(w, how, query if how == "query" else ds.query(query))
     with boxing(chrome, w) as page:
-        press(page, "n", "Delete", "4")  # the box after it is the one that is named
+        press(page, "n", "Delete", "4")  # the next box is the one that gets a name
         draw(page, [5, 60, 30, 90])
         saved(page)
     w.commit("edited")
@@ -175,7 +175,7 @@ def test_classes_that_the_query_leaves_out_go_with_their_boxes(chrome, lake, que
 
 
 @pytest.mark.parametrize("choice", ["Keep theirs", "Write mine"])
-def test_a_conflict_of_boxes_is_one_of_their_classes_too(chrome, lake, choice):
+def test_conflict_of_boxes_includes_their_classes(chrome, lake, choice):
     ds = lake()
     w = ds.browse()
     with boxing(chrome, w) as page:
@@ -205,7 +205,7 @@ LEAVE = {
 
 
 @pytest.mark.parametrize("to", [*LEAVE, "the next button", "a commit", "a query"])
-def test_a_nudge_is_staged_for_its_row_wherever_the_reader_goes(chrome, lake, to):
+def test_nudge_is_staged_for_its_row_wherever_the_reader_goes(chrome, lake, to):
     ds = lake()
     w = ds.browse()
     with boxing(chrome, w) as page:
@@ -231,7 +231,7 @@ def test_a_nudge_is_staged_for_its_row_wherever_the_reader_goes(chrome, lake, to
     assert cells(ds, 1) == (BOXES, CLASSES)
 
 
-def test_boxes_are_those_of_the_row_that_is_loaded(chrome, lake):
+def test_boxes_belong_to_the_loaded_row(chrome, lake):
     ds = lake()
     ds.update([1], {"boxes": [BOXES[:1]], "boxes_classes": [["ant"]]})
     ds.commit("one box")
@@ -248,7 +248,7 @@ def test_boxes_are_those_of_the_row_that_is_loaded(chrome, lake):
     assert cells(ds) == (BOXES, CLASSES)
 
 
-def test_an_edit_of_rows_that_are_no_longer_shown_is_refused_aloud(chrome, lake):
+def test_edit_of_rows_that_are_no_longer_shown_is_refused_visibly(chrome, lake):
     ds = lake()
     w = ds.browse()
     with boxing(chrome, w) as page:
@@ -269,7 +269,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_boxes_are_not_edited_over_a_picture_that_they_do_not_belong_to(chrome, make_lake, other):
+def test_boxes_are_not_edited_over_another_image(chrome, make_lake, other):
     picture = np.zeros((*SIZE[::-1], 3), np.uint8)
     schema = {"image": "image", "thumb": "image", "boxes": dl.Boxes()}
     ds = make_lake(schema, image=[picture], thumb=[picture[::4, ::4]], boxes=[BOXES])
@@ -286,7 +286,7 @@ def test_boxes_are_not_edited_over_a_picture_that_they_do_not_belong_to(chrome, 
     assert w.staged_count == 0
 
 
-def test_boxes_are_no_longer_edited_once_another_picture_is_chosen(chrome, make_lake):
+def test_boxes_are_no_longer_edited_once_another_image_is_chosen(chrome, make_lake):
     picture = np.zeros((*SIZE[::-1], 3), np.uint8)
     schema = {"image": "image", "thumb": "image", "boxes": dl.Boxes()}
     ds = make_lake(schema, image=[picture], thumb=[picture[::4, ::4]], boxes=[BOXES])
@@ -307,9 +307,7 @@ def test_boxes_are_no_longer_edited_once_another_picture_is_chosen(chrome, make_
 
 
 @pytest.mark.parametrize("classed", [False, True])
-def test_boxes_are_drawn_in_a_row_that_has_none_and_not_into_another_column(
-    chrome, make_lake, classed
-):
+def test_boxes_are_drawn_in_an_empty_row_and_not_into_another_column(chrome, make_lake, classed):
     schema = {"image": "image", "mine": dl.Boxes(nullable=True), "other": dl.Boxes()}
     cells = {
         "image": [np.zeros((*SIZE[::-1], 3), np.uint8)] * 2,

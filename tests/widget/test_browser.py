@@ -1,4 +1,4 @@
-"""The browser as users hold it: query, view and selection, read, set and observed."""
+"""The Python interface of the browser: query, view and selection are read, set and observed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def ds(make_lake):
     return make_lake({"x": "int32", "t": "text"}, x=range(10), t=[f"row {i}" for i in range(10)])
 
 
-def test_a_query_can_be_set_and_the_view_follows(ds, page):
+def test_query_can_be_set_and_the_view_follows(ds, page):
     w = page(ds).w
     w.query = "SELECT * WHERE x >= 6"
     assert w.view["x"][:].tolist() == [6, 7, 8, 9]
     assert (w.state["rows"], w.state["generation"], w.state["query"]) == (4, 2, w.query)
 
 
-def test_a_mistake_in_a_query_is_raised_and_all_stays_as_it_was(ds, page):
+def test_mistake_in_a_query_is_raised_and_changes_nothing(ds, page):
     w = page(ds).w
     w.query = "SELECT * WHERE x > 5"
     w.selected = [1]
@@ -43,7 +43,7 @@ def test_selected_rows_stay_selected_by_id_when_the_query_changes(ds, page):
     assert w.selected_view()["x"][:].tolist() == [7, 9]
 
 
-def test_a_selection_can_be_set_by_mask_and_observed(ds, page):
+def test_selection_can_be_set_by_mask_and_observed(ds, page):
     w, seen = page(ds).w, []
     w.observe(lambda change: seen.append(change["new"].tolist()), "selected")
     w.selected = ds["x"] > 7
@@ -57,7 +57,7 @@ def test_a_selection_can_be_set_by_mask_and_observed(ds, page):
     assert w.selected.tolist() == [3, 9]
 
 
-def test_a_selection_of_the_page_arrives(ds, page):
+def test_selection_made_on_the_page_arrives(ds, page):
     w, seen = page(ds).w, []
     w.observe(lambda change: seen.append(change["new"].tolist()), "selected")
     w.set_state({"_selected": memoryview(np.array([1, 4], "<u4").tobytes())})
@@ -67,12 +67,12 @@ def test_a_selection_of_the_page_arrives(ds, page):
 
 
 def clicked(w, positions, generation):
-    """What the host sends when rows are clicked."""
+    """The message that the host sends when rows are clicked."""
     packed = memoryview(np.array(positions, "<u4").tobytes())
     w.set_state({"_selected": packed, "_selected_of": generation})
 
 
-def test_a_click_on_rows_that_are_no_longer_shown_selects_no_other_rows(ds, page):
+def test_click_on_rows_no_longer_shown_selects_no_other_rows(ds, page):
     w, sent = page(ds).w, []
     w.selected = [7]
     clicked(w, [7, 8], w.generation)
@@ -80,7 +80,7 @@ def test_a_click_on_rows_that_are_no_longer_shown_selects_no_other_rows(ds, page
     w.query = "SELECT * WHERE x >= 5 ORDER BY x DESC"
     assert w.view["x"][w.selected].tolist() == [8, 7]
     w.send_state = lambda key=None: sent.append(key)
-    w.set_state({"_selected": b"\0\0\0\0"})  # row 0, while the page still showed all
+    w.set_state({"_selected": b"\0\0\0\0"})  # row 0, while the page still showed all rows
     assert w.view["x"][w.selected].tolist() == [8, 7]
     assert np.frombuffer(w._selected, "<u4").tolist() == [1, 2]
     assert sent
@@ -88,7 +88,7 @@ def test_a_click_on_rows_that_are_no_longer_shown_selects_no_other_rows(ds, page
     assert w.view["x"][w.selected].tolist() == [9]
 
 
-def test_a_view_can_be_set_and_filters_go_on_from_it(ds, page):
+def test_view_can_be_set_and_filtered_further(ds, page):
     w, seen = page(ds).w, []
     w.observe(lambda change: seen.append(len(change["new"])), "view")
     w.view = ds[[8, 3, 5]]
@@ -99,7 +99,7 @@ def test_a_view_can_be_set_and_filters_go_on_from_it(ds, page):
     assert seen == [3, 2]
 
 
-def test_all_rows_none_and_the_others_are_selected(ds, page):
+def test_all_rows_no_rows_and_the_inverse_can_be_selected(ds, page):
     p = page(ds)
     assert p.asks("select", what="all")["rows"] == 10
     p.w.selected = [0]
@@ -108,7 +108,7 @@ def test_all_rows_none_and_the_others_are_selected(ds, page):
     assert "'all', 'none' or 'invert'" in p.fails("select", what="some")["message"]
 
 
-def test_refreshing_takes_what_was_added_and_keeps_query_and_selection(ds, page):
+def test_refresh_shows_new_rows_and_keeps_query_and_selection(ds, page):
     w = page(ds).w
     w.query = "SELECT * WHERE x > 7"
     w.selected = [1]
@@ -121,7 +121,7 @@ def test_refreshing_takes_what_was_added_and_keeps_query_and_selection(ds, page)
     assert w.selected.tolist() == [0]
 
 
-def test_a_dataset_with_edits_that_are_not_committed_is_shown(ds, page):
+def test_dataset_with_uncommitted_edits_is_shown(ds, page):
     ds.append({"x": [10], "t": ["pending"]})
     ds["x"][0] = 100
     w = page(ds).w
@@ -141,14 +141,14 @@ def test_rows_without_ids_lose_the_selection(ds, page):
     assert w.selected.tolist() == []
 
 
-def test_a_new_browser_has_no_problem_and_leaves_captions_to_the_page(ds, page):
+def test_new_browser_has_no_problem_and_leaves_captions_to_the_page(ds, page):
     w = page(ds).w
     assert w.problem is None
     assert w.settings["caption"] is None
 
 
 @pytest.mark.parametrize("end", ["commit", "discard"])
-def test_edits_that_were_shown_are_followed_when_their_transaction_ends(ds, page, end):
+def test_shown_edits_are_followed_when_their_transaction_ends(ds, page, end):
     ds.append({"x": [10], "t": ["pending"]})
     p = page(ds)
     assert p.w.state["rows"] == 11
@@ -159,7 +159,7 @@ def test_edits_that_were_shown_are_followed_when_their_transaction_ends(ds, page
     assert [c["card"]["text"] for c in cells] == texts
 
 
-def test_a_view_and_the_result_of_a_query_are_browsed(ds, page):
+def test_view_and_query_result_can_be_browsed(ds, page):
     w = page(ds[[7, 2]]).w
     w.query = "SELECT * WHERE x > 3"
     assert w.view["x"][:].tolist() == [7]
@@ -182,7 +182,7 @@ def test_joined_rows_are_shown_and_filtered(ds, page):
 
 
 @pytest.mark.parametrize("text", ["x > 7", "WHERE x > 7", "(x > 7)", " x > 3 AND x > 7"])
-def test_a_condition_alone_is_a_query_of_all_rows(ds, page, text):
+def test_bare_condition_is_a_query_of_all_rows(ds, page, text):
     shown = page(ds)
     shown.w.query = text
     assert shown.w.view["x"][:].tolist() == [8, 9]
@@ -194,7 +194,7 @@ def test_a_condition_alone_is_a_query_of_all_rows(ds, page, text):
     ("text", "column"),
     [("x > 3 AND AND", 11), ("WHERE x > 3 AND AND", 17), ("t = 'row", 5), ("y = 3", 1)],
 )
-def test_a_mistake_in_a_condition_is_marked_in_what_was_typed(ds, page, text, column):
+def test_mistake_in_a_condition_is_marked_in_the_typed_text(ds, page, text, column):
     wrong = page(ds).fails("query", text=text)
     assert (wrong["line"], wrong["column"]) == (1, column)
 
@@ -204,7 +204,7 @@ def test_a_mistake_in_a_condition_is_marked_in_what_was_typed(ds, page, text, co
     [b"abc", b"\xff" * 5, memoryview(b"\0" * 7), 3, 10**12, None, "text", [1, 2], [999], {}, 1.5],
     ids=lambda sent: type(sent).__name__,
 )
-def test_a_selection_that_is_none_leaves_the_one_there_is(make_lake, sent):
+def test_invalid_selection_keeps_the_existing_one(make_lake, sent):
     w = make_lake({"x": "int32"}, x=range(9)).browse()
     w.selected = [2, 5]
     w.set_state({"_selected": sent})

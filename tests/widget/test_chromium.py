@@ -1,4 +1,4 @@
-"""Which browser the tests drive, and what they do without one."""
+"""Which browser the tests drive, and what happens without one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def program(path: Path) -> Path:
 
 
 class Launcher:
-    """Stands for Playwright's: starts the browsers that it is told work."""
+    """A stand-in for Playwright's launcher, with a list of the browsers that start."""
 
     def __init__(self, own: Path, working: tuple[Path, ...] = ()) -> None:
         self.executable_path, self.working = str(own), working
@@ -41,7 +41,7 @@ class Launcher:
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine without a browser: its folders, and what a download there does."""
+    """A machine without a browser: its folders, and a fake download."""
     for name in module.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(module, "PLACES", ())
@@ -52,7 +52,7 @@ def machine(tmp_path, monkeypatch):
     return SimpleNamespace(bin=tmp_path / "bin", own=own, folder=tmp_path)
 
 
-def test_a_named_browser_comes_before_one_on_the_path_and_that_before_playwrights(machine):
+def test_named_browser_outranks_one_on_the_path_which_outranks_playwrights(machine):
     named = program(machine.folder / "mine" / "chrome")
     on_path = program(machine.bin / "google-chrome")
     older = program(machine.folder / "ms-playwright/chromium-1200/chrome-linux64/chrome")
@@ -63,13 +63,13 @@ def test_a_named_browser_comes_before_one_on_the_path_and_that_before_playwright
     assert installed({}, machine.own) == [own, older]
 
 
-def test_a_browser_that_does_not_start_gives_way_to_one_that_does(machine):
+def test_browser_that_does_not_start_is_skipped_for_one_that_does(machine):
     program(machine.bin / "chromium")
     own = program(machine.own)
     assert module._first_that_starts(Launcher(own, (own,))) == own
 
 
-def test_a_download_is_started_when_none_is_installed(machine, monkeypatch):
+def test_download_is_started_when_none_is_installed(machine, monkeypatch):
     make = f"import os; os.makedirs({str(machine.own.parent)!r}); open({str(machine.own)!r}, 'w')"
     monkeypatch.setattr(module, "DOWNLOAD", [sys.executable, "-c", make])
     assert module._first_that_starts(Launcher(machine.own, (machine.own,))) == machine.own

@@ -1,4 +1,4 @@
-"""Two versions side by side: what changed is marked, whatever else happened to the columns."""
+"""Two versions side by side: changes are marked, whatever else happened to the columns."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def lake(make_lake):
 
 
 class Pair:
-    """What stands for the page."""
+    """A stand-in for the page."""
 
     def __init__(self, widget):
         self.w, self.sent, self._req = widget, [], 0
@@ -41,7 +41,7 @@ def pair(lake):
     return Pair(dl.browse_diff(lake, "v1", "main"))
 
 
-def test_the_page_is_told_how_many_rows_differ(pair):
+def test_page_learns_how_many_rows_differ(pair):
     about = pair.w.about
     assert (about["mode"], about["a"], about["b"]) == ("diff", "v1", "main")
     assert about["counts"] == {"changed": 3, "added": 2, "removed": 1}
@@ -50,7 +50,7 @@ def test_the_page_is_told_how_many_rows_differ(pair):
     assert repr(pair.w) == "Difference of v1 and main: rows 3 changed, 2 added, 1 removed"
 
 
-def test_changed_rows_come_with_both_sides(pair):
+def test_changed_rows_have_both_sides(pair):
     cells = pair.ask("cells", start=0, stop=9, size=64, picture="image", columns=["n"])["cells"]
     assert [cell["changed"] for cell in cells] == [["label", "note"], ["image"], ["label"]]
     [first, drawn, last] = cells
@@ -64,7 +64,7 @@ def test_changed_rows_come_with_both_sides(pair):
     assert (drawn["a"]["w"], drawn["a"]["h"]) == (16, 12)
 
 
-def test_rows_of_one_column_and_rows_that_came_and_went_are_tabs(pair):
+def test_rows_by_column_and_added_and_removed_rows_are_tabs(pair):
     assert pair.ask("tab", tab="changed", column="note")["rows"] == 1
     assert pair.w.state["column"] == "note"
     assert pair.ask("tab", tab="added", column=None)["rows"] == 2
@@ -78,7 +78,7 @@ def test_rows_of_one_column_and_rows_that_came_and_went_are_tabs(pair):
     assert "'changed', 'added' or 'removed'" in pair.ask("tab", tab="moved")["error"]["message"]
 
 
-def test_a_row_at_large_has_two_sides_and_marks_what_differs(pair):
+def test_row_details_have_two_sides_and_mark_differences(pair):
     before, after = (pair.ask("detail", p=0, size=64, side=side) for side in "ab")
     texts = [{c["name"]: c["text"] for c in reply["columns"]} for reply in (before, after)]
     assert [text["note"] for text in texts] == ["b", "B"]
@@ -94,14 +94,14 @@ def test_positions_of_another_tab_are_stale(pair):
     assert pair.sent[-1][0]["error"]["kind"] == "Stale"
 
 
-def test_edits_that_are_not_committed_are_compared_too(lake):
+def test_uncommitted_edits_are_compared_too(lake):
     lake["n"][0] = 77
     [cell] = Pair(dl.browse_diff(lake)).ask("cells", start=0, stop=9, size=64)["cells"]
     assert cell["changed"] == ["n"]
     assert [cell[side]["caption"]["n"]["t"] for side in "ab"] == ["0", "77"]
 
 
-def test_equal_versions_and_versions_without_pictures_are_shown(make_lake):
+def test_equal_versions_and_versions_without_images_are_shown(make_lake):
     ds = make_lake({"n": "int8"}, n=[1, 2])
     pair = Pair(dl.browse_diff(ds))
     assert pair.ask("cells", start=0, stop=9, size=64)["cells"] == []
@@ -111,18 +111,18 @@ def test_equal_versions_and_versions_without_pictures_are_shown(make_lake):
     assert cell["a"]["card"]["kind"] == "table"
 
 
-def test_a_notebook_without_widgets_shows_the_table(pair):
+def test_notebook_without_widgets_shows_the_table(pair):
     data, _ = pair.w._repr_mimebundle_()
     assert "v1" in data["text/html"]
     assert data["text/plain"] == repr(pair.w)
 
 
-def test_no_such_version_is_said(lake):
+def test_unknown_version_is_reported(lake):
     with pytest.raises(dl.VersionNotFoundError, match="v2"):
         dl.browse_diff(lake, "v2", "main")
 
 
-def test_a_column_that_has_the_name_of_one_that_is_gone_is_not_mixed_up_with_it(make_lake):
+def test_column_named_like_a_dropped_one_is_not_confused_with_it(make_lake):
     ds = make_lake({"b": "text", "a": "text"}, b=["kept"], a=["gone"])
     ds.tag("v1")
     ds.drop_column("a")
@@ -136,7 +136,7 @@ def test_a_column_that_has_the_name_of_one_that_is_gone_is_not_mixed_up_with_it(
     assert one["text"] == "kept"
 
 
-def test_a_difference_is_frozen_where_it_is_seen(pair, monkeypatch):
+def test_diff_is_captured_when_it_is_displayed(pair, monkeypatch):
     from IPython.display import DisplayHandle
 
     updates = []

@@ -1,4 +1,4 @@
-"""Edits of a view go to the branch that it was taken from, and nowhere else."""
+"""Edits of a view go only to the branch that the view was taken from."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ VIEWS = {
     "pickled values": lambda ds: pickle.loads(pickle.dumps(ds.query("SELECT t, x + 1 AS y"))),
     "a lake by its URL": lambda ds: dl.query(f"SELECT * FROM '{ds.url}' VERSION 'main'"),
 }
-"""Ways from a handle to what is browsed."""
+"""Ways from a handle to a browser."""
 
 LAST = "a lake by its URL"
 
 
 @pytest.fixture
 def lake(make_lake):
-    """Make a lake whose branches and tag are at one version, so that none can be told from it."""
+    """Make a lake whose branches and tag are at one version, and thus indistinguishable by it."""
     names = dl.ClassLabel(["a", "b"])
     vectors = np.eye(2)[np.arange(6) % 2]
     lake = make_lake(
@@ -54,7 +54,7 @@ def texts(lake):
 
 
 def edited(lake):
-    """Return the branches that have an edit."""
+    """Return the branches that have edits."""
     return {name for name, found in texts(lake).items() if "EDITED" in found}
 
 
@@ -87,7 +87,7 @@ def test_views_of_a_version_are_not_edited(how, lake):
     assert edited(lake) == set()
 
 
-def test_the_name_of_a_version_is_shown_and_that_of_a_commit_is_its_id(lake):
+def test_name_of_a_version_is_shown_and_a_commit_is_shown_by_its_id(lake):
     names = {"v1": "v1", lake.version: "", lake.version[:8]: ""}
     for version, name in names.items():
         ds = dl.open(lake.url, version=version)
@@ -96,7 +96,7 @@ def test_the_name_of_a_version_is_shown_and_that_of_a_commit_is_its_id(lake):
 
 
 @pytest.mark.parametrize("how", [name for name in VIEWS if name not in ("the dataset", LAST)])
-def test_a_branch_that_moved_on_still_gets_the_edits_and_one_that_stayed_gets_none(how, lake):
+def test_branch_that_moved_on_gets_the_edits_and_others_get_none(how, lake):
     view = VIEWS[how](lake)
     other = dl.open(lake.url)
     other["x"][5] = 50
@@ -107,7 +107,7 @@ def test_a_branch_that_moved_on_still_gets_the_edits_and_one_that_stayed_gets_no
 
 
 @pytest.mark.parametrize("how", [name for name in VIEWS if name not in ("the dataset", LAST)])
-def test_a_view_stays_on_its_branch_when_its_handle_goes_to_another(how, lake):
+def test_view_stays_on_its_branch_when_its_handle_switches(how, lake):
     view = VIEWS[how](lake)
     lake.checkout("review")
     edit(Browser(view))
@@ -115,7 +115,7 @@ def test_a_view_stays_on_its_branch_when_its_handle_goes_to_another(how, lake):
 
 
 @pytest.mark.parametrize("how", [name for name in VIEWS if name not in ("the dataset", LAST)])
-def test_edits_of_a_view_of_a_branch_that_is_deleted_are_refused(how, lake):
+def test_edits_of_a_view_of_a_deleted_branch_are_refused(how, lake):
     w = Browser(VIEWS[how](dl.open(lake.url, branch="review")))
     lake.delete_branch("review")
     w.selected = [0]
@@ -124,7 +124,7 @@ def test_edits_of_a_view_of_a_branch_that_is_deleted_are_refused(how, lake):
     assert edited(lake) == set()
 
 
-def test_a_saved_view_is_of_a_version_and_edited_through_the_dataset(lake):
+def test_saved_view_belongs_to_a_version_and_is_edited_through_the_dataset(lake):
     lake.query("SELECT * WHERE x > 3").save("large")
     lake.query("SELECT t, x + 1 AS y WHERE x > 3").save("more")
     for name in ("large", "more"):
@@ -139,7 +139,7 @@ def test_a_saved_view_is_of_a_version_and_edited_through_the_dataset(lake):
     assert edited(lake) == {"review"}
 
 
-def test_rows_of_nowhere_are_not_edited():
+def test_rows_without_a_lake_are_not_edited():
     w = Browser(dl.query("SELECT 1 AS t"))
     assert w.about["writable"] is False
     w.selected = [0]
@@ -147,7 +147,7 @@ def test_rows_of_nowhere_are_not_edited():
         w.edit("t", "EDITED")
 
 
-def test_a_view_of_open_edits_says_that_they_come_first(lake):
+def test_view_of_open_edits_says_that_they_must_be_committed_first(lake):
     lake["x"][0] = 9
     w = Browser(lake[:2])
     assert (w.about["branch"], w.about["writable"]) == ("main", False)
@@ -156,7 +156,7 @@ def test_a_view_of_open_edits_says_that_they_come_first(lake):
         w.edit("t", "EDITED")
 
 
-def test_a_view_of_the_same_branch_is_shown_while_edits_are_staged(lake):
+def test_view_of_the_same_branch_is_shown_while_edits_are_staged(lake):
     w = Browser(lake)
     w.selected = [0]
     w.edit("t", "EDITED")
@@ -170,7 +170,7 @@ def test_a_view_of_the_same_branch_is_shown_while_edits_are_staged(lake):
     assert edited(lake) == {"main"}
 
 
-def test_after_a_commit_rows_of_another_branch_or_version_stay_as_they_were(lake):
+def test_rows_of_another_branch_or_version_are_unchanged_after_a_commit(lake):
     other = dl.open(lake.url, branch="review")
     sources = {"other": other, "old": dl.open(lake.url, version="v1")}
     text = (

@@ -1,4 +1,4 @@
-"""The browser in a JupyterLab, with a kernel behind it: what the page does arrives in Python."""
+"""The browser in JupyterLab with a real kernel: actions on the page arrive in Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ w"""
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    """Make the demo's lake, mistakes and all."""
+    """Make the demo's lake, including its mistakes."""
     story = DemoState(str(tmp_path_factory.mktemp("demo") / "digits.lake"))
     for step in (gather, write_digits, write_photographs):
         step(story)
@@ -35,13 +35,13 @@ def url(demo, tmp_path):
 
 
 def ask(nb, text):
-    """Type a query, and Enter."""
+    """Type a query and press Enter."""
     box = nb.page.get_by_role("combobox", name="Query")
     box.fill(text)
     box.press("Enter")
 
 
-def test_what_is_clicked_is_selected_in_the_next_cell(lab, chrome, url, tmp_path):
+def test_clicked_rows_are_the_selection_in_the_next_cell(lab, chrome, url, tmp_path):
     cells = OPEN.format(url=url), "print(w.selected.tolist())", "w.selected = [3, 5, 8]"
     with lab.notebook(chrome, *cells) as nb:
         nb.run(0)
@@ -62,7 +62,7 @@ def test_what_is_clicked_is_selected_in_the_next_cell(lab, chrome, url, tmp_path
         nb.page.wait_for_selector("[data-position='5'][aria-selected='true']")
 
 
-def test_a_query_with_a_mistake_shows_where_it_is_and_then_filters(lab, chrome, url, tmp_path):
+def test_query_with_a_mistake_shows_its_position_and_then_filters(lab, chrome, url, tmp_path):
     cells = OPEN.format(url=url), "print(len(w.view), w.query)", "w.query = ''"
     with lab.notebook(chrome, *cells, dark=True) as nb:
         nb.run(0)
@@ -85,9 +85,7 @@ def test_a_query_with_a_mistake_shows_where_it_is_and_then_filters(lab, chrome, 
         nb.rows(1807)
 
 
-def test_labels_that_are_mended_and_committed_are_there_for_who_opens_the_lake(
-    lab, chrome, url, tmp_path
-):
+def test_corrected_and_committed_labels_are_visible_to_others(lab, chrome, url, tmp_path):
     with lab.notebook(chrome, OPEN.format(url=url)) as nb:
         page = nb.page
         nb.run(0)
@@ -110,7 +108,7 @@ def test_labels_that_are_mended_and_committed_are_there_for_who_opens_the_lake(
     assert ds.log()[0].message == "two photographs"
 
 
-def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path):
+def test_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path):
     busy = "import time\nwhile not pathlib.Path({!r}).exists():\n    time.sleep(0.01)"
     done = tmp_path / "done"
     cells = (
@@ -131,10 +129,10 @@ def test_the_grid_scrolls_while_another_cell_computes(lab, chrome, url, tmp_path
         assert nb.running(1)
         done.touch()
         nb.page.evaluate("() => window.__run.then(() => null)")
-        nb.prints(2, "True")  # what takes long is answered beside the grid
+        nb.prints(2, "True")  # long requests are answered beside the grid
 
 
-def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
+def test_mistakes_of_the_demo_are_found_corrected_committed_and_compared(
     lab, chrome, url, demo, tmp_path
 ):
     cells = (
@@ -153,7 +151,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
         nb.painted()
         nb.shot(tmp_path / "suspects.png")
         page.get_by_role("button", name="Captions").click()
-        page.get_by_role("checkbox", name="text").check()  # says what was written
+        page.get_by_role("checkbox", name="text").check()  # reports what was written
         page.keyboard.press("Escape")
         nb.page.wait_for_selector("[data-position='0'][aria-label*='handwritten']")
         wrong = suspects_in_view(nb)
@@ -165,7 +163,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
             card = page.locator(f"[data-position='{position}'][aria-label*='edited']")
             if f"label {written}," in card.get_attribute("aria-label"):
                 continue
-            nb.click(position)  # here the suggestion is wrong, too
+            nb.click(position)  # the suggestion is wrong here, too
             page.keyboard.press("l")
             page.get_by_role("combobox", name="Set label of 1 row").fill(written)
             page.keyboard.press("Enter")
@@ -186,7 +184,7 @@ def test_the_mistakes_of_the_demo_are_found_mended_committed_and_compared(
 
 
 def suspects_in_view(nb):
-    """Return positions of the rows in view whose label is wrong, and what was written there."""
+    """Return positions of the visible rows whose label is wrong, and the label written there."""
     labels = nb.page.locator(".dl-cell").evaluate_all(
         "cells => cells.map((cell) => [+cell.dataset.position, cell.ariaLabel,"
         " cell.getBoundingClientRect().bottom"
@@ -200,7 +198,7 @@ def suspects_in_view(nb):
     return found
 
 
-def test_edits_that_are_staged_survive_a_restart_of_the_kernel(lab, chrome, url, tmp_path):
+def test_staged_edits_survive_a_kernel_restart(lab, chrome, url, tmp_path):
     with lab.notebook(chrome, OPEN.format(url=url)) as nb:
         page = nb.page
         nb.run(0)

@@ -1,4 +1,4 @@
-"""What the front end computes without a page, and what its source may not contain."""
+"""Front-end computations that need no page, and constructs that its source must not contain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = front_end.script("page")
 STYLE = front_end.style()
 
 
-def test_the_logic_of_the_front_end_passes_under_node():
+def test_front_end_logic_passes_under_node():
     run = node(
         ["--test", str(HERE / "logic.test.mjs")],
         return_completed_process=True,
@@ -51,21 +51,21 @@ def test_names_show_the_same_characters_as_in_a_repr(tmp_path):
     assert json.loads(run.stdout) == [visible(name) for name in names]
 
 
-def test_nothing_in_the_front_end_makes_html_from_text():
+def test_front_end_never_makes_html_from_strings():
     ways = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment"
     assert re.findall(ways + r"|\beval\(|new Function|DOMParser|srcdoc", PAGE) == []
 
 
-def test_nothing_in_the_front_end_names_an_address_to_load_from():
+def test_front_end_names_no_address_to_load_from():
     addresses = set(re.findall(r"https?://[^\"'\s)]+", PAGE + STYLE))
     assert addresses == {"http://www.w3.org/2000/svg"}  # a namespace, never fetched
     assert re.findall(r"@import|url\(|\bimport\(|^import ", PAGE + STYLE, re.MULTILINE) == []
 
 
-def test_the_modules_of_the_front_end_make_up_the_scripts():
-    """Each of them is in one, comes behind those that it imports, and is short.
+def test_front_end_modules_make_up_the_scripts():
+    """Each module is in one script, comes after those that it imports, and is short.
 
-    Only the types of messages are in none: they are comments.
+    Only the message types are in none, since they are comments.
     """
     left_out = re.compile(r"^import .*\n|^\t*//.*\n|^\t*/\*\*(?s:.*?)\*/\n", re.MULTILINE)
     bodies = {file.name: left_out.sub("", file.read_text("utf-8")) for file in FILES}
@@ -79,7 +79,7 @@ def test_the_modules_of_the_front_end_make_up_the_scripts():
             assert PAGE.index(bodies[imported]) < PAGE.index(bodies[file.name])
 
 
-def test_the_front_end_stays_small_since_every_notebook_gets_it():
+def test_front_end_stays_small_since_every_notebook_gets_it():
     assert len(SOURCE.encode()) + len(STYLE.encode()) < 220 * 1024
 
 
@@ -91,7 +91,7 @@ def palette(theme: str) -> dict[str, tuple[int, ...]]:
 
 
 def luminance(colour: tuple[int, ...]) -> float:
-    """Relative luminance of WCAG 2."""
+    """Relative luminance according to WCAG 2."""
     parts = [v / 255 / 12.92 if v <= 10 else ((v / 255 + 0.055) / 1.055) ** 2.4 for v in colour]
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
@@ -112,7 +112,7 @@ TEXT = [
 ]
 
 
-def test_text_can_be_read_on_every_ground_it_stands_on():
+def test_text_is_readable_on_every_background():
     for theme in ("light", "dark"):
         colours = palette(theme)
         poor = {
@@ -123,7 +123,7 @@ def test_text_can_be_read_on_every_ground_it_stands_on():
         assert poor == {}
 
 
-def test_text_can_be_read_on_the_backgrounds_of_hosts():
+def test_text_is_readable_on_the_backgrounds_of_hosts():
     hosts = {"light": [(255, 255, 255)], "dark": [(17, 17, 17), (30, 30, 30), (56, 56, 56)]}
     for theme, grounds in hosts.items():
         for ink in ("ink", "muted", "accent"):
@@ -131,7 +131,7 @@ def test_text_can_be_read_on_the_backgrounds_of_hosts():
                 assert contrast(palette(theme)[ink], ground) >= 4.5, (theme, ink, ground)
 
 
-def test_borders_of_fields_can_be_seen():
+def test_borders_of_fields_are_visible():
     for theme in ("light", "dark"):
         colours = palette(theme)
         assert contrast(colours["edge"], colours["bg"]) >= 3

@@ -1,4 +1,4 @@
-"""A browser in front and a kernel behind: find what is wrong, mend it, see the difference."""
+"""A browser with a real kernel: find what is wrong, fix it, look at the diff."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def rows(page):
     return page.eval_on_selector(".dl-browser", "root => root.dataset.rows")
 
 
-def test_a_label_is_mended_by_keys_and_committed_by_a_button(chrome, lake, tmp_path):
+def test_label_is_corrected_by_keys_and_committed_by_a_button(chrome, lake, tmp_path):
     w = lake.browse()
     w.ask("SELECT * WHERE label = 'ant' AND embedding[1] > 0.5")
     with shown(chrome, w) as (page, wrong):
@@ -69,7 +69,7 @@ def test_two_versions_are_drawn_side_by_side(chrome, lake, tmp_path):
     assert wrong == []
 
 
-def test_a_conflict_is_shown_and_resolved_by_a_button(chrome, lake, tmp_path):
+def test_conflict_is_shown_and_resolved_by_a_button(chrome, lake, tmp_path):
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         page.get_by_role("grid").focus()
@@ -110,7 +110,7 @@ def test_suspects_come_first_and_the_map_is_drawn(chrome, lake, tmp_path):
     assert wrong == []
 
 
-def test_rows_like_one_come_first_and_their_neighbours_next(chrome, lake, tmp_path):
+def test_similar_rows_come_first_and_their_neighbours_next(chrome, lake, tmp_path):
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         page.get_by_role("grid").focus()
@@ -128,7 +128,7 @@ def test_rows_like_one_come_first_and_their_neighbours_next(chrome, lake, tmp_pa
     assert wrong == []
 
 
-def test_a_lake_of_pictures_says_what_a_review_and_likeness_need(chrome, make_lake, tmp_path):
+def test_lake_of_images_says_what_reviews_and_similarity_need(chrome, make_lake, tmp_path):
     label = dl.ClassLabel(["ant", "bee"])
     pictures = list(np.full((6, 32, 32, 3), 99, np.uint8))
     ds = make_lake({"image": "image", "label": label}, image=pictures, label=[0, 1] * 3)
@@ -147,7 +147,7 @@ def test_a_lake_of_pictures_says_what_a_review_and_likeness_need(chrome, make_la
     assert wrong == []
 
 
-def test_a_changed_column_may_be_called_like_the_choice_of_all(chrome, make_lake):
+def test_changed_column_may_be_named_like_the_choice_of_all(chrome, make_lake):
     names = ["all columns", "all", "x"]
     lake = make_lake(dict.fromkeys(names, "int32"), **dict.fromkeys(names, range(6)))
     lake.tag("v1")

@@ -1,4 +1,4 @@
-"""Messages: one reply each, errors too, bytes as the host takes them."""
+"""Messages get one reply each, including errors, with bytes as the host passes them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def ds(make_lake):
     return make_lake({"x": "int32"}, x=range(10))
 
 
-def test_a_greeting_is_answered_with_bytes(ds, page):
+def test_greeting_is_answered_with_bytes(ds, page):
     assert page(ds).ask("hello")[1] == b"\x01\x02\x03\x04"
 
 
-def test_bytes_go_as_text_once_the_page_has_asked_for_it(ds, page):
+def test_bytes_are_sent_as_text_once_the_page_has_requested_it(ds, page):
     p = page(ds)
     for fields in ({"base64": True}, {}):
         reply, data = p.ask("hello", **fields)
@@ -28,13 +28,13 @@ def test_bytes_go_as_text_once_the_page_has_asked_for_it(ds, page):
         assert base64.b64decode(reply["b64"]) == b"\x01\x02\x03\x04"
 
 
-def test_a_query_is_answered_with_rows_and_time(ds, page):
+def test_query_is_answered_with_rows_and_time(ds, page):
     reply = page(ds).asks("query", text="SELECT * WHERE x > 3")
     assert (reply["rows"], reply["query"]) == (6, "SELECT * WHERE x > 3")
     assert reply["ms"] > 0
 
 
-def test_a_mistake_has_its_place(ds, page):
+def test_mistake_has_its_position(ds, page):
     p = page(ds)
     error = p.fails("query", text="SELECT *\nWHERE x >")
     assert (error["kind"], error["line"]) == ("QuerySyntaxError", 2)
@@ -44,7 +44,7 @@ def test_a_mistake_has_its_place(ds, page):
     assert p.w.query == ""
 
 
-def test_an_unforeseen_error_is_answered_and_logged(ds, page, caplog, monkeypatch):
+def test_unexpected_error_is_answered_and_logged(ds, page, caplog, monkeypatch):
     def fail(_request, _pack):
         raise KeyError("name")
 
@@ -56,7 +56,7 @@ def test_an_unforeseen_error_is_answered_and_logged(ds, page, caplog, monkeypatc
     assert "no message 'nonsense'" in p.fails("nonsense")["message"]
 
 
-def test_a_field_that_is_left_out_is_named(ds, page, caplog):
+def test_missing_field_is_named(ds, page, caplog):
     p = page(ds)
     error = p.fails("complete", text="SELECT")
     assert error["kind"] == MessageError.__name__
@@ -65,7 +65,7 @@ def test_a_field_that_is_left_out_is_named(ds, page, caplog):
     assert caplog.text == ""
 
 
-def test_a_field_without_a_default_is_asked_for():
+def test_field_without_a_default_is_required():
     with pytest.raises(MessageError, match="lacks 'op'"):
         text({"op": None}, "op")
 
@@ -77,7 +77,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("odd", [*ODD, b"x"], ids=ascii)
-def test_what_is_no_message_has_a_reply_too(odd, ds, page, caplog):
+def test_invalid_message_has_a_reply_too(odd, ds, page, caplog):
     p = page(ds)
     shapes = (odd, {"type": odd}, {"type": "hello", "req": odd}, {"type": "cells", "gen": odd})
     for number, shape in enumerate(shapes, 1):
@@ -126,7 +126,7 @@ MESSAGES = [
 
 
 def malformed(value):
-    """Yield a value with each of its parts left out, or another one in its place."""
+    """Yield a value with each of its parts left out or replaced."""
     if isinstance(value, dict):
         for name, part in value.items():
             yield {key: other for key, other in value.items() if key != name}
@@ -148,7 +148,7 @@ def all_kinds(make_lake):
 
 
 @pytest.mark.parametrize(("kind", "fields"), MESSAGES)
-def test_a_malformed_field_is_refused_in_words(kind, fields, all_kinds, page, caplog):
+def test_malformed_field_is_refused_with_an_explanation(kind, fields, all_kinds, page, caplog):
     p = page(all_kinds)
     for sent in [fields, *malformed(fields)]:
         number = len([m for m, _ in p.sent if m["type"] == "reply"])
@@ -164,7 +164,7 @@ def test_a_malformed_field_is_refused_in_words(kind, fields, all_kinds, page, ca
     [("tab", {"tab": "changed", "column": "x"}), ("cells", {"start": 0, "stop": 1, "size": 64}),
      ("detail", {"p": 0, "side": "a", "size": 64, "picture": None})],
 )  # fmt: skip
-def test_a_difference_refuses_malformed_fields_in_words(kind, fields, ds, caplog):
+def test_malformed_field_of_a_diff_is_refused_with_an_explanation(kind, fields, ds, caplog):
     ds["x"][0] = 99
     w, sent = dl.browse_diff(ds), []
     w.send = lambda content, _buffers=None: sent.append(content)
@@ -180,23 +180,23 @@ def test_rows_of_an_older_answer_are_refused(ds, page):
     assert p.fails("select", what="all", gen=1)["kind"] == "Stale"
 
 
-def test_completion_tells_which_word_is_replaced(ds, page):
+def test_completion_says_which_word_is_replaced(ds, page):
     reply = page(ds).asks("complete", text="SELECT * WHERE x = 1 ORD", cursor=24)
     assert (reply["items"][0], reply["word"]) == (["ORDER BY", "keyword"], 21)
 
 
 @pytest.mark.parametrize("cursor", [-5, 3, 8, 9, 1000])
-def test_a_cursor_of_another_text_is_taken_to_its_end(cursor, ds, page):
+def test_cursor_beyond_the_text_is_moved_to_its_end(cursor, ds, page):
     reply = page(ds).asks("complete", text="SELECT x", cursor=cursor)
     assert 0 <= reply["word"] <= 8
 
 
-def test_what_fails_in_the_page_is_logged(ds, page, caplog):
+def test_failures_in_the_page_are_logged(ds, page, caplog):
     page(ds).asks("failed", message="TypeError: x is undefined")
     assert "x is undefined" in caplog.text
 
 
-def test_a_browser_loads_only_when_it_is_asked_for():
+def test_browser_is_imported_lazily():
     import subprocess
     import sys
 
@@ -206,7 +206,7 @@ def test_a_browser_loads_only_when_it_is_asked_for():
     assert dl.Browser.__name__ == "Browser"
 
 
-def test_what_cannot_be_sent_or_brought_up_to_date_is_answered_with_the_error(ds, page):
+def test_failed_sends_and_updates_are_answered_with_the_error(ds, page):
     p = page(ds)
     sent = p.w.send
 

@@ -1,7 +1,7 @@
-"""Columns may be called anything that the schema allows: nothing that is shown depends on it.
+"""Columns may have any name that the schema allows, without any effect on the page.
 
 Two lakes with the same rows are compared, one with plain names and one whose names are words of
-SQL, aliases of our own queries, markup and signs.
+SQL, aliases of our own queries, markup and punctuation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS = [
 
 
 def lake(make_lake, names):
-    """Make a lake whose columns take turns at the kinds."""
+    """Make a lake whose columns cycle through the kinds."""
     kinds = [KINDS[i % len(KINDS)] for i in range(len(names))]
     schema = {name: htype for name, (htype, _) in zip(names, kinds, strict=True)}
     values = {name: column for name, (_, column) in zip(names, kinds, strict=True)}
@@ -44,7 +44,7 @@ def lake(make_lake, names):
 
 @pytest.fixture(params=[0, 3])
 def turn(request):
-    """Turn the names, so that they are of other kinds."""
+    """Rotate the names, so that each belongs to a different kind."""
     return NAMES[request.param :] + NAMES[: request.param]
 
 
@@ -68,7 +68,7 @@ def test_charts_do_not_depend_on_names(turn, make_lake, page):
     assert found[0] == found[1]
 
 
-def test_a_name_is_a_column_wherever_our_queries_write_it(make_lake):
+def test_our_queries_treat_every_name_as_a_column(make_lake):
     schema = dict.fromkeys(NAMES, "float64")
     ds = make_lake(schema, **{name: [1.0, 2.0, 3.0] for name in NAMES})
     known = complete("SELECT ", 7, ds)
@@ -108,11 +108,11 @@ def test_filters_orders_and_exports_do_not_depend_on_names(name, kind, make_lake
     assert p.w.to_html(tmp_path / "page.html").stat().st_size > 100_000
 
 
-def test_unused_names_are_none_of_the_columns():
+def test_unused_names_differ_from_all_columns():
     assert unused(["b", "N", "n_"], "b", "n", "b") == ["b_", "n__", "b__"]
 
 
-def test_a_ranking_keeps_columns_that_are_called_like_its_own(make_lake, page):
+def test_ranking_keeps_columns_named_like_its_own(make_lake, page):
     vectors = np.eye(2, dtype="float32")[[0, 0, 0, 0, 1, 1, 1, 1]]
     kinds = ["p", "p", "p", "q", "q", "q", "q", "q"]
     ds = make_lake(
@@ -121,7 +121,7 @@ def test_a_ranking_keeps_columns_that_are_called_like_its_own(make_lake, page):
         first=["x"] * 8, suggested=kinds, suspicion=["mine"] * 8, e=vectors,
     )  # fmt: skip
     p = page(ds)
-    assert p.w.about["suggested"] is None  # a column of that name is no suggestion of ours
+    assert p.w.about["suggested"] is None  # a column of that name is not one of our suggestions
     p.asks("suspects", label="suggested", by="embedding", column="e")
     view = p.w.view
     assert set(ds.columns) < set(view.columns)
@@ -136,7 +136,7 @@ def test_a_ranking_keeps_columns_that_are_called_like_its_own(make_lake, page):
     assert ds["suggested"][:].tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def test_a_ranking_is_asked_by_its_own_columns(make_lake):
+def test_ranking_is_queried_by_its_own_columns(make_lake):
     ds = make_lake(
         {"k": "text", "e": dl.Embedding(2)}, k=["a", "b", "a"], e=[[0, 1], [1, 0], [1, 0]]
     )

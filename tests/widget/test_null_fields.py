@@ -1,4 +1,4 @@
-"""Nulls in the row at large: told apart from empty texts, false and no tags, and set by hand."""
+"""Nulls in the row details differ from empty strings, false and no tags, and can be set by hand."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def value(ds, position):
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_null_is_told_apart_from_every_other_value(chrome, make_lake, kind):
+def test_null_differs_from_every_other_value(chrome, make_lake, kind):
     ds = lake_of(make_lake, kind)
     for position, wanted in enumerate([False, False, True]):
         with row(chrome, ds.browse(), position) as page:
@@ -51,7 +51,7 @@ def test_null_is_told_apart_from_every_other_value(chrome, make_lake, kind):
 
 
 @pytest.mark.parametrize("kind", FIELDS)
-def test_a_value_is_set_to_null_by_the_keyboard_and_undone(chrome, make_lake, kind):
+def test_value_is_set_to_null_by_the_keyboard_and_undone(chrome, make_lake, kind):
     ds = lake_of(make_lake, kind)
     w = ds.browse()
     with row(chrome, w) as page:
@@ -71,7 +71,7 @@ def test_a_value_is_set_to_null_by_the_keyboard_and_undone(chrome, make_lake, ki
 
 
 @pytest.mark.parametrize(("kind", "empty"), [("text", ""), ("tags", []), ("several", [])])
-def test_a_null_is_made_empty(chrome, make_lake, kind, empty):
+def test_null_is_made_empty(chrome, make_lake, kind, empty):
     ds = lake_of(make_lake, kind)
     w = ds.browse()
     with row(chrome, w, 2) as page:
@@ -85,7 +85,7 @@ def test_a_null_is_made_empty(chrome, make_lake, kind, empty):
 
 @pytest.mark.parametrize("before", [None, False, True])
 @pytest.mark.parametrize("after", [None, False, True])
-def test_a_nullable_bool_has_three_states_and_a_way_to_each(
+def test_nullable_bool_has_three_states_and_a_way_to_each(
     chrome, make_lake, tmp_path, before, after
 ):
     ds = make_lake({"x": dl.Scalar("bool", nullable=True)}, x=[before])
@@ -105,7 +105,7 @@ def test_a_nullable_bool_has_three_states_and_a_way_to_each(
         assert shown.text_content() == {None: "–", False: "False", True: "True"}[after]
 
 
-def test_what_is_not_nullable_has_no_way_to_null(chrome, make_lake):
+def test_non_nullable_column_cannot_be_set_to_null(chrome, make_lake):
     ds = make_lake({"x": "text", "ok": "bool"}, x=["a"], ok=[True])
     with row(chrome, ds.browse()) as page:
         assert null(page).count() == 0
@@ -114,7 +114,7 @@ def test_what_is_not_nullable_has_no_way_to_null(chrome, make_lake):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("old", [-0.0, 0.0, 0.1, -1.5e-5, 3.0, np.inf])
-def test_a_number_is_shown_with_the_digits_and_the_sign_that_it_has(chrome, make_lake, dtype, old):
+def test_number_is_shown_with_all_of_its_digits_and_its_sign(chrome, make_lake, dtype, old):
     ds = make_lake({"x": dtype, "y": dtype}, x=[old], y=[1])
     w = ds.browse()
     with row(chrome, w) as page:

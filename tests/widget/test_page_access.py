@@ -1,4 +1,4 @@
-"""Who does not see the page, or sees it small, or large, can use it too."""
+"""The page is accessible to people who do not see it, and works at any size."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_everything_that_acts_has_a_name(chrome, tmp_path, state):
+def test_every_control_has_a_name(chrome, tmp_path, state):
     settings, keys = STATES[state]
     with opened(chrome, tmp_path, rows=200, settings=settings) as shown:
         shown.painted()
@@ -53,7 +53,7 @@ def test_everything_that_acts_has_a_name(chrome, tmp_path, state):
         assert nameless(shown) == []
 
 
-def test_the_grid_is_a_grid_of_rows_of_cells(chrome, tmp_path):
+def test_grid_is_a_grid_of_rows_of_cells(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1000) as shown:
         shown.painted()
         parents = shown.page.evaluate(
@@ -87,7 +87,7 @@ def test_ids_are_unique_and_references_point_somewhere(chrome, tmp_path):
         assert (doubled, dangling) == ([], [])
 
 
-def test_changes_are_said_to_screen_readers(chrome, tmp_path):
+def test_changes_are_announced_to_screen_readers(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=300) as shown:
         shown.painted()
         live = shown.page.locator("[aria-live=polite]")
@@ -99,7 +99,7 @@ def test_changes_are_said_to_screen_readers(chrome, tmp_path):
         assert live.text_content().endswith("rows shown")
 
 
-def test_focus_goes_through_every_control_and_can_be_seen(chrome, tmp_path):
+def test_focus_reaches_every_control_and_is_visible(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100, settings={"panel": "facets"}) as shown:
         shown.painted()
         shown.page.evaluate("() => document.body.focus()")
@@ -124,7 +124,7 @@ def test_focus_goes_through_every_control_and_can_be_seen(chrome, tmp_path):
         assert [name for name, visible in seen if not visible] == []
 
 
-def test_dialogs_keep_the_focus_and_give_it_back(chrome, tmp_path):
+def test_dialogs_trap_the_focus_and_return_it(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100) as shown:
         shown.painted()
         shown.page.locator("[role=grid]").focus()
@@ -142,7 +142,7 @@ def test_dialogs_keep_the_focus_and_give_it_back(chrome, tmp_path):
     ("name", "size"),
     [("narrow", {"width": 480, "height": 720}), ("doubled", {"width": 640, "scale": 2})],
 )
-def test_nothing_is_cut_off_where_there_is_little_room(chrome, tmp_path, name, size):
+def test_nothing_is_cut_off_in_little_space(chrome, tmp_path, name, size):
     with opened(chrome, tmp_path, rows=200, **size) as shown:
         shown.painted()
         shown.page.screenshot(path=tmp_path / f"{name}.png")
@@ -165,7 +165,7 @@ def test_nothing_is_cut_off_where_there_is_little_room(chrome, tmp_path, name, s
         assert small == []
 
 
-def test_motion_stops_where_people_ask_for_it(chrome, tmp_path):
+def test_animations_stop_for_reduced_motion(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=50) as shown:
         shown.painted()
         shown.page.emulate_media(reduced_motion="reduce")

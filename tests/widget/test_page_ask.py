@@ -1,4 +1,4 @@
-"""Queries, filters, versions and the map on a page: each asks Python and shows what it says."""
+"""Queries, filters, versions and the map on a page send requests to Python and show the replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rows(shown, count):
     shown.painted()
 
 
-def test_a_query_filters_and_says_how_many_and_how_long(chrome, tmp_path):
+def test_query_filters_and_reports_count_and_duration(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1000) as shown:
         shown.painted()
         write(shown, "label = 'cat'")
@@ -32,7 +32,7 @@ def test_a_query_filters_and_says_how_many_and_how_long(chrome, tmp_path):
         rows(shown, 1000)
 
 
-def test_a_mistake_shows_its_place_and_leaves_the_rows(chrome, tmp_path):
+def test_mistake_shows_its_position_and_leaves_the_rows(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1000) as shown:
         shown.painted()
         write(shown, "label = 'cat' AND colour < 3")
@@ -47,7 +47,7 @@ def test_a_mistake_shows_its_place_and_leaves_the_rows(chrome, tmp_path):
         assert not shown.page.get_by_text("There is no column colour").is_visible()
 
 
-def test_completions_are_offered_and_taken(chrome, tmp_path):
+def test_completions_are_offered_and_accepted(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100) as shown:
         shown.painted()
         box = shown.page.get_by_role("combobox", name="Query")
@@ -63,7 +63,7 @@ def test_completions_are_offered_and_taken(chrome, tmp_path):
         assert box.input_value() == "score < LENGTH("
 
 
-def test_queries_asked_before_come_back_with_the_arrows(chrome, tmp_path):
+def test_earlier_queries_are_recalled_with_the_arrow_keys(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100) as shown:
         shown.painted()
         for text in ["label = 'cat'", "score < 0.5"]:
@@ -75,7 +75,7 @@ def test_queries_asked_before_come_back_with_the_arrows(chrome, tmp_path):
         assert box.input_value() == "label = 'cat'"
 
 
-def test_a_click_on_a_class_writes_itself_into_the_query(chrome, tmp_path):
+def test_click_on_a_class_adds_it_to_the_query(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1000, settings={"panel": "facets"}) as shown:
         shown.painted()
         shown.page.get_by_role("button", name="bird: ").click()
@@ -91,7 +91,7 @@ def test_a_click_on_a_class_writes_itself_into_the_query(chrome, tmp_path):
         rows(shown, 1000)
 
 
-def test_a_brush_over_a_histogram_filters_by_whole_bins(chrome, tmp_path):
+def test_brush_over_a_histogram_filters_by_whole_bins(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1000, settings={"panel": "facets"}) as shown:
         shown.painted()
         box = shown.page.locator(".dl-histogram-box").first.bounding_box()
@@ -123,7 +123,7 @@ def test_rows_are_sorted_by_a_facet(chrome, tmp_path):
         assert shown.sent("sort")[-1]["expression"] is None
 
 
-def test_another_version_is_shown_and_says_that_it_is_read_only(chrome, tmp_path):
+def test_another_version_is_shown_as_read_only(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200, settings={"panel": "versions"}) as shown:
         shown.painted()
         shown.page.locator(".dl-version", has_text="v1").first.click()
@@ -133,7 +133,7 @@ def test_another_version_is_shown_and_says_that_it_is_read_only(chrome, tmp_path
         shown.page.screenshot(path=tmp_path / "versions.png")
 
 
-def test_a_view_is_saved_under_a_name_and_shown_again(chrome, tmp_path):
+def test_view_is_saved_under_a_name_and_shown_again(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()
         shown.page.get_by_role("button", name="Save as a named view").click()
@@ -161,7 +161,7 @@ NEEDS = (
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_review_that_cannot_be_says_what_it_needs(chrome, tmp_path, dark):
+def test_impossible_review_says_what_it_needs(chrome, tmp_path, dark):
     about = {"suspects": [], "review_needs": NEEDS}
     with opened(chrome, tmp_path, rows=200, about=about, dark=dark) as shown:
         shown.painted()
@@ -178,7 +178,7 @@ def test_a_review_that_cannot_be_says_what_it_needs(chrome, tmp_path, dark):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_rows_like_one_are_shown_by_a_button_and_a_key(chrome, tmp_path, dark):
+def test_similar_rows_are_shown_by_a_button_and_a_key(chrome, tmp_path, dark):
     with opened(chrome, tmp_path, rows=200, dark=dark) as shown:
         shown.painted()
         shown.page.mouse.dblclick(*shown.card(5))
@@ -200,7 +200,7 @@ def test_rows_like_one_are_shown_by_a_button_and_a_key(chrome, tmp_path, dark):
         assert shown.page.get_by_text("Rows most like this one").is_visible()
 
 
-def test_of_several_embeddings_one_is_chosen_to_find_rows_alike(chrome, tmp_path):
+def test_one_of_several_embeddings_is_chosen_to_find_similar_rows(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=50, about={"alike": ["clip", "dino"]}) as shown:
         shown.painted()
         shown.page.locator("[role=grid]").focus()
@@ -218,7 +218,7 @@ def test_of_several_embeddings_one_is_chosen_to_find_rows_alike(chrome, tmp_path
         ({"has_ids": False}, "Clear the query"),
     ],
 )
-def test_without_an_embedding_the_button_says_why(chrome, tmp_path, about, why):
+def test_button_without_an_embedding_says_why(chrome, tmp_path, about, why):
     with opened(chrome, tmp_path, rows=50, about=about) as shown:
         shown.painted()
         shown.page.mouse.dblclick(*shown.card(2))
@@ -232,7 +232,7 @@ def test_without_an_embedding_the_button_says_why(chrome, tmp_path, about, why):
         assert shown.sent("neighbours") == []
 
 
-def test_a_lasso_over_the_map_selects_at_once_and_asks_nobody(chrome, tmp_path):
+def test_lasso_over_the_map_selects_at_once_without_a_request(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200_000, settings={"panel": "map"}) as shown:
         shown.painted()
         shown.page.get_by_text("automobile").first.wait_for()
@@ -266,7 +266,7 @@ def test_a_lasso_over_the_map_selects_at_once_and_asks_nobody(chrome, tmp_path):
         assert 20_000 < count < 180_000
 
 
-def test_the_map_shows_the_row_under_the_pointer(chrome, tmp_path):
+def test_map_shows_the_row_under_the_pointer(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=2000, settings={"panel": "map"}) as shown:
         shown.painted()
         shown.page.wait_for_timeout(300)
@@ -288,13 +288,13 @@ def test_settings_made_in_python_are_shown(chrome, tmp_path):
         assert shown.page.get_by_role("heading", name="Edits").is_visible()
 
 
-def test_a_problem_of_python_is_shown(chrome, tmp_path):
+def test_problem_in_python_is_shown(chrome, tmp_path):
     problem = {"kind": "LakeError", "message": "There is no 'x'.", "line": 1, "column": 8}
     with opened(chrome, tmp_path, rows=30, problem=problem) as shown:
         assert shown.page.get_by_text("LakeError: There is no 'x'. (line 1, column 8)").is_visible()
 
 
-def test_escape_closes_the_completions_and_then_leaves_what_was_typed(chrome, tmp_path):
+def test_escape_closes_the_completions_and_then_keeps_the_typed_text(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()
         query = shown.page.get_by_label("Query", exact=True)
@@ -309,7 +309,7 @@ def test_escape_closes_the_completions_and_then_leaves_what_was_typed(chrome, tm
         assert query.input_value() == "lab"
 
 
-def test_a_query_is_shown_by_example_of_a_column_that_there_is(chrome, tmp_path):
+def test_example_query_uses_an_existing_column(chrome, tmp_path):
     columns = [{"name": "digit", "kind": "class", "classes": ["it's", "one"]}]
     with opened(chrome, tmp_path, rows=20, about={"columns": columns}) as shown:
         query = shown.page.get_by_label("Query", exact=True)
@@ -321,7 +321,7 @@ def test_missing_values_are_counted_against_all_rows(chrome, tmp_path):
         shown.page.get_by_text("1 of 200 have none").wait_for()
 
 
-def test_completions_that_come_after_escape_stay_away(chrome, tmp_path):
+def test_completions_that_arrive_after_escape_are_not_shown(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=20, delay=300) as shown:
         shown.painted()
         shown.page.get_by_label("Query", exact=True).click()

@@ -1,4 +1,4 @@
-"""Charts beside the grid: what they say is whole, and says what it is."""
+"""Charts next to the grid are complete and labelled."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def ds(make_lake):
 
 
 def chart(page, name):
-    """Return the chart of a column once it is counted."""
+    """Return the chart of a column once it has been counted."""
     found = page.locator(f"section.dl-facet[aria-label='{name}']")
     found.locator("canvas").wait_for()
     return found
 
 
-def test_ends_of_a_chart_are_never_cut(chrome, ds):
+def test_ends_of_a_chart_are_never_cut_off(chrome, ds):
     with shown(chrome, ds.browse()) as (page, _):
         fields = page.locator(".dl-range-field")
         chart(page, "when")
@@ -51,7 +51,7 @@ def test_ends_of_a_chart_are_never_cut(chrome, ds):
         assert under.evaluate("(node) => node.scrollWidth <= node.clientWidth")
 
 
-def test_rows_beside_a_chart_are_named(chrome, ds):
+def test_rows_next_to_a_chart_are_labelled(chrome, ds):
     with shown(chrome, ds.browse()) as (page, _):
         assert "1 null · 1 NaN or infinite" in chart(page, "x").inner_text()
         assert "null" not in chart(page, "i").inner_text()

@@ -1,4 +1,4 @@
-"""Rows at large, edits and differences on a page."""
+"""Row details, edits and diffs on a page."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_number_keys_set_the_class_of_the_selection_and_can_be_undone(chrome, tm
         shown.page.get_by_text("Nothing is staged").wait_for()
 
 
-def test_a_class_is_chosen_by_typing_its_beginning(chrome, tmp_path):
+def test_class_is_chosen_by_typing_its_beginning(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()
         shown.click(5)
@@ -70,7 +70,7 @@ def test_edits_are_committed_with_a_message(chrome, tmp_path):
         assert shown.sent("commit")[0]["message"] == "Fix labels"
 
 
-def test_a_conflict_shows_both_sides_and_is_resolved(chrome, tmp_path):
+def test_conflict_shows_both_sides_and_is_resolved(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200, settings={"panel": "edits"}) as shown:
         shown.painted()
         shown.click(1)
@@ -86,7 +86,7 @@ def test_a_conflict_shows_both_sides_and_is_resolved(chrome, tmp_path):
         assert shown.sent("resolve")[0]["choice"] == "theirs"
 
 
-def test_one_row_is_shown_with_every_column_and_its_history(chrome, tmp_path):
+def test_row_details_show_every_column_and_the_history(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()
         detail(shown, 2)
@@ -103,7 +103,7 @@ def test_one_row_is_shown_with_every_column_and_its_history(chrome, tmp_path):
         assert shown.page.evaluate("() => document.activeElement.role") == "grid"
 
 
-def test_zooming_in_asks_for_the_whole_picture(chrome, tmp_path):
+def test_zooming_in_requests_the_whole_image(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()
         detail(shown, 2)
@@ -167,7 +167,7 @@ def test_boxes_are_drawn_moved_named_and_removed(chrome, tmp_path):
         assert len(staged(shown)[-1]["value"]["boxes"]) == 1
 
 
-def test_a_read_only_version_is_not_edited(chrome, tmp_path):
+def test_read_only_version_cannot_be_edited(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=50, about={"writable": False}) as shown:
         shown.painted()
         shown.click(1)
@@ -176,7 +176,7 @@ def test_a_read_only_version_is_not_edited(chrome, tmp_path):
         assert shown.sent("stage") == []
 
 
-def test_a_difference_shows_pairs_by_kind_of_change(chrome, tmp_path):
+def test_diff_shows_pairs_by_kind_of_change(chrome, tmp_path):
     with opened(chrome, tmp_path, mode="diff") as shown:
         shown.painted()
         assert shown.data("rows") == "120"
@@ -195,7 +195,7 @@ def test_a_difference_shows_pairs_by_kind_of_change(chrome, tmp_path):
         assert shown.sent("tab")[-1]["column"] == "label"
 
 
-def test_a_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
+def test_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
     with opened(chrome, tmp_path, mode="diff") as shown:
         shown.painted()
         detail(shown, 1)
@@ -209,7 +209,7 @@ def test_a_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
         shown.page.screenshot(path=tmp_path / "swipe.png")
 
 
-def test_keys_in_a_row_at_large_edit_that_row_not_the_selection_behind_it(chrome, tmp_path):
+def test_keys_in_the_row_details_edit_that_row_and_not_the_selection_behind_it(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()
         shown.click(0)
@@ -233,7 +233,7 @@ def test_keys_in_a_row_at_large_edit_that_row_not_the_selection_behind_it(chrome
 DIGITS = {"columns": [{"name": "digit", "kind": "class", "classes": list("0123456789")}]}
 
 
-def test_a_digit_means_the_class_that_is_named_like_it(chrome, tmp_path):
+def test_digit_means_the_class_with_that_name(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=50, about=DIGITS, settings={"panel": "edits"}) as shown:
         shown.page.locator("[data-position='1']").wait_for()
         shown.click(1)
@@ -245,7 +245,7 @@ def test_a_digit_means_the_class_that_is_named_like_it(chrome, tmp_path):
         assert [edit["value"] for edit in staged(shown)] == [7, 0]
 
 
-def test_a_read_only_version_says_so_before_anything_is_chosen(chrome, tmp_path):
+def test_read_only_version_says_so_before_anything_is_selected(chrome, tmp_path):
     for key in ("l", "t"):
         with opened(chrome, tmp_path, rows=50, about={"writable": False}) as shown:
             shown.painted()
@@ -262,7 +262,7 @@ BOXES = [
 ]
 
 
-def test_a_digit_that_means_no_class_of_a_box_leaves_the_row_alone(chrome, tmp_path):
+def test_digit_without_a_class_of_a_box_leaves_the_row_unchanged(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200, about={"columns": BOXES}) as shown:
         shown.painted()
         detail(shown, 0)
@@ -281,7 +281,7 @@ COMPUTED = [
 ]
 
 
-def test_keys_set_a_column_that_is_stored_not_one_that_the_query_computes(chrome, tmp_path):
+def test_keys_set_a_stored_column_and_not_a_computed_one(chrome, tmp_path):
     about = {"columns": COMPUTED}
     with opened(chrome, tmp_path, rows=50, about=about, settings={"panel": "edits"}) as shown:
         shown.page.locator("[data-position='1']").wait_for()

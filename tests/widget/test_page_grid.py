@@ -1,4 +1,4 @@
-"""The grid on a page: what it paints, how it scrolls, how rows are selected."""
+"""The grid on a page: painting, scrolling and selecting rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .page import opened
 pytestmark = pytest.mark.browser
 
 
-def test_a_thousand_rows_are_painted_and_nothing_is_asked_of_the_network(chrome, tmp_path):
+def test_thousand_rows_are_painted_without_network_requests(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1000) as shown:
         shown.painted()
         assert (shown.data("rows"), shown.data("generation")) == ("1000", "1")
@@ -19,7 +19,7 @@ def test_a_thousand_rows_are_painted_and_nothing_is_asked_of_the_network(chrome,
         assert all(message["stop"] - message["start"] < 200 for message in asked)
 
 
-def test_names_from_the_data_are_text(chrome, tmp_path):
+def test_names_from_the_data_are_shown_as_text(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100, settings={"panel": "facets"}) as shown:
         shown.painted()
         name = shown.page.locator(".dl-value-name", has_text="<img src=x onerror=fail()>")
@@ -28,7 +28,7 @@ def test_names_from_the_data_are_text(chrome, tmp_path):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_is_light_or_dark_as_the_host_is(chrome, tmp_path, dark):
+def test_grid_follows_the_light_or_dark_theme_of_the_host(chrome, tmp_path, dark):
     with opened(chrome, tmp_path, rows=30, dark=dark) as shown:
         shown.painted()
         assert shown.data("theme") == ("dark" if dark else "light")
@@ -41,7 +41,7 @@ def test_it_is_light_or_dark_as_the_host_is(chrome, tmp_path, dark):
         shown.page.screenshot(path=tmp_path / "theme.png")
 
 
-def test_the_end_of_ten_million_rows_is_reached(chrome, tmp_path):
+def test_end_of_ten_million_rows_can_be_reached(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=10_000_000) as shown:
         shown.painted()
         shown.page.locator("[role=grid]").focus()
@@ -52,7 +52,7 @@ def test_the_end_of_ten_million_rows_is_reached(chrome, tmp_path):
         assert label.startswith("Row 9,999,999: label ")
         shown.page.mouse.wheel(0, -120)
         shown.page.wait_for_timeout(150)
-        assert 9_999_900 < int(shown.data("start")) < 9_999_990  # a wheel's step is one step
+        assert 9_999_900 < int(shown.data("start")) < 9_999_990  # one step of the wheel is one step
 
 
 COUNT_WORK = """
@@ -73,7 +73,7 @@ def work_of_scrolling(chrome, folder, rows):
     """Return what is drawn, and which elements change, while rows scroll by for sixty frames."""
     with opened(chrome, folder, rows=rows, script=COUNT_WORK) as shown:
         shown.painted()
-        shown.page.wait_for_timeout(300)  # pictures of the rows around those that are seen
+        shown.page.wait_for_timeout(300)  # images of the rows around the visible ones
         work = shown.page.evaluate(
             """async () => {
                 const scroller = document.querySelector('.dl-scroller');
@@ -93,14 +93,14 @@ def work_of_scrolling(chrome, folder, rows):
         return drawn, changed
 
 
-def test_a_million_rows_scroll_by_with_the_work_of_a_thousand(chrome, tmp_path):
+def test_scrolling_a_million_rows_takes_the_work_of_a_thousand(chrome, tmp_path):
     few_drawn, few_changed = work_of_scrolling(chrome, tmp_path, 1_000)
     drawn, changed = work_of_scrolling(chrome, tmp_path, 1_000_000)
     assert 0 < drawn <= 1.5 * few_drawn
     assert changed <= 1.5 * few_changed
 
 
-def test_flying_past_asks_for_little_and_stopping_for_what_is_there(chrome, tmp_path):
+def test_fast_scrolling_requests_little_and_stopping_requests_the_visible_rows(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1_000_000, delay=30) as shown:
         shown.painted()
         before = len(shown.sent("cells"))
@@ -138,7 +138,7 @@ def test_clicks_select_as_in_a_file_manager(chrome, tmp_path):
         shown.await_selected([])
 
 
-def test_a_lasso_selects_what_it_encloses(chrome, tmp_path):
+def test_lasso_selects_what_it_encloses(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=500, settings={"size": 100}) as shown:
         shown.painted()
         (x0, y0), (x1, y1) = shown.card(1), shown.card(14)
@@ -154,7 +154,7 @@ def test_a_lasso_selects_what_it_encloses(chrome, tmp_path):
         assert 0 not in shown.selected()
 
 
-def test_all_that_match_are_selected_by_python(chrome, tmp_path):
+def test_select_all_is_done_in_python(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200_000) as shown:
         shown.painted()
         shown.page.get_by_role("button", name="Select all 200,000").click()
@@ -163,7 +163,7 @@ def test_all_that_match_are_selected_by_python(chrome, tmp_path):
         assert len(shown.selected()) == 200_000
 
 
-def test_large_selections_go_as_runs(chrome, tmp_path):
+def test_large_selections_are_sent_as_runs(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=1_300_000) as shown:
         shown.painted()
         shown.click(2)
@@ -173,7 +173,7 @@ def test_large_selections_go_as_runs(chrome, tmp_path):
         shown.await_sent("select", "runs", [[2, 1_300_000]])
 
 
-def test_a_selection_of_python_is_drawn(chrome, tmp_path):
+def test_selection_made_in_python_is_drawn(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100) as shown:
         shown.painted()
         shown.page.evaluate(
@@ -184,7 +184,7 @@ def test_a_selection_of_python_is_drawn(chrome, tmp_path):
         assert shown.page.locator("[data-position='5']").get_attribute("aria-selected") == "true"
 
 
-def test_the_keyboard_moves_selects_and_zooms(chrome, tmp_path):
+def test_keyboard_moves_selects_and_zooms(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=500) as shown:
         shown.painted()
         grid = shown.page.locator("[role=grid]")
@@ -207,7 +207,7 @@ def test_the_keyboard_moves_selects_and_zooms(chrome, tmp_path):
         assert not shown.page.get_by_role("dialog").count()
 
 
-def test_overlays_change_without_asking_again(chrome, tmp_path):
+def test_overlays_change_without_another_request(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100) as shown:
         shown.painted()
         shown.page.wait_for_timeout(150)
@@ -223,7 +223,7 @@ def test_overlays_change_without_asking_again(chrome, tmp_path):
         assert overlays["boxes"]["shown"] is False
 
 
-def test_rows_without_pictures_have_cards(chrome, tmp_path):
+def test_rows_without_images_have_cards(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100, kind="text", settings={"size": 200}) as shown:
         shown.painted()
         shown.page.screenshot(path=tmp_path / "text.png")
@@ -231,18 +231,18 @@ def test_rows_without_pictures_have_cards(chrome, tmp_path):
         assert "It was a bright cold day" in label
 
 
-def test_nothing_to_show_says_so(chrome, tmp_path):
+def test_empty_grid_says_so(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=0) as shown:
         assert shown.page.get_by_text("No rows yet").is_visible()
 
 
-def test_a_host_that_loses_buffers_gets_text(chrome, tmp_path):
+def test_host_that_loses_buffers_gets_text(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=50, base64=True) as shown:
         shown.painted()
         assert [message.get("base64") for message in shown.sent("hello")] == [None, True]
 
 
-def test_a_late_kernel_is_said_and_can_be_asked_again(chrome, tmp_path):
+def test_slow_kernel_is_reported_and_can_be_asked_again(chrome, tmp_path):
     script = "const real = performance.now.bind(performance); performance.now = () => real() * 8;"
     with opened(chrome, tmp_path, rows=50, dead=True, script=script) as shown:
         shown.page.get_by_text("Waiting for the kernel").wait_for(timeout=600_000)
@@ -265,7 +265,7 @@ def test_closing_leaves_nothing_behind(chrome, tmp_path):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_captions_without_room_are_tooltips_and_always_names_of_the_cards(chrome, tmp_path, dark):
+def test_captions_without_space_become_tooltips_and_always_name_the_cards(chrome, tmp_path, dark):
     settings = {"caption": ["label", "caption"]}
     with opened(chrome, tmp_path, rows=300, dark=dark, settings={**settings, "size": 64}) as shown:
         card = shown.page.locator("[data-position='1']")

@@ -1,4 +1,4 @@
-"""Replies and pictures that come late do not stand for what is shown by then."""
+"""Late replies and images never replace what is shown by then."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def opened(page, position):
 
 
 @pytest.mark.parametrize("compares", [False, True])
-def test_a_picture_that_is_decoded_late_is_not_that_of_the_next_row(chrome, make_lake, compares):
+def test_late_image_does_not_appear_in_the_next_row(chrome, make_lake, compares):
     pictures = [large((255, 0, 0)), small((0, 0, 255))]
     lake = make_lake({"image": dl.Image("png"), "x": "int32"}, image=pictures, x=[1, 2])
     before = lake.version
@@ -58,7 +58,7 @@ def test_a_picture_that_is_decoded_late_is_not_that_of_the_next_row(chrome, make
     assert wrong == []
 
 
-def test_the_way_of_comparing_may_change_while_the_next_pair_is_read(chrome, make_lake):
+def test_comparison_mode_may_change_while_the_next_pair_is_read(chrome, make_lake):
     pictures = [small((255, 0, 0)), small((0, 0, 255))]
     lake = make_lake({"image": dl.Image("png"), "x": "int32"}, image=pictures, x=[1, 2])
     before = lake.version
@@ -76,7 +76,7 @@ def test_the_way_of_comparing_may_change_while_the_next_pair_is_read(chrome, mak
     assert wrong == []
 
 
-def test_captions_read_before_an_edit_do_not_stay(chrome, make_lake):
+def test_captions_read_before_an_edit_are_replaced(chrome, make_lake):
     lake = make_lake(
         {"image": dl.Image("png"), "label": dl.ClassLabel(["cat", "dog"])},
         image=[large((9, 9, 9))],
@@ -88,7 +88,7 @@ def test_captions_read_before_an_edit_do_not_stay(chrome, make_lake):
         page.evaluate(DECODED, 900)
         page.locator("[data-position='0']").click()
         page.keyboard.press("2")
-        page.wait_for_timeout(300)  # the cell is read again, and its picture is being decoded
+        page.wait_for_timeout(300)  # the cell is read again, and its image is being decoded
         page.keyboard.press("1")
         page.wait_for_timeout(3000)
         painted(page)
@@ -114,7 +114,7 @@ def lasso(page):
     page.wait_for_timeout(200)
 
 
-def test_a_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, make_lake):
+def test_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, make_lake):
     rng = np.random.default_rng(0)
     lake = make_lake(
         {"x": "int32", "e": dl.Embedding(4), "label": dl.ClassLabel(["a", "b"])},

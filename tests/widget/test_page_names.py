@@ -1,4 +1,4 @@
-"""Names with characters that do not show, or turn others around: the page shows each of them."""
+"""Names with invisible or direction-changing characters: the page shows each of them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def ds(tmp_path):
     return ds
 
 
-def test_names_show_their_every_character(chrome, ds):
+def test_every_character_of_a_name_is_visible(chrome, ds):
     w = ds.browse()
     w.selected = [0]
     w.edit(RTL, "bee")
@@ -84,7 +84,7 @@ def test_names_show_their_every_character(chrome, ds):
         page.evaluate(WRITTEN)
         for key, awaited in PANELS.items():
             page.locator(".dl-scroller").focus()
-            if key:  # the filters are open at first
+            if key:  # the filters are open initially
                 page.keyboard.press(key)
             page.locator(awaited).first.wait_for()
             assert page.evaluate(TURNED) == [], key
@@ -102,7 +102,7 @@ def test_names_show_their_every_character(chrome, ds):
     assert wrong == []
 
 
-def test_texts_of_the_data_keep_their_direction_and_stand_by_themselves(chrome, ds):
+def test_strings_of_the_data_keep_their_direction_and_are_isolated(chrome, ds):
     w = ds.browse()
     with shown(chrome, w) as (page, _):
         value = page.locator(".dl-value-name", has_text=VALUE)
@@ -110,7 +110,7 @@ def test_texts_of_the_data_keep_their_direction_and_stand_by_themselves(chrome, 
         assert value.evaluate("(node) => getComputedStyle(node).unicodeBidi") == "isolate"
 
 
-def test_an_exported_page_shows_them_too(chrome, ds, tmp_path):
+def test_exported_page_shows_every_character_too(chrome, ds, tmp_path):
     path = ds.browse().to_html(tmp_path / "page.html")
     with stored(chrome, path) as page:
         assert SAID in page.title()

@@ -1,4 +1,4 @@
-"""An edit goes to the row that the reader saw and chose, whatever is shown when it is made."""
+"""An edit applies to the row that the reader chose, whatever is shown when it is made."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def ids_of(w):
 
 
 def less(lake, w, page, position):
-    """Remove a row beside the browser, and refresh it."""
+    """Remove a row outside the browser, and refresh the browser."""
     other = dl.open(lake.url)
     other.delete([position])
     other.commit("one less")
@@ -77,7 +77,7 @@ def less(lake, w, page, position):
     pushed(page)
 
 
-def test_fields_of_the_row_before_take_nothing_while_the_next_row_is_read(chrome, lake):
+def test_fields_of_the_previous_row_accept_nothing_while_the_next_row_is_read(chrome, lake):
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         opened(page, 0)
@@ -100,7 +100,7 @@ def test_fields_of_the_row_before_take_nothing_while_the_next_row_is_read(chrome
     assert lake["text"][:3] == ["row 0", "checked", "row 2"]
 
 
-def test_what_is_typed_is_staged_for_its_row_when_the_next_one_is_shown(chrome, lake):
+def test_typed_value_is_staged_for_its_row_when_the_next_one_is_shown(chrome, lake):
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         opened(page, 0)
@@ -157,7 +157,7 @@ EDITS = {
 
 @pytest.mark.parametrize("kind", EDITS)
 @pytest.mark.parametrize("removed", [0, 7])
-def test_a_refresh_under_an_edit_moves_it_to_no_other_row(chrome, lake, kind, removed):
+def test_refresh_during_an_edit_does_not_move_it_to_another_row(chrome, lake, kind, removed):
     before, after = EDITS[kind]
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
@@ -172,7 +172,7 @@ def test_a_refresh_under_an_edit_moves_it_to_no_other_row(chrome, lake, kind, re
         assert title(page) == f"Row 2 of {ROWS - 1}"
         text = page.get_by_role("textbox", name="text", exact=True).input_value()
         if removed == 7:  # the same row is where it was
-            left = kind == "focus in a checkbox" and not ids_of(w)  # while the row is read anew
+            left = kind == "focus in a checkbox" and not ids_of(w)  # while the row is read again
             assert left or ids_of(w) == [seen]
             assert text == ("seen by me" if kind == "text" else "row 2")
         else:
@@ -206,7 +206,7 @@ NOBODY = {
 
 @pytest.mark.parametrize("how", NOBODY)
 @pytest.mark.parametrize("key", ["1", "l", "t", "a"])
-def test_keys_edit_nothing_where_nothing_is_chosen(chrome, lake, how, key):
+def test_keys_edit_nothing_without_a_selection(chrome, lake, how, key):
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         page.locator(".dl-value").first.wait_for()
@@ -233,7 +233,7 @@ RINGED = """() => {
 }"""
 
 
-def test_the_row_in_the_ring_of_the_keyboard_is_edited_until_the_answer_changes(chrome, lake):
+def test_row_with_the_keyboard_focus_is_edited_until_the_answer_changes(chrome, lake):
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         page.locator(".dl-scroller").focus()
@@ -270,7 +270,7 @@ def test_the_row_in_the_ring_of_the_keyboard_is_edited_until_the_answer_changes(
 
 
 @pytest.mark.parametrize("key", ["l", "t"])
-def test_a_dialog_edits_the_rows_that_were_chosen_when_it_was_opened(chrome, lake, key):
+def test_dialog_edits_the_rows_that_were_selected_when_it_was_opened(chrome, lake, key):
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         page.mouse.click(*at(page, 2))
@@ -291,7 +291,7 @@ def test_a_dialog_edits_the_rows_that_were_chosen_when_it_was_opened(chrome, lak
     assert wrong == []
 
 
-def test_more_like_this_is_of_a_row_that_was_chosen(chrome, make_lake):
+def test_more_like_this_uses_the_selected_row(chrome, make_lake):
     vectors = np.eye(6, dtype=np.float32)
     lake = make_lake({"e": dl.Embedding(6), "n": "int32"}, e=vectors, n=range(6))
     w = lake.browse()

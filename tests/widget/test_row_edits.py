@@ -1,4 +1,4 @@
-"""Cells are edited in the row at large: what the page sends is what becomes a version."""
+"""Cells edited in the row details: the values that the page sends are committed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 @contextmanager
 def row(chrome, w, position=0):
-    """Show a row at large; in the end nothing may have gone wrong on its page."""
+    """Show the details of a row; there must be no errors on its page at the end."""
     with shown(chrome, w) as (page, wrong):
         page.locator(f"[data-position='{position}']").first.dblclick()
         page.locator(".dl-detail:not(.dl-loading) .dl-field").first.wait_for()
@@ -34,7 +34,7 @@ def settle(page):
     page.wait_for_function("() => document.querySelector('.dl-browser').dataset.pending === '0'")
 
 
-def test_boxes_beyond_the_picture_stay_when_one_is_drawn(chrome, make_lake):
+def test_boxes_outside_the_image_stay_when_one_is_drawn(chrome, make_lake):
     old = [[-12.5, 30.25, 200.125, 390.5], [500, 300, 640, 420], [700, 10, 710, 20]]
     picture = np.zeros((400, 600, 3), np.uint8)
     lake = make_lake({"image": "image", "boxes": dl.Boxes()}, image=[picture], boxes=[old])
@@ -54,7 +54,7 @@ def test_boxes_beyond_the_picture_stay_when_one_is_drawn(chrome, make_lake):
 
 
 def typed(chrome, lake, *changes):
-    """Return what is staged once some fields were typed into, and what the page says of it."""
+    """Return the staged edits after some fields were typed into, and the page's status."""
     w = lake.browse()
     with row(chrome, w) as page:
         for name, text in changes:
@@ -76,7 +76,7 @@ WHOLE = {
 
 
 @pytest.mark.parametrize("dtype", WHOLE)
-def test_whole_numbers_of_64_bits_are_shown_and_written_exactly(chrome, make_lake, dtype):
+def test_64_bit_integers_are_shown_and_written_exactly(chrome, make_lake, dtype):
     for old, new in zip(WHOLE[dtype], WHOLE[dtype][1:], strict=False):
         lake = make_lake({"n": dtype, "items": dl.Sequence(dtype)}, n=[old], items=[[old]])
         with row(chrome, lake.browse()) as page:
@@ -93,7 +93,7 @@ LINES = ["a\r\nb", "a\rb", "a\nb", "a\r\nb\rc\n", "\r\n", "\n", "", "a", "\rx\n"
 
 
 @pytest.mark.parametrize("text", LINES)
-def test_a_click_into_a_field_and_out_again_stages_nothing(chrome, make_lake, text):
+def test_clicking_into_a_field_and_out_again_stages_nothing(chrome, make_lake, text):
     lake = make_lake(
         {"note": "text", "n": dl.Scalar("int64", nullable=True), "at": "timedelta64[s]"},
         note=[text],
@@ -107,7 +107,7 @@ def test_a_click_into_a_field_and_out_again_stages_nothing(chrome, make_lake, te
 @pytest.mark.parametrize(
     ("before", "after"), [("a\r\nb", "x\r\ny"), ("a\nb", "x\ny"), ("a\r\nb\nc", "x\ny")]
 )
-def test_a_text_keeps_its_line_ends_where_they_are_all_the_same(chrome, make_lake, before, after):
+def test_string_keeps_its_line_ends_if_they_are_all_the_same(chrome, make_lake, before, after):
     lake = make_lake({"note": "text"}, note=[before])
     w, _, _ = typed(chrome, lake, ("note", "x\ny"))
     w.commit("typed")
@@ -116,14 +116,16 @@ def test_a_text_keeps_its_line_ends_where_they_are_all_the_same(chrome, make_lak
 
 @pytest.mark.parametrize("before", ["plain", "", None, "a\nb", "a\rb"])
 @pytest.mark.parametrize("text", ["plain\nmore", "\n", "a\n\nb\n"])
-def test_line_breaks_are_line_feeds_unless_the_text_had_crlf_alone(chrome, make_lake, before, text):
+def test_line_breaks_are_line_feeds_unless_the_string_only_had_crlf(
+    chrome, make_lake, before, text
+):
     lake = make_lake({"note": dl.Text(nullable=True)}, note=[before])
     w, _, _ = typed(chrome, lake, ("note", text))
     w.commit("typed")
     assert lake["note"][0] == text
 
 
-def test_what_a_field_shows_is_typed_again_and_a_refusal_gives_it_back(chrome, make_lake):
+def test_displayed_value_can_be_typed_again_and_a_refusal_restores_it(chrome, make_lake):
     schema = {
         "at": "timedelta64[s]",
         "when": "datetime64[ns]",
@@ -138,7 +140,7 @@ def test_what_a_field_shows_is_typed_again_and_a_refusal_gives_it_back(chrome, m
     assert [edit["what"] for edit in w.staged] == ["→ 9 seconds", "→ null"]
 
 
-def test_a_field_that_is_left_again_is_staged_once(chrome, make_lake):
+def test_field_left_twice_is_staged_once(chrome, make_lake):
     lake = make_lake({"a": "text", "b": "text"}, a=["a"], b=["b"])
     w = lake.browse()
     with row(chrome, w) as page:
@@ -152,14 +154,14 @@ def test_a_field_that_is_left_again_is_staged_once(chrome, make_lake):
     assert w.staged_count == 1
 
 
-def test_a_text_that_is_too_long_for_a_field_is_no_field(chrome, make_lake):
+def test_string_too_long_for_a_field_has_no_field(chrome, make_lake):
     lake = make_lake({"note": "text"}, note=["x" * 100_001])
     with row(chrome, lake.browse()) as page:
         assert page.locator(".dl-detail textarea").count() == 0
 
 
 @pytest.mark.parametrize("kind", ["texts", "classes"])
-def test_a_tag_with_spaces_around_it_is_removed_by_its_cross(chrome, make_lake, kind):
+def test_tag_with_surrounding_spaces_is_removed_by_its_cross(chrome, make_lake, kind):
     htype = dl.Sequence("text") if kind == "texts" else dl.ClassLabel([" x ", "y"], multiple=True)
     lake = make_lake({"tags": htype}, tags=[[" x ", "y"]])
     w = lake.browse()
@@ -173,7 +175,7 @@ def test_a_tag_with_spaces_around_it_is_removed_by_its_cross(chrome, make_lake, 
 @pytest.mark.parametrize(
     "htype", [dl.ClassLabel(multiple=True), dl.Sequence(dl.ClassLabel())], ids=["several", "items"]
 )
-def test_tags_of_classes_without_names_are_changed_by_their_numbers(chrome, make_lake, htype):
+def test_tags_of_unnamed_classes_are_changed_by_number(chrome, make_lake, htype):
     lake = make_lake({"tags": htype}, tags=[[1, 3]])
     w = lake.browse()
     with row(chrome, w) as page:
@@ -188,7 +190,7 @@ def test_tags_of_classes_without_names_are_changed_by_their_numbers(chrome, make
     assert np.asarray(lake["tags"][0]).tolist() == [3, 7]
 
 
-def test_a_checkbox_that_python_refuses_shows_what_there_is(chrome, make_lake):
+def test_checkbox_refused_by_python_shows_the_actual_value(chrome, make_lake):
     lake = make_lake({"ok": "bool"}, ok=[False])
     w = lake.browse()
     with row(chrome, w) as page:

@@ -1,4 +1,4 @@
-"""Our style sheets touch nothing but what is ours: each rule is tried on a strange page."""
+"""Our style sheets affect only our own elements, even on a page with conflicting styles."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STRAY = """() => {
   return { count: styled.length, stray, names: all.filter((r) => r.name).map((r) => r.name) };
 }"""
 
-# Everything that a rule may be about, outside: each class of ours, each element, each state.
+# Everything that a rule may select, outside: each of our classes, each element, each state.
 DECOYS = """(classes) => {
   const tags = ("div p h2 h3 ul li table tr td th dl dt dd pre kbd code select textarea input " +
     "button form summary strong img span svg label del ins").split(" ");
@@ -78,7 +78,7 @@ def load(page, css):
 @pytest.mark.parametrize(
     ("css", "ours", "least"), [(STYLE, ".dl-browser, .dl-strip", 200), (SHEET, ".dl-repr", 30)]
 )
-def test_no_rule_touches_what_is_not_ours(css, ours, least, chrome, tmp_path):
+def test_no_rule_affects_foreign_elements(css, ours, least, chrome, tmp_path):
     classes = sorted(
         set(re.findall(r"dl-[a-z0-9-]+", STYLE + SHEET)) - {*re.findall(r"dl-[a-z]+", ours)}
     )
@@ -97,7 +97,7 @@ SEEN = """() => [...document.querySelectorAll("#repr, #repr *")].map((node) => {
 })"""
 
 
-def test_a_repr_looks_the_same_beside_a_browser(chrome, tmp_path, make_lake):
+def test_repr_looks_the_same_next_to_a_browser(chrome, tmp_path, make_lake):
     ds = make_lake(
         {"label": dl.ClassLabel(["a", "b"]), "x": "float32", "image": "image"},
         label=[0, 1, 1], x=[1.0, 2.0, 3.0], image=[np.zeros((8, 8, 3), "uint8")] * 3,

@@ -1,4 +1,4 @@
-"""Messages that are answered in a thread, while cells of the notebook use the same dataset."""
+"""Messages answered in a thread while notebook cells use the same dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_messages_are_answered_while_a_cell_reads_edits_and_commits(make_lake, p
     p, stop, wrong, answered = page(ds), threading.Event(), [], []
 
     def ask(kind, **fields):
-        """Ask, and pass over that something else is shown by now."""
+        """Send a request, ignoring that something else may be shown by then."""
         reply, _ = p.ask(kind, **fields)
         if not reply["ok"] and reply["error"]["kind"] != "Stale":
             wrong.append(reply)
@@ -58,7 +58,7 @@ def test_messages_are_answered_while_a_cell_reads_edits_and_commits(make_lake, p
     assert len(p.w.view) == 55
 
 
-def test_the_grid_is_answered_while_counting_takes_long(make_lake, page, monkeypatch):
+def test_grid_is_answered_while_counting_takes_long(make_lake, page, monkeypatch):
     p = page(make_lake({"x": "int32"}, x=range(9)))
     p.ask("hello", threads=True)
     wait_for(lambda: any(reply["type"] == "thread" for reply, _ in p.sent))
@@ -78,12 +78,12 @@ def test_the_grid_is_answered_while_counting_takes_long(make_lake, page, monkeyp
     wait_for(lambda: any(reply.get("req") == 100 and reply["ok"] for reply, _ in p.sent))
 
 
-def test_a_page_that_hears_no_threads_is_answered_at_once(make_lake, page):
+def test_page_without_thread_support_is_answered_synchronously(make_lake, page):
     p = page(make_lake({"x": "int32"}, x=range(9)))
     assert p.asks("facets", columns=None)["facets"]
 
 
-def test_a_query_that_is_set_while_the_page_asks_is_not_lost(make_lake, page, monkeypatch):
+def test_query_set_during_a_page_request_is_not_lost(make_lake, page, monkeypatch):
     p = page(make_lake({"x": "int32"}, x=range(9)))
     about, within, go_on = browser.about_of, threading.Event(), threading.Event()
 

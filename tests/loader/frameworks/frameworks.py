@@ -1,4 +1,4 @@
-"""Lakes, and models, that tests of several frameworks share."""
+"""Lakes and models shared by the tests of several frameworks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def columns(n: int = ROWS) -> dict[str, list]:
 
 
 def run_python(code: str, **environment: str) -> str:
-    """Run code in a process of its own and return what it prints."""
+    """Run code in a process of its own and return its output."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},

@@ -1,4 +1,4 @@
-"""One of two processes that train a model together; writes what it saw, as JSON."""
+"""One of two processes that train a model together; it writes the rows that it saw as JSON."""
 
 import json
 import os
@@ -13,7 +13,7 @@ import deeplake_lite as dl
 
 def main():
     dist.init_process_group("gloo", init_method="env://")
-    rank = int(os.environ.pop("RANK"))  # so that only torch.distributed knows
+    rank = int(os.environ.pop("RANK"))  # so that only torch.distributed knows the rank
     os.environ.pop("WORLD_SIZE")
     ds = dl.open(sys.argv[1])
     loader = ds.pytorch(50, shuffle=True, seed=1, row_ids=True)

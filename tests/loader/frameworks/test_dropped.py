@@ -1,4 +1,4 @@
-"""Loaders that were dropped give their threads and rows back, whatever they were used by."""
+"""Dropped loaders release their threads and rows, whichever framework was using them."""
 
 import weakref
 
@@ -32,7 +32,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_loader_that_was_dropped_leaves_no_threads_and_no_rows(make_lake, way, use):
+def test_dropped_loader_leaves_no_threads_and_no_rows(make_lake, way, use):
     ds = make_lake({"x": "int32"}, x=range(40))
     running, loaders = threads(), []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Which arrays PyTorch takes as they are, and what becomes of others."""
+"""Arrays that PyTorch accepts unchanged, and conversions of the others."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,13 @@ from deeplake_lite.loader.frameworks.dtypes import TORCH, for_torch
 
 
 @pytest.mark.parametrize("name", sorted(TORCH))
-def test_a_dtype_that_both_have_is_not_touched(name):
+def test_common_dtype_is_left_unchanged(name):
     values = np.zeros(3, name)
     assert for_torch(values) is values
 
 
 @pytest.mark.parametrize("name", ["datetime64[ms]", "datetime64[D]", "timedelta64[s]"])
-def test_times_are_counts_of_their_unit_in_the_same_memory(name):
+def test_times_become_counts_of_their_unit_in_the_same_memory(name):
     values = np.array([3, -1, "NaT"], name)
     found = for_torch(values)
     assert found.dtype == np.int64
@@ -21,7 +21,7 @@ def test_times_are_counts_of_their_unit_in_the_same_memory(name):
     assert found.tolist() == [3, -1, np.iinfo(np.int64).min]
 
 
-def test_numbers_of_classes_are_int64():
+def test_class_numbers_are_int64():
     assert for_torch(np.array([1, 2], np.uint8), classes=True).dtype == np.int64
     wide = np.array([1, 2])
     assert for_torch(wide, classes=True) is wide
@@ -30,18 +30,18 @@ def test_numbers_of_classes_are_int64():
 
 
 @pytest.mark.parametrize("name", [">i4", ">f8", ">M8[s]"])
-def test_another_byte_order_becomes_the_native_one(name):
+def test_foreign_byte_order_becomes_native(name):
     found = for_torch(np.array([1, 2]).astype(name))
     assert found.dtype.isnative
     assert found.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("values", [["text"], [b"bytes"], [None], [np.longdouble(1)]])
-def test_what_pytorch_has_no_dtype_for_is_left_alone(values):
+def test_dtypes_that_pytorch_lacks_are_left_alone(values):
     assert for_torch(np.array(values)) is None
 
 
-def test_what_must_not_be_written_or_runs_backwards_is_copied():
+def test_read_only_and_reversed_arrays_are_copied():
     values = np.arange(4)
     assert for_torch(values[::-1]).strides == (8,)
     values.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Frameworks of other packages: one class is enough."""
+"""Other packages add a framework with a single class."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Columns(Framework):
             yield result
 
 
-def test_one_class_adds_a_framework(make_lake):
+def test_framework_is_added_with_one_class(make_lake):
     ds = make_lake(
         {"x": "int32", "v": dl.Array("int64", (None,))},
         x=range(5),
@@ -49,7 +49,7 @@ def test_one_class_adds_a_framework(make_lake):
     assert framework.seen == [2]
 
 
-def test_the_users_rank_comes_before_that_of_a_framework(make_lake):
+def test_given_rank_takes_precedence_over_that_of_a_framework(make_lake):
     ds = make_lake({"x": "int32"}, x=range(5))
     loader = Loader(ds, Options.of(batch_size=2, rank=0, world_size=1), Columns())
     assert [dict(batch)["x"] for batch in loader] == [[0, 1], [2, 3], [4]]

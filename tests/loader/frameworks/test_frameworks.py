@@ -1,4 +1,4 @@
-"""All frameworks get the same bits, after the tables of dtypes."""
+"""All frameworks get the same bits, apart from documented dtype conversions."""
 
 import numpy as np
 import pytest

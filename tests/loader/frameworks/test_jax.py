@@ -1,4 +1,4 @@
-"""Batches as arrays of JAX."""
+"""Batches as JAX arrays."""
 
 import sys
 import types
@@ -23,7 +23,7 @@ def lake(make_lake):
     return make_lake(SCHEMA, **columns())
 
 
-def test_numbers_are_arrays_and_text_stays_a_list(lake):
+def test_numbers_are_arrays_and_strings_stay_a_list(lake):
     batch = next(iter(lake.jax(4)))
     assert isinstance(batch["image"], jax.Array)
     assert batch["text"] == ["té 0", "té 1", "té 2", "té 3"]
@@ -32,7 +32,7 @@ def test_numbers_are_arrays_and_text_stays_a_list(lake):
     assert batch["when"].dtype == "datetime64[us]"
 
 
-def test_an_aligned_batch_is_shared_on_the_cpu(lake, monkeypatch):
+def test_aligned_batch_is_shared_on_the_cpu(lake, monkeypatch):
     made = {}
     loader = lake.jax(4, columns=["image", "label"], num_workers=0)
     convert = loader.resources.convert
@@ -45,7 +45,7 @@ def test_an_aligned_batch_is_shared_on_the_cpu(lake, monkeypatch):
         assert batch[name].unsafe_buffer_pointer() == made["b"][name].ctypes.data
 
 
-def test_dtypes_without_x64_are_those_of_the_table(make_lake):
+def test_dtypes_without_x64_follow_the_table(make_lake):
     names = ["int8", "uint16", "int64", "uint64", "float16", "float64", "complex128"]
     lake = make_lake({name: name for name in names}, **{name: [1, 0] for name in names})
     batch = next(iter(lake.jax(2)))
@@ -55,7 +55,7 @@ def test_dtypes_without_x64_are_those_of_the_table(make_lake):
         assert batch[name].tolist() == [1, 0]
 
 
-def test_with_x64_nothing_changes_its_dtype(lake):
+def test_x64_preserves_every_dtype(lake):
     with jax.enable_x64(True):
         batch = next(iter(lake.jax(4, row_ids=True)))
     assert batch["count"].dtype == "int64"
@@ -74,18 +74,18 @@ def test_row_ids_keep_all_their_bits_without_x64(lake):
 @pytest.mark.parametrize(
     ("dtype", "value"), [("int64", 2**31), ("uint64", 2**40), ("float64", 1e300)]
 )
-def test_a_number_that_does_not_fit_is_an_error_that_says_what_to_set(make_lake, dtype, value):
+def test_number_that_does_not_fit_is_an_error_that_says_what_to_set(make_lake, dtype, value):
     lake = make_lake({"x": dtype}, x=[1, value])
     with pytest.raises(LoaderError, match=r"'x' has numbers, such as .*, that .*jax_enable_x64"):
         next(iter(lake.jax(2)))
 
 
-def test_infinity_and_nan_are_numbers_like_others(make_lake):
+def test_infinity_and_nan_are_ordinary_numbers(make_lake):
     lake = make_lake({"x": "float64"}, x=[np.inf, np.nan])
     assert np.array_equal(next(iter(lake.jax(2)))["x"], [np.inf, np.nan], equal_nan=True)
 
 
-def test_what_is_ragged_is_padded_to_the_largest_of_the_view_so_that_jit_compiles_once(lake):
+def test_ragged_columns_are_padded_to_the_largest_of_the_view_so_that_jit_compiles_once(lake):
     compiled = []
 
     @jax.jit
@@ -101,7 +101,7 @@ def test_what_is_ragged_is_padded_to_the_largest_of_the_view_so_that_jit_compile
     assert len(compiled) == 1
 
 
-def test_masks_tell_values_from_padding_and_nulls_have_none(lake):
+def test_masks_distinguish_values_from_padding_and_nulls_have_none(lake):
     batch = next(iter(lake.jax(ROWS)))
     assert batch["boxes_mask"].sum(axis=1).tolist() == [k % 4 for k in range(ROWS)]
     assert batch["maybe_valid"].tolist() == [k % 2 == 0 for k in range(ROWS)]
@@ -113,13 +113,13 @@ def test_masks_tell_values_from_padding_and_nulls_have_none(lake):
     assert batch["score_valid"].tolist() == [k % 3 != 1 for k in range(ROWS)]
 
 
-def test_batches_where_every_value_is_null_have_the_shape_of_others(make_lake):
+def test_all_null_batches_have_the_shape_of_others(make_lake):
     pictures = [None, None, np.zeros((2, 3, 3), np.uint8), np.ones((4, 2, 3), np.uint8)]
     lake = make_lake({"p": dl.Image("png", nullable=True)}, p=pictures)
     assert [b["p"].shape for b in lake.jax(2)] == [(2, 4, 3, 3)] * 2
 
 
-def test_a_transform_may_give_lists_of_arrays_and_trees(lake):
+def test_transform_may_return_lists_of_arrays_and_trees(lake):
     loader = lake.jax(4, columns=["boxes", "x"], transform=lambda s: {"b": s["boxes"], "n": 2**20})
     batch = next(iter(loader))
     assert batch["b"].shape == (4, 3, 4)
@@ -129,14 +129,14 @@ def test_a_transform_may_give_lists_of_arrays_and_trees(lake):
     assert (x.shape, y.dtype) == ((4, 6, 5, 3), "int32")
 
 
-def test_a_batch_transform_may_give_arrays_of_jax(lake):
+def test_batch_transform_may_return_jax_arrays(lake):
     loader = lake.jax(4, columns=["x"], batch_transform=lambda b: ({"x": jnp.asarray(b["x"])}, 3.0))
     inputs, number = next(iter(loader))
     assert inputs["x"].shape == (4,)
     assert number == 3.0
 
 
-def test_the_state_counts_what_was_handed_over_not_what_is_on_the_device(lake):
+def test_state_counts_delivered_batches_and_not_those_on_the_device(lake):
     loader = lake.jax(3, columns=["count"], shuffle=True)
     whole = [b["count"].tolist() for b in loader]
     for taken in range(1, 4):
@@ -150,7 +150,7 @@ def test_the_state_counts_what_was_handed_over_not_what_is_on_the_device(lake):
         assert got + [b["count"].tolist() for b in second] == whole
 
 
-def test_the_next_batch_is_placed_before_this_one_is_handed_over(lake, monkeypatch):
+def test_next_batch_is_placed_before_this_one_is_delivered(lake, monkeypatch):
     loader = lake.jax(2, columns=["x"])
     placed = []
     framework = loader.resources.framework
@@ -189,7 +189,7 @@ for options in ({"batch_size": 6}, {"batch_size": 8, "last": "uneven"},
 """
 
 
-def test_batches_lie_over_several_devices_and_the_last_is_padded():
+def test_batches_are_sharded_over_several_devices_and_the_last_is_padded():
     text = run_python(SHARDED, XLA_FLAGS="--xla_force_host_platform_device_count=4")
     padding, six, uneven, skip = text.strip().split("\n")
     assert padding == "2"
@@ -198,7 +198,7 @@ def test_batches_lie_over_several_devices_and_the_last_is_padded():
     assert "on_error='skip'" in skip
 
 
-def test_a_model_learns_the_digits_in_one_epoch(make_lake):
+def test_model_learns_the_digits_in_one_epoch(make_lake):
     digits = load_digits()
     lake = make_lake(
         {"image": dl.Array("float32", (64,)), "label": dl.ClassLabel()},
@@ -231,7 +231,7 @@ def test_a_model_learns_the_digits_in_one_epoch(make_lake):
     assert (guess == whole["label"]).mean() > 0.9
 
 
-def test_ranks_are_found_under_jax_distributed(monkeypatch):
+def test_ranks_are_detected_under_jax_distributed(monkeypatch):
     fake = types.SimpleNamespace(
         distributed=types.SimpleNamespace(is_initialized=lambda: True),
         process_index=lambda: 2,
@@ -244,7 +244,7 @@ def test_ranks_are_found_under_jax_distributed(monkeypatch):
     assert find_rank(None, None) == (0, 1)
 
 
-def test_what_is_asked_of_jax_is_there():
+def test_required_jax_functions_exist():
     assert jax.distributed.is_initialized() is False
     assert (jax.process_index(), jax.process_count()) == (0, 1)
 
@@ -254,7 +254,7 @@ def test_without_jax_the_error_says_what_to_install():
     assert 'pip install "deeplake-lite[jax]"' in text
 
 
-def test_what_a_transform_hands_on_is_padded_to_the_largest_of_the_view(lake):
+def test_passed_through_columns_of_a_transform_are_padded_to_the_largest_of_the_view(lake):
     plain = list(lake.jax(3, columns=["boxes", "maybe", "score"]))
     through = list(lake.jax(3, columns=["boxes", "maybe", "score"], transform=lambda s: s))
     for a, b in zip(through, plain, strict=True):
@@ -263,7 +263,7 @@ def test_what_a_transform_hands_on_is_padded_to_the_largest_of_the_view(lake):
             np.testing.assert_array_equal(a[key], value)
 
 
-def test_rows_that_are_left_out_leave_shapes_as_they_are_where_batches_are_padded(lake):
+def test_skipped_rows_do_not_change_shapes_of_padded_batches(lake):
     def fail(sample):
         if sample["count"] == -3:
             raise ValueError("two")
@@ -275,7 +275,7 @@ def test_rows_that_are_left_out_leave_shapes_as_they_are_where_batches_are_padde
     assert sum(int((~batch["_padding"]).sum()) for batch in batches) == ROWS - 1
 
 
-def test_a_transform_may_give_arrays_of_jax(lake):
+def test_transform_may_return_jax_arrays(lake):
     plain = next(iter(lake.jax(4, columns=["x"])))["x"]
     for asarray in (jnp.asarray, torch.asarray):
         loader = lake.jax(4, columns=["x"], transform=lambda s, a=asarray: {"x": a(s["x"]) * 2})
@@ -284,7 +284,7 @@ def test_a_transform_may_give_arrays_of_jax(lake):
         np.testing.assert_array_equal(doubled, plain * 2)
 
 
-def test_pictures_of_which_all_are_null_make_a_batch(make_lake):
+def test_all_null_images_make_a_batch(make_lake):
     ds = make_lake({"image": dl.Image("png", nullable=True)}, image=[None, None])
     (batch,) = ds.jax(2)
     assert not batch["image_valid"].any()
@@ -292,7 +292,7 @@ def test_pictures_of_which_all_are_null_make_a_batch(make_lake):
 
 
 @pytest.mark.parametrize("also", ["boxes_mask", "boxes_valid"])
-def test_a_mask_does_not_take_the_place_of_a_column(make_lake, also):
+def test_mask_does_not_replace_a_column(make_lake, also):
     schema = {"boxes": dl.Boxes(nullable=True), also: "int32"}
     ds = make_lake(schema, boxes=[[[1, 2, 3, 4]], []], **{also: [1, 2]})
     with pytest.raises(ValueError, match=f"Batches use the key '{also}' to mark .* of 'boxes'"):
@@ -300,14 +300,14 @@ def test_a_mask_does_not_take_the_place_of_a_column(make_lake, also):
     assert next(iter(ds.jax(2, columns=[also])))[also].tolist() == [1, 2]
 
 
-def test_a_sharding_is_one_of_jax(make_lake):
+def test_non_jax_sharding_is_refused(make_lake):
     with pytest.raises(
         TypeError, match=r"sharding must be a jax\.sharding\.Sharding, .* but it is 'x'"
     ):
         make_lake({"x": "int32"}, x=[1]).jax(1, sharding="x")
 
 
-def test_masks_have_the_axes_that_vary_however_values_are_collated(make_lake):
+def test_masks_have_the_varying_axes_however_values_are_collated(make_lake):
     images = [np.full((4 + k, 5, 3), k, np.uint8) for k in range(4)]
     ds = make_lake(
         {"one": dl.Image("png"), "many": dl.Sequence(dl.Image("png"))},

@@ -1,4 +1,4 @@
-"""torchdata's StatefulDataLoader over our datasets goes on at the next batch, wherever it was."""
+"""torchdata's StatefulDataLoader resumes our datasets at the next batch from any position."""
 
 import multiprocessing
 import pickle
@@ -29,12 +29,12 @@ KINDS = [
     ("by number", 0),
     ("by number", 2),
 ]
-"""How the rows come, and how many workers bring them."""
+"""How rows are delivered, and by how many workers."""
 
 
 @pytest.fixture(params=KINDS, ids="{0[0]}, {0[1]} workers".format)
 def make(request, view):
-    """Make a loader over rows that come one after the other, or that it asks for by number."""
+    """Make a loader over rows in sequence, or rows that it requests by number."""
     kind, workers = request.param
 
     def loader(batch_size, *, stay=False, **options):
@@ -66,7 +66,7 @@ def epoch_with_states(loader):
 
 
 def check_resumed(make, batches, states, **options):
-    """Check that a loader which loads any of the states gives the rest, and then whole epochs."""
+    """Check that a loader that loads any of the states returns the rest, and then whole epochs."""
     for seen, state in enumerate(states):
         loader = make(**options)
         loader.load_state_dict(pickle.loads(state))
@@ -75,26 +75,26 @@ def check_resumed(make, batches, states, **options):
 
 
 @pytest.mark.parametrize("batch_size", [5, 6, 2 * ROWS])
-def test_every_state_of_an_epoch_gives_its_rest(make, batch_size):
+def test_every_state_of_an_epoch_resumes_its_rest(make, batch_size):
     batches, states, _ = epoch_with_states(make(batch_size))
     assert sorted(x for batch in batches for x in batch) == list(range(ROWS))
     check_resumed(make, batches, states, batch_size=batch_size)
 
 
 @pytest.mark.parametrize("batch_size", [5, 6])
-def test_the_state_after_an_epoch_gives_the_next_one_whole(make, batch_size):
+def test_state_after_an_epoch_resumes_at_the_whole_next_one(make, batch_size):
     batches, _, end = epoch_with_states(make(batch_size))
     check_resumed(make, batches, [end], batch_size=batch_size)
 
 
-def test_states_of_loaders_that_drop_the_last_batch(make):
+def test_states_of_loaders_that_drop_the_last_batch_resume(make):
     options = {"batch_size": 6, "drop_last": True}
     batches, states, end = epoch_with_states(make(**options))
     check_resumed(make, batches, states, **options)
     check_resumed(make, batches, [end], **options)
 
 
-def test_workers_that_stay_start_each_epoch_anew(make):
+def test_persistent_workers_restart_each_epoch(make):
     options = {"batch_size": 6, "stay": True}
     loader = make(**options)
     batches, _, end = epoch_with_states(loader)
@@ -104,7 +104,7 @@ def test_workers_that_stay_start_each_epoch_anew(make):
     check_resumed(make, batches, [end], **options)
 
 
-def test_an_epoch_that_follows_an_abandoned_one_has_states_of_its_own(make):
+def test_epoch_after_an_abandoned_one_has_its_own_states(make):
     options = {"batch_size": 6, "stay": True}
     loader = make(**options)
     abandoned = iter(loader)
@@ -113,7 +113,7 @@ def test_an_epoch_that_follows_an_abandoned_one_has_states_of_its_own(make):
     check_resumed(make, batches, states, **options)
 
 
-def test_states_between_the_snapshots_of_workers(make):
+def test_states_between_worker_snapshots_resume(make):
     options = {"batch_size": 9, "snapshot_every_n_steps": 2}
     batches, states, end = epoch_with_states(make(**options))
     check_resumed(make, batches, states, **options)
@@ -121,7 +121,7 @@ def test_states_between_the_snapshots_of_workers(make):
 
 
 @pytest.mark.parametrize("make", [k for k in KINDS if k[0] == "shuffled"], indirect=True)
-def test_the_epoch_after_a_resumed_one_is_the_one_that_is_set(make):
+def test_epoch_after_a_resumed_one_is_the_one_that_was_set(make):
     batches, states, _ = epoch_with_states(make(6))
     loader = make(6)
     loader.dataset.set_epoch(1)
@@ -136,7 +136,7 @@ def test_the_epoch_after_a_resumed_one_is_the_one_that_is_set(make):
 
 
 @pytest.mark.parametrize("seen", [0, 1, ROWS - 1, ROWS])
-def test_states_of_a_dataset_and_of_its_iterator(view, seen):
+def test_states_of_a_dataset_and_of_its_iterator_resume(view, seen):
     dataset, again = (view.pytorch_dataset("iterable", shuffle=True) for _ in range(2))
     whole = [int(sample["x"]) for sample in dataset]
     samples = iter(dataset)
@@ -152,7 +152,7 @@ def test_states_of_a_dataset_and_of_its_iterator(view, seen):
     assert [int(sample["x"]) for sample in again] == whole
 
 
-def test_after_its_end_an_iterator_stays_there_and_its_dataset_begins_again(view):
+def test_finished_iterator_stays_at_its_end_and_its_dataset_restarts(view):
     dataset, again = (view.pytorch_dataset("iterable", shuffle=True) for _ in range(2))
     samples = iter(dataset)
     whole = [int(sample["x"]) for sample in samples]

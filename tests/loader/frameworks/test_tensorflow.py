@@ -27,7 +27,7 @@ def lake(make_lake):
     return make_lake(SCHEMA, **columns())
 
 
-def test_the_element_spec_is_known_from_the_types(lake):
+def test_element_spec_is_known_from_the_types(lake):
     spec = lake.tensorflow(4, row_ids=True).element_spec
     assert spec["image"] == tf.TensorSpec((None, 6, 5, 3), tf.uint8)
     assert spec["photo"] == tf.RaggedTensorSpec((None, None, None, 3), tf.uint8, 2)
@@ -40,7 +40,7 @@ def test_the_element_spec_is_known_from_the_types(lake):
 
 
 @pytest.mark.parametrize("options", [{"drop_last": True}, {"last": "pad"}])
-def test_the_batch_axis_is_static_where_all_batches_are_full(lake, options):
+def test_batch_axis_is_static_if_all_batches_are_full(lake, options):
     dataset = lake.tensorflow(4, columns=["image", "boxes"], **options)
     assert dataset.element_spec["image"].shape == (4, 6, 5, 3)
     assert dataset.element_spec["boxes"].shape.as_list() == [4, None, 4]
@@ -48,7 +48,7 @@ def test_the_batch_axis_is_static_where_all_batches_are_full(lake, options):
     assert sizes == ([4, 4] if "drop_last" in options else [4, 4, 4])
 
 
-def test_rows_that_are_left_out_leave_the_batch_axis_open(lake):
+def test_skipped_rows_leave_the_batch_axis_unknown(lake):
     spec = lake.tensorflow(4, columns=["x"], drop_last=True, on_error="skip").element_spec
     assert spec["x"].shape.as_list() == [None]
 
@@ -58,7 +58,7 @@ def test_padded_rows_are_marked(lake):
     assert last["_padding"].numpy().tolist() == [False, False, True, True]
 
 
-def test_values_are_those_of_the_lake(lake):
+def test_values_equal_those_of_the_lake(lake):
     (batch,) = lake.tensorflow(ROWS, row_ids=True)
     rows = {name: list(lake[name][:]) for name in lake.columns}
     for name in ("photo", "boxes", "tokens", "outlines"):
@@ -77,7 +77,7 @@ def test_values_are_those_of_the_lake(lake):
     assert batch["_row_id"].numpy().tolist() == lake.row_ids.tolist()
 
 
-def test_columns_may_be_padded_ragged_or_stacked_on_demand(lake):
+def test_columns_may_be_padded_ragged_or_stacked_on_request(lake):
     collate = {"photo": "pad", "boxes": "ragged", "maybe": "pad", "count": "list", "tokens": "pad"}
     dataset = lake.tensorflow(4, columns=list(collate), collate=collate)
     assert dataset.element_spec["photo_mask"] == tf.TensorSpec((None, None, None), tf.bool)
@@ -89,7 +89,7 @@ def test_columns_may_be_padded_ragged_or_stacked_on_demand(lake):
 
 
 @pytest.mark.parametrize("collate", [None, "pad"])
-def test_batches_where_every_value_is_null_fit_the_element_spec(make_lake, collate):
+def test_all_null_batches_fit_the_element_spec(make_lake, collate):
     pictures = [None, None, np.zeros((2, 3, 3), np.uint8), np.ones((4, 2, 3), np.uint8)]
     schema = {"p": dl.Image("png", nullable=True), "b": dl.Boxes(nullable=True)}
     lake = make_lake(schema, p=pictures, b=[None, None, np.ones((1, 4)), np.ones((2, 4))])
@@ -141,7 +141,7 @@ def test_each_iteration_is_the_next_epoch_and_resumes_exactly(lake):
     ids=str,
 )
 @pytest.mark.parametrize("further", ["none", "map", "batch", "take", "filter", "zip"])
-def test_a_state_counts_the_batches_that_were_taken_and_no_more(make_lake, options, further):
+def test_state_counts_exactly_the_batches_taken(make_lake, options, further):
     rows = make_lake({**SCHEMA}, **{name: [*v] * 4 for name, v in columns().items()})
     dataset = rows.tensorflow(2, **options)
     loader, per_step = dataset.loader, 2
@@ -156,7 +156,7 @@ def test_a_state_counts_the_batches_that_were_taken_and_no_more(make_lake, optio
     elif further == "take":
         dataset = dataset.take(3)
     for taken, _ in enumerate(dataset, 1):
-        time.sleep(0.02)  # for whatever would read ahead
+        time.sleep(0.02)  # for read-ahead, if any
         assert loader.state_dict()["consumed"] == taken * per_step
         if taken == 3:
             break
@@ -179,7 +179,7 @@ USES = {
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_dataset_that_was_dropped_leaves_no_threads_and_no_loader(lake, use):
+def test_dropped_dataset_leaves_no_threads_and_no_loader(lake, use):
     running, loaders = threads(), []
     for _ in range(3):
         dataset = lake.tensorflow(4, columns=["count"])
@@ -190,13 +190,13 @@ def test_a_dataset_that_was_dropped_leaves_no_threads_and_no_loader(lake, use):
     assert [loader() for loader in loaders] == [None] * 3
 
 
-def test_batches_go_on_while_an_iterator_or_a_further_step_keeps_the_dataset(lake):
+def test_batches_continue_while_an_iterator_or_a_derived_dataset_holds_the_dataset(lake):
     batches = iter(lake.tensorflow(4, columns=["count"]).map(lambda batch: batch["count"]))
     gc.collect()
     assert sum(len(batch) for batch in batches) == ROWS
 
 
-def test_a_dataset_that_is_made_in_a_traced_function_gives_its_batches(lake):
+def test_dataset_made_in_a_traced_function_gives_its_batches(lake):
     @tf.function
     def count_rows():
         n = 0
@@ -208,7 +208,7 @@ def test_a_dataset_that_is_made_in_a_traced_function_gives_its_batches(lake):
     assert [int(count_rows()) for _ in range(2)] == [ROWS, ROWS]
 
 
-def test_what_a_transform_gives_is_seen_on_rows_that_the_epoch_still_has(lake):
+def test_transform_is_sampled_without_consuming_the_epoch(lake):
     dataset = lake.tensorflow(
         4, columns=["image", "count"], transform=lambda s: (s["image"][:2] / 255, s["count"])
     )
@@ -219,14 +219,14 @@ def test_what_a_transform_gives_is_seen_on_rows_that_the_epoch_still_has(lake):
     assert [c for _, y in dataset for c in y.numpy()] == [k - 5 for k in range(ROWS)]
 
 
-def test_columns_pass_through_a_transform_as_they_are(lake):
+def test_columns_pass_through_a_transform_unchanged(lake):
     spec = lake.tensorflow(4).element_spec
     passed = lake.tensorflow(4, transform=lambda s: s)
     assert passed.element_spec == spec
     assert sum(batch["note_valid"].numpy().sum() for batch in passed) == ROWS // 2
 
 
-def test_a_batch_transform_may_give_trees_and_numbers(lake):
+def test_batch_transform_may_return_trees_and_numbers(lake):
     dataset = lake.tensorflow(
         4, columns=["x", "label"], drop_last=True,
         batch_transform=lambda b: ({"x": b["x"] * 2}, b["label"], np.float32(len(b["x"]))),
@@ -236,7 +236,7 @@ def test_a_batch_transform_may_give_trees_and_numbers(lake):
     assert [float(n) for _, _, n in dataset] == [4.0, 4.0]
 
 
-def test_a_transform_whose_shapes_change_is_told_what_to_do(lake):
+def test_error_for_a_transform_with_varying_shapes_says_what_to_do(lake):
     dataset = lake.tensorflow(
         4, columns=["x", "count"], transform=lambda s: {"x": np.zeros(1 + (s["count"] > 0))}
     )
@@ -244,7 +244,7 @@ def test_a_transform_whose_shapes_change_is_told_what_to_do(lake):
         list(dataset)
 
 
-def test_a_row_that_fails_reaches_the_user_with_its_id_and_cause(lake):
+def test_error_of_a_row_reaches_the_user_with_its_id_and_cause(lake):
     row_id = lake.row_ids[7]
 
     def transform(sample):
@@ -259,12 +259,12 @@ def test_a_row_that_fails_reaches_the_user_with_its_id_and_cause(lake):
         list(dataset)
 
 
-def test_a_transform_that_fails_on_the_first_rows_fails_when_the_dataset_is_made(lake):
+def test_transform_that_fails_on_the_first_rows_fails_on_creation(lake):
     with pytest.raises(LoaderError, match="transform: ZeroDivisionError"):
         lake.tensorflow(2, transform=lambda _: 1 / 0)
 
 
-def test_a_transform_of_a_view_without_rows_has_no_element_spec(lake):
+def test_transform_of_an_empty_view_has_no_element_spec(lake):
     assert list(lake[:0].tensorflow(2, columns=["x", "boxes"])) == []
     with pytest.raises(ValueError, match="this view has no rows"):
         lake[:0].tensorflow(2, transform=lambda s: s)
@@ -320,7 +320,7 @@ for _ in range(2):
 
 
 @pytest.mark.slow
-def test_a_mirrored_strategy_gets_every_row_once():
+def test_mirrored_strategy_gets_every_row_once():
     assert run_python(MIRRORED).splitlines() == ["45.0 [4, 4, 2]"] * 2
 
 
@@ -336,13 +336,13 @@ def test_no_framework_is_imported_before_its_exporter_is_called():
     assert run_python(code).strip() == "set()"
 
 
-def test_the_batch_axis_is_static_where_rows_that_are_left_out_are_made_up_for(lake):
+def test_batch_axis_is_static_if_skipped_rows_are_replaced(lake):
     options = {"last": "pad", "on_error": "skip"}
     spec = lake.tensorflow(4, columns=["x"], **options).element_spec
     assert spec["x"].shape[0] == 4
 
 
-def test_pads_of_a_column_that_passes_through_a_transform_may_grow(lake):
+def test_padding_of_a_column_passed_through_a_transform_may_grow(lake):
     options = {"columns": ["boxes"], "collate": "pad"}
     passed = lake.tensorflow(2, transform=lambda s: s, **options)
     assert passed.element_spec == lake.tensorflow(2, **options).element_spec
@@ -351,7 +351,7 @@ def test_pads_of_a_column_that_passes_through_a_transform_may_grow(lake):
     )
 
 
-def test_a_picture_behind_many_nulls_is_found_in_few_reads(make_lake, monkeypatch):
+def test_image_after_many_nulls_is_found_in_few_reads(make_lake, monkeypatch):
     pictures = [None] * 70 + [np.zeros((h, 3, 3), np.uint8) for h in (2, 4)]
     lake = make_lake({"p": dl.Image("png", nullable=True)}, p=pictures)
     reads, read = [], ViewSamples.read
@@ -365,7 +365,7 @@ def test_a_picture_behind_many_nulls_is_found_in_few_reads(make_lake, monkeypatc
 
 @pytest.mark.parametrize("options", [{"size": (4, 4)}, {"collate": "stack"}])
 @pytest.mark.parametrize("there", [True, False])
-def test_pictures_that_are_null_fit_the_element_spec(make_lake, options, there):
+def test_null_images_fit_the_element_spec(make_lake, options, there):
     pictures = [None, np.ones((5, 6, 3), "uint8") if there else None, None]
     ds = make_lake({"image": dl.Image("png", nullable=True)}, image=pictures)
     found = list(ds.tensorflow(1, **options))
@@ -374,13 +374,13 @@ def test_pictures_that_are_null_fit_the_element_spec(make_lake, options, there):
 
 
 @pytest.mark.parametrize("texts", [["a", "b"], []])
-def test_lists_of_as_many_texts_each_are_ragged(make_lake, texts):
+def test_lists_of_equally_many_strings_are_ragged(make_lake, texts):
     ds = make_lake({"tags": dl.Sequence(dl.Text())}, tags=[texts] * 3)
     (batch,) = ds.tensorflow(3)
     assert batch["tags"].to_list() == [[text.encode() for text in texts]] * 3
 
 
-def test_what_is_null_does_not_take_the_place_of_a_column(make_lake):
+def test_null_mask_does_not_replace_a_column(make_lake):
     schema = {"note": dl.Text(nullable=True), "note_valid": "int32"}
     ds = make_lake(schema, note=[None], note_valid=[3])
     with pytest.raises(ValueError, match=r"Batches use the key 'note_valid' to mark .* of 'note'"):
@@ -410,7 +410,7 @@ def test_json_stays_json(make_lake):
 
 
 def plain(value, *, as_json):
-    """Return a value as nested lists of what TensorFlow has for it."""
+    """Return a value as nested lists in TensorFlow's types."""
     if isinstance(value, np.ndarray | np.generic):
         return (value.astype(np.int64) if value.dtype.kind in "mM" else value).tolist()
     if as_json:
@@ -421,19 +421,19 @@ def plain(value, *, as_json):
 
 
 @pytest.mark.parametrize("name", sorted(EVERYTHING.keys() - {"link", "counts", "words", "frames"}))
-def test_a_sequence_of_any_type_has_its_values(make_lake, name):
+def test_sequence_of_any_type_has_its_values(make_lake, name):
     htype = replace(resolve(EVERYTHING[name]), nullable=False)
     values = [value for value in CELLS[name] if value is not None]
-    options = {"mode": "RGB"} if name == "image" else {}  # of which one is grey
+    options = {"mode": "RGB"} if name == "image" else {}  # one of which is greyscale
     if name == "pixels":
         values = [np.full((2, 3), 7, "uint16"), np.ones((3, 1), "uint16")]
     ds = make_lake({"c": dl.Sequence(htype)}, c=[[values[0], values[-1]], [], [values[1]]])
     (batch,) = ds.tensorflow(3, **options)
     rows = next(iter(ds.batches(3, collate="list", **options)))["c"]
-    assert repr(batch["c"].to_list()) == repr(plain(rows, as_json=name == "notes"))  # NaN, too
+    assert repr(batch["c"].to_list()) == repr(plain(rows, as_json=name == "notes"))  # NaN too
 
 
-def test_images_of_sequences_are_brought_to_a_size(make_lake):
+def test_images_in_sequences_are_resized(make_lake):
     rows = [[np.full((4 + k, 5, 3), k, np.uint8) for k in range(n)] for n in (2, 0, 3)]
     ds = make_lake({"c": dl.Sequence(dl.Image("png"))}, c=rows)
     dataset = ds.tensorflow(3, size=(4, 4))
@@ -469,7 +469,7 @@ NULLABLE = {
 @pytest.mark.parametrize("name", NULLABLE)
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("how", ["transform", "batch_transform", "collate"])
-def test_a_null_under_a_key_of_a_transform_is_an_error(make_lake, name, first, how):
+def test_null_under_a_new_key_of_a_transform_is_an_error(make_lake, name, first, how):
     htype, value = NULLABLE[name]
     values = [value, value, None, value]
     ds = make_lake({"x": htype}, x=values[::-1] if first else values)
@@ -490,7 +490,7 @@ def valid(batch):
 
 
 @pytest.mark.parametrize("name", NULLABLE)
-def test_a_null_that_keeps_its_columns_name_is_marked(make_lake, name):
+def test_null_under_its_own_column_name_is_marked(make_lake, name):
     htype, value = NULLABLE[name]
     ds = make_lake({"x": htype}, x=[value, value, None, value])
     batches = list(ds.tensorflow(2, transform=lambda s: {"x": s["x"]}))
@@ -513,14 +513,14 @@ def test_a_null_that_keeps_its_columns_name_is_marked(make_lake, name):
         (b"a", {"k": 1}),
     ],
 )
-def test_a_value_of_another_kind_than_the_first_batch_has_is_an_error(make_lake, usual, odd):
+def test_value_of_a_different_kind_than_in_the_first_batch_is_an_error(make_lake, usual, odd):
     ds = make_lake({"x": "int32"}, x=range(6))
     dataset = ds.tensorflow(2, transform=lambda s: {"made": odd if s["x"] == 4 else usual})
     with pytest.raises(tf.errors.UnknownError, match=r"'made' (must be|has null)"):
         list(dataset)
 
 
-def test_a_masked_row_of_a_transform_is_an_error(make_lake):
+def test_masked_row_from_a_transform_is_an_error(make_lake):
     ds = make_lake({"x": "int32"}, x=range(4))
     masked = ds.tensorflow(
         2, batch_transform=lambda b: {"made": np.ma.masked_equal(b["x"], 3).astype("float32")}
@@ -529,7 +529,7 @@ def test_a_masked_row_of_a_transform_is_an_error(make_lake):
         list(masked)
 
 
-def test_mixed_values_of_a_transform_are_json_throughout(make_lake):
+def test_mixed_values_from_a_transform_are_always_json(make_lake):
     ds = make_lake({"x": "int32"}, x=range(4))
     mixed = ["a", {"k": 1}, None, "null"]
     batches = ds.tensorflow(2, transform=lambda s: {"made": mixed[s["x"]]})
@@ -548,7 +548,7 @@ def test_mixed_values_of_a_transform_are_json_throughout(make_lake):
     ],
     ids=str,
 )
-def test_a_padded_batch_without_elements_keeps_its_shape(make_lake, htype, shapes):
+def test_padded_empty_batch_keeps_its_shape(make_lake, htype, shapes):
     dtype = "bool" if isinstance(htype, dl.Mask) else htype.value_dtype
     ds = make_lake({"x": htype}, x=[np.zeros(shape, dtype) for shape in shapes])
     [expected], [batch] = (list(loader(2, collate="pad")) for loader in (ds.batches, ds.tensorflow))

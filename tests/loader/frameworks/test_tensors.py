@@ -1,4 +1,4 @@
-"""Batches as tensors, and tensors on their way to a device."""
+"""Batches as tensors, and moving them to a device."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ def test_tensors_share_the_memory_of_the_arrays():
     assert x[0, 0] == 7
 
 
-def test_lists_and_tuples_are_gone_through_and_text_stays():
+def test_lists_and_tuples_are_converted_and_strings_stay():
     batch = as_tensors({"boxes": [np.ones(1), np.ones(2)], "json": [{"a": 1}], "pair": (1, "x")})
     assert [len(t) for t in batch["boxes"]] == [1, 2]
     assert batch["json"] == [{"a": 1}]
@@ -28,11 +28,11 @@ def test_lists_and_tuples_are_gone_through_and_text_stays():
     assert as_tensors((np.ones(2),))[0].tolist() == [1, 1]
 
 
-def test_a_batch_that_is_none_passes():
+def test_none_batch_passes():
     assert as_tensors(None) is None
 
 
-def test_values_back_to_back_are_a_nested_tensor_in_the_same_memory():
+def test_concatenated_values_are_a_nested_tensor_in_the_same_memory():
     batch = ragged("boxes", [np.ones((2, 4)), np.zeros((0, 4)), np.full((1, 4), 3.0)])
     nested = as_tensors({"boxes": batch})["boxes"]
     assert nested.layout is torch.jagged
@@ -40,16 +40,16 @@ def test_values_back_to_back_are_a_nested_tensor_in_the_same_memory():
     assert [t.tolist() for t in nested.unbind()] == [batch[i].tolist() for i in range(3)]
 
 
-def test_a_nested_tensor_of_no_rows_has_none():
+def test_nested_tensor_of_no_rows_is_empty():
     assert len(as_tensors(ragged("x", []))) == 0
 
 
-def test_classes_back_to_back_are_int64():
+def test_concatenated_classes_are_int64():
     batch = ragged("tags", [np.array([1, 2], np.uint8), np.array([3], np.uint8)])
     assert as_tensors({"tags": batch}, ["tags"])["tags"].dtype == torch.int64
 
 
-def test_a_batch_moves_with_all_that_is_in_it():
+def test_batch_moves_with_everything_in_it():
     batch = as_tensors({"x": np.ones(2), "r": ragged("r", [np.ones(2)]), "l": [np.ones(1), "a"]})
     there = moved(batch, torch.device("meta"))
     assert [there[k].device.type for k in "xr"] == ["meta", "meta"]
@@ -58,7 +58,7 @@ def test_a_batch_moves_with_all_that_is_in_it():
 
 
 class Recorder:
-    """Writes down what is asked of a GPU's streams, in place of `torch.cuda`."""
+    """Records calls for a GPU's streams, in place of `torch.cuda`."""
 
     def __init__(self):
         self.log = []
@@ -84,19 +84,19 @@ def hand_over(count, is_ready):
     return recorder.log
 
 
-def test_the_next_copy_is_begun_before_a_batch_is_handed_over_when_it_is_made():
+def test_next_copy_starts_before_a_finished_batch_is_delivered():
     assert hand_over(3, lambda: True) == [
         "made 0", "copied", "made 1", "copied", "wait", "got 0",
         "made 2", "copied", "wait", "got 1", "wait", "got 2",
     ]  # fmt: skip
 
 
-def test_a_batch_does_not_wait_for_the_next_one_to_be_made():
+def test_batch_does_not_wait_for_the_next_one_to_be_made():
     assert hand_over(2, lambda: False) == [
         "made 0", "copied", "wait", "got 0", "made 1", "copied", "wait", "got 1",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("ready", [True, False])
-def test_no_batch_is_handed_over_where_there_is_none(ready):
+def test_nothing_is_delivered_if_there_is_no_batch(ready):
     assert hand_over(0, lambda: ready) == []

@@ -1,4 +1,4 @@
-"""Batches of a view as tensors of PyTorch."""
+"""Batches of a view as PyTorch tensors."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def texts(batches):
     return [text for batch in batches for text in batch["text"]]
 
 
-def test_batches_are_those_of_numpy_as_tensors(ds):
+def test_batches_equal_those_of_numpy_as_tensors(ds):
     options = {"shuffle": True, "seed": 3, "row_ids": True}
     for ours, numpys in zip(ds.pytorch(4, **options), ds.batches(4, **options), strict=True):
         assert ours.keys() == numpys.keys()
@@ -60,7 +60,7 @@ def test_tensors_share_the_memory_of_the_batch(ds):
     assert batch["x"].data_ptr() % 64 == 0
 
 
-def test_what_is_written_to_a_batch_is_not_in_the_next_epoch(ds):
+def test_writes_to_a_batch_do_not_reach_the_next_epoch(ds):
     loader = ds.pytorch(11)
     for _ in range(2):
         (batch,) = loader
@@ -71,7 +71,7 @@ def test_what_is_written_to_a_batch_is_not_in_the_next_epoch(ds):
 
 
 @pytest.mark.parametrize("how", ["pad", "ragged", "list"])
-def test_boxes_go_together_as_asked_for(ds, how):
+def test_boxes_are_collated_as_requested(ds, how):
     (batch,) = ds.pytorch(11, columns=["boxes"], collate={"boxes": how})
     lengths = [i % 4 for i in range(11)]
     match how:
@@ -98,7 +98,7 @@ def test_every_type_of_column_becomes_a_batch():
     assert batch["text"] == ["grün", None, ""]
 
 
-def test_a_transform_may_give_tensors(ds):
+def test_transform_may_return_tensors(ds):
     def transform(sample):
         x = torch.from_numpy(sample["x"])
         return {"x": x * 2, "odd": x[: sample["label"]]}
@@ -108,14 +108,14 @@ def test_a_transform_may_give_tensors(ds):
     assert [len(odd) for odd in batch["odd"]] == [min(i % 3, 2) for i in range(11)]
 
 
-def test_a_list_has_none_for_null(make_lake):
+def test_list_has_none_for_null(make_lake):
     ds = make_lake({"x": dl.Scalar("int32", nullable=True)}, x=[1, None])
     (batch,) = ds.pytorch(2, collate="list")
     assert batch["x"] == [torch.tensor(1), None]
 
 
 @pytest.mark.parametrize("threads", [0, 2])
-def test_batches_go_where_they_are_to_be(ds, threads):
+def test_batches_are_moved_to_the_given_device(ds, threads):
     assert ds.pytorch(4).device == torch.device("cpu")
     for batch in ds.pytorch(4, device="cpu", num_workers=threads):
         assert batch["x"].device.type == "cpu"
@@ -125,13 +125,13 @@ def test_batches_go_where_they_are_to_be(ds, threads):
     assert texts(there) == [str(i) for i in range(11)]
 
 
-def test_a_gpu_that_is_not_there_is_an_error(ds, monkeypatch):
+def test_missing_gpu_is_an_error(ds, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match=r"device='cuda:1' needs a GPU.*Leave device out"):
         ds.pytorch(4, device="cuda:1")
 
 
-def test_a_driver_that_does_not_start_is_named(ds, monkeypatch):
+def test_driver_that_does_not_start_is_named(ds, monkeypatch):
     def without_driver():
         warnings.warn("CUDA initialization: CUDA unknown error.", UserWarning, stacklevel=2)
         return False
@@ -141,7 +141,7 @@ def test_a_driver_that_does_not_start_is_named(ds, monkeypatch):
         ds.pytorch(4, device=0)
 
 
-def test_a_gpu_beyond_the_last_is_an_error(ds, monkeypatch):
+def test_gpu_index_out_of_range_is_an_error(ds, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(ValueError, match=r"device='cuda:2' does not exist: .* is 2\. Choose .*:1"):
@@ -149,7 +149,7 @@ def test_a_gpu_beyond_the_last_is_an_error(ds, monkeypatch):
 
 
 @pytest.mark.parametrize("device", ["gpu", 2.5, "", ["cuda"]])
-def test_what_is_no_device_is_an_error(ds, device):
+def test_invalid_device_is_an_error(ds, device):
     with pytest.raises(
         ValueError, match=r"device must be an argument of torch\.device, .* but it is .*Leave it"
     ):
@@ -157,19 +157,19 @@ def test_what_is_no_device_is_an_error(ds, device):
 
 
 @pytest.mark.parametrize("seen", range(5))
-def test_the_state_goes_on_at_the_next_batch(ds, seen):
+def test_state_resumes_at_the_next_batch(ds, seen):
     first, again = (ds.pytorch(3, shuffle=True, seed=5) for _ in range(2))
     taken = list(islice(first, seen))
     again.load_state_dict(json.loads(json.dumps(first.state_dict())))
     if seen < 4:
         whole = texts(ds.pytorch(3, shuffle=True, seed=5))
         assert texts(taken) + texts(again) == whole
-    else:  # of a whole epoch: the next follows
+    else:  # of a whole epoch: the next one follows
         assert texts(again) == texts(first)
         assert again.epoch == 1
 
 
-def test_the_loader_is_stateful_as_torchdata_means_it(ds):
+def test_loader_implements_torchdatas_stateful_protocol(ds):
     assert isinstance(ds.pytorch(3), Stateful)
 
 
@@ -198,7 +198,7 @@ class Digits(torch.nn.Module):
         return self.layers(image.float() / 16)
 
 
-def test_a_model_learns_the_digits(digits):
+def test_model_learns_the_digits(digits):
     train, test = digits.split([0.8, 0.2], by="label")
     torch.manual_seed(0)
     model = Digits()

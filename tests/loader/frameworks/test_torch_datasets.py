@@ -1,4 +1,4 @@
-"""The rows of a view as datasets for a DataLoader of one's own."""
+"""Rows of a view as PyTorch datasets for a user's own DataLoader."""
 
 import multiprocessing
 import pickle
@@ -31,7 +31,7 @@ def ds(make_lake):
 
 
 def draw(sample, rng):
-    """Add a number that is drawn; of a module, so that a spawned process finds it."""
+    """Add a random number; at module level, so that a spawned process finds it."""
     return {"x": sample["x"], "drawn": float(rng.random())}
 
 
@@ -42,7 +42,7 @@ def xs(batches):
 # ---- by number
 
 
-def test_a_sample_is_a_row_of_tensors(ds):
+def test_sample_is_a_row_of_tensors(ds):
     dataset = ds.pytorch_dataset(columns=["x", "label", "v", "name"])
     assert len(dataset) == 200
     assert dataset.columns == ("x", "label", "v", "name")
@@ -56,7 +56,7 @@ def test_a_sample_is_a_row_of_tensors(ds):
         dataset[200]
 
 
-def test_samples_of_several_rows_are_read_in_one_go(ds, monkeypatch):
+def test_several_rows_are_read_at_once(ds, monkeypatch):
     dataset = ds.pytorch_dataset(columns=["x"])
     reads, read = [], type(dataset._loader.resources.samples).read
     monkeypatch.setattr(
@@ -89,7 +89,7 @@ def test_collate_makes_the_batches_of_the_loader(ds):
                 assert ours[name] == value
 
 
-def test_a_nullable_column_behind_a_transform_says_what_is_null(make_lake):
+def test_nullable_column_after_a_transform_says_which_rows_are_null(make_lake):
     ds = make_lake({"s": dl.Scalar("float32", nullable=True)}, s=[None, 1.5])
     dataset = ds.pytorch_dataset(transform=lambda sample: sample)
     (batch,) = DataLoader(dataset, batch_size=2, collate_fn=dataset.collate)
@@ -97,7 +97,7 @@ def test_a_nullable_column_behind_a_transform_says_what_is_null(make_lake):
     assert batch["s_valid"].tolist() == [False, True]
 
 
-def test_a_transform_draws_the_same_whoever_asks(ds):
+def test_transform_draws_the_same_numbers_whoever_calls(ds):
     dataset = ds.pytorch_dataset(transform=draw, seed=4)
     together = dataset.__getitems__([5, 6])
     assert dataset[6] == together[1]
@@ -108,7 +108,7 @@ def test_a_transform_draws_the_same_whoever_asks(ds):
     assert dataset[6] != together[1]
 
 
-def test_a_dataset_survives_a_commit_and_pickling(ds):
+def test_dataset_survives_a_commit_and_pickling(ds):
     dataset = ds[::-1].pytorch_dataset(columns=["x"], transform=draw)
     dataset.set_epoch(2)
     expected = dataset[3]
@@ -122,7 +122,7 @@ def test_a_dataset_survives_a_commit_and_pickling(ds):
         pickle.dumps(ds.pytorch_dataset())
 
 
-def test_a_dataset_of_no_rows_is_empty(make_lake):
+def test_dataset_of_no_rows_is_empty(make_lake):
     ds = make_lake({"x": "int32"})
     assert len(ds.pytorch_dataset()) == 0
     assert list(ds.pytorch_dataset("iterable")) == []
@@ -142,15 +142,15 @@ def test_a_dataset_of_no_rows_is_empty(make_lake):
         ({"columns": ["z"]}, dl.ColumnNotFoundError, "z"),
     ],
 )
-def test_what_a_dataset_does_not_take_is_an_error(ds, options, error, message):
+def test_invalid_argument_of_a_dataset_is_an_error(ds, options, error, message):
     with pytest.raises(error, match=message):
         ds.pytorch_dataset(**options)
 
 
-# ---- one after the other
+# ---- in sequence
 
 
-def test_an_epoch_is_that_of_the_loader(ds):
+def test_epoch_equals_that_of_the_loader(ds):
     dataset = ds.pytorch_dataset("iterable", columns=["x"], shuffle=True, seed=2)
     loader = ds.pytorch(200, columns=["x"], shuffle=True, seed=2)
     for epoch in range(2):
@@ -162,7 +162,7 @@ def test_an_epoch_is_that_of_the_loader(ds):
 @pytest.mark.parametrize("world_size", [1, 2, 3, 4])
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("n", [0, 1, 5, 12, 25])
-def test_workers_and_ranks_share_the_places(n, workers, world_size, last):
+def test_workers_and_ranks_share_the_positions(n, workers, world_size, last):
     places = np.arange(n)
     by_rank = []
     for rank in range(world_size):
@@ -190,7 +190,7 @@ def test_workers_and_ranks_share_the_places(n, workers, world_size, last):
 
 
 @pytest.mark.parametrize("seen", [0, 1, 64, 150])
-def test_the_state_goes_on_at_the_next_sample(ds, seen):
+def test_state_resumes_at_the_next_sample(ds, seen):
     dataset, again = (ds.pytorch_dataset("iterable", shuffle=True) for _ in range(2))
     whole = [int(sample["x"]) for sample in dataset]
     samples = iter(dataset)
@@ -200,7 +200,7 @@ def test_the_state_goes_on_at_the_next_sample(ds, seen):
     assert [int(sample["x"]) for sample in again] == whole
 
 
-def test_a_state_of_other_workers_or_rows_is_an_error(ds):
+def test_state_for_a_different_number_of_workers_or_rows_is_an_error(ds):
     state = ds.pytorch_dataset("iterable").state_dict()
     with pytest.raises(ValueError, match=r"of rank 0 of 1, but this is .* of rank 1 of 2. Use the"):
         ds.pytorch_dataset("iterable", rank=1, world_size=2).load_state_dict(state)
@@ -209,7 +209,7 @@ def test_a_state_of_other_workers_or_rows_is_an_error(ds):
 
 
 @pytest.mark.parametrize("state", [None, [], {}, "x", {"order": {}}, {"share": 3, "order": None}])
-def test_what_is_no_state_is_refused(ds, state):
+def test_invalid_state_is_refused(ds, state):
     share = isinstance(state, dict) and "share" in state
     with pytest.raises(ValueError, match="belongs to 3" if share else "state must be"):
         ds.pytorch_dataset("iterable").load_state_dict(state)
@@ -228,7 +228,7 @@ def test_workers_read_rows_by_number(ds):
 
 
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11 calls it
-def test_workers_share_the_rows_and_their_states_go_on(ds):
+def test_workers_share_the_rows_and_their_states_resume(ds):
     dataset = ds.pytorch_dataset("iterable", columns=["x"], shuffle=True)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["deeplake_lite.loader.frameworks.torch_datasets"])
@@ -245,7 +245,7 @@ def test_workers_share_the_rows_and_their_states_go_on(ds):
     assert xs(again) == xs(batches[5:])
 
 
-def test_a_forked_worker_says_how_to_start_it(ds):
+def test_forked_worker_says_how_to_start_it(ds):
     dataset = ds.pytorch_dataset(columns=["x"])
     assert dataset[0]["x"] == 0
     with pytest.raises(dl.ForkedError, match=r'DataLoader.*multiprocessing_context="forkserver"'):
@@ -253,7 +253,7 @@ def test_a_forked_worker_says_how_to_start_it(ds):
 
 
 @pytest.mark.parametrize("row_ids", [False, True])
-def test_collate_takes_samples_that_others_have_changed(row_ids):
+def test_collate_accepts_samples_changed_by_others(row_ids):
     ds = dl.create("memory://changed", {"x": "float32", "t": "text"}, overwrite=True)
     ds.append({"x": [1.0, 2.0], "t": ["a", "b"]})
     dataset = ds.pytorch_dataset(row_ids=row_ids)

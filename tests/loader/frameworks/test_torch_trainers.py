@@ -1,4 +1,4 @@
-"""Loaders of tensors where others run the loop: torch.distributed, Lightning, Accelerate."""
+"""Tensor loaders in other training loops: torch.distributed, Lightning and Accelerate."""
 
 import json
 import os
@@ -19,7 +19,7 @@ import deeplake_lite as dl
 SCRIPT = Path(__file__).with_name("rank_of_two.py")
 
 
-def test_two_ranks_train_on_every_row_in_as_many_batches(digits):
+def test_two_ranks_train_on_every_row_in_equally_many_batches(digits):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
@@ -51,7 +51,7 @@ def test_two_ranks_train_on_every_row_in_as_many_batches(digits):
 
 
 class Module(lightning.LightningModule):
-    """A model that notes which rows it saw, and keeps a checkpoint after 40 batches."""
+    """A model that records the rows it saw, and writes a checkpoint after 40 batches."""
 
     def __init__(self, checkpoint):
         super().__init__()
@@ -78,7 +78,7 @@ class Module(lightning.LightningModule):
 
 
 def fit(view, checkpoint, *, resume=False):
-    """Train for two epochs with Lightning; keep a checkpoint after 40 batches, or begin there."""
+    """Train for two epochs with Lightning; write a checkpoint after 40 batches, or resume."""
     trainer = lightning.Trainer(
         accelerator="cpu",
         max_epochs=2,
@@ -94,7 +94,7 @@ def fit(view, checkpoint, *, resume=False):
 
 
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
-def test_lightning_trains_and_goes_on_from_the_middle_of_an_epoch(digits, tmp_path):
+def test_lightning_trains_and_resumes_in_the_middle_of_an_epoch(digits, tmp_path):
     whole = fit(digits, tmp_path / "step 40.ckpt")
     assert len(whole.seen) == 2 * 29
     for epoch in (whole.seen[:29], whole.seen[29:]):
@@ -107,7 +107,7 @@ def test_lightning_trains_and_goes_on_from_the_middle_of_an_epoch(digits, tmp_pa
 
 
 @pytest.mark.parametrize("taken", [10, 29])
-def test_accelerate_keeps_the_loader_as_it_is_and_its_state(digits, tmp_path, taken):
+def test_accelerate_preserves_the_loader_and_its_state(digits, tmp_path, taken):
     def made():
         loader = digits.pytorch(64, shuffle=True, row_ids=True)
         model = torch.nn.Linear(64, 10)
@@ -139,7 +139,7 @@ def ids(batches):
 
 @pytest.mark.parametrize("skipped", [0, 1, 27, 28, 29, 40])
 @pytest.mark.parametrize("options", [{}, {"drop_last": True}, {"last": "pad"}], ids=str)
-def test_skipped_batches_are_left_out_and_the_next_epoch_follows(digits, skipped, options):
+def test_skipped_batches_are_left_out_and_the_next_epoch_is_complete(digits, skipped, options):
     def made():
         return digits.pytorch(64, columns=["label"], shuffle=True, row_ids=True, **options)
 
@@ -147,7 +147,7 @@ def test_skipped_batches_are_left_out_and_the_next_epoch_follows(digits, skipped
     whole = [ids(one), ids(one)]
     loader = Accelerator(cpu=True).prepare(made())
     rest = skip_first_batches(loader, skipped)
-    if skipped <= len(whole[0]):  # else accelerate's sampler has a length below zero
+    if skipped <= len(whole[0]):  # otherwise accelerate's sampler has a negative length
         assert len(rest) == len(whole[0]) - skipped
     assert ids(rest) == whole[0][skipped:]
     assert loader.epoch == 0
@@ -160,14 +160,14 @@ def test_skipped_batches_are_neither_read_nor_made(digits):
         64, columns=["label"], transform=lambda s: made.append(s) or s, cache=None, num_workers=0
     )
     rest = iter(skip_first_batches(loader, 20))
-    assert loader.state_dict()["consumed"] == 0  # nothing has been asked for yet
+    assert loader.state_dict()["consumed"] == 0  # nothing has been requested yet
     next(rest)
     assert len(made) == 64
     assert loader.state_dict()["consumed"] == 21 * 64
 
 
 @pytest.mark.parametrize("taken", [3, 9])
-def test_an_epoch_with_skipped_batches_is_resumed_where_it_was(digits, taken):
+def test_epoch_with_skipped_batches_is_resumed_at_its_position(digits, taken):
     def made():
         return digits.pytorch(64, columns=["label"], shuffle=True, row_ids=True)
 
@@ -188,7 +188,7 @@ def test_an_epoch_with_skipped_batches_is_resumed_where_it_was(digits, taken):
     assert ids(again) == following
 
 
-def test_two_epochs_with_skipped_batches_go_on_beside_each_other(digits):
+def test_two_epochs_with_skipped_batches_run_side_by_side(digits):
     loader = digits.pytorch(64, columns=["label"], shuffle=True, row_ids=True)
     rest = skip_first_batches(loader, 20)
     unused = iter(rest)
@@ -200,7 +200,7 @@ def test_two_epochs_with_skipped_batches_go_on_beside_each_other(digits):
     assert ids(unused) == ids(one)[20:]
 
 
-def test_a_row_of_the_dataset_of_a_loader_is_refused(digits):
+def test_indexing_the_dataset_of_a_loader_is_refused(digits):
     dataset = digits.pytorch(64).dataset
     assert len(dataset) == len(digits)
     with pytest.raises(dl.errors.LoaderError, match=r"view\.pytorch_dataset\(\)"):
@@ -210,7 +210,7 @@ def test_a_row_of_the_dataset_of_a_loader_is_refused(digits):
 
 
 @pytest.mark.parametrize("name", ["sampler", "batch_sampler"])
-def test_the_epoch_of_batches_that_are_skipped_is_set_on_their_sampler(digits, name):
+def test_epoch_of_skipped_batches_is_set_through_their_sampler(digits, name):
     def rows(batches):
         return [batch["_row_id"].tolist() for batch in batches]
 
@@ -228,7 +228,7 @@ def test_the_epoch_of_batches_that_are_skipped_is_set_on_their_sampler(digits, n
 
 @pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
 @pytest.mark.parametrize("limit", [4, 0.5])
-def test_lightning_goes_on_with_the_epoch_after_one_that_it_cut_short(digits, tmp_path, limit):
+def test_lightning_continues_with_the_next_epoch_after_a_truncated_one(digits, tmp_path, limit):
     def seen(epochs, checkpoint=None):
         module = Module(None)
         trainer = lightning.Trainer(

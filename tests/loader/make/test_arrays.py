@@ -1,4 +1,4 @@
-"""Arrays of several rows: padded, and back to back."""
+"""Combining arrays of several rows: padded, or concatenated."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from deeplake_lite.loader.make.arrays import RaggedBatch, padded, ragged
 
 
-def test_times_and_dtypes_are_kept():
+def test_times_and_dtypes_are_preserved():
     days = [np.array(["2026-01-02"], "M8[D]"), np.array([], "M8[D]")]
     value, mask = padded("d", days, 1)
     assert value.dtype == np.dtype("M8[D]")
@@ -15,7 +15,7 @@ def test_times_and_dtypes_are_kept():
     assert ragged("a", [np.ones(1, np.int8), []]).values.dtype == np.int8
 
 
-def test_rows_of_a_batch_are_ragged_values_and_none_is_beyond():
+def test_rows_of_a_batch_are_ragged_values_and_out_of_range_is_an_error():
     batch = RaggedBatch(np.arange(5), np.array([2, 0, 3]))
     assert [batch[i].tolist() for i in (-3, -2, -1)] == [row.tolist() for row in batch]
     for wrong in (3, -4):

@@ -1,4 +1,4 @@
-"""Collating: every type by default and in each way, nulls in all of them."""
+"""Collation: every type by default and in each mode, with nulls."""
 
 import importlib
 import importlib.util
@@ -22,11 +22,11 @@ FIXED = [
     "label", "number", "embedding", "matrix", "flags", "x", "n/small", "half", "wave", "ok", "when",
     "day", "age",
 ]  # fmt: skip
-"""Columns of one shape."""
+"""Columns of a fixed shape."""
 RAGGED = ["mask", "objects", "tags", "boxes", "points", "ragged", "packed"]
-"""Arrays whose size varies, all of as many axes."""
+"""Arrays of varying size with the same number of dimensions."""
 MIXED = ["image", "pixels"]
-"""Pictures, grey and in colour."""
+"""Images, in greyscale and in colour."""
 NESTED = ["outlines", "frames", "words", "counts"]
 REST = ["text", "notes", "blob"]
 
@@ -41,7 +41,7 @@ def batch_of(ds, columns, **options):
 
 
 def same(found, expected):
-    """Compare values as they are read, NaN equal to NaN."""
+    """Compare read values, with NaN equal to NaN."""
     if expected is None or found is None:
         return found is expected
     if isinstance(expected, list | dict | str | bytes):
@@ -55,12 +55,12 @@ def same(found, expected):
     return np.array_equal(found, expected, equal_nan=kind in "fcmM")
 
 
-def test_all_columns_are_looked_at():
+def test_every_column_type_is_covered():
     assert {*FIXED, *RAGGED, *MIXED, *NESTED, *REST, "link"} == set(everything.SCHEMA)
 
 
 @pytest.mark.parametrize("name", sorted(set(everything.SCHEMA) - {"link"}))
-def test_every_type_goes_together_by_default_as_it_reads(ds, name):
+def test_every_type_is_collated_by_default_as_it_is_read(ds, name):
     batch = batch_of(ds, [name])
     nullable = ds.schema[name].htype.nullable
     values = [row[name] for row in ds[[name]]]
@@ -77,7 +77,7 @@ def test_every_type_goes_together_by_default_as_it_reads(ds, name):
 
 
 @pytest.mark.parametrize("how", CHOICES)
-def test_a_way_for_all_columns_leaves_alone_what_it_does_not_fit(ds, how):
+def test_mode_for_all_columns_skips_those_it_does_not_fit(ds, how):
     names = [*FIXED, *REST, "words", "outlines", "frames"]
     batch = batch_of(ds, names, collate=how)
     for name in FIXED:
@@ -86,7 +86,7 @@ def test_a_way_for_all_columns_leaves_alone_what_it_does_not_fit(ds, how):
         assert isinstance(batch[name], list)
 
 
-def test_lists_have_none_where_null(ds):
+def test_lists_have_none_for_null(ds):
     batch = batch_of(ds, ["label", "embedding", "boxes", "x"], collate="list")
     assert batch["label"] == [1, None, 0]
     assert batch["embedding"][1] is None
@@ -107,7 +107,7 @@ def test_lists_have_none_where_null(ds):
         ("packed", (3, 2, 2), (3, 2, 2)),
     ],
 )
-def test_masks_have_the_axes_that_the_type_says_may_vary(ds, name, shape, mask):
+def test_masks_have_the_axes_that_vary_by_type(ds, name, shape, mask):
     batch = batch_of(ds, [name], collate="pad")
     assert batch[name].shape == shape
     assert batch[f"{name}_mask"].shape == mask
@@ -133,12 +133,12 @@ SHAPES = {
     "list": (dl.Sequence("int32"), [1, 2], [1]),
     "null": (dl.Boxes(nullable=True), np.ones((2, 4)), None),
 }
-"""Types whose values may differ in shape, a value, and one of another shape."""
+"""Types whose values may differ in shape, a value, and one of a different shape."""
 
 
 @pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax", "tensorflow"])
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_mask_depends_on_the_column_and_not_on_the_rows_of_a_batch(make_lake, name, exporter):
+def test_mask_depends_on_the_column_and_not_on_the_rows_of_a_batch(make_lake, name, exporter):
     htype, value, other = SHAPES[name]
     alike = make_lake({name: htype}, **{name: [value] * 3})
     differ = make_lake({name: htype}, **{name: [value] * 3 + [other]})
@@ -154,13 +154,13 @@ def test_a_mask_depends_on_the_column_and_not_on_the_rows_of_a_batch(make_lake, 
     assert keys(alike, transform=dict) == keys(differ, transform=dict) == masked
 
 
-def test_pictures_brought_to_one_size_have_no_mask(make_lake):
+def test_resized_images_have_no_mask(make_lake):
     pixels = [np.full((2, 3, 3), 7, np.uint8), np.full((4, 1, 3), 9, np.uint8)]
     ds = make_lake({"i": dl.Image("png"), "m": dl.Mask()}, i=pixels, m=[p[..., 0] for p in pixels])
     assert list(batch_of(ds, ["i", "m"], collate="pad", size=(4, 4))) == ["i", "m"]
 
 
-def test_a_mix_has_a_mask_where_one_of_its_lakes_needs_one(make_lake):
+def test_mix_has_a_mask_if_one_of_its_lakes_needs_one(make_lake):
     schema = {"b": dl.Boxes()}
     two, also, one = (make_lake(schema, b=[np.ones((n, 4))] * 3) for n in (2, 2, 1))
     alike, differ = (dl.mix({two: 1, other: 1}) for other in (also, one))
@@ -168,7 +168,7 @@ def test_a_mix_has_a_mask_where_one_of_its_lakes_needs_one(make_lake):
     assert {tuple(batch) for batch in differ.batches(1, collate="pad")} == {("b", "b_mask")}
 
 
-def test_pictures_are_padded_with_a_mask_of_their_pixels(make_lake):
+def test_images_are_padded_with_a_mask_of_their_pixels(make_lake):
     pixels = [np.full((2, 3, 3), 7, np.uint8), np.full((4, 1, 3), 9, np.uint8)]
     ds = make_lake({"i": dl.Image("png")}, i=pixels)
     batch = batch_of(ds, ["i"], collate="pad")
@@ -177,13 +177,13 @@ def test_pictures_are_padded_with_a_mask_of_their_pixels(make_lake):
     assert batch["i"].sum() == sum(int(p.sum()) for p in pixels)
 
 
-def test_pictures_of_several_kinds_are_not_padded(ds):
+def test_images_of_several_kinds_are_not_padded(ds):
     with pytest.raises(Exception, match="'pad' needs values with the same number of axes"):
         batch_of(ds, ["pixels"], collate="pad")
 
 
 @pytest.mark.parametrize("name", ["boxes", "ragged", "tags", "points"])
-def test_ragged_values_are_back_to_back(ds, name):
+def test_ragged_values_are_concatenated(ds, name):
     batch = batch_of(ds, [name], collate={name: "ragged"})
     found = batch[name]
     assert isinstance(found, RaggedBatch)
@@ -203,12 +203,12 @@ def test_sequences_of_numbers_are_padded_too(make_lake):
 
 @pytest.mark.parametrize("how", ["stack", "pad", "ragged"])
 @pytest.mark.parametrize("name", ["text", "notes", "blob", "words", "outlines"])
-def test_what_is_no_numbers_is_refused_where_it_is_named(ds, name, how):
+def test_padding_a_column_without_numbers_is_refused(ds, name, how):
     with pytest.raises(Exception, match=f"{how}.* '{name}'.* Use"):
         batch_of(ds, [name], collate={name: how})
 
 
-def test_stacking_says_what_else_there_is(ds):
+def test_stacking_error_lists_alternatives(ds):
     message = r"'stack' needs values of the same shape.*Use collate='pad'"
     with pytest.raises(Exception, match=message):
         batch_of(ds, ["ragged"], collate="stack")
@@ -223,7 +223,7 @@ def test_nulls_are_zeros_in_a_stack(make_lake):
     assert batch["i_valid"].tolist() == [True, False]
 
 
-def test_pictures_with_nulls_come_in_one_size(make_lake):
+def test_images_with_nulls_are_resized(make_lake):
     pictures = [np.full((4, 6, 3), 5, np.uint8), None, np.full((2, 2, 3), 9, np.uint8)]
     ds = make_lake({"i": dl.Image("png", nullable=True)}, i=pictures)
     batch = batch_of(ds, ["i"], size=(3, 3))
@@ -248,7 +248,7 @@ def test_all_nulls_make_a_batch(make_lake):
         assert all(len(batch[name]) == 1 for name in "ibx")
 
 
-def test_pictures_of_one_size_are_stacked_and_brought_to_another(make_lake):
+def test_images_of_one_size_are_stacked_and_resized(make_lake):
     pictures = [np.full((8, 6, 3), value, np.uint8) for value in (5, 9)]
     ds = make_lake({"i": dl.Image("png"), "x": "int32"}, i=pictures, x=[1, 2])
     assert batch_of(ds, ["i"])["i"].shape == (2, 8, 6, 3)
@@ -258,7 +258,7 @@ def test_pictures_of_one_size_are_stacked_and_brought_to_another(make_lake):
         assert batch["i"][1].tolist() == np.full((2, 3, 3), 9).tolist()
 
 
-def test_a_function_gets_the_samples(ds):
+def test_collate_function_gets_the_samples(ds):
     batch = batch_of(ds, ["x", "label"], collate=lambda rows: [(r["x"], r["label"]) for r in rows])
     assert batch == [(1, 1), (-2, None), (3, 0)]
     both = ds.batches(3, columns=["x"], transform=lambda r: r["x"] * 2, collate=sum)
@@ -267,7 +267,7 @@ def test_a_function_gets_the_samples(ds):
 
 @pytest.mark.parametrize("how", [None, "list", "pad"])
 @pytest.mark.parametrize("change", [lambda row: row, lambda row: {**row}, lambda row: dict(row)])
-def test_what_a_transform_hands_on_goes_together_as_without_it(ds, how, change):
+def test_columns_passed_through_a_transform_are_collated_as_without_it(ds, how, change):
     columns = [n for n in everything.SCHEMA if n != "link" and not (how == "pad" and n in MIXED)]
     plain = batch_of(ds, columns, collate=how)
     through = batch_of(ds, columns, collate=how, transform=change)
@@ -277,7 +277,7 @@ def test_what_a_transform_hands_on_goes_together_as_without_it(ds, how, change):
         assert same(list(through[key]), list(value)), key
 
 
-def test_a_nullable_column_that_a_transform_changes_still_says_what_is_null(ds):
+def test_nullable_column_changed_by_a_transform_still_says_which_rows_are_null(ds):
     def change(row):
         return row | {"embedding": None if row["embedding"] is None else row["embedding"] * 2}
 
@@ -288,7 +288,7 @@ def test_a_nullable_column_that_a_transform_changes_still_says_what_is_null(ds):
     assert same(batch["embedding"], plain * 2)
 
 
-def test_a_transform_may_say_itself_what_is_null(ds):
+def test_transform_may_say_itself_which_rows_are_null(ds):
     batch = batch_of(
         ds,
         ["label"],
@@ -297,7 +297,7 @@ def test_a_transform_may_say_itself_what_is_null(ds):
     assert batch["label_valid"].tolist() == [1, -1, 0]
 
 
-def test_masks_of_boxes_that_a_transform_changes_are_those_of_the_column(ds):
+def test_masks_of_boxes_changed_by_a_transform_are_those_of_the_column(ds):
     def change(row):
         return {"boxes": None if row["boxes"] is None else row["boxes"] + 1}
 
@@ -308,13 +308,13 @@ def test_masks_of_boxes_that_a_transform_changes_are_those_of_the_column(ds):
     assert same(changed["boxes_valid"], plain["boxes_valid"])
 
 
-def test_none_of_what_a_transform_makes_anew_stays_in_a_list(ds):
+def test_none_in_a_new_column_of_a_transform_stays_in_a_list(ds):
     batch = batch_of(ds, ["x"], transform=lambda row: {"y": None if row["x"] < 0 else row["x"]})
     assert batch["y"] == [1, None, 3]
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax.numpy"])
-def test_arrays_of_other_frameworks_go_together_as_those_of_numpy(ds, framework):
+def test_arrays_of_other_frameworks_are_collated_like_numpys(ds, framework):
     asarray = importlib.import_module(framework).asarray
 
     def change(row):
@@ -330,18 +330,18 @@ def test_arrays_of_other_frameworks_go_together_as_those_of_numpy(ds, framework)
     assert batch_of(ds, ["x"], transform=lambda _: asarray([1, 2])).shape == (3, 2)
 
 
-def test_a_transform_gives_the_same_keys_for_every_row(ds):
+def test_transform_returns_the_same_keys_for_every_row(ds):
     with pytest.raises(Exception, match="same keys for every sample, but one sample has no 'x'"):
         batch_of(ds, ["x"], transform=lambda row: row if row["x"] > 0 else {"y": 1})
 
 
-def test_arrays_of_a_transform_are_padded_on_any_axis(ds):
+def test_arrays_from_a_transform_are_padded_on_any_axis(ds):
     batch = batch_of(ds, ["x"], transform=lambda r: {"a": np.ones((2, abs(r["x"])))}, collate="pad")
     assert batch["a"].shape == batch["a_mask"].shape == (3, 2, 3)
     assert batch["a_mask"].sum() == 12
 
 
-def test_batches_are_aligned_and_the_users_own(ds):
+def test_batches_are_aligned_and_owned_by_the_user(ds):
     padded_masks = batch_of(ds, ["mask"], collate="pad")["mask"]
     assert padded_masks.ctypes.data % 64 == 0
     loader = ds.batches(3, columns=["x", "embedding", "boxes"])
@@ -355,7 +355,7 @@ def test_batches_are_aligned_and_the_users_own(ds):
     assert ds["boxes"][0].sum() == 3
 
 
-def test_pictures_of_more_bits_are_not_cut_to_those_of_the_first(make_lake):
+def test_images_with_more_bits_are_not_cut_to_those_of_the_first(make_lake):
     pixels = [np.full((2, 2), 200, np.uint8), np.full((2, 2), 40_000, np.uint16)]
     ds = make_lake({"i": "image"}, i=pixels)
     with pytest.raises(dl.LoaderError, match=r"'i'.* uint16 does not fit into .* uint8"):
@@ -364,7 +364,7 @@ def test_pictures_of_more_bits_are_not_cut_to_those_of_the_first(make_lake):
     assert next(iter(ds[::-1].batches(2)))["i"].max(axis=(1, 2)).tolist() == [40_000, 200]
 
 
-def test_grey_pictures_do_not_become_columns_of_coloured_ones(make_lake):
+def test_grey_images_do_not_become_columns_of_coloured_ones(make_lake):
     pixels = [np.full((3, 3, 3), 1, np.uint8), np.arange(9, dtype=np.uint8).reshape(3, 3)]
     ds = make_lake({"i": dl.Image("png")}, i=pixels)
     with pytest.raises(dl.LoaderError, match="does not fit into"):
@@ -374,7 +374,7 @@ def test_grey_pictures_do_not_become_columns_of_coloured_ones(make_lake):
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("options", [{"size": (4, 4)}, {"collate": "stack"}])
 @pytest.mark.parametrize("transform", [None, dict])
-def test_a_batch_of_nulls_alone_is_as_large_as_the_others(make_lake, dtype, options, transform):
+def test_all_null_batch_is_as_large_as_the_others(make_lake, dtype, options, transform):
     picture = np.full((5, 6), 7, dtype)
     ds = make_lake({"image": dl.Image("png", nullable=True)}, image=[None, picture, None])
     first, second, third = ds.batches(1, transform=transform, **options)
@@ -389,7 +389,7 @@ CHANNELS = [(2, 2, 3), (2, 2, 4), (2, 2), (2, 2, 2)]
 
 @pytest.mark.parametrize("codec", ["png", "raw", "zstd"])
 @pytest.mark.parametrize("pair", list(combinations(CHANNELS, 2)), ids=str)
-def test_pad_makes_no_channels(make_lake, codec, pair):
+def test_padding_adds_no_channels(make_lake, codec, pair):
     pictures = [np.full(shape, 200, "uint8") for shape in pair]
     ds = make_lake({"image": dl.Image(codec)}, image=pictures)
     for batches in (ds.batches(2, collate="pad"), ds.pytorch(2, collate="pad"), ds.jax(2)):
@@ -422,12 +422,12 @@ def test_rows_without_items_have_the_shape_of_the_others(make_lake, htype, one, 
 
 NULLABLE = dl.Array("int64", (None,), nullable=True)
 UNEVEN = [[[1], [2, 3]], [1, [2]], [[], [[]]], [np.ones(1), np.ones(2)], [np.ones((2, 1)), 3]]
-"""Lists that NumPy makes no array of."""
+"""Lists that NumPy cannot convert to an array."""
 
 
 @pytest.mark.parametrize("value", UNEVEN, ids=str)
 @pytest.mark.parametrize("how", [None, *CHOICES])
-def test_lists_of_uneven_items_are_lists_where_a_way_is_for_all_arrays(ds, value, how):
+def test_lists_of_uneven_items_stay_lists_if_a_mode_is_for_all_arrays(ds, value, how):
     batches = ds.batches(2, columns=["number"], collate=how, transform=lambda _: {"z": value})
     assert all(type(b["z"]) is list and all(z is value for z in b["z"]) for b in batches)
 
@@ -435,7 +435,7 @@ def test_lists_of_uneven_items_are_lists_where_a_way_is_for_all_arrays(ds, value
 @pytest.mark.parametrize("value", UNEVEN, ids=str)
 @pytest.mark.parametrize("how", ["stack", "pad", "ragged"])
 @pytest.mark.parametrize("name", ["z", "boxes", "number"])
-def test_lists_of_uneven_items_cannot_be_put_together(ds, value, how, name):
+def test_lists_of_uneven_items_cannot_be_collated(ds, value, how, name):
     with pytest.raises(dl.OptionError, match=f"'{name}' has .* items that differ in shape"):
         list(
             ds[["number", "boxes"]].batches(
@@ -455,7 +455,7 @@ def test_lists_of_uneven_items_cannot_be_put_together(ds, value, how, name):
     ],
     ids=["json", "sequences", "nulls"],
 )
-def test_columns_of_uneven_items_cannot_be_put_together(htype, values, transform, how):
+def test_columns_of_uneven_items_cannot_be_collated(htype, values, transform, how):
     ds = dl.create("memory://uneven", {"c": htype}, overwrite=True)
     ds.append({"c": values})
     with pytest.raises(dl.OptionError, match=r"'c' has .* items that differ in shape"):

@@ -1,4 +1,4 @@
-"""Functions of users: what they are called, what they draw from, what is said where they fail."""
+"""User functions: their names, their random numbers and the messages when they fail."""
 
 import random
 from functools import partial
@@ -13,13 +13,13 @@ from deeplake_lite.loader.make.global_generators import preserved_globals
 
 
 class Crop:
-    """A transform with a state, as of a library."""
+    """A stateful transform, as from a library."""
 
     def __call__(self, sample, rng=None):
         return sample + rng.random()
 
 
-def test_functions_are_called_what_people_call_them():
+def test_functions_are_named_as_users_name_them():
     def local(sample):
         return sample
 
@@ -27,7 +27,7 @@ def test_functions_are_called_what_people_call_them():
     assert named == ["'local'", "'Crop'", "'len'", "'partial'", "'Crop'"]
 
 
-def test_a_signature_is_looked_at_once(monkeypatch):
+def test_signature_is_inspected_once(monkeypatch):
     looked = []
     takes = functions.takes_rng
     monkeypatch.setattr(functions, "takes_rng", lambda f: looked.append(f) or takes(f))
@@ -37,7 +37,7 @@ def test_a_signature_is_looked_at_once(monkeypatch):
     assert len(looked) == 1
 
 
-def test_what_is_drawn_depends_on_seed_epoch_and_row():
+def test_random_numbers_depend_on_seed_epoch_and_row():
     drawn = [Function("transform", Crop(), s)(0, e, r) for s, e, r in np.ndindex(2, 2, 2)]
     assert len({*drawn}) == 8
     assert drawn == [Function("transform", Crop(), s)(0, e, r) for s, e, r in np.ndindex(2, 2, 2)]
@@ -48,13 +48,13 @@ def test_what_is_drawn_depends_on_seed_epoch_and_row():
     [lambda x: x + random.random(), lambda x, rng: x + 0 * rng.random() + random.random()],
     ids=["plain", "rng"],
 )
-def test_the_generators_that_all_share_are_seeded_where_they_are_to_be(draw):
+def test_global_generators_are_seeded_if_requested(draw):
     function = Function("transform", draw, seeds=True)
     with preserved_globals():
         assert function(0, 0, 7) == function(0, 0, 7) != function(0, 0, 8)
 
 
-def test_an_error_of_a_batch_has_its_cause_and_the_name():
+def test_error_of_a_batch_has_its_cause_and_its_name():
     with pytest.raises(LoaderError, match=r"row 3 of the view: .*Fix your function 'len'"):
         Function("collate", len).call_on_batch(3, 0, FirstRow(5, "row 3 of the view"))
     with pytest.raises(LoaderError, match=r"returned None\. End the function by returning"):

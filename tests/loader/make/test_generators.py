@@ -1,4 +1,4 @@
-"""Generators that functions hold: the same seed gives the same batches, whoever makes them."""
+"""Random generators held by functions: the same seed gives the same batches in every worker."""
 
 import functools
 import random
@@ -16,7 +16,7 @@ SHARED = np.random.default_rng()
 
 
 class Noise:
-    """A transform with a generator of its own, as libraries have them."""
+    """A transform with its own generator, as in libraries."""
 
     def __init__(self, generator, draw):
         self.generator, self.draw, self.strength = generator, draw, 1.0
@@ -27,7 +27,7 @@ class Noise:
 
 
 class Compose:
-    """Transforms one after the other."""
+    """Transforms applied in sequence."""
 
     def __init__(self, *transforms):
         self.transforms = list(transforms)
@@ -39,7 +39,7 @@ class Compose:
 
 
 class Kept:
-    """A transform whose draws are put behind those of others."""
+    """A transform whose random numbers are appended to those of others."""
 
     def __init__(self, transform):
         self.transform = transform
@@ -144,7 +144,7 @@ def drawn(loader):
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_the_same_seed_gives_the_same_numbers_whatever_the_count_of_threads(numbers, kind):
+def test_same_seed_gives_the_same_numbers_for_any_number_of_threads(numbers, kind):
     loader = numbers.batches(3, seed=1, transform=MAKERS[kind](), num_workers=0)
     first, second = drawn(loader), drawn(loader)
     assert len({tuple(d) for d in (*first.values(), *second.values())}) == 2 * len(numbers)
@@ -155,7 +155,7 @@ def test_the_same_seed_gives_the_same_numbers_whatever_the_count_of_threads(numb
     assert drawn(numbers.batches(3, seed=2, transform=MAKERS[kind]())) != first
 
 
-def test_processes_draw_what_threads_draw(numbers):
+def test_processes_draw_the_same_numbers_as_threads(numbers):
     kinds = [MAKERS[kind]() for kind in ("numpy", "python", "torch", "a helper's", "a class's")]
     options = {"seed": 1, "transform": Compose(*map(Kept, kinds)), "columns": ["x"]}
     threads = drawn(numbers.batches(8, **options, num_workers=2))
@@ -163,7 +163,7 @@ def test_processes_draw_what_threads_draw(numbers):
         assert drawn(loader) == threads
 
 
-def test_a_generator_of_the_user_is_left_where_it_was(numbers):
+def test_generator_of_the_user_is_not_advanced(numbers):
     generator = np.random.default_rng(5)
     before = generator.bit_generator.state
     list(numbers.batches(4, transform=closing_over(generator), num_workers=2))
@@ -174,7 +174,7 @@ def test_a_generator_of_the_user_is_left_where_it_was(numbers):
     assert noise.generator.getstate() == state
 
 
-def test_what_the_user_changes_between_epochs_is_seen(numbers):
+def test_changes_by_the_user_between_epochs_take_effect(numbers):
     noise = Noise(np.random.default_rng(), of_numpy)
     loader = numbers.batches(4, transform=noise, num_workers=2)
     assert max(map(max, drawn(loader).values())) > 0
@@ -190,7 +190,7 @@ def test_large_arrays_are_not_copied():
     assert function.table is noise.table
 
 
-def test_an_object_that_cannot_be_copied_is_called_by_one_thread_at_a_time(numbers):
+def test_uncopyable_object_is_called_by_one_thread_at_a_time(numbers):
     noise, lock = Noise(np.random.default_rng(), of_numpy), threading.Lock()
     noise.lock = lock  # locks are not copied
     loader = numbers.batches(2, seed=1, transform=noise, num_workers=4)
@@ -198,7 +198,7 @@ def test_an_object_that_cannot_be_copied_is_called_by_one_thread_at_a_time(numbe
     assert drawn(loader) == drawn(expected)
 
 
-def test_a_function_without_generators_is_called_as_it_is():
+def test_function_without_generators_is_called_directly():
     calls = []
     function = Function("transform", calls.append, 0)
     assert OwnGenerators(calls.append)._sources == []
@@ -207,7 +207,7 @@ def test_a_function_without_generators_is_called_as_it_is():
     assert calls == [1]
 
 
-def test_loaders_of_several_threads_take_turns_with_the_global_generators(numbers):
+def test_loaders_with_several_threads_take_turns_with_the_global_generators(numbers):
     def draw(sample):
         return {"x": sample["x"], "drawn": np.array([random.random(), np.random.random()])}  # noqa: NPY002
 
@@ -265,7 +265,9 @@ def drawn_for_batches(batch, rng):
     ],
     ids=["transform", "rng", "batches"],
 )
-def test_global_generators_draw_anew_for_each_sample_and_epoch(numbers, options, count, workers):
+def test_global_generators_draw_new_numbers_for_each_sample_and_epoch(
+    numbers, options, count, workers
+):
     def epochs():
         with numbers.batches(5, seed=3, **options, **workers) as loader:
             return [np.concatenate([b["drawn"].reshape(-1, 3) for b in loader]) for _ in range(2)]
@@ -276,7 +278,7 @@ def test_global_generators_draw_anew_for_each_sample_and_epoch(numbers, options,
     np.testing.assert_array_equal(first, epochs())
 
 
-def test_what_installed_packages_name_is_none_of_the_users(numbers):
+def test_generators_of_installed_packages_are_ignored(numbers):
     assert OwnGenerators(np.median)._sources == []
     assert OwnGenerators(torch.utils.data.default_collate)._sources == []
     assert OwnGenerators(lambda _: numbers)._sources == []

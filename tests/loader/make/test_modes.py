@@ -1,4 +1,4 @@
-"""Grey pictures and pictures in colour in one batch; columns that are converted for good."""
+"""Greyscale and colour images in one batch, and columns that are converted permanently."""
 
 import io
 
@@ -27,7 +27,7 @@ def ds(request, make_lake):
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA"])
 @pytest.mark.parametrize("cache", ["encoded", "decoded"])
-def test_pictures_of_all_kinds_stack_in_a_mode(ds, mode, cache):
+def test_images_of_all_kinds_stack_in_a_mode(ds, mode, cache):
     loader = ds.batches(3, mode=mode, cache=cache)
     expected = [converted(pixels, mode) for pixels in pictures()]
     for _ in range(2):
@@ -36,7 +36,7 @@ def test_pictures_of_all_kinds_stack_in_a_mode(ds, mode, cache):
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA"])
-def test_a_mode_goes_together_with_a_size(ds, mode):
+def test_mode_can_be_combined_with_a_size(ds, mode):
     found = np.concatenate([b["image"] for b in ds.batches(2, mode=mode, size=(12, 16))])
     expected = ds.batches(5, columns=["image"], collate="list", mode=mode)
     channels = {"RGB": (3,), "L": (), "RGBA": (4,)}[mode]
@@ -59,7 +59,7 @@ def test_all_frameworks_know_the_shape(ds, mode):
     assert tuple(ds.pytorch_dataset(**options)[0]["image"].shape) == (24, 32, 3)
 
 
-def test_pictures_of_other_sizes_are_lists_in_the_mode(make_lake):
+def test_images_of_different_sizes_are_lists_in_the_mode(make_lake):
     ds = make_lake({"image": dl.Image("png")}, image=pictures([(4, 5), (6, 7, 3)]))
     (batch,) = ds.batches(2, mode="RGB")
     assert [pixels.shape for pixels in batch["image"]] == [(4, 5, 3), (6, 7, 3)]
@@ -67,7 +67,7 @@ def test_pictures_of_other_sizes_are_lists_in_the_mode(make_lake):
     assert (batch["image"].shape, batch["image_mask"].shape) == ((2, 6, 7, 3), (2, 6, 7))
 
 
-def test_nulls_and_transforms_see_the_mode(make_lake):
+def test_nulls_and_transforms_use_the_mode(make_lake):
     ds = make_lake({"image": dl.Image("png", nullable=True)}, image=[*pictures()[:2], None])
     shapes = []
     loader = ds.batches(
@@ -83,7 +83,7 @@ def test_nulls_and_transforms_see_the_mode(make_lake):
     )
 
 
-def test_jpegs_in_grey_and_colour_are_scaled_as_they_are_decoded(make_lake):
+def test_grey_and_colour_jpegs_are_scaled_while_decoding(make_lake):
     files = []
     for shape in [(64, 80), (64, 80, 3)]:
         buffer = io.BytesIO()
@@ -94,12 +94,12 @@ def test_jpegs_in_grey_and_colour_are_scaled_as_they_are_decoded(make_lake):
     assert np.abs(batch["image"].astype(int) - 90).max() <= 1
 
 
-def test_without_a_mode_the_error_names_it(ds):
+def test_error_without_a_mode_suggests_one(ds):
     with pytest.raises(dl.LoaderError, match="differ in channels, convert them with mode='RGB'"):
         list(ds.batches(5, size=(8, 8)))
 
 
-def test_pictures_of_16_bits_have_no_mode(make_lake):
+def test_16_bit_images_have_no_mode(make_lake):
     deep = np.full((4, 5), 40_000, "uint16")
     ds = make_lake({"image": dl.Image("png")}, image=[deep, np.zeros((4, 5, 3), "uint8")])
     with pytest.raises(dl.LoaderError, match="8-bit image for mode='RGB', but it is uint16"):
@@ -117,16 +117,16 @@ def test_pictures_of_16_bits_have_no_mode(make_lake):
         ({"imag": "RGB"}, dl.ColumnNotFoundError, "Did you mean 'image'"),
     ],
 )
-def test_a_mode_that_is_none_is_refused(ds, mode, error, match):
+def test_invalid_mode_is_refused(ds, mode, error, match):
     with pytest.raises(error, match=match):
         ds.batches(2, mode=mode)
 
 
-# ---- for good
+# ---- permanent conversion
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA"])
-def test_a_column_is_converted_for_good(ds, mode):
+def test_column_is_converted_permanently(ds, mode):
     before = [bytes(b) for b in raw(ds)]
     ds.commit("pictures")
     ds.set_mode("image", mode)
@@ -141,7 +141,7 @@ def test_a_column_is_converted_for_good(ds, mode):
         (24, 32, {"RGB": 3, "L": -1, "RGBA": 4}[mode])
     }
     if again.schema["image"].htype.codec != "raw":
-        assert [bytes(b) for b in raw(again)][:5] == before  # the files are as they were
+        assert [bytes(b) for b in raw(again)][:5] == before  # the files are unchanged
     assert again.verify()
     (batch,) = again.batches(6)
     np.testing.assert_array_equal(batch["image"], expected)
@@ -152,23 +152,23 @@ def raw(ds):
     return table.read([ds.schema["image"].id], slots)[ds.schema["image"].id].buffers
 
 
-def test_a_mode_can_be_taken_back(ds):
+def test_mode_can_be_removed_again(ds):
     ds.set_mode("image", "L")
     ds.set_mode("image", None)
-    if ds.schema["image"].htype.codec != "raw":  # which has kept the converted pixels
+    if ds.schema["image"].htype.codec != "raw":  # which has cached the converted pixels
         for found, pixels in zip(ds["image"][:], pictures(), strict=True):
             np.testing.assert_array_equal(found, pixels)
     ds.set_mode("image", None)
 
 
-def test_what_is_no_picture_has_no_mode(ds):
+def test_non_image_column_has_no_mode(ds):
     with pytest.raises(dl.SchemaError, match="Only a column of images has a mode, but column 'x'"):
         ds.set_mode("x", "RGB")
     with pytest.raises(dl.SchemaError, match="mode of an image"):
         ds.set_mode("image", "CMYK")
 
 
-def test_an_empty_column_gets_a_mode(make_lake):
+def test_empty_column_gets_a_mode(make_lake):
     ds = make_lake({"image": dl.Image("png")})
     ds.set_mode("image", "RGB")
     ds.append({"image": pictures()[:1]})

@@ -1,4 +1,4 @@
-"""Pictures brought to another size, and what counts their pixels."""
+"""Resized images, and the columns that count in their pixels."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ H, W = 24, 48
 
 @pytest.fixture
 def ds(make_lake):
-    """Two pictures, 24 × 48 and 12 × 24; what counts pixels is around the same part of both."""
+    """Two images, 24 × 48 and 12 × 24; pixel coordinates surround the same part of both."""
     schema = {
         "image": dl.Image("png"),
         "boxes": dl.Boxes("xywh", nullable=True),
@@ -44,7 +44,7 @@ def ds(make_lake):
 
 @pytest.mark.parametrize("exporter", ["batches", "pytorch"])
 @pytest.mark.parametrize("threads", [0, 2])
-def test_what_counts_pixels_follows_the_picture(ds, exporter, threads):
+def test_pixel_coordinates_follow_the_image(ds, exporter, threads):
     (batch,) = getattr(ds, exporter)(2, size=(48, 24), num_workers=threads)
     first, second = batch["boxes"][0].tolist(), batch["boxes"][1]
     assert (first, second) == ([[0, 12, 12, 12]], None)
@@ -65,14 +65,14 @@ def test_what_counts_pixels_follows_the_picture(ds, exporter, threads):
 
 
 @pytest.mark.parametrize("cache", ["encoded", "decoded"])
-def test_it_does_so_in_every_epoch(ds, cache):
+def test_pixel_coordinates_follow_the_image_in_every_epoch(ds, cache):
     loader = ds.batches(1, size=(48, 24), cache=cache)
     first, again = (list(loader) for _ in range(2))
     for a, b in zip(first, again, strict=True):
         np.testing.assert_equal(a, b)
 
 
-def test_masks_are_padded_and_shown_to_other_frameworks_at_their_new_size(ds):
+def test_masks_are_padded_and_passed_to_other_frameworks_at_their_new_size(ds):
     batch = next(iter(ds.jax(2, columns=["image", "classes", "objects"], size=(48, 24))))
     assert batch["classes"].shape == (2, 48, 24)
     assert batch["objects"].shape == (2, 2, 48, 24)
@@ -83,7 +83,7 @@ def test_masks_are_padded_and_shown_to_other_frameworks_at_their_new_size(ds):
     assert there["boxes"][0].numpy().tolist() == [[0, 12, 12, 12]]
 
 
-def test_without_their_picture_they_stay_as_they_are(ds):
+def test_coordinates_without_their_image_stay_unchanged(ds):
     (batch,) = ds.batches(2, columns=["boxes", "classes"])
     assert batch["boxes"][0].tolist() == [[0, 6, 24, 6]]
     assert batch["classes"][0].shape == (H, W)
@@ -92,7 +92,7 @@ def test_without_their_picture_they_stay_as_they_are(ds):
 @pytest.mark.parametrize(
     "size", [{"image": (8, 8)}, {"depth": (8, 8)}, {"image": (8, 8), "depth": (8, 8)}, (8, 8)]
 )
-def test_which_of_several_pictures_is_meant_is_asked(make_lake, size):
+def test_ambiguous_image_must_be_named(make_lake, size):
     picture = np.zeros((4, 4), "uint8")
     schema = {"image": dl.Image("png"), "depth": dl.Image("png"), "boxes": dl.Boxes()}
     ds = make_lake(schema, image=[picture], depth=[picture], boxes=[[]])
@@ -122,7 +122,7 @@ FOLLOWING = {
     "number": (dl.Scalar("int32"), 5, 5),
     "text": (dl.Text(), "a", "a"),
 }  # fmt: skip
-"""Types, a value by a picture of 4 × 8 pixels, and what it is by one of 16 × 16."""
+"""Types, a value for an image of 4 × 8 pixels, and its equivalent for one of 16 × 16."""
 
 
 def listed(value):
@@ -134,7 +134,7 @@ def listed(value):
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 @pytest.mark.parametrize("name", [n for n in FOLLOWING if n != "pictures"])
-def test_what_counts_pixels_follows_in_sequences_of_any_depth(make_lake, name, depth):
+def test_pixel_coordinates_follow_in_sequences_of_any_depth(make_lake, name, depth):
     htype, value, expected = FOLLOWING[name]
     for _ in range(depth):
         htype, value, expected = dl.Sequence(htype), [value, value], [expected, expected]
@@ -144,7 +144,7 @@ def test_what_counts_pixels_follows_in_sequences_of_any_depth(make_lake, name, d
 
 
 @pytest.mark.parametrize("name", [n for n in FOLLOWING if n not in ("pictures", "number", "text")])
-def test_items_of_sequences_follow_the_picture_of_their_number(make_lake, name):
+def test_items_of_sequences_follow_the_image_with_the_same_number(make_lake, name):
     htype, value, expected = FOLLOWING[name]
     schema = {"clip": dl.Sequence(dl.Image("png")), "v": dl.Sequence(htype)}
     ds = make_lake(schema, clip=[[masked(4, 8), masked(16, 16)], []], v=[[value, expected], []])
@@ -155,7 +155,7 @@ def test_items_of_sequences_follow_the_picture_of_their_number(make_lake, name):
 
 
 @pytest.mark.parametrize("exporter", ["batches", "pytorch", "jax"])
-def test_pictures_in_sequences_are_brought_to_a_size_and_a_mode(make_lake, exporter):
+def test_images_in_sequences_are_resized_and_converted(make_lake, exporter):
     clips = [[masked(4, 8) * 200, np.zeros((6, 6, 3), "uint8")], [masked(8, 8)], None]
     ds = make_lake({"clip": dl.Sequence(dl.Image("png"), nullable=True)}, clip=clips)
     (batch,) = getattr(ds, exporter)(3, size=(16, 12), mode="RGB")
@@ -163,7 +163,7 @@ def test_pictures_in_sequences_are_brought_to_a_size_and_a_mode(make_lake, expor
     assert shapes == [[(16, 12, 3)] * 2, [(16, 12, 3)], None]
 
 
-def test_coordinates_of_several_pictures_need_one_size(make_lake):
+def test_coordinates_for_several_images_need_one_size(make_lake):
     schema = {"clip": dl.Sequence(dl.Image("png")), "boxes": dl.Boxes()}
     clips = [[masked(4, 8)] * 2, [masked(4, 8), masked(8, 8)], []]
     ds = make_lake(schema, clip=clips, boxes=[[[1, 2, 3, 4]]] * 3)
@@ -177,21 +177,21 @@ def test_coordinates_of_several_pictures_need_one_size(make_lake):
         list(ds.batches(3, size=(16, 16)))
 
 
-def test_items_without_a_picture_of_their_number_are_told(make_lake):
+def test_items_without_an_image_of_the_same_number_are_reported(make_lake):
     schema = {"clip": dl.Sequence(dl.Image("png")), "boxes": dl.Sequence(dl.Boxes())}
     ds = make_lake(schema, clip=[[masked(4, 8)]], boxes=[[[], []]])
     with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 images"):
         list(ds.batches(1, size=(16, 16)))
 
 
-def test_links_are_not_guessed_at(make_lake):
+def test_links_are_not_guessed(make_lake):
     schema = {"image": dl.Image("png"), "linked": dl.Link(dl.Mask())}
     ds = make_lake(schema, image=[masked(4, 8)], linked=["a.png"])
     with pytest.raises(ValueError, match=r"which image 'linked' .*its values are links"):
         ds.batches(1, size=(8, 8))
 
 
-def test_pictures_that_are_null_leave_coordinates_as_they_are(make_lake):
+def test_null_images_leave_coordinates_unchanged(make_lake):
     schema = {"image": dl.Image("png", nullable=True), "boxes": dl.Boxes()}
     picture = np.zeros((4, 4), "uint8")
     ds = make_lake(schema, image=[None, picture], boxes=[[[0, 0, 2, 2]]] * 2)
@@ -199,7 +199,7 @@ def test_pictures_that_are_null_leave_coordinates_as_they_are(make_lake):
     assert [b.tolist() for b in batch["boxes"]] == [[[0, 0, 2, 2]], [[0, 0, 4, 4]]]
 
 
-def test_a_mask_has_no_other_numbers_at_another_size():
+def test_resized_mask_has_no_new_numbers():
     mask = np.random.default_rng(0).integers(0, 9, (5, 7), "uint8")
     for shape in ((3, 2), (5, 7), (11, 20)):
         found = nearest(mask, *shape)

@@ -1,4 +1,4 @@
-"""Orders: every row once, the same for ever, and as good as chance."""
+"""Orders contain every row once, are reproducible, and are as good as random."""
 
 import itertools
 import math
@@ -16,17 +16,17 @@ KEYS = st.integers(0, 2**64 - 1)
 
 
 @given(SIZES, KEYS)
-def test_a_permutation_gives_every_number_once(n, key):
+def test_permutation_contains_every_number_once(n, key):
     assert np.array_equal(np.sort(Permutation(n, key)(np.arange(n))), np.arange(n))
 
 
 @pytest.mark.parametrize("n", [PART - 1, PART, PART + 1, 3 * PART + 5])
-def test_a_permutation_of_several_parts_gives_every_number_once(n):
+def test_permutation_of_several_parts_contains_every_number_once(n):
     assert np.array_equal(np.sort(Permutation(n, 7)(np.arange(n))), np.arange(n))
 
 
 @pytest.mark.parametrize("n", [2**31, 2**32 - 1, 2**32, 2**32 + 1, 10**12, 2**62])
-def test_large_ranges_are_within_range_and_without_repeats(n):
+def test_large_permutations_are_in_range_and_without_repeats(n):
     some = np.concatenate([np.arange(2_000), n - 1 - np.arange(2_000)])
     found = Permutation(n, 3)(some)
     assert found.min() >= 0
@@ -35,8 +35,8 @@ def test_large_ranges_are_within_range_and_without_repeats(n):
     assert found.astype(float).mean() == pytest.approx(n / 2, rel=0.05)
 
 
-def test_the_numbers_are_frozen():
-    """Checkpoints depend on them: a change is a new kind of shuffle, not another version of it."""
+def test_numbers_are_frozen():
+    """Checkpoints depend on them: a change needs a new kind of shuffle, not a new version of it."""
     assert mix64(0) == 16294208416658607535
     assert mix64(1, 2, 3) == 15020427595393229491
     assert ExactOrder(12, 5, 1).at(0, 12).tolist() == EXACT_12
@@ -89,7 +89,7 @@ def test_any_part_of_an_order_is_computed_alone():
             assert np.array_equal(order.at(start, stop), whole[start:stop])
 
 
-def test_seeds_and_epochs_give_other_orders():
+def test_different_seeds_and_epochs_give_different_orders():
     found = {
         tuple(ExactOrder(100, seed, epoch).at(0, 100).tolist())
         for seed, epoch in itertools.product([-1, 0, 1, 2**63], range(20))
@@ -98,7 +98,7 @@ def test_seeds_and_epochs_give_other_orders():
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
-def test_each_order_of_few_rows_is_as_likely_as_any_other(n):
+def test_all_orders_of_few_rows_are_equally_likely(n):
     draws = 100 * math.factorial(n) if n < 5 else 3_000
     counts = Counter(
         tuple(Permutation(n, mix64(0, k))(np.arange(n)).tolist()) for k in range(draws)
@@ -109,7 +109,7 @@ def test_each_order_of_few_rows_is_as_likely_as_any_other(n):
 
 
 @pytest.mark.parametrize("n", [7, 16, 33, 100, 257, 999, 1_003, 1_024])
-def test_rows_come_at_any_place_next_to_any_other(n):
+def test_rows_are_equally_likely_in_any_place_and_next_to_any_other(n):
     draws = 400 if n < 300 else 100
     found = np.array([Permutation(n, mix64(1, k))(np.arange(n)) for k in range(draws)])
     bins = min(n, 16)
@@ -123,7 +123,7 @@ def test_rows_come_at_any_place_next_to_any_other(n):
 
 
 @pytest.mark.parametrize("n", [100, 1_003, 10_000, 200_000])
-def test_places_say_nothing_of_positions(n):
+def test_places_are_independent_of_positions(n):
     correlations = [
         np.corrcoef(np.arange(n), ExactOrder(n, seed, 0).at(0, n))[0, 1] for seed in range(20)
     ]
@@ -131,20 +131,20 @@ def test_places_say_nothing_of_positions(n):
     assert abs(np.mean(correlations)) < 4 / math.sqrt(20 * n)
 
 
-def test_epochs_say_nothing_of_each_other():
+def test_epochs_are_independent_of_each_other():
     first, second = (ExactOrder(10_000, 0, epoch).at(0, 10_000) for epoch in range(2))
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.04
     assert (first == second).sum() < 8
 
 
 @given(n=st.integers(0, 400), block=st.integers(1, 50), window=st.integers(1, 6), seed=KEYS)
-def test_a_block_order_gives_every_row_once_a_window_after_the_other(n, block, window, seed):
+def test_block_order_contains_every_row_once_window_by_window(n, block, window, seed):
     order = BlockOrder(n, seed, 3, block, window)
     found = order.at(0, n)
     assert np.array_equal(np.sort(found), np.arange(n))
     count = -(-n // block)
     seen, place = [], 0
-    while place < n:  # windows are whole blocks, none of which comes again
+    while place < n:  # windows are whole blocks, and none of them occurs again
         end = min(b for b in {order.after(b, block) for b in range(count)} if b > place)
         blocks = set((found[place:end] // block).tolist())
         assert end - place == sum(min(block, n - b * block) for b in blocks)
@@ -155,7 +155,7 @@ def test_a_block_order_gives_every_row_once_a_window_after_the_other(n, block, w
 
 
 @given(n=st.integers(1, 400), rows=st.integers(1, 60), seed=KEYS)
-def test_after_is_behind_the_last_row_of_a_block(n, rows, seed):
+def test_after_is_past_the_last_row_of_a_block(n, rows, seed):
     for order in orders(n, seed):
         found = order.at(0, n)
         for block in range(-(-n // rows)):
@@ -168,5 +168,5 @@ def orders(n, seed=1):
 
 
 def z(chi, freedom):
-    """Return by how many standard deviations a chi-square is above its mean."""
+    """Return how many standard deviations a chi-square lies above its mean."""
     return (chi - freedom) / math.sqrt(2 * freedom)

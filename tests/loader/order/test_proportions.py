@@ -1,4 +1,4 @@
-"""Proportions: exact, a view's rows once before any twice, any part computed alone."""
+"""Proportions are exact, and a view repeats no row before all its rows have appeared."""
 
 from collections import Counter
 from fractions import Fraction
@@ -20,7 +20,7 @@ WEIGHTS = st.lists(st.integers(1, 1_000), min_size=1, max_size=5).map(
 
 @pytest.fixture(autouse=True)
 def small_parts():
-    """Make parts of 64 places, so that an epoch has several."""
+    """Make parts of 64 positions, so that an epoch has several."""
     with mock.patch.object(proportions, "PART", 64):
         yield
 
@@ -41,9 +41,7 @@ def test_quotas_are_within_one_of_the_share_and_fill_all_places(weights, size):
     weights=WEIGHTS, n=st.integers(1, 300), epochs=st.integers(1, 4), seed=st.integers(1, 9),
     shuffle=st.sampled_from(["exact", "block", "none"]),
 )  # fmt: skip
-def test_each_view_goes_through_its_rows_once_before_any_comes_twice(
-    weights, n, epochs, seed, shuffle
-):
+def test_each_view_shows_all_rows_before_any_repeats(weights, n, epochs, seed, shuffle):
     rows = [seed * (i + 2) for i in range(len(weights))]
     found = np.concatenate([mix(n, rows, weights, e, shuffle).at(0, n) for e in range(epochs)])
     ends = np.cumsum(rows)
@@ -75,7 +73,7 @@ def test_any_part_is_computed_alone(weights, n, data):
     assert np.array_equal(order.at(start, stop), order.at(0, n)[start:stop])
 
 
-def test_the_numbers_are_frozen():
+def test_numbers_are_frozen():
     order = mix(12, (5, 50), (Fraction(3, 4), Fraction(1, 4)))
     assert order.at(0, 12).tolist() == FROZEN
 
@@ -83,10 +81,10 @@ def test_the_numbers_are_frozen():
 FROZEN = [2, 4, 0, 3, 1, 0, 2, 49, 42, 4, 33, 1]
 
 
-def test_epochs_and_passes_come_in_other_orders():
+def test_epochs_and_passes_are_ordered_differently():
     weights = (Fraction(1, 2), Fraction(1, 2))
     first, second = (mix(40, (20, 20), weights, e).at(0, 40) for e in range(2))
     assert sorted(first) == sorted(second) == list(range(40))
     assert first.tolist() != second.tolist()
-    views = [first[first < 20], first[first >= 20] - 20]  # of one size, yet not of one order
+    views = [first[first < 20], first[first >= 20] - 20]  # of the same size, but in another order
     assert views[0].tolist() != views[1].tolist()

@@ -1,4 +1,4 @@
-"""Shares of ranks: the same batches for any number of them, nothing twice, arithmetic only."""
+"""Ranks share the same batches, whatever their number, without duplicates or communication."""
 
 from collections import Counter
 
@@ -36,7 +36,7 @@ def batches_of_all(ranks):
 
 
 @given(n=ROWS, share=st.integers(1, 5), last=st.sampled_from(LASTS))
-def test_a_batch_of_all_ranks_is_the_same_set_for_any_number_of_them(n, share, last):
+def test_global_batch_is_the_same_set_for_any_number_of_ranks(n, share, last):
     size = 24 * share
     alone = [set(rows) for rows in batches_of_all(epoch(n, size, 1, last))]
     for world in WORLDS:
@@ -47,7 +47,7 @@ def test_a_batch_of_all_ranks_is_the_same_set_for_any_number_of_them(n, share, l
 
 
 @given(n=ROWS, batch=st.integers(1, 30), world=st.sampled_from(WORLDS))
-def test_every_row_comes_once_with_all_that_is_read(n, batch, world):
+def test_every_row_appears_once_across_all_ranks(n, batch, world):
     for last in ("uneven", "pad"):
         rows = [r for b in batches_of_all(epoch(n, batch, world, last)) for r in b]
         assert Counter(rows) == Counter(range(n))
@@ -56,9 +56,7 @@ def test_every_row_comes_once_with_all_that_is_read(n, batch, world):
 
 
 @given(n=ROWS, batch=st.integers(1, 30), world=st.sampled_from(WORLDS))
-def test_ranks_have_as_many_batches_of_as_many_rows_where_they_are_padded_or_dropped(
-    n, batch, world
-):
+def test_padding_or_dropping_gives_ranks_equal_numbers_of_batches_and_rows(n, batch, world):
     for last in ("pad", "drop"):
         ranks = epoch(n, batch, world, last)
         assert len({len(rank) for rank in ranks}) == 1
@@ -68,7 +66,7 @@ def test_ranks_have_as_many_batches_of_as_many_rows_where_they_are_padded_or_dro
 
 
 @given(n=st.integers(1, 400), batch=st.integers(1, 30), world=st.sampled_from(WORLDS))
-def test_padding_repeats_what_the_batch_of_all_ranks_reads_anyway(n, batch, world):
+def test_padding_repeats_rows_that_the_global_batch_reads_anyway(n, batch, world):
     ranks = epoch(n, batch, world, "pad")
     whole = batches_of_all(ranks)
     for rank in ranks:
@@ -78,7 +76,7 @@ def test_padding_repeats_what_the_batch_of_all_ranks_reads_anyway(n, batch, worl
 
 
 @pytest.mark.parametrize("last", LASTS)
-def test_places_are_those_of_the_order(last):
+def test_places_follow_the_order(last):
     order = ExactOrder(200_000, 3, 0)
     shares = Shares(200_000, 1_000, 1, 3, last)
     places = Places(order)
@@ -87,6 +85,6 @@ def test_places_are_those_of_the_order(last):
         assert np.array_equal(rows[:own], order.at(0, order.n)[list(shares.rows(k))])
 
 
-def test_no_rows_are_no_batches():
+def test_no_rows_give_no_batches():
     for last in LASTS:
         assert len(Shares(0, 4, 1, 2, last)) == 0

@@ -1,4 +1,4 @@
-"""Which shuffle a view gets, and the places of its rows."""
+"""Which shuffle a view gets, and the positions of its rows."""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from deeplake_lite.loader.order.shuffle import EXACT_BYTES, Shuffle
 
 @dataclass
 class Rows:
-    """Stands for samples of any size."""
+    """A stand-in for samples of any size."""
 
     count: int
     row_bytes: float
@@ -25,7 +25,7 @@ class Rows:
 SMALL, LARGE = Rows(1_000, 20_000.0), Rows(10_000_000, 20_000.0)
 
 
-def test_true_is_exact_up_to_a_size_and_by_blocks_above():
+def test_shuffle_true_is_exact_up_to_a_size_and_by_blocks_above():
     assert Shuffle.choose(True, SMALL).kind == "exact"
     assert Shuffle.choose(True, Rows(EXACT_BYTES, 1.0)).kind == "exact"
     assert Shuffle.choose(True, Rows(EXACT_BYTES + 1, 1.0)).kind == "block"
@@ -34,31 +34,31 @@ def test_true_is_exact_up_to_a_size_and_by_blocks_above():
     assert Shuffle.choose(False, LARGE).kind == "none"
 
 
-def test_a_shuffle_says_what_it_is_and_why():
+def test_shuffle_says_what_it_is_and_why():
     assert str(Shuffle.choose(True, SMALL)) == "exact (0.0186 GiB is not more than 8 GiB)"
     text = str(Shuffle.choose(True, LARGE))
     assert text == "block of 128 rows, 104 at a time (186 GiB is more than 8 GiB)"
     assert str(Shuffle.choose("exact", LARGE)) == "exact (as requested)"
 
 
-def test_a_block_and_its_window_are_part_of_the_state():
+def test_block_and_window_are_part_of_the_state():
     assert Shuffle.choose(True, LARGE).to_json() == {"kind": "block", "block": 128, "window": 104}
 
 
 @pytest.mark.parametrize("wanted", [None, "Exact", 1.5, 2, "none"])
-def test_other_shuffles_are_refused(wanted):
+def test_unknown_shuffles_are_refused(wanted):
     with pytest.raises(
         ValueError, match="shuffle must be True, False, 'exact' or 'block', but it is"
     ):
         Shuffle.choose(wanted, SMALL)
 
 
-def test_orders_are_those_of_the_choice():
+def test_orders_follow_the_chosen_shuffle():
     kinds = [type(Shuffle.choose(w, SMALL).order(1_000, 1, 2)) for w in (False, "exact", "block")]
     assert kinds == [Order, ExactOrder, BlockOrder]
 
 
-def test_places_keep_few_parts_and_give_any_of_them():
+def test_places_cache_few_parts_and_return_any_of_them():
     asked = []
 
     def at(start, stop):

@@ -1,4 +1,4 @@
-"""Which rank this is: as given, as a framework says, as what launched it says."""
+"""The rank of this process: as given, from a framework, or from the launcher."""
 
 import subprocess
 import sys
@@ -28,25 +28,25 @@ def distributed(*, initialized):
     )
 
 
-def test_one_process_is_rank_0_of_1():
+def test_single_process_is_rank_0_of_1():
     assert find_rank(None, None) == (0, 1)
 
 
 @pytest.mark.parametrize("names", [("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")])
-def test_launchers_say_it_in_variables(monkeypatch, names):
+def test_launchers_set_the_rank_in_variables(monkeypatch, names):
     monkeypatch.setenv(names[0], "2")
-    assert find_rank(None, None) == (0, 1)  # half of it says nothing
+    assert find_rank(None, None) == (0, 1)  # half of the variables say nothing
     monkeypatch.setenv(names[1], "4")
     assert find_rank(None, None) == (2, 4)
 
 
-def test_what_is_given_goes_before_all_else(monkeypatch):
+def test_given_rank_takes_precedence(monkeypatch):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setenv("WORLD_SIZE", "4")
     assert find_rank(0, 3) == (0, 3)
 
 
-def test_torch_is_asked_where_it_is_initialized(monkeypatch):
+def test_torch_is_queried_if_it_is_initialized(monkeypatch):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setitem(sys.modules, "torch.distributed", distributed(initialized=False))
@@ -64,7 +64,7 @@ def test_loaders_find_their_rank(make_lake, monkeypatch):
     assert "rank 1 of 2" in repr(loader)
 
 
-def test_asking_loads_no_framework():
+def test_querying_loads_no_framework():
     code = (
         "import sys; from deeplake_lite.loader.order.topology import find_rank; "
         "find_rank(None, None); "
@@ -75,7 +75,7 @@ def test_asking_loads_no_framework():
 
 
 @pytest.mark.parametrize(("rank", "size"), [("", ""), ("x", "2"), ("2", "2"), ("-1", "2")])
-def test_variables_that_are_no_ranks_are_told(monkeypatch, rank, size):
+def test_invalid_rank_variables_are_reported(monkeypatch, rank, size):
     monkeypatch.setenv("RANK", rank)
     monkeypatch.setenv("WORLD_SIZE", size)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Blocks: however rows are held, they are those that were asked for."""
+"""Blocks return the requested rows, however the rows are stored."""
 
 from unittest import mock
 
@@ -51,19 +51,19 @@ def readers():
 
 @pytest.fixture(autouse=True)
 def small_blocks():
-    """Make blocks of 16 rows or so."""
+    """Shrink blocks to about 16 rows."""
     with mock.patch.object(block_rows, "BLOCK_BYTES", 1024):
         yield
 
 
 def values(samples, cells):
-    """Return the rows that cells are."""
+    """Return the row numbers that cells encode."""
     columns = [with_none(decode_block(f.htype, cells[f.name])) for f in samples.fields]
     return [repr(row) for row in zip(*columns, strict=True)]
 
 
 def epochs(blocks, kind, batch=24, ahead=3):
-    """Go through some epochs, a few batches ahead; yield what was asked for and what came."""
+    """Run some epochs, a few batches ahead; yield the requested and the returned rows."""
     n = len(blocks.samples)
     for epoch in range(2):
         order, coming = (orders(n, e)[kind] for e in (epoch, epoch + 1))
@@ -88,9 +88,7 @@ def orders(n, epoch):
 @pytest.mark.parametrize("large", [1, 4096])
 @pytest.mark.parametrize("kind", ["none", "exact", "block"])
 @pytest.mark.parametrize("mode", ["whole", "window", "rows", "nothing", "disk"])
-def test_rows_are_those_that_were_asked_for(
-    view, readers, tmp_path, monkeypatch, mode, kind, large
-):
+def test_requested_rows_are_returned(view, readers, tmp_path, monkeypatch, mode, kind, large):
     monkeypatch.setattr(block_cells, "LARGE_CELLS", large)
     samples = ViewSamples.of(view)
     expected = [repr(tuple(row.values())) for row in view]
@@ -105,7 +103,7 @@ def test_rows_are_those_that_were_asked_for(
     assert blocks.complete == (mode == "whole")
 
 
-def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, readers):
+def test_window_holds_no_more_than_its_limit_and_the_first_rows(view, readers):
     samples = ViewSamples.of(view)
     limit = int(samples.row_bytes * len(samples) * 0.65)
     blocks = Blocks(samples, readers, limit, 48)
@@ -117,7 +115,7 @@ def test_a_window_holds_no_more_than_its_limit_and_what_comes_first(view, reader
     assert reads.call_count <= 2 * blocks.count - most // 2
 
 
-def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
+def test_cached_blocks_are_not_read_again(view, readers, monkeypatch):
     monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
     monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
     monkeypatch.setattr(block_policy, "TOGETHER", 1)
@@ -134,7 +132,7 @@ def test_what_is_held_is_not_read_again(view, readers, monkeypatch):
             pass
 
 
-def test_the_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monkeypatch):
+def test_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, monkeypatch):
     monkeypatch.setattr(blocks_module, "FEW_BYTES", 4096)
     monkeypatch.setattr(blocks_module, "LARGE_ROW", 1)
     monkeypatch.setattr(block_policy, "TOGETHER", 1)
@@ -147,7 +145,7 @@ def test_the_first_batches_of_large_rows_do_not_wait_for_blocks(view, readers, m
     assert blocks.take(first)["x"].values.tolist() == expected
 
 
-def test_a_read_that_failed_is_tried_again(view, readers):
+def test_failed_read_is_retried(view, readers):
     samples = ViewSamples.of(view)
     blocks = Blocks(samples, readers, 2**30)
     order, rows = Order(len(samples)), np.arange(10)
@@ -159,7 +157,7 @@ def test_a_read_that_failed_is_tried_again(view, readers):
     assert cells["x"].values.tolist() == list(range(1, 11))
 
 
-def test_blocks_are_read_together_where_all_are_kept(view, readers):
+def test_blocks_are_read_together_if_all_are_cached(view, readers):
     samples = ViewSamples.of(view, ["x", "vector"])
     total = int(samples.row_bytes * len(samples))
     whole, some = Blocks(samples, readers, 2 * total), Blocks(samples, readers, total // 2)
@@ -177,7 +175,7 @@ def test_blocks_of_small_cells_are_not_read_together(view, readers):
 
 
 @pytest.mark.parametrize("shuffle", ["none", "exact"])
-def test_the_first_batch_waits_for_few_rows_that_are_computed(view, readers, shuffle):
+def test_first_batch_waits_for_few_computed_rows(view, readers, shuffle):
     computed = view.query("SELECT x, boxes[:, 0:2] AS corner")
     samples = ViewSamples.of(computed)
     with mock.patch.object(block_rows, "BLOCK_BYTES", 2**22):

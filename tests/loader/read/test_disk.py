@@ -1,4 +1,4 @@
-"""Blocks kept as files: what is not what was kept is read anew, and no other process finds it."""
+"""Blocks cached on disk are read again if the file has changed, and are private to the process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NULL = np.array([True, False])
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path):
-    """Keep blocks in a folder of the test."""
+    """Cache blocks in a folder of the test."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "deeplake_lite" / "blocks"
 
@@ -45,7 +45,7 @@ CELLS = {
 
 
 def assert_same(kept, cells):
-    """Compare a block with the cells that it was made of."""
+    """Compare a block with the cells that it was made from."""
     kept = kept.cells() if hasattr(kept, "cells") else kept
     assert type(kept) is type(cells)
     assert (kept.valid is None) == (cells.valid is None)
@@ -64,13 +64,13 @@ def assert_same(kept, cells):
 
 
 def assert_same_or_none(block, cells):
-    """Compare a block that may still be whole: bytes between its arrays belong to none."""
+    """Compare a block that may still be valid: bytes between its arrays belong to none."""
     for name, kept in (block or {}).items():
         assert_same(kept, cells[name])
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_a_block_is_loaded_as_it_was_saved(tmp_path, name):
+def test_block_is_loaded_as_it_was_saved(tmp_path, name):
     disk = Disk("own", tmp_path)
     disk.save(0, 2, {name: CELLS[name]})
     [(found, kept)] = disk.load(0, 2).items()
@@ -78,7 +78,7 @@ def test_a_block_is_loaded_as_it_was_saved(tmp_path, name):
     assert_same(kept, CELLS[name])
 
 
-def test_a_file_that_another_process_removes_meanwhile_is_no_error(tmp_path):
+def test_file_removed_by_another_process_is_not_an_error(tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "0-4").symlink_to(tmp_path / "nowhere")
@@ -87,7 +87,7 @@ def test_a_file_that_another_process_removes_meanwhile_is_no_error(tmp_path):
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_a_block_of_which_a_byte_is_another_is_not_loaded(tmp_path, name):
+def test_block_with_a_changed_byte_is_not_loaded(tmp_path, name):
     cells = {name: CELLS[name]}
     disk = Disk("own", tmp_path)
     disk.save(0, 2, cells)
@@ -107,7 +107,7 @@ def test_a_block_of_which_a_byte_is_another_is_not_loaded(tmp_path, name):
 
 
 @pytest.mark.parametrize("length", [2**62, 2**64 - 1, 10**6])
-def test_a_list_that_lies_about_its_length_takes_no_memory(tmp_path, length):
+def test_list_with_a_false_length_takes_no_memory(tmp_path, length):
     disk = Disk("own", tmp_path)
     disk.save(0, 2, {"x": CELLS["numbers"]})
     [file] = files_in(tmp_path)
@@ -115,7 +115,7 @@ def test_a_list_that_lies_about_its_length_takes_no_memory(tmp_path, length):
     assert disk.load(0, 2) is None
 
 
-def test_a_block_in_the_place_of_another_is_not_loaded(tmp_path):
+def test_misplaced_block_is_not_loaded(tmp_path):
     disk, other = Disk("own", tmp_path), Disk("other", tmp_path)
     for place in (disk, other):
         place.save(0, 2, {"x": DenseCells(np.arange(2))})
@@ -128,7 +128,7 @@ def test_a_block_in_the_place_of_another_is_not_loaded(tmp_path):
     assert disk.load(2, 4) is None
 
 
-def test_a_file_that_is_the_same_is_compared_with_its_hashes_once(tmp_path, monkeypatch):
+def test_unchanged_file_is_compared_with_its_hashes_once(tmp_path, monkeypatch):
     disk, checks = Disk("own", tmp_path), []
     read = array_file.read
     monkeypatch.setattr(array_file, "read", lambda *a, check: checks.append(check) or read(*a))
@@ -140,7 +140,7 @@ def test_a_file_that_is_the_same_is_compared_with_its_hashes_once(tmp_path, monk
     assert checks == [True, False, True]
 
 
-def test_what_a_killed_process_began_to_write_is_removed_and_what_others_write_is_not(tmp_path):
+def test_leftovers_of_a_killed_process_are_removed_but_not_those_of_live_ones(tmp_path):
     (tmp_path / "own").mkdir()
     begun, old = tmp_path / "own" / ".now", tmp_path / "own" / ".long ago"
     for file in (begun, old):
@@ -151,14 +151,14 @@ def test_what_a_killed_process_began_to_write_is_removed_and_what_others_write_i
     assert not old.exists()
 
 
-def test_a_folder_that_another_process_removes_keeps_no_more_blocks(tmp_path):
+def test_folder_removed_by_another_process_stores_no_more_blocks(tmp_path):
     disk = Disk("own", tmp_path)
     (tmp_path / "own").rmdir()
     disk.save(0, 4, {"x": DenseCells(np.arange(4))})
     assert disk.load(0, 4) is None
 
 
-def test_a_cache_that_cannot_be_written_says_where_it_is(make_lake, tmp_path, monkeypatch):
+def test_unwritable_cache_is_reported_with_its_location(make_lake, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     loader = make_lake({"x": "int32"}, x=[1, 2]).batches(2, cache="disk")
@@ -170,7 +170,7 @@ def test_a_cache_that_cannot_be_written_says_where_it_is(make_lake, tmp_path, mo
 
 
 def epoch(view, **options):
-    """Return the columns of an epoch, rows one behind the other, as Python has them."""
+    """Return the columns of an epoch, concatenated and in Python types."""
     with view.batches(16, cache="disk", **options) as loader:
         batches = list(loader)
     return {name: [row for b in batches for row in _rows(b[name])] for name in batches[0]}
@@ -181,7 +181,7 @@ def _rows(column):
 
 
 @pytest.mark.parametrize("bit", [0, 3, 7])
-def test_a_loader_reads_anew_what_is_damaged(make_lake, cache, bit):
+def test_loader_reads_damaged_blocks_again(make_lake, cache, bit):
     schema = {"x": "float32", "n": dl.Scalar("float32", nullable=True), "t": "text"}
     rows = range(ROWS)
     ds = make_lake(
@@ -196,7 +196,7 @@ def test_a_loader_reads_anew_what_is_damaged(make_lake, cache, bit):
 
 
 def overwrite(file):
-    """Change bytes of a file where they lie."""
+    """Overwrite bytes of a file in place."""
     with file.open("r+b") as f:
         f.seek(file.stat().st_size // 2)
         f.write(b"wrong" * 100)
@@ -230,7 +230,7 @@ CHANGES = (overwrite, cut, empty, replace_by_another, touch, remove)
 
 @pytest.fixture
 def blocks(make_lake, monkeypatch):
-    """A lake whose rows take several blocks of files that are mapped."""
+    """A lake whose rows take several blocks in mapped files."""
     monkeypatch.setattr(block_policy, "rows_of_block", lambda _: 50)
     values = np.random.default_rng(0).random((300, 100))
     return make_lake({"x": dl.Array("float64", (100,))}, x=values)
@@ -238,7 +238,7 @@ def blocks(make_lake, monkeypatch):
 
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_a_mapped_block_is_read_anew_when_its_file_has_changed(blocks, cache, change, shuffle):
+def test_mapped_block_is_read_again_when_its_file_has_changed(blocks, cache, change, shuffle):
     def rows(loader):
         return sorted(row for batch in loader for row in batch["x"].tolist())
 
@@ -252,7 +252,7 @@ def test_a_mapped_block_is_read_anew_when_its_file_has_changed(blocks, cache, ch
         assert rows(loader) == expected
 
 
-def test_a_file_that_is_as_it_was_is_not_loaded_again(blocks, monkeypatch):
+def test_unchanged_file_is_not_loaded_again(blocks, monkeypatch):
     loads, load = [], Disk.load
     monkeypatch.setattr(Disk, "load", lambda self, *span: loads.append(span) or load(self, *span))
     with blocks.batches(16, cache="disk", shuffle=True, seed=0) as loader:
@@ -263,7 +263,7 @@ def test_a_file_that_is_as_it_was_is_not_loaded_again(blocks, monkeypatch):
     assert len(loads) == first
 
 
-def test_a_block_that_could_not_be_kept_is_held_in_memory(blocks, monkeypatch):
+def test_block_that_could_not_be_stored_is_held_in_memory(blocks, monkeypatch):
     monkeypatch.setattr(Disk, "save", lambda *_: None)
     expected = blocks["x"][:].tolist()
     with blocks.batches(16, cache="disk") as loader:
@@ -273,12 +273,12 @@ def test_a_block_that_could_not_be_kept_is_held_in_memory(blocks, monkeypatch):
 
 @pytest.fixture
 def numbers(make_lake, registry):  # noqa: ARG001 what is registered goes
-    user.OWN.clear()  # what other tests registered, too
+    user.OWN.clear()  # including functions registered by other tests
     return make_lake({"k": "int64", "v": dl.Embedding(3)}, k=range(ROWS), v=np.ones((ROWS, 3)))
 
 
 def register(sign):
-    """Register functions that give other values for another sign."""
+    """Register functions whose results depend on a sign."""
     dl.function(returns="float64", name="feature")(lambda k: sign * float(np.sum(k)))
     dl.function(returns=("float64", (2,)), name="vector")(lambda k: np.array([sign, k], float))
 
@@ -313,7 +313,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("ask", OWN.values(), ids=OWN)
-def test_what_a_function_of_the_users_gave_is_not_found_again(numbers, ask):
+def test_results_of_a_user_function_are_not_reused(numbers, ask):
     for sign in (1.0, -1.0, 2.0):
         register(sign)
         view = ask(numbers)
@@ -324,7 +324,7 @@ def test_what_a_function_of_the_users_gave_is_not_found_again(numbers, ask):
 
 
 @pytest.mark.parametrize(("name", "text"), [("mean", "AVG(v)"), ("power", "POW(k, 1)")])
-def test_a_function_that_a_query_calls_by_another_name_is_not_found_again(numbers, name, text):
+def test_function_called_under_another_name_is_not_reused(numbers, name, text):
     for sign in (1.0, -1.0):
         dl.function(returns="float64", name=name, override=True)(
             lambda v, *_, sign=sign: sign * float(np.sum(v))
@@ -333,7 +333,7 @@ def test_a_function_that_a_query_calls_by_another_name_is_not_found_again(number
         assert epoch(view)["x"] == _rows(view["x"][:])
 
 
-def test_a_function_that_gives_other_values_is_asked_by_each_loader(numbers):
+def test_function_with_changed_results_is_called_by_each_loader(numbers):
     calls = []
 
     @dl.function(returns="float64")
@@ -346,7 +346,7 @@ def test_a_function_that_gives_other_values_is_asked_by_each_loader(numbers):
     assert first["x"] != second["x"]
 
 
-def test_mixes_of_a_users_function_are_not_found_again(numbers):
+def test_mixes_with_a_user_function_are_not_reused(numbers):
     for sign in (1.0, -1.0):
         register(sign)
         view = numbers.query("SELECT k, FEATURE(k) AS x")
@@ -354,7 +354,7 @@ def test_mixes_of_a_users_function_are_not_found_again(numbers):
         assert {x * sign for x in found["x"]} == {float(k) for k in found["k"]}
 
 
-def test_the_files_of_a_users_function_go_with_their_loader(numbers, cache):
+def test_files_for_a_user_function_are_deleted_with_their_loader(numbers, cache):
     register(1.0)
     loader = numbers.query("SELECT k, FEATURE(k) AS x").batches(16, cache="disk")
     assert len(list(loader)) == len(list(loader))
@@ -363,7 +363,9 @@ def test_the_files_of_a_users_function_go_with_their_loader(numbers, cache):
     assert list(cache.iterdir()) == []
 
 
-def test_stored_columns_and_those_of_known_functions_are_kept_for_the_next_process(numbers, cache):
+def test_stored_columns_and_those_of_known_functions_are_cached_for_the_next_process(
+    numbers, cache
+):
     for view in (numbers, numbers.query("SELECT k, v * 2 AS x, SUM(v) AS y")):
         epoch(view)
     before = {file: file.stat().st_mtime_ns for file in files_in(cache)}
@@ -376,7 +378,7 @@ def test_stored_columns_and_those_of_known_functions_are_kept_for_the_next_proce
     assert {file: file.stat().st_mtime_ns for file in files_in(cache)} == before
 
 
-def test_another_release_of_the_package_keeps_blocks_of_its_own(numbers, cache, monkeypatch):
+def test_another_release_of_the_package_has_its_own_blocks(numbers, cache, monkeypatch):
     epoch(numbers)
     [before] = files_in(cache)
     monkeypatch.setattr("importlib.metadata.version", lambda name: f"{name} 99.0")

@@ -1,4 +1,4 @@
-"""Loading from a store that answers late: few requests, many at a time, the same batches."""
+"""Loading from a high-latency store: few requests, many at a time, the same batches."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def opened(store):
 
 
 @pytest.mark.parametrize("shuffle", [False, "exact", "block"])
-def test_batches_from_afar_are_those_from_the_disk(store, folder, shuffle):
+def test_batches_from_a_remote_store_equal_those_from_disk(store, folder, shuffle):
     options = {"shuffle": shuffle, "seed": 3}
     far = list(opened(store).batches(64, **options))
     near = list(dl.open(str(folder / "lake")).batches(64, **options))
@@ -50,7 +50,7 @@ def test_batches_from_afar_are_those_from_the_disk(store, folder, shuffle):
 
 
 @pytest.mark.parametrize("shuffle", [False, "exact", "block"])
-def test_an_epoch_asks_for_far_fewer_objects_than_it_has_rows(store, shuffle):
+def test_epoch_requests_far_fewer_objects_than_it_has_rows(store, shuffle):
     loader = opened(store).batches(64, shuffle=shuffle)
     before = store.requests
     rows = np.concatenate([batch["row"] for batch in loader])
@@ -58,7 +58,7 @@ def test_an_epoch_asks_for_far_fewer_objects_than_it_has_rows(store, shuffle):
     assert store.requests - before <= ROWS / 10
 
 
-def test_a_second_epoch_that_fits_in_memory_asks_for_nothing(store):
+def test_second_epoch_that_fits_in_memory_requests_nothing(store):
     loader = opened(store).batches(64, shuffle=True)
     list(loader)
     before = store.requests
@@ -66,7 +66,7 @@ def test_a_second_epoch_that_fits_in_memory_asks_for_nothing(store):
     assert store.requests == before
 
 
-def test_an_epoch_reads_about_the_bytes_of_its_rows(store, pictures):
+def test_epoch_reads_about_the_bytes_of_its_rows(store, pictures):
     view = opened(store)
     before = store.bytes
     list(view.batches(64, columns=["image"], shuffle=True))

@@ -1,4 +1,4 @@
-"""Threads that read: in turn, and not beyond the end."""
+"""Reader threads work in order and stop at the end."""
 
 import threading
 
@@ -10,7 +10,7 @@ from deeplake_lite.loader.read.readers import LEAST, Readers
 from ..watching import eventually, threads
 
 
-def test_reads_that_wait_for_their_turn_end_when_the_readers_are_closed():
+def test_waiting_reads_end_when_the_readers_are_closed():
     others = threads()
     readers, go_on, done = Readers(), threading.Event(), []
     running = [readers.submit(go_on.wait, 60) for _ in range(LEAST)]
@@ -27,7 +27,7 @@ def test_reads_that_wait_for_their_turn_end_when_the_readers_are_closed():
     assert eventually(lambda: threads() <= others)
 
 
-def test_reads_come_in_the_order_in_which_they_were_asked_for():
+def test_reads_run_in_the_order_of_their_requests():
     readers, order = Readers(), []
     reads = [readers.submit(order.append, i) for i in range(50)]
     for read in reads:

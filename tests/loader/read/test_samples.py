@@ -1,4 +1,4 @@
-"""Samples of a view: what is known of rows without reading them."""
+"""Samples of a view: what is known about rows without reading them."""
 
 from unittest import mock
 
@@ -21,7 +21,7 @@ def ds(make_lake):
     )
 
 
-def test_a_shape_is_known_where_all_rows_have_it(ds):
+def test_shape_is_known_if_all_rows_have_it(ds):
     samples = ViewSamples.of(ds)
     found = {f.name: samples.shape_of(f) for f in samples.fields}
     assert found == {"x": (), "i": (4, 5, 3), "b": None, "n": None}
@@ -29,7 +29,7 @@ def test_a_shape_is_known_where_all_rows_have_it(ds):
     assert ViewSamples.of(ds[:0]).shape_of(ds.schema["i"]) is None
 
 
-def test_shapes_of_a_join_are_those_of_its_source_and_no_cell_is_read(ds):
+def test_shapes_of_a_join_come_from_its_source_without_reading_cells(ds):
     text = "SELECT a.x + 1 AS x, b.i AS i FROM dataset a LEFT JOIN other b ON a.x = b.x"
     inner = ViewSamples.of(ds.query(text, sources={"other": ds[["x", "i"]]}))
     outer = ViewSamples.of(ds.query(text, sources={"other": ds[["x", "i"]][:3]}))
@@ -40,13 +40,13 @@ def test_shapes_of_a_join_are_those_of_its_source_and_no_cell_is_read(ds):
     assert shapes.tolist() == [[4, 5, 3]] * 3 + [[-1, -1, -1]] * 3
 
 
-def test_a_rows_size_is_about_that_of_all(ds):
+def test_estimated_row_size_is_close_to_the_average(ds):
     samples = ViewSamples.of(ds, ["i", "x"])
     assert samples.row_bytes == pytest.approx(ds[["i", "x"]].nbytes / 6)
     assert ViewSamples.of(ds[:0]).row_bytes == 1.0
 
 
-def test_ids_are_read_where_something_depends_on_them(ds):
+def test_ids_are_read_only_if_needed(ds):
     rows = np.array([4, 0, 4])
     assert set(ViewSamples.of(ds, ["x"]).read(rows)) == {"x"}
     cells = ViewSamples.of(ds, ["x"], with_ids=True).read(rows)
@@ -62,18 +62,18 @@ def test_ids_are_read_where_something_depends_on_them(ds):
         lambda ds: ds.query("SELECT x * 2 AS y, i ORDER BY x DESC"),
     ],
 )
-def test_a_fingerprint_is_the_same_wherever_the_view_is(ds, view):
+def test_fingerprint_is_the_same_wherever_the_view_is(ds, view):
     here, there = view(ds), view(dl.open(ds.url))
     assert ViewSamples.of(here).fingerprint == ViewSamples.of(there).fingerprint
 
 
-def test_a_few_large_rows_among_many_count(make_lake):
+def test_few_large_rows_among_many_are_counted(make_lake):
     sizes = [100_000 if i % 500 == 7 else 10 for i in range(3000)]
     ds = make_lake({"b": dl.Bytes()}, b=[bytes(size) for size in sizes])
     assert ViewSamples.of(ds).row_bytes == pytest.approx(np.mean(sizes))
 
 
-def test_sizes_of_what_a_query_took_over_are_looked_up_and_not_read(ds):
+def test_sizes_of_columns_passed_through_a_query_are_looked_up_without_reading(ds):
     found = ViewSamples.of(ds.query("SELECT i, b, x + 1 AS y WHERE x > 2"))
     with mock.patch.object(virtual.TakenColumn, "read", side_effect=AssertionError("read")):
         assert found.row_bytes == pytest.approx(ds[["i", "b"]][3:].nbytes / 3 + 8)

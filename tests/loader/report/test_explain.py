@@ -1,4 +1,4 @@
-"""The bottleneck: planted slow stages are named, with the setting that would help."""
+"""Bottleneck reports name deliberately slow stages and the setting that would help."""
 
 import re
 import time
@@ -23,7 +23,7 @@ def lake(make_lake):
 
 @pytest.fixture(params=[2, 16], ids="{} workers".format)
 def workers(request):
-    """Return a number of workers: fewer than there are batches, and more."""
+    """Return numbers of workers: fewer than there are batches, and more."""
     return request.param
 
 
@@ -51,10 +51,10 @@ def spent(**seconds):
     return Stats(wall=10.0, stall=9.0, batches=5, samples=40, epoch=0, **seconds)
 
 
-# ---- planted
+# ---- artificial bottlenecks
 
 
-def test_a_slow_store_is_named(lake, workers, monkeypatch):
+def test_slow_store_is_named(lake, workers, monkeypatch):
     read = ViewSamples.read
 
     def slowly(*args):
@@ -68,7 +68,7 @@ def test_a_slow_store_is_named(lake, workers, monkeypatch):
     assert "cache='disk'" in str(found)
 
 
-def test_large_pictures_are_named(make_lake, workers):
+def test_large_images_are_named(make_lake, workers):
     pixels = np.random.default_rng(0).integers(0, 256, (1200, 1600, 3), np.uint8)
     lake = make_lake({"image": dl.Image("jpeg")}, image=[pixels] * 24)
     found = after_an_epoch(lake.batches(2, num_workers=workers))
@@ -78,7 +78,7 @@ def test_large_pictures_are_named(make_lake, workers):
     assert "cache='decoded'" in str(found)
 
 
-def test_a_slow_transform_is_named(lake, workers):
+def test_slow_transform_is_named(lake, workers):
     found = after_an_epoch(lake.batches(20, transform=slept(0.02), num_workers=workers))
     assert found.bottleneck == "transform"
     assert str(found).startswith("Your transform takes ")
@@ -86,19 +86,19 @@ def test_a_slow_transform_is_named(lake, workers):
     assert "batch_transform=" in str(found)
 
 
-def test_a_slow_transform_of_batches_is_named(lake, workers):
+def test_slow_batch_transform_is_named(lake, workers):
     found = after_an_epoch(lake.batches(20, batch_transform=slept(0.4), num_workers=workers))
     assert str(found).startswith("Your batch_transform takes ")
     assert "batch_transform=" not in str(found)
 
 
-def test_a_slow_collate_function_is_named(lake, workers):
+def test_slow_collate_function_is_named(lake, workers):
     found = after_an_epoch(lake.batches(20, collate=slept(0.4), num_workers=workers))
     assert found.bottleneck == "collate"
     assert str(found).startswith("Your collate function takes ")
 
 
-def test_a_slow_training_step_is_named(lake, workers):
+def test_slow_training_step_is_named(lake, workers):
     found = after_an_epoch(lake.batches(20, num_workers=workers), pause=0.05)
     assert found.bottleneck == "training"
     assert str(found).startswith("Your training step is slower than the loader")
@@ -127,18 +127,18 @@ def test_a_slow_training_step_is_named(lake, workers):
         ({"read": 8.0}, {"cache": None}, "Reading is slow: "),
     ],
 )
-def test_sentences(seconds, options, start):
+def test_sentences_describe_the_bottleneck(seconds, options, start):
     found = of(spent(**seconds), num_workers=10_000, **options)
     assert str(found).startswith(start)
 
 
-def test_a_reader_is_advised_by_what_stays_in_memory():
+def test_advice_about_readers_depends_on_what_stays_in_memory():
     assert "at 0 B/s. Options: later epochs take the rows from memory" in str(of(spent(read=9.0)))
     without = of(spent(read=9.0), Situation(Options(batch_size=8, cache=None), mode="rows"))
     assert "cache='encoded' keeps rows in memory" in str(without)
 
 
-def test_advice_is_none_that_is_followed_already():
+def test_advice_that_is_already_followed_is_not_given():
     options = Options(batch_size=8, cache="disk", columns=("x",), shuffle="block")
     found = of(spent(read=9.0), Situation(options, "block", "disk"))
     assert str(found).endswith("A nearer store would help.")
@@ -151,13 +151,13 @@ def test_advice_is_none_that_is_followed_already():
     assert "cache=" not in str(found)
 
 
-def test_an_exact_shuffle_beyond_memory_is_advised_to_go_by_blocks():
+def test_exact_shuffle_beyond_memory_suggests_blocks():
     found = of(spent(read=9.0), Situation(Options(batch_size=8), "exact", "rows", rows=1000))
     assert "shuffle='block' reads whole blocks" in str(found)
 
 
 @pytest.mark.parametrize(("epoch", "rows_read"), [(0, 2000), (1, 800)])
-def test_rows_that_are_read_again_tell_that_memory_is_too_small(epoch, rows_read):
+def test_repeated_reads_are_explained_by_too_little_memory(epoch, rows_read):
     told = Stats(
         wall=10.0, stall=9.0, read=8.0, samples=1000, batches=5, epoch=epoch, rows_read=rows_read
     )
@@ -169,7 +169,7 @@ def test_rows_that_are_read_again_tell_that_memory_is_too_small(epoch, rows_read
     assert of(told, Situation(options, "exact", "whole", rows=1000)).bottleneck == "read"
 
 
-def test_a_lake_beyond_the_budget_is_told_so(make_lake, monkeypatch):
+def test_lake_beyond_the_budget_is_reported(make_lake, monkeypatch):
     lake = make_lake({"x": dl.Embedding(1000)}, x=np.zeros((200, 1000)))
     monkeypatch.setattr(Options, "budget", 300_000)
     read = ViewSamples.read
@@ -188,7 +188,7 @@ def test_a_lake_beyond_the_budget_is_told_so(make_lake, monkeypatch):
 # ---- which epoch
 
 
-def test_an_epoch_that_has_just_begun_is_not_explained_yet():
+def test_epoch_that_has_just_started_is_not_explained_yet():
     past = spent(decode=8.0)
     begun = Stats(wall=0.1, stall=0.1, read=0.1, batches=1, epoch=1)
     situation = Situation(Options(batch_size=8))
@@ -200,22 +200,22 @@ def test_an_epoch_that_has_just_begun_is_not_explained_yet():
     )
 
 
-# ---- how it shows
+# ---- representation
 
 
-def test_it_prints_the_sentence_and_the_seconds_below():
+def test_report_prints_the_sentence_and_the_seconds_below():
     found = of(spent(decode=8.0))
     assert str(found) in repr(found)
     assert "decode             8.00 s   80 %" in repr(found)
 
 
-def test_a_page_has_the_sentence_and_bars():
+def test_page_has_the_sentence_and_bars():
     html = of(spent(decode=8.0))._repr_html_()
     assert "Decoding values takes" in html
     assert "width:80%" in html
 
 
-def test_before_anything_was_loaded_it_says_what_to_do(lake):
+def test_report_before_loading_says_what_to_do(lake):
     found = lake.batches(8).explain()
     assert (
         repr(found)
@@ -231,13 +231,13 @@ def test_before_anything_was_loaded_it_says_what_to_do(lake):
         (3, "There is nothing to load: 3 rows fill no batch of batch_size=4, and last='drop' .*"),
     ],
 )
-def test_an_epoch_without_batches_says_why(make_lake, rows, told):
+def test_epoch_without_batches_says_why(make_lake, rows, told):
     loader = make_lake({"x": "int32"}, x=range(rows)).batches(4, drop_last=True)
     assert list(loader) == []
     assert re.fullmatch(told, str(loader.explain()))
 
 
-def test_an_epoch_of_one_batch_is_not_told_to_take_larger_ones(make_lake):
+def test_epoch_of_one_batch_is_not_advised_to_use_larger_ones(make_lake):
     loader = make_lake({"x": "int32"}, x=range(3)).batches(4)
     situation = Situation(loader.options, rows=3, batches=1)
     assert "most of the time is spent starting threads" in str(of(spent(hand_over=9.0), situation))
@@ -254,7 +254,7 @@ def test_an_epoch_of_one_batch_is_not_told_to_take_larger_ones(make_lake):
         (16, {"workers": "processes"}, "a machine with more cores"),
     ],
 )
-def test_more_workers_are_advised_where_they_help(monkeypatch, cores, options, advice):
+def test_more_workers_are_suggested_where_they_help(monkeypatch, cores, options, advice):
     monkeypatch.setattr(loader_options, "cores", lambda: cores)
     monkeypatch.setattr(explain, "cores", lambda: cores)
     assert advice in str(of(spent(decode=9.0), **options))
@@ -264,12 +264,12 @@ def test_more_workers_are_advised_where_they_help(monkeypatch, cores, options, a
     ("rows", "seconds", "told"),
     [(0, 1.0, "measured on rows"), (1, "long", "seconds must be a number")],
 )
-def test_a_limit_is_measured_on_rows_for_some_seconds(make_lake, rows, seconds, told):
+def test_decode_limit_requires_rows_and_a_valid_duration(make_lake, rows, seconds, told):
     with pytest.raises(ValueError, match=told):
         make_lake({"x": "int32"}, x=range(rows)).batches(4).decode_limit(seconds)
 
 
-def test_columns_that_a_query_computes_are_named(make_lake):
+def test_columns_computed_by_a_query_are_named(make_lake):
     boxes = [[[i, i, i + 1, i + 1]] for i in range(4)]
     view = make_lake({"boxes": dl.Boxes()}, boxes=boxes).query("SELECT boxes[:, 0:2] AS corner")
     loader = view.batches(2)

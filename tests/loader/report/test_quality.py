@@ -1,4 +1,4 @@
-"""Quality of shuffles: figures that tell a good one from none."""
+"""Quality measures distinguish a good shuffle from none."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def ds():
     return ds
 
 
-def test_rows_in_order_are_far_from_chance(ds):
+def test_ordered_rows_are_far_from_random(ds):
     quality = ds.batches(50).shuffle_quality()
     assert quality.rank_correlation == pytest.approx(1)
     assert (quality.label, quality.label_runs) == ("label", 3)
@@ -39,7 +39,7 @@ def test_rows_in_order_are_far_from_chance(ds):
     assert quality.block_pairs > 10 * quality.block_pairs_by_chance
 
 
-def test_an_exact_shuffle_is_what_chance_gives(ds):
+def test_exact_shuffle_is_as_good_as_random(ds):
     for epoch in range(3):
         loader = ds.batches(50, shuffle=True, seed=2)
         loader.set_epoch(epoch)
@@ -49,27 +49,27 @@ def test_an_exact_shuffle_is_what_chance_gives(ds):
         assert quality.block_pairs == pytest.approx(quality.block_pairs_by_chance, rel=0.15)
 
 
-def test_a_label_may_be_named_and_null(ds):
+def test_label_may_be_named_and_null(ds):
     quality = ds.batches(50).shuffle_quality("word")
     assert (quality.label, quality.label_runs) == ("word", 2)
     with pytest.raises(dl.ColumnNotFoundError, match="Did you mean 'label'"):
         ds.batches(50).shuffle_quality("lable")
 
 
-def test_no_label_is_no_line(ds):
+def test_report_without_a_label_has_no_line_for_it(ds):
     quality = ds.batches(50, columns=["x"]).shuffle_quality()
     assert quality.label is quality.label_runs is quality.label_runs_by_chance is None
     assert "labels" not in repr(quality)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
-def test_few_rows_have_a_quality_too(ds, rows):
+def test_few_rows_have_a_quality(ds, rows):
     quality = ds[:rows].batches(2, shuffle=True).shuffle_quality()
     assert quality.rows == rows
     assert "rank correlation" in repr(quality)
 
 
-def test_the_view_is_left_as_it_was(ds):
+def test_view_is_left_unchanged(ds):
     loader = ds.batches(50, shuffle=True)
     before = [b["x"].tolist() for b in loader]
     again = ds.batches(50, shuffle=True)
@@ -77,7 +77,7 @@ def test_the_view_is_left_as_it_was(ds):
     assert [b["x"].tolist() for b in again] == before
 
 
-def test_figures_are_those_of_a_simulation():
+def test_figures_agree_with_a_simulation():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 300)
     runs = [label_runs(rng.permutation(labels)) for _ in range(400)]

@@ -1,4 +1,4 @@
-"""Where the time goes: seconds that add up, bytes, hits and memory."""
+"""Loader statistics: seconds that add up, bytes, cache hits and memory."""
 
 import json
 from concurrent.futures import wait
@@ -25,7 +25,7 @@ def lake(make_lake):
 
 
 class Clock:
-    """A clock that goes on when it is told to."""
+    """A clock that advances only when told to."""
 
     def __init__(self):
         self.at = 100.0
@@ -34,7 +34,7 @@ class Clock:
         return self.at
 
     def slept(self, seconds):
-        """Return a function that takes some seconds, and gives back what it gets."""
+        """Return a function that takes some seconds and returns its argument."""
 
         def sleep(value):
             self.at += seconds
@@ -45,14 +45,14 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Let the loader measure with a clock that the test sets."""
+    """Make the loader measure with a clock that the test controls."""
     found = Clock()
     monkeypatch.setattr("deeplake_lite.loader.clock.now", found)
     return found
 
 
 def timed(loader, clock=None, pause=0.0):
-    """Go through an epoch; return the seconds on the clock."""
+    """Run an epoch; return the seconds on the clock."""
     started = clock() if clock else 0.0
     for _ in loader:
         if clock:
@@ -66,9 +66,9 @@ def worked(clock, workers, seconds, pause, tasks=20, ahead=4):
     Parameters
     ----------
     seconds : dict
-        Of a task, by stage.
+        Seconds of a task, by stage.
     pause : float
-        Seconds that the user takes for a batch.
+        Seconds that the user spends on a batch.
     """
     start, took = clock(), sum(seconds.values())
     free, taken, events = [start] * workers, [start] * tasks, []
@@ -99,7 +99,7 @@ def worked(clock, workers, seconds, pause, tasks=20, ahead=4):
 # ---- seconds
 
 
-def test_the_stages_add_up_to_the_time_on_the_clock_without_workers(lake, clock):
+def test_stages_add_up_to_the_elapsed_time_without_workers(lake, clock):
     loader = lake.batches(20, num_workers=0, transform=clock.slept(0.006), shuffle=True)
     wall = timed(loader, clock, pause=0.02)
     stats = loader.stats()
@@ -111,7 +111,7 @@ def test_the_stages_add_up_to_the_time_on_the_clock_without_workers(lake, clock)
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("pause", [0.02, 0.2])
-def test_the_stages_add_up_to_the_time_on_the_clock(clock, workers, pause):
+def test_stages_add_up_to_the_elapsed_time(clock, workers, pause):
     work = {"transform": 0.12, "collate": 0.01}
     stats, wall = worked(clock, workers, work, pause)
     assert stats.wall == pytest.approx(wall)
@@ -122,7 +122,7 @@ def test_the_stages_add_up_to_the_time_on_the_clock(clock, workers, pause):
     assert stats.stall == pytest.approx(wall - 20 * pause)
 
 
-def test_the_stages_of_threads_add_up_to_the_time_that_passes(lake):
+def test_stages_of_threads_add_up_to_the_elapsed_time(lake):
     loader = lake.batches(20, num_workers=2, shuffle=True)
     for _ in range(3):
         timed(loader)
@@ -131,14 +131,14 @@ def test_the_stages_of_threads_add_up_to_the_time_that_passes(lake):
     assert all(s >= 0 for s in stats.seconds.values())
 
 
-def test_a_worker_without_a_task_waits_for_the_user(clock):
+def test_idle_worker_waits_for_the_user(clock):
     stats, wall = worked(clock, 2, {"decode": 0.002}, pause=0.06)
     assert stats.waiting > 0.9 * wall
     assert stats.stall < 0.1 * wall
     assert stats.hand_over < 0.1 * wall
 
 
-def test_without_workers_the_user_waits_for_all_of_it(lake, clock):
+def test_user_waits_for_everything_without_workers(lake, clock):
     loader = lake.batches(20, num_workers=0, batch_transform=clock.slept(0.05))
     timed(loader, clock)
     stats = loader.stats()
@@ -148,7 +148,7 @@ def test_without_workers_the_user_waits_for_all_of_it(lake, clock):
     assert stats.waiting == 0
 
 
-def test_the_work_of_an_epoch_that_is_left_is_not_waiting(clock):
+def test_work_of_an_abandoned_epoch_is_not_waiting(clock):
     meter = Meter(0, 2, Tally(1))
     for task in range(2):
         meter.begin(task)
@@ -162,7 +162,7 @@ def test_the_work_of_an_epoch_that_is_left_is_not_waiting(clock):
     assert sum(stats.seconds.values()) == pytest.approx(stats.wall)
 
 
-def test_an_epoch_under_way_is_told_up_to_now(lake, clock):
+def test_running_epoch_is_reported_up_to_now(lake, clock):
     loader = lake.batches(20, num_workers=0, batch_transform=clock.slept(0.05))
     batches = iter(loader)
     next(batches)
@@ -186,7 +186,7 @@ def test_time_between_epochs_belongs_to_none(lake, clock):
     assert [epoch.epoch for epoch in stats.epochs] == [0, 1]
 
 
-def test_a_collate_function_is_collating_and_no_transform(lake, clock):
+def test_collate_function_counts_as_collating_and_not_as_a_transform(lake, clock):
     loader = lake.batches(20, num_workers=0, collate=clock.slept(0.02))
     timed(loader, clock)
     stats = loader.stats()
@@ -194,7 +194,7 @@ def test_a_collate_function_is_collating_and_no_transform(lake, clock):
     assert stats.transform == 0
 
 
-def test_an_error_ends_the_measuring(lake, clock):
+def test_error_ends_the_measurement(lake, clock):
     def fails(_):
         raise KeyError("no")
 
@@ -207,7 +207,7 @@ def test_an_error_ends_the_measuring(lake, clock):
     assert stats.batches == 0
 
 
-def test_a_task_that_ends_after_its_epoch_changes_nothing():
+def test_task_that_ends_after_its_epoch_changes_nothing():
     tally = Tally(1)
     meter = Meter(0, 1, tally)
     meter.begin(0)
@@ -219,7 +219,7 @@ def test_a_task_that_ends_after_its_epoch_changes_nothing():
 
 
 def lanes_to_a_process(clock, tasks):
-    """Measure four seconds of one process that two threads ask."""
+    """Measure four seconds of one process that serves two threads."""
     meter = Meter(0, 1, Tally(1), began := clock(), max_tasks=2)
     meter.leave(0, 1)
     for number, (start, end, seconds) in enumerate(tasks):
@@ -234,20 +234,20 @@ def lanes_to_a_process(clock, tasks):
     return stats
 
 
-def test_a_task_that_waits_behind_another_in_its_process_is_no_hand_over(clock):
+def test_task_waiting_for_another_in_its_process_is_not_a_hand_over(clock):
     work = {"transform": 1.0}
     stats = lanes_to_a_process(clock, [(0, 1, work), (0, 2, work), (1, 3, work), (2, 4, work)])
     assert stats.transform == pytest.approx(4, rel=0.01)
     assert stats.hand_over < 0.05
 
 
-def test_a_process_without_tasks_waits_for_the_user(clock):
+def test_idle_process_waits_for_the_user(clock):
     stats = lanes_to_a_process(clock, [(0, 1, {"transform": 1.0})])
     assert stats.transform == 1
     assert stats.waiting == pytest.approx(3, rel=0.01)
 
 
-def test_a_process_whose_tasks_wait_for_rows_reads(clock):
+def test_process_whose_tasks_wait_for_rows_is_reading(clock):
     told = {"read": 3.5, "transform": 0.5}
     stats = lanes_to_a_process(clock, [(0, 4, told), (0, 4, told)])
     assert stats.transform == 1
@@ -257,7 +257,7 @@ def test_a_process_whose_tasks_wait_for_rows_reads(clock):
 # ---- counts
 
 
-def test_samples_and_batches_are_those_that_were_handed_over(lake):
+def test_only_delivered_samples_and_batches_are_counted(lake):
     loader = lake.batches(64, shuffle=True)
     timed(loader)
     timed(loader)
@@ -267,7 +267,7 @@ def test_samples_and_batches_are_those_that_were_handed_over(lake):
     assert stats.samples_per_second == stats.samples / stats.wall
 
 
-def test_padding_is_no_sample(lake):
+def test_padding_is_not_counted_as_samples(lake):
     loader = lake.batches(64, rank=0, world_size=3)
     timed(loader)
     assert loader.stats().samples == len(range(0, ROWS, 3))
@@ -295,7 +295,7 @@ def test_without_a_cache_rows_are_read_again(lake):
 # ---- memory
 
 
-def test_the_memory_of_blocks_and_of_batches_is_counted(make_lake):
+def test_memory_of_blocks_and_batches_is_counted(make_lake):
     lake = make_lake({"x": dl.Embedding(1000)}, x=np.zeros((100, 1000)))
     loader = lake.batches(10, num_workers=1)
     timed(loader)
@@ -305,7 +305,7 @@ def test_the_memory_of_blocks_and_of_batches_is_counted(make_lake):
     assert loader.resources.blocks.tally.held < 401_000
 
 
-def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
+def test_unused_read_ahead_is_released(make_lake):
     lake = make_lake({"x": dl.Embedding(1000)}, x=np.zeros((100, 1000)))
     loader = lake.batches(10, cache=None, num_workers=1)
     for _ in range(3):
@@ -316,12 +316,12 @@ def test_what_was_read_ahead_and_not_taken_is_given_back(make_lake):
             break
     loader.resources.pool.shutdown()
     loader.resources.readers.close()
-    loader.resources.readers._pool.shutdown()  # reads that are running hold rows until they end
+    loader.resources.readers._pool.shutdown()  # running reads hold rows until they end
     assert loader.resources.blocks.tally.held == 0
     assert loader.stats().peak_bytes > 40_000
 
 
-def test_decoded_pixels_are_counted(make_lake):
+def test_memory_of_decoded_pixels_is_counted(make_lake):
     pixels = np.zeros((20, 30, 40, 3), np.uint8)
     lake = make_lake({"image": dl.Image("png")}, image=list(pixels))
     loader = lake.batches(10, cache="decoded")
@@ -329,7 +329,7 @@ def test_decoded_pixels_are_counted(make_lake):
     assert pixels.nbytes <= loader.resources.blocks.tally.held < 2 * pixels.nbytes
 
 
-def test_a_batch_of_a_framework_counts_as_nothing_where_it_does_not_say():
+def test_framework_batch_of_unknown_size_counts_as_zero():
     assert nbytes((1, 2)) == 0
     assert nbytes({"x": [], "y": object()}) == 0
 
@@ -348,21 +348,21 @@ def test_stats_are_frozen_and_json():
     assert "epochs" not in document["epochs"][0]
 
 
-def test_before_anything_was_loaded_there_is_nothing_to_tell(lake):
+def test_nothing_is_reported_before_loading(lake):
     stats = lake.batches(8).stats()
     assert stats == Stats()
     assert "nothing loaded yet" in repr(stats)
     assert "nothing loaded yet" in stats._repr_html_()
 
 
-def test_a_page_has_a_bar_for_each_stage():
+def test_page_has_a_bar_for_each_stage():
     html = Stats(wall=2.0, decode=1.0, waiting=1.0, epoch=0)._repr_html_()
     assert html.count("width:50%") == 2
     assert "<style>" in html
     assert "hand-over" in html
 
 
-def test_a_thousand_epochs_are_told_together_and_the_last_hundred_one_by_one():
+def test_thousand_epochs_are_summarised_and_the_last_hundred_are_listed():
     meters, tally = Meters(), Tally(1)
     for epoch in range(1000):
         meter = meters.begin(Meter(epoch, 1, tally))
@@ -373,14 +373,14 @@ def test_a_thousand_epochs_are_told_together_and_the_last_hundred_one_by_one():
     assert [epoch.epoch for epoch in stats.epochs] == list(range(900, 1000))
 
 
-def test_the_memory_of_what_is_ragged_or_nested_counts():
+def test_memory_of_ragged_and_nested_values_is_counted():
     ragged = RaggedBatch(np.zeros(10), np.array([4, 6]))
     assert nbytes({"boxes": ragged}) == 96
     assert nbytes({"both": {"x": np.zeros(2)}}) == 16
     assert nbytes([{"x": np.zeros(2)}, {"x": np.zeros(2)}]) == 32
 
 
-def test_an_epoch_that_cannot_begin_is_not_measured(make_lake, monkeypatch):
+def test_epoch_that_cannot_start_is_not_measured(make_lake, monkeypatch):
     lake = make_lake({"x": "int32"}, x=range(8))
     loader = lake.batches(4)
     monkeypatch.setattr(Resources, "_maker", property(lambda _: 1 / 0))

@@ -1,4 +1,4 @@
-"""Parcels: what comes through a socket, and what stays open behind it."""
+"""Parcels sent through a socket, and the file descriptors that stay open."""
 
 import os
 import socket
@@ -24,7 +24,7 @@ def lanes():
         lane.close()
 
 
-def test_what_is_sent_arrives_and_its_memory_is_given_back(lanes):
+def test_parcel_arrives_and_its_memory_is_returned(lanes):
     here, there = lanes
     before = open_files()
     for _ in range(3):
@@ -34,7 +34,7 @@ def test_what_is_sent_arrives_and_its_memory_is_given_back(lanes):
     assert open_files() == before
 
 
-def test_a_parcel_that_is_cut_short_leaves_no_memory_open(lanes):
+def test_truncated_parcel_leaves_no_memory_open(lanes):
     here, there = lanes
     write, lane_write = here._write, here._write_with
 

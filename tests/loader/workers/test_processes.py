@@ -1,4 +1,4 @@
-"""Worker processes: the same batches, memory without a name, and nothing that stays behind."""
+"""Worker processes give the same batches, use unnamed memory and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ KINDS = [("threads", 0), ("threads", 1), ("threads", 2), ("processes", 0), ("pro
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    """Expect no process, thread, or file in shared memory after a test."""
+    """Check that no process, thread, or file in shared memory is left after a test."""
     before = shared_files()
     running = threads()
     yield
     assert eventually(lambda: not children())
     assert eventually(lambda: threads() <= running), threads() - running
-    assert eventually(lambda: shared_files() <= before)  # other tests of this machine have some too
+    assert eventually(lambda: shared_files() <= before)  # other tests on this machine have some too
 
 
 def plain(value):
-    """Return a batch as something that can be compared."""
+    """Return a batch in a form that can be compared."""
     if isinstance(value, dict):
         return {key: plain(v) for key, v in value.items()}
     if isinstance(value, list):
@@ -52,7 +52,7 @@ def batches_of(ds, workers="processes", num_workers=1, **options):
 
 
 @pytest.mark.parametrize("transform", [None, transforms.draw])
-def test_batches_are_the_same_for_threads_and_processes_of_any_number(ds, transform):
+def test_batches_are_the_same_for_any_number_of_threads_and_processes(ds, transform):
     options = {"shuffle": True, "seed": 3, "transform": transform, "row_ids": True}
     expected = batches_of(ds, "threads", 0, **options)
     assert sorted(x for batch in expected for x in batch["x"][2]) == list(range(40))
@@ -68,7 +68,7 @@ def test_global_generators_give_the_same_for_any_number_of_processes(numbers):
     assert batches_of(numbers, num_workers=2, transform=transform) == expected
 
 
-def test_the_callers_own_generators_go_on_undisturbed(numbers):
+def test_callers_own_generators_are_undisturbed(numbers):
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
     expected = random.random(), np.random.random()  # noqa: NPY002
@@ -85,7 +85,7 @@ def maps():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-def test_arrays_are_aligned_and_the_users_own_until_the_last_one_goes(ds):
+def test_arrays_are_aligned_and_owned_by_the_user_until_released(ds):
     loader = ds.batches(20, columns=["x", "image"], workers="processes", num_workers=1)
     first, second = loader
     loader.close()
@@ -107,7 +107,7 @@ def test_arrays_are_aligned_and_the_users_own_until_the_last_one_goes(ds):
 
 
 @pytest.mark.parametrize(("name", "value"), [("MOST_MAPS", 1), ("_anonymous_memory", lambda: None)])
-def test_batches_come_also_where_descriptors_or_memory_lack(ds, monkeypatch, name, value):
+def test_batches_arrive_even_if_descriptors_or_memory_run_out(ds, monkeypatch, name, value):
     options = {"columns": ["x", "image"]}
     expected = batches_of(ds, "threads", 0, **options)
     monkeypatch.setattr(channel, name, value)
@@ -138,7 +138,9 @@ def draw(sample):
 """
 
 
-def test_torch_draws_the_same_and_tensors_come_back_as_tensors(numbers, monkeypatch, tmp_path):
+def test_torch_draws_the_same_numbers_and_tensors_are_returned_as_tensors(
+    numbers, monkeypatch, tmp_path
+):
     import torch
 
     (tmp_path / "of_torch.py").write_text(OF_TORCH)
@@ -155,17 +157,17 @@ def test_torch_draws_the_same_and_tensors_come_back_as_tensors(numbers, monkeypa
     assert len(there["drawn"].unique()) >= 79
 
 
-def test_a_cache_of_pixels_is_refused_where_no_one_process_has_them(numbers):
+def test_pixel_cache_is_refused_if_no_single_process_holds_it(numbers):
     with pytest.raises(ValueError, match=r"cache='decoded' caches pixels.*workers='threads'"):
         numbers.batches(2, workers="processes", cache="decoded")
 
 
-def test_uncommitted_edits_are_loaded_as_the_main_process_reads(numbers):
+def test_uncommitted_edits_are_loaded_as_the_main_process_reads_them(numbers):
     numbers["x"][0] = 99
     assert batches_of(numbers)[0]["x"][2][0] == 99
 
 
-def test_a_lambda_is_sent_by_cloudpickle_or_refused_in_words(numbers, monkeypatch):
+def test_lambda_is_sent_by_cloudpickle_or_refused_with_an_explanation(numbers, monkeypatch):
     doubled = batches_of(numbers, transform=lambda s: {"x": s["x"] * 2})
     assert doubled[0]["x"][2] == list(range(0, 14, 2))
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
@@ -176,7 +178,7 @@ def test_a_lambda_is_sent_by_cloudpickle_or_refused_in_words(numbers, monkeypatc
     numbers.batches(2, workers="processes", num_workers=0, transform=lambda s: s)
 
 
-def test_a_loader_that_nobody_has_any_more_ends_its_processes(numbers):
+def test_unreferenced_loader_ends_its_processes(numbers):
     loader = numbers.batches(1, workers="processes", num_workers=2, transform=transforms.rest)
     batches = iter(loader)
     next(batches)

@@ -1,4 +1,4 @@
-"""Whole programs that load with worker processes: how they begin, end, fork and are killed."""
+"""Whole programs with worker processes: how they start, end, fork and are killed."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..watching import eventually, shared_files
 
 @pytest.fixture(autouse=True)
 def nothing_left():
-    """Expect no file in shared memory after a test."""
+    """Check that no file in shared memory is left after a test."""
     before = shared_files()
     yield
-    assert eventually(lambda: shared_files() <= before)  # other tests of this machine have some too
+    assert eventually(lambda: shared_files() <= before)  # other tests on this machine have some too
 
 
 HEAD = """
@@ -54,14 +54,14 @@ def ran(path, text, *flags, seconds=120, **options):
 
 
 def of_program(pid):
-    """Return the processes whose parent is a program, or was."""
+    """Return the processes whose parent is, or was, a program."""
     lines = subprocess.run(
         ["ps", "-wweo", "pid,ppid,pgid,args"], capture_output=True, text=True, check=True
     ).stdout.splitlines()
     return [line for line in lines if line.split()[2] == str(pid) and line.split()[0] != str(pid)]
 
 
-def test_a_program_needs_no_guard_for_transforms_of_a_module(tmp_path):
+def test_program_needs_no_guard_for_transforms_of_a_module(tmp_path):
     text = """
 loader = lake().batches(8, workers="processes", num_workers=2, transform=transforms.with_process)
 print(sum(len(batch["x"]) for batch in loader))
@@ -70,7 +70,7 @@ print(sum(len(batch["x"]) for batch in loader))
     assert (done.stdout, done.stderr) == ("40\n", "")
 
 
-def test_a_program_without_a_guard_is_told_of_it_where_it_needs_one(tmp_path):
+def test_missing_main_guard_is_reported_where_one_is_needed(tmp_path):
     text = """
 def mine(sample):
     return {"x": sample["x"] + 1}
@@ -150,7 +150,7 @@ list(loader)
     ],
     ids=["at the top", "in a function", "in a module", "in an import", "another error"],
 )
-def test_the_line_is_quoted_that_a_guard_is_missing_at(tmp_path, text, got):
+def test_line_that_needs_a_guard_is_quoted(tmp_path, text, got):
     (tmp_path / "training.py").write_text(TRAINING)
     (tmp_path / "trains_when_imported.py").write_text(TRAINS)
     files = {"training.py": TRAINING, "program.py": HEAD + MINE + text}  # the program's lines win
@@ -167,7 +167,7 @@ def test_the_line_is_quoted_that_a_guard_is_missing_at(tmp_path, text, got):
     assert said in done.stderr
 
 
-def test_functions_of_a_notebook_are_sent_by_value(tmp_path):
+def test_notebook_functions_are_sent_by_value(tmp_path):
     text = (
         HEAD
         + """
@@ -185,7 +185,7 @@ for batch in loader:
 
 
 @pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_a_program_ends_at_once_in_the_middle_of_an_epoch(tmp_path, workers):
+def test_program_ends_at_once_in_the_middle_of_an_epoch(tmp_path, workers):
     text = f"""
 loader = lake().batches(4, workers={workers!r}, num_workers=2, transform=transforms.rest)
 batches = iter(loader)
@@ -218,7 +218,7 @@ for batch in loader:
 
 
 @pytest.mark.parametrize("seconds", [0.1, 1.0])
-def test_an_interrupt_ends_a_program_and_its_processes(tmp_path, seconds):
+def test_interrupt_ends_a_program_and_its_processes(tmp_path, seconds):
     process = started(tmp_path, WAITING.replace("SECONDS", str(seconds)))
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=1_800)
@@ -227,7 +227,7 @@ def test_an_interrupt_ends_a_program_and_its_processes(tmp_path, seconds):
     assert eventually(lambda: not of_program(process.pid))
 
 
-def test_processes_end_with_a_program_that_is_killed(tmp_path):
+def test_processes_end_with_a_killed_program(tmp_path):
     process = started(tmp_path, WAITING.replace("SECONDS", "1"))
     assert of_program(process.pid)
     process.kill()
@@ -235,7 +235,7 @@ def test_processes_end_with_a_program_that_is_killed(tmp_path):
     assert eventually(lambda: not of_program(process.pid))
 
 
-def test_a_fork_is_refused_a_loader_and_leaves_the_processes_alone(tmp_path):
+def test_fork_cannot_use_the_loader_and_leaves_its_processes_alone(tmp_path):
     text = """
 loader = lake().batches(4, workers=WORKERS, num_workers=1)
 print(len(list(loader)), flush=True)

@@ -1,4 +1,4 @@
-"""One epoch under way: which batches are handed over when one fails, or the loader is closed."""
+"""A running epoch: which batches are delivered when one fails or the loader is closed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..watching import eventually
 
 
 def handed_over(batches, seen):
-    """Go through batches; keep the number that each begins with, and what they end with."""
+    """Iterate over batches; return the first number of each, and how the iteration ended."""
     for batch in batches:
         seen.append(int(batch["x"][0]))
 
 
 @pytest.mark.parametrize("refused", range(30, 40))
-def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, monkeypatch, refused):
+def test_batches_before_one_that_a_framework_refuses_are_delivered(numbers, monkeypatch, refused):
     class Picky(Framework):
         def convert(self, batch, resources):  # noqa: ARG002
             if batch["x"][0] == refused:
@@ -40,7 +40,7 @@ def test_batches_before_one_that_a_framework_refuses_are_handed_over(numbers, mo
     assert seen == list(range(refused))
 
 
-def test_a_batch_that_fails_once_is_an_error_and_not_left_out(ds, monkeypatch):
+def test_batch_that_fails_once_is_an_error_and_not_skipped(ds, monkeypatch):
     decode_into, failed = decode.decode_into, []
 
     def flaky(*args):
@@ -54,7 +54,7 @@ def test_a_batch_that_fails_once_is_an_error_and_not_left_out(ds, monkeypatch):
         list(ds.batches(8, num_workers=1))
 
 
-def test_a_task_that_failed_is_not_ready_and_what_is_before_it_is_handed_over(numbers, monkeypatch):
+def test_failed_task_is_not_ready_and_earlier_batches_are_delivered(numbers, monkeypatch):
     make_all = Recipe.make_all
 
     def dying(recipe, jobs, epoch):
@@ -78,9 +78,7 @@ def test_a_task_that_failed_is_not_ready_and_what_is_before_it_is_handed_over(nu
     assert not ready[-1]
 
 
-def test_whoever_waits_for_a_read_when_the_loader_is_closed_gets_a_loader_error(
-    make_lake, monkeypatch
-):
+def test_closing_the_loader_raises_a_loader_error_in_waiting_reads(make_lake, monkeypatch):
     monkeypatch.setattr("deeplake_lite.loader.order.block_rows.BLOCK_BYTES", 64)
     monkeypatch.setattr("deeplake_lite.loader.read.blocks.EARLY", 0)
     lake = make_lake({"x": "int32"}, x=range(2000))
@@ -110,7 +108,7 @@ def test_whoever_waits_for_a_read_when_the_loader_is_closed_gets_a_loader_error(
 
 
 @pytest.mark.parametrize("part", ["pool", "readers"])
-def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_error(
+def test_epoch_that_requests_more_while_the_loader_is_closed_gets_a_loader_error(
     numbers, monkeypatch, part
 ):
     loader = numbers.batches(1, num_workers=1)
@@ -120,7 +118,7 @@ def test_an_epoch_that_asks_for_more_while_the_loader_is_closed_gets_a_loader_er
     begin, pool = run._start_tasks, getattr(loader.resources, part)
 
     def closing():
-        loader.close()  # as another thread may at this very moment
+        loader.close()  # as another thread may do at this very moment
         begin()
         pool.submit(int)
 

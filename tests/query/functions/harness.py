@@ -1,4 +1,4 @@
-"""What every tensor function must do, in both forms of values."""
+"""Checks that every tensor function must pass, for both representations of values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Const:
 
 @dataclass(frozen=True)
 class Case:
-    """A call and what it gives."""
+    """A call and its expected result."""
 
     name: str
     values: Sequence[Any]
@@ -59,11 +59,11 @@ def check_function(
     types : sequence of Type
         Of the arguments; None for constants.
     expected : list or callable
-        Results of the rows, or what computes one of values of a row.
+        Results per row, or a function that computes one from the values of a row.
     options : dict, optional
         Such as ``axis``.
     type : Type, optional
-        What the function must say of its result, where any type that holds the results will not do.
+        Required result type, if not every type that holds the results is acceptable.
     """
     bound = bind(name, values, types, **(options or {}))
     if type is not None:
@@ -115,7 +115,7 @@ def _stack(values, dtype):
 
 
 def _check_nulls(name, bound, stacked, wanted) -> None:
-    """Put a null row in front, then have null rows only."""
+    """Prepend a null row, then test null rows only."""
     masked = [
         v if isinstance(v, str) else np.ma.masked_array(np.concatenate([v[:1], v])) for v in stacked
     ]

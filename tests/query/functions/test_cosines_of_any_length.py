@@ -1,4 +1,4 @@
-"""Cosines do not depend on how long vectors are, as long as their elements are numbers."""
+"""Cosine similarities do not depend on the lengths of vectors of finite numbers."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("dtype", SIZES)
-def test_short_and_long_vectors(dtype):
+def test_cosines_of_short_and_long_vectors_are_exact(dtype):
     random = np.random.default_rng(0)
     for size in SIZES[dtype]:
         stored = (random.uniform(-1, 1, (6, 4)) * size).astype(dtype)
@@ -28,7 +28,7 @@ def test_short_and_long_vectors(dtype):
         np.testing.assert_allclose(same, 1, rtol=1e-6)
 
 
-def test_vectors_of_zeros_infinity_and_nan():
+def test_cosines_of_zero_infinite_and_nan_vectors():
     ds = dl.create("memory://odd-cosines", {"e": dl.Array("float32", (2,))})
     ds.append({"e": [[0, 0], [np.nan, 1], [np.inf, 1], [1, 0], [-1e30, 0]]})
     found = ds.query("SELECT COSINE_SIMILARITY(e, ?) AS x", [[1.0, 0.0]])["x"][:]

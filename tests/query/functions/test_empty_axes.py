@@ -1,4 +1,4 @@
-"""Reductions of tensors that have axes without elements."""
+"""Reductions of tensors with empty axes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ OF_NOTHING = {
     "SUM": np.sum, "PROD": np.prod, "ANY": np.any, "ALL": np.all,
     "ALL_STRICT": lambda x, axis: np.any(x, axis) & False,
 }  # fmt: skip
-"""Reductions that have a value of no elements."""
+"""Reductions that are defined for empty arrays."""
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_a_reduction_of_no_elements_is_that_of_numpy_or_null(name, dtype):
+def test_reduction_of_an_empty_axis_agrees_with_numpy_or_is_null(name, dtype):
     for shape in SHAPES:
         for axis in AXES:
             if isinstance(axis, tuple) and (len(shape) < 2 or name.startswith("ARG")):
@@ -49,7 +49,7 @@ def test_a_reduction_of_no_elements_is_that_of_numpy_or_null(name, dtype):
 
 
 @pytest.mark.parametrize("name", sorted({f.name for f in REGISTRY.values()}))
-def test_a_function_of_an_empty_tensor_has_a_value_or_an_error_of_ours(name):
+def test_function_of_an_empty_tensor_has_a_value_or_raises_our_error(name):
     function = REGISTRY[name]
     count = sum("=" not in p and "*" not in p for p in function.signature.split(","))
     for dtype in ("bool", "uint8", "int64", "float32"):
@@ -58,7 +58,7 @@ def test_a_function_of_an_empty_tensor_has_a_value_or_an_error_of_ours(name):
 
 
 def _complaint(name: str, value: np.ndarray, count: int) -> str:
-    """Return what a function of so many arguments has against a value."""
+    """Return the error of a function of so many arguments for a value."""
     try:
         bound = bind(name, [[]] * count, [Type(value.dtype.name, value.shape)] * count)
         bound.compute(*[value] * count, lead=0)

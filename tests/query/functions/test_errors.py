@@ -1,4 +1,4 @@
-"""What functions refuse, when they are bound where types tell, and when they compute otherwise."""
+"""Arguments that functions refuse, at binding if the types suffice and at run time otherwise."""
 
 import numpy as np
 import pytest
@@ -151,24 +151,24 @@ AT_COMPUTING = [
 
 
 @pytest.mark.parametrize(("name", "values", "types", "options", "match"), AT_BINDING)
-def test_what_types_tell_is_refused_when_a_function_is_bound(name, values, types, options, match):
+def test_wrong_types_are_refused_when_a_function_is_bound(name, values, types, options, match):
     with pytest.raises(QueryTypeError, match=match):
         bind(name, values, types, **options)
 
 
 @pytest.mark.parametrize(("name", "values", "types", "options", "match"), AT_COMPUTING)
-def test_what_only_values_tell_is_refused_when_they_come(name, values, types, options, match):
+def test_wrong_values_are_refused_at_run_time(name, values, types, options, match):
     bound = bind(name, [[]] * len(values), types, **options)
     with pytest.raises(QueryTypeError, match=match):
         bound.compute(*values, lead=0)
 
 
-def test_an_option_that_differs_from_row_to_row_is_refused():
+def test_option_that_varies_by_row_is_refused():
     with pytest.raises(QueryTypeError, match=r"must be the same .*, but it is b"):
         REGISTRY["SUM"].bind(Arg("a", FLOATS), Arg("b", Type("int64")))
 
 
-def test_an_option_may_come_by_position_as_an_argument_or_as_a_value():
+def test_option_may_be_given_by_position_as_an_argument_or_as_a_value():
     rows = np.ones((2, 4, 3), "float32")
     for option in (0, np.int64(0), Arg("0", Type("int64"), np.asarray(0))):
         for bound in (
@@ -179,7 +179,7 @@ def test_an_option_may_come_by_position_as_an_argument_or_as_a_value():
             assert bound.compute(rows, lead=1).tolist() == [[4, 4, 4]] * 2
 
 
-def test_a_value_where_an_argument_stands_is_a_constant():
+def test_literal_argument_is_a_constant():
     bound = REGISTRY["NORMALIZE"].bind(Arg("a", VARIES), range=(0, 4))
     assert bound.compute(np.array([2], "float32"), lead=0).tolist() == [0.5]
 
@@ -190,12 +190,12 @@ def test_constants_alone_give_one_row():
     assert bound.compute(None, None, lead=1).tolist() == [[4, 5]]
 
 
-def test_a_null_constant_makes_all_rows_null():
+def test_null_constant_makes_all_rows_null():
     bound = REGISTRY["CONTAINS"].bind(Arg("a", Type("str")), Arg("NULL", Type("str"), None))
     assert bound.compute("text", None, lead=0) is None
 
 
-def test_either_side_decides_and_or_even_where_the_other_is_null():
+def test_either_side_decides_and_or_even_if_the_other_is_null():
     bound = bind("AND", [[], []], [Type("bool")] * 2)
     left = np.ma.masked_array([True, False, True, False], [False, False, True, True])
     right = np.ma.masked_array([True, True, False, True], [True, True, False, False])

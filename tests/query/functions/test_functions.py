@@ -303,7 +303,7 @@ case("MASK_TO_BOXES", [[MASKS[0][1]]], [Type("bool", (None, None))], [[[2, 1, 5,
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
-def test_a_function_gives_what_numpy_gives(case):
+def test_function_agrees_with_numpy(case):
     check_function(case.name, case.values, case.types, case.expected, case.options, case.type)
 
 
@@ -315,7 +315,7 @@ def test_every_function_has_a_case():
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
-def test_names_are_capitals_and_summaries_one_sentence(entry):
+def test_names_are_upper_case_and_summaries_are_one_sentence(entry):
     for name in (entry.name, *entry.aliases):
         assert name == name.upper()
         assert REGISTRY[name] is entry
@@ -323,7 +323,7 @@ def test_names_are_capitals_and_summaries_one_sentence(entry):
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.name)
-def test_a_signature_names_the_parameters_and_their_defaults(entry):
+def test_signature_names_the_parameters_and_their_defaults(entry):
     parameters = inspect.signature(entry.binder).parameters.values()
     names = [p.name for p in parameters]
     if entry.group == "Operators":
@@ -331,15 +331,15 @@ def test_a_signature_names_the_parameters_and_their_defaults(entry):
         assert entry.signature.replace(sign, " ", 1).split() == names
         return
     shown = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
-    between = " AS " if entry.name == "CAST" else ", "  # the one that SQL writes so
+    between = " AS " if entry.name == "CAST" else ", "  # SQL's spelling of that one
     assert entry.signature == f"{entry.name}({between.join(shown)})"
 
 
-def test_the_reference_lists_every_function_once():
+def test_reference_lists_every_function_once():
     table = reference()
     for entry in ENTRIES:
         assert table.count(f"| `{entry.signature}` |") == 1
 
 
-def test_an_argument_of_a_constant_knows_its_type():
+def test_constant_argument_knows_its_type():
     assert Arg.constant([1, 2]).type == Type("int64", (2,))

@@ -1,4 +1,4 @@
-"""The best pairs are those that trying all pairs finds."""
+"""The best matching equals the one found by trying every pairing."""
 
 from itertools import permutations
 
@@ -16,7 +16,7 @@ def best_of_all(gains):
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_the_best_pairs_are_found(seed):
+def test_best_pairs_are_found(seed):
     rng = np.random.default_rng(seed)
     shape = rng.integers(1, 6, 2)
     gains = rng.random(shape)

@@ -1,4 +1,4 @@
-"""Sums in narrow accumulators are exact where these are full."""
+"""Sums are exact where a narrow accumulator would overflow."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from deeplake_lite.query.functions.sums import total
     "shape", [(200_000,), (70_000, 3), (257, 3, 2), (256, 5), (4, 5, 8), (3, 256, 2), ()]
 )
 @pytest.mark.parametrize("extreme", ["min", "max"])
-def test_extremes_do_not_wrap(dtype, shape, extreme):
+def test_extreme_values_do_not_wrap_around(dtype, shape, extreme):
     value = dtype == "bool" or getattr(np.iinfo(dtype), extreme)
     array = np.full(shape, value, dtype)
     chosen = {(), tuple(range(len(shape))), *((a,) for a in range(len(shape)))}
@@ -22,5 +22,5 @@ def test_extremes_do_not_wrap(dtype, shape, extreme):
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_a_picture_of_more_than_16_million_values_is_summed_in_blocks():
+def test_image_with_more_than_16_million_values_is_summed_in_blocks():
     assert total(np.full((1 << 24) + 5, 255, "uint8"), (0,)) == 255 * ((1 << 24) + 5)

@@ -1,4 +1,4 @@
-"""Functions that users write."""
+"""User-defined functions."""
 
 import re
 
@@ -20,7 +20,7 @@ def call(name, *types, **named):
     return OWN[name].bind(*(Arg("abc"[i], t) for i, t in enumerate(types)), **named)
 
 
-def test_a_function_of_a_row_gives_what_it_says():
+def test_function_of_a_row_returns_its_result():
     @function(returns="float32")
     def spread(image, scale=1):
         """Spread of the values.
@@ -38,7 +38,7 @@ def test_a_function_of_a_row_gives_what_it_says():
     assert spread(ROWS) == 11
 
 
-def test_a_function_of_a_block_gets_arrays_or_lists():
+def test_function_of_a_block_gets_arrays_or_lists():
     seen = []
 
     @function(returns=("float64", (None,)), per="block", name="halves")
@@ -56,7 +56,7 @@ def test_a_function_of_a_block_gets_arrays_or_lists():
     assert seen == [(np.ndarray, ()), (list, ()), (list, ())]
 
 
-def test_nulls_are_not_handed_on_and_none_is_null():
+def test_nulls_are_not_passed_on_and_none_is_null():
     @function(returns="int32")
     def positive(x):
         return x if x > 0 else None
@@ -83,7 +83,7 @@ def test_nulls_are_not_handed_on_and_none_is_null():
         (Boxes(), [[1, 2]], r"must return float32 \(\?, 4\), but it returned int64 \(1, 2\)"),
     ],
 )
-def test_a_result_of_another_type_is_an_error(returns, value, match):
+def test_result_of_another_type_is_an_error(returns, value, match):
     function(returns=returns, name="odd")(lambda x: value)  # noqa: ARG005
     with pytest.raises(QueryTypeError, match=match):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
@@ -99,7 +99,7 @@ def test_text_json_and_htypes_may_be_returned(returns, value):
     assert np.array_equal(call("ODD", Type("int64")).compute(np.int64(1), lead=0), value)
 
 
-def test_an_error_of_the_function_tells_the_row():
+def test_error_of_a_function_names_the_row():
     @function(returns="float64")
     def inverse(x):
         return 1 / int(x)
@@ -111,7 +111,7 @@ def test_an_error_of_the_function_tells_the_row():
         call("INVERSE", Type("int64")).compute(np.int64(0), lead=0)
 
 
-def test_a_block_gives_a_result_for_each_row():
+def test_block_function_returns_a_result_for_each_row():
     function(returns="float64", per="block", name="odd")(lambda x: x[:1])
     with pytest.raises(QueryTypeError, match="each of 2 rows, but it returned 1"):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
@@ -123,20 +123,20 @@ def test_a_block_gives_a_result_for_each_row():
 @pytest.mark.parametrize(
     "result", [{1: 10, 2: 20}, {50, 7}, frozenset({1, 2}), "ab", b"ab", bytearray(b"ab"), {}.keys()]
 )
-def test_a_block_gives_a_sequence_of_results(result):
+def test_block_function_returns_a_sequence_of_results(result):
     function(returns="float64", per="block", name="odd")(lambda _x: result)
     wanted = rf"each of 2 rows, but it returned {type(result).__name__}\."
     with pytest.raises(QueryTypeError, match=wanted):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
 
 
-def test_arguments_are_counted_when_it_is_bound():
+def test_arguments_are_counted_at_binding():
     function(returns="float64", name="odd")(lambda x: x)
     with pytest.raises(QueryTypeError, match=re.escape("A call must match ODD(x): too many")):
         call("ODD", IMAGE, IMAGE)
 
 
-def test_a_built_in_function_is_replaced_on_request_and_comes_back():
+def test_built_in_function_is_overridden_on_request_and_restored():
     with pytest.raises(ExistsError, match="A function MAX already exists"):
         function(returns="int64", name="max")(np.max)
     function(returns="int64", name="max", override=True)(lambda x: 1)  # noqa: ARG005
@@ -158,7 +158,7 @@ def test_a_built_in_function_is_replaced_on_request_and_comes_back():
         ({"returns": "int8", "name": ""}, "letters, digits and _"),
     ],
 )
-def test_what_cannot_be_declared_is_refused(options, match):
+def test_invalid_declaration_is_refused(options, match):
     with pytest.raises(QueryTypeError, match=match):
         function(**options)(lambda x: x)
 
@@ -168,7 +168,7 @@ def test_per_is_row_or_block():
         function(returns="int8", per="batch")
 
 
-def test_nulls_among_texts_are_not_handed_on():
+def test_nulls_among_strings_are_not_passed_on():
     @function(returns="int64")
     def letters(text):
         return len(text)

@@ -1,4 +1,4 @@
-"""What is known of values before they come."""
+"""Types of values that are known before the values are computed."""
 
 import numpy as np
 import pytest
@@ -25,13 +25,13 @@ ANY_ARRAY = Arg("x", Type("uint8", None, htypes.Array("uint8", None)))
         (htypes.Image(), "uint8 (…)"),
     ],
 )
-def test_an_htype_tells_the_type(htype, expected):
+def test_htype_determines_the_value_type(htype, expected):
     found = Type.of(htype)
     assert str(found) == expected
     assert found.meaning == htype
 
 
-def test_a_sequence_is_an_array_where_its_items_have_one_shape_and_a_list_otherwise():
+def test_sequence_is_an_array_if_its_items_have_one_shape_and_a_list_otherwise():
     numbers, boxes = htypes.Sequence("int32"), htypes.Sequence(htypes.Boxes())
     assert Type.of(numbers) == Type("int32", (None,), numbers)
     assert Type.of(boxes).items.of == Type.of(htypes.Boxes())
@@ -51,11 +51,11 @@ def test_a_sequence_is_an_array_where_its_items_have_one_shape_and_a_list_otherw
         ("NDIM", {}, Type("int64")),
     ],
 )
-def test_pictures_grey_and_coloured_are_told_apart_when_they_come(name, options, expected):
+def test_grey_and_colour_images_are_distinguished_at_run_time(name, options, expected):
     assert REGISTRY[name].bind(ANY_PICTURE, **options).type == expected
 
 
-def test_arrays_of_any_axes_are_not_taken_for_pictures():
+def test_arrays_of_any_rank_are_not_taken_for_images():
     assert REGISTRY["MEAN"].bind(ANY_ARRAY).type == Type("float64")
     assert REGISTRY["MEAN"].bind(ANY_ARRAY, axis=2).type == Type("float64", None)
     for others in ([ANY_PICTURE], [[1.0]], [Arg("y", Type("float32", (None, 4)))]):
@@ -63,7 +63,7 @@ def test_arrays_of_any_axes_are_not_taken_for_pictures():
         assert not REGISTRY["+"].bind(ANY_ARRAY, *others).type.is_like_image
 
 
-def test_what_is_the_same_for_grey_and_coloured_pictures_is_known():
+def test_common_properties_of_grey_and_colour_images_are_known():
     picture = Arg("image", Type("uint8", None))
     sized = REGISTRY["RESIZE"].bind(picture, 4, 4)
     assert sized.type == Type("uint8", None)

@@ -1,4 +1,4 @@
-"""Distances stay exact where |x|² − 2xy + |y|² would not, and ones of many rows are products."""
+"""Distances are exact where |x|² − 2xy + |y|² is not, and use matrix products for many rows."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ COLUMN = Arg("x", Type("float32", (128,)))
 
 
 @pytest.mark.parametrize("offset", [0, 100])
-def test_distances_of_near_vectors_are_exact(offset):
+def test_distances_of_nearby_vectors_are_exact(offset):
     rng = np.random.default_rng(0)
     rows = (offset + rng.normal(size=(2000, 128))).astype("float32")
     rows[:1000] = rows[0] + 1e-3 * rng.normal(size=(1000, 128)).astype("float32")
@@ -20,7 +20,7 @@ def test_distances_of_near_vectors_are_exact(offset):
     np.testing.assert_allclose(found, wanted, rtol=1e-4)
 
 
-def test_a_vector_has_the_cosine_one_with_itself_and_none_above():
+def test_cosine_of_a_vector_with_itself_is_one_and_never_above():
     rows = np.random.default_rng(0).normal(size=(500, 128)).astype("float32")
     bound = REGISTRY["COSINE_SIMILARITY"].bind(COLUMN, COLUMN)
     found = bound.compute(rows, rows, lead=1)
@@ -28,7 +28,7 @@ def test_a_vector_has_the_cosine_one_with_itself_and_none_above():
     np.testing.assert_allclose(found, 1, rtol=1e-6)
 
 
-def test_sixteen_bit_vectors_are_multiplied_in_thirty_two():
+def test_16_bit_vectors_are_multiplied_in_32_bits():
     rows = np.full((2, 4), 300, "float16")
     bound = REGISTRY["DOT"].bind(Arg("x", Type("float16", (4,))), [1, 1, 1, 300])
     assert bound.type == Type("float32")
@@ -40,12 +40,12 @@ INTEGERS = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int6
 
 @pytest.mark.parametrize("left", INTEGERS)
 @pytest.mark.parametrize("right", INTEGERS)
-def test_products_of_integers_are_numpys_in_64_bits(left, right):
+def test_products_of_integers_equal_numpys_in_64_bits(left, right):
     rng = np.random.default_rng(0)
     x, y = (rng.integers(0, 2, (5, 3)).astype(dtype) for dtype in (left, right))
     x[0, 0] = np.iinfo(left).max if left != "bool" else 1
     are_unsigned = x.dtype.kind in "bu" and y.dtype.kind in "bu"
-    if "uint64" in (left, right) and not are_unsigned:  # in int64, which must hold all
+    if "uint64" in (left, right) and not are_unsigned:  # in int64, which must hold all of them
         x, y = (np.where(a > 1, 1, a).astype(a.dtype) if a.dtype == "uint64" else a for a in (x, y))
     wide_type = "uint64" if "uint64" in (left, right) and are_unsigned else "int64"
     wide = [a.astype(wide_type) for a in (x, y)]

@@ -1,4 +1,4 @@
-"""Staged edits are of stored columns: an answer shows them where it has these, however named."""
+"""Staged edits belong to stored columns, and answers show them under whatever name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import deeplake_lite as dl
 
 NAMES = ["ant", "bee", "cat"]
 
-# For each query: the columns of the answer that are `note` as it is stored, and those computed.
+# For each query: the columns of the answer that are stored `note`, and the computed ones.
 QUERIES = {
     "all": ("", ["note"], []),
     "as it is": ("SELECT note, n", ["note"], []),
@@ -37,7 +37,7 @@ def lake_of(make_lake):
 
 
 def row_of(shown, ds, at=0):
-    """Return where a row of the lake is shown."""
+    """Return the position at which a row of the lake is shown."""
     return int(np.flatnonzero(shown.w.view.row_ids == ds.row_ids[at])[0])
 
 
@@ -58,7 +58,7 @@ def cell_of(shown, position):
 
 
 def check_shown(shown, position, edited, computed):
-    """Compare the row at large and the grid with what is staged, and with what the query says."""
+    """Compare the row details and the grid with the staged edits and the query's answer."""
     view = shown.w.view
     expected = {name: str(view[name][position]) for name in view.columns}
     expected |= dict.fromkeys(edited, "mine")
@@ -74,7 +74,7 @@ def check_shown(shown, position, edited, computed):
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("query", QUERIES)
-def test_what_is_shown_is_what_the_commit_writes(make_lake, page, tmp_path, query, when):
+def test_page_shows_what_the_commit_writes(make_lake, page, tmp_path, query, when):
     text, edited, computed = QUERIES[query]
     ds = lake_of(make_lake)
     shown = page(ds)
@@ -106,7 +106,7 @@ def test_what_is_shown_is_what_the_commit_writes(make_lake, page, tmp_path, quer
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("query", QUERIES)
-def test_what_another_writer_put_there_is_a_conflict(make_lake, page, query, when):
+def test_value_written_by_another_writer_is_a_conflict(make_lake, page, query, when):
     text, edited, _ = QUERIES[query]
     ds = lake_of(make_lake)
     shown = page(ds)
@@ -125,7 +125,7 @@ def test_what_another_writer_put_there_is_a_conflict(make_lake, page, query, whe
 
 
 @pytest.mark.parametrize("query", ["", "SELECT image, pred", "SELECT image, label AS kind, pred"])
-def test_a_class_taken_over_is_compared_with_the_one_that_was_there(make_lake, page, query):
+def test_copied_class_is_compared_with_the_one_that_was_there(make_lake, page, query):
     label = dl.ClassLabel(NAMES)
     ds = make_lake(
         {"image": "image", "label": label, "pred": label},
@@ -146,7 +146,7 @@ def test_a_class_taken_over_is_compared_with_the_one_that_was_there(make_lake, p
     assert dl.open(ds.url)["label"][:].tolist() == [2, 0]
 
 
-def test_an_edit_of_a_version_that_is_behind_is_compared_with_that_version(make_lake, page):
+def test_edit_of_an_older_version_is_compared_with_that_version(make_lake, page):
     ds = lake_of(make_lake)
     shown = page(ds)
     ds.update([0], {"note": ["beside the browser"]})
@@ -200,7 +200,7 @@ MOVES = {
 @pytest.mark.parametrize("query", ["", "SELECT * EXCLUDE ({})", "SELECT *, {} AS said"])
 @pytest.mark.parametrize("by", ["the same handle", "another writer"])
 @pytest.mark.parametrize("move", MOVES)
-def test_edits_stay_with_their_column_when_names_move(make_lake, page, move, by, query):
+def test_edits_stay_with_their_column_when_names_are_swapped(make_lake, page, move, by, query):
     ds, now = lake_of(make_lake), MOVES[move]
     shown = page(ds)
     assert stage(shown, 0, "note")["ok"]
@@ -233,7 +233,7 @@ def test_edits_stay_with_their_column_when_names_move(make_lake, page, move, by,
     assert fresh.log()[0].message == f"Edited {now} of 1 row in the browser"
 
 
-def test_a_column_with_two_names_over_time_is_one_column_in_the_list(make_lake, page):
+def test_column_renamed_over_time_is_one_column_in_the_list(make_lake, page):
     ds = lake_of(make_lake)
     shown = page(ds)
     assert stage(shown, 0, "note")["ok"]
@@ -244,7 +244,7 @@ def test_a_column_with_two_names_over_time_is_one_column_in_the_list(make_lake, 
     assert [edit["column"] for edit in shown.w.staged] == ["text", "text"]
 
 
-def test_a_row_that_is_shown_several_times_is_one_row(make_lake, page):
+def test_row_shown_several_times_is_one_row(make_lake, page):
     ds = lake_of(make_lake)
     shown = page(ds)
     shown.w.query = "SELECT * SAMPLE BY MAX_WEIGHT(n > 0: 1) REPLACE True LIMIT 9"
@@ -257,7 +257,7 @@ def test_a_row_that_is_shown_several_times_is_one_row(make_lake, page):
     assert dl.open(ds.url)["note"][:].count("mine") == rows
 
 
-def test_new_tags_are_shown_in_the_column_that_another_writer_added(make_lake, page):
+def test_new_tags_are_shown_in_the_column_added_by_another_writer(make_lake, page):
     ds = lake_of(make_lake)
     shown = page(ds)
     assert stage(shown, 0, None, "mine", "add_tag")["ok"]
@@ -274,7 +274,7 @@ def test_new_tags_are_shown_in_the_column_that_another_writer_added(make_lake, p
     assert ds["tags"][0] == ["theirs", "mine"]
 
 
-def test_boxes_under_another_name_are_drawn_and_their_classes_go_with_them(make_lake, page):
+def test_boxes_under_another_name_are_drawn_and_edited_with_their_classes(make_lake, page):
     ds = make_lake(
         {"b": dl.Boxes(units="fraction"), "b_classes": dl.ClassLabel(NAMES, multiple=True)},
         b=[[[0.1, 0.1, 0.2, 0.2]]],
@@ -300,7 +300,7 @@ def test_boxes_under_another_name_are_drawn_and_their_classes_go_with_them(make_
         "SELECT a.n, b.other FROM dataset a JOIN dataset b ON a.n = b.n",
     ],
 )
-def test_rows_of_several_are_no_rows_of_the_lake_in_a_query_of_them_either(make_lake, page, text):
+def test_aggregated_rows_are_not_rows_of_the_lake_even_in_a_nested_query(make_lake, page, text):
     ds = lake_of(make_lake)
     shown = page(ds)
     shown.w.view = ds.query(text)
@@ -310,7 +310,7 @@ def test_rows_of_several_are_no_rows_of_the_lake_in_a_query_of_them_either(make_
         assert "not rows of the dataset" in stage(shown, 0, "other")["error"]["message"]
 
 
-def test_the_page_knows_which_columns_are_stored(make_lake, page):
+def test_page_knows_which_columns_are_stored(make_lake, page):
     label = dl.ClassLabel(NAMES)
     ds = make_lake({"label": label, "n": "int32"}, label=["ant"], n=[1])
     shown = page(ds)

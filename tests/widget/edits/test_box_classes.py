@@ -1,4 +1,4 @@
-"""Boxes and their classes stay as many as each other, however they are edited."""
+"""Boxes and their classes stay equal in number, however they are edited."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def lake(make_lake):
 
 
 def row(shown, position=0):
-    """Return what the page edits a row with: the id, boxes, and their classes."""
+    """Return the data with which the page edits a row: the id, boxes, and their classes."""
     reply = shown.asks("detail", p=position, size=64)
     found = next(column for column in reply["columns"] if column["name"] == "boxes")
     return reply["id"], found["marks"]["boxes"], found["box_classes"]
 
 
 def act(action, boxes, classes):
-    """Return boxes and classes after what a reader does."""
+    """Return boxes and classes after an action of the reader."""
     boxes, classes = list(boxes), classes and list(classes)
     match action:
         case "draw":
@@ -84,7 +84,7 @@ def cells(ds, position=0):
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("classes", CLASSES)
 @pytest.mark.parametrize("query", QUERIES)
-def test_an_edit_of_boxes_keeps_a_class_for_each_or_changes_nothing(
+def test_edit_of_boxes_keeps_a_class_for_each_or_changes_nothing(
     lake, page, query, classes, action
 ):
     ds = lake(CLASSES[classes])
@@ -114,7 +114,7 @@ def test_an_edit_of_boxes_keeps_a_class_for_each_or_changes_nothing(
 
 @pytest.mark.parametrize("sent", [[], [0, 1], [0, 1, 2, 0]])
 @pytest.mark.parametrize("classes", CLASSES)
-def test_boxes_and_classes_that_differ_in_number_are_refused(lake, page, classes, sent):
+def test_different_numbers_of_boxes_and_classes_are_refused(lake, page, classes, sent):
     ds = lake(CLASSES[classes])
     shown = page(ds)
     _, boxes, _ = row(shown)
@@ -126,7 +126,7 @@ def test_boxes_and_classes_that_differ_in_number_are_refused(lake, page, classes
 
 
 @pytest.mark.parametrize("sent", [[0, 0, 0], [1, 2]])
-def test_classes_that_the_page_made_up_are_refused(lake, page, sent):
+def test_classes_invented_by_the_page_are_refused(lake, page, sent):
     ds = lake(CLASSES["fewer"])
     shown = page(ds)
     _, boxes, _ = row(shown)
@@ -134,7 +134,7 @@ def test_classes_that_the_page_made_up_are_refused(lake, page, sent):
     assert cells(ds) == (BOXES, CLASSES["fewer"])
 
 
-def test_boxes_that_lost_their_classes_on_the_way_are_refused(lake, page):
+def test_boxes_that_lost_their_classes_are_refused(lake, page):
     shown = page(lake())
     _, boxes, _ = row(shown)
     reply = stage(shown, boxes[1:], None)
@@ -142,7 +142,7 @@ def test_boxes_that_lost_their_classes_on_the_way_are_refused(lake, page):
     assert stage(shown, boxes[1:], [2, 0])["ok"]
 
 
-def test_boxes_beyond_those_that_are_drawn_keep_their_classes(lake, page):
+def test_boxes_beyond_the_drawn_ones_keep_their_classes(lake, page):
     many = np.tile(np.float32(BOXES), (MOST, 1))[: MOST + 3]
     ds = lake([NAMES[i % 3] for i in range(MOST + 3)], many)
     shown = page(ds)
@@ -153,7 +153,7 @@ def test_boxes_beyond_those_that_are_drawn_keep_their_classes(lake, page):
     assert cells(ds) == (many[1:].tolist(), [NAMES[i % 3] for i in range(1, MOST + 3)])
 
 
-def test_classes_of_a_column_that_came_after_the_version_shown_are_kept(make_lake, page):
+def test_classes_in_a_column_newer_than_the_shown_version_are_kept(make_lake, page):
     picture = np.zeros((20, 40, 3), np.uint8)
     ds = make_lake({"image": "image", "boxes": dl.Boxes()}, image=[picture], boxes=[BOXES])
     old = ds[:]
@@ -168,7 +168,7 @@ def test_classes_of_a_column_that_came_after_the_version_shown_are_kept(make_lak
     assert cells(ds) == (BOXES[1:], ["cat", "ant"])
 
 
-def test_the_first_boxes_of_a_row_have_classes(lake, page):
+def test_first_boxes_of_a_row_have_classes(lake, page):
     ds = lake(None, np.zeros((0, 4)))
     shown = page(ds)
     _, boxes, about = row(shown)
@@ -178,7 +178,7 @@ def test_the_first_boxes_of_a_row_have_classes(lake, page):
     assert cells(ds) == ([[20, 10, 24, 12]], ["cat"])
 
 
-def test_an_edit_of_another_row_than_the_page_showed_is_refused(lake, page):
+def test_edit_of_a_row_other_than_the_shown_one_is_refused(lake, page):
     ds = lake()
     shown = page(ds)
     _, boxes, about = row(shown)
@@ -187,7 +187,7 @@ def test_an_edit_of_another_row_than_the_page_showed_is_refused(lake, page):
     assert shown.w.staged_count == 0
 
 
-def test_hidden_classes_that_another_writer_changed_are_a_conflict(lake, page):
+def test_hidden_classes_changed_by_another_writer_are_a_conflict(lake, page):
     ds = lake()
     shown = page(ds)
     shown.w.query = "SELECT image, boxes"
@@ -202,7 +202,7 @@ def test_hidden_classes_that_another_writer_changed_are_a_conflict(lake, page):
 @pytest.mark.parametrize("choice", ["ours", "theirs"])
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("theirs", ["move", "rename", "both", "more"])
-def test_boxes_and_classes_of_one_side_are_taken_together(lake, page, theirs, action, choice):
+def test_boxes_and_classes_of_one_side_are_resolved_together(lake, page, theirs, action, choice):
     ds = lake()
     shown = page(ds)
     row_id, boxes, about = row(shown)
@@ -232,7 +232,7 @@ def test_boxes_and_classes_of_one_side_are_taken_together(lake, page, theirs, ac
 
 
 @pytest.mark.parametrize("at", [0, 1])
-def test_the_edit_of_boxes_is_dropped_with_that_of_their_classes(lake, page, at):
+def test_edit_of_boxes_is_dropped_together_with_their_classes(lake, page, at):
     shown = page(lake())
     _, boxes, about = row(shown)
     stage(shown, boxes[1:], about["c"][1:])
@@ -247,7 +247,7 @@ def test_the_edit_of_boxes_is_dropped_with_that_of_their_classes(lake, page, at)
     assert [edit["column"] for edit in shown.w.staged] == ["boxes", "boxes_classes"]
 
 
-def test_an_edit_that_says_it_goes_with_a_next_one_that_is_not_there_is_dropped_alone():
+def test_edit_linked_to_a_missing_next_one_is_dropped_alone():
     from dataclasses import replace
 
     staged = Staged()
@@ -270,7 +270,7 @@ def test_an_edit_that_says_it_goes_with_a_next_one_that_is_not_there_is_dropped_
         ("set", None, False),
     ],
 )
-def test_classes_of_marks_are_not_edited_to_another_number(make_lake, page, kind, op, value, taken):
+def test_number_of_classes_of_annotations_cannot_be_edited(make_lake, page, kind, op, value, taken):
     marks = {
         "boxes": (dl.Boxes(), BOXES[:2]),
         "keypoints": (dl.Keypoints(["a"]), np.ones((2, 1, 3), np.float32)),
@@ -288,7 +288,7 @@ def test_classes_of_marks_are_not_edited_to_another_number(make_lake, page, kind
         assert shown.w.staged_count == 0
 
 
-def test_boxes_taken_over_from_another_column_need_as_many_classes(make_lake, page):
+def test_boxes_copied_from_another_column_need_as_many_classes(make_lake, page):
     several = dl.ClassLabel(NAMES, multiple=True)
     ds = make_lake(
         {"boxes": dl.Boxes(), "boxes_classes": several, "found": dl.Boxes()},

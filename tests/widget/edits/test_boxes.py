@@ -1,4 +1,4 @@
-"""Boxes that nobody moved stay as they are, whatever is drawn beside them."""
+"""Boxes that nobody moved stay unchanged, whatever is drawn beside them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TYPES = [
 
 
 def stored(kind, htype, size):
-    """Return boxes of a kind as a column has them."""
+    """Return boxes of a kind in stored form."""
     scale = np.array([*size, *size]) if htype.units == "pixels" else 1
     boxes = convert_boxes(np.array(CORNERS[kind], float) * scale, "xyxy", htype.format)
     return (
@@ -44,14 +44,14 @@ def stored(kind, htype, size):
 
 
 def sent(htype, boxes, size):
-    """Return boxes as the page gets them, and sends them again."""
+    """Return boxes in the form in which the page receives and sends them."""
     return json.loads(json.dumps(marks(htype, boxes, *size)))["boxes"]
 
 
 @pytest.mark.parametrize("kind", CORNERS)
 @pytest.mark.parametrize(("form", "units", "dtype"), TYPES)
 @pytest.mark.parametrize("size", [SIZE, (7001, 5003), (1, 1)])
-def test_boxes_that_nobody_moved_stay_to_the_last_digit(form, units, dtype, kind, size):
+def test_unmoved_boxes_are_stored_to_the_last_digit(form, units, dtype, kind, size):
     htype = dl.Boxes(form, units, dtype=dtype)
     before = stored(kind, htype, size)
     there = sent(htype, before, size)
@@ -65,7 +65,7 @@ def test_boxes_that_nobody_moved_stay_to_the_last_digit(form, units, dtype, kind
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CORNERS if kind != "none"])
-def test_a_box_that_was_moved_is_clipped_to_the_picture_and_the_others_are_not(kind):
+def test_moved_box_is_clipped_to_the_image_and_the_others_are_not(kind):
     htype = dl.Boxes()
     before = stored(kind, htype, SIZE)
     there = sent(htype, before, SIZE)
@@ -76,7 +76,7 @@ def test_a_box_that_was_moved_is_clipped_to_the_picture_and_the_others_are_not(k
     assert (after[0] <= [*SIZE, *SIZE]).all()
 
 
-def test_a_box_that_was_moved_there_and_back_is_where_it_was():
+def test_box_moved_there_and_back_is_unchanged():
     htype = dl.Boxes()
     before = np.array([[30.25, 10.125, 300.1, 200.7]], np.float32)
     [box] = sent(htype, before, SIZE)
@@ -84,7 +84,7 @@ def test_a_box_that_was_moved_there_and_back_is_where_it_was():
     np.testing.assert_array_equal(boxes_from([box], htype, SIZE, before), before)
 
 
-def test_a_box_moves_by_a_pixel_of_a_picture_however_large():
+def test_box_moves_by_one_pixel_in_images_of_any_size():
     htype, size = dl.Boxes(dtype="int32"), (90_000, 60_000)
     before = np.array([[45_000, 100, 46_800, 900]], np.int32)
     [box] = sent(htype, before, size)
@@ -110,7 +110,7 @@ PICTURES = {"one": dl.Image("png"), "several": dl.Sequence(dl.Image("png"))}
 
 
 @pytest.mark.parametrize("kind", PICTURES)
-def test_boxes_beyond_the_picture_stay_when_one_is_drawn_in_the_page(make_lake, page, kind):
+def test_boxes_outside_the_image_stay_when_one_is_drawn_in_the_page(make_lake, page, kind):
     pixels = np.zeros((400, 600, 3), np.uint8)
     old = [[-12.5, 30.25, 200.125, 390.5], [500, 300, 640, 420]]
     lake = make_lake(

@@ -1,4 +1,4 @@
-"""Edits are for the branch that the page shows, wherever the dataset goes beneath it."""
+"""Edits go to the branch that the page shows, wherever the dataset moves in the meantime."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STAGE = {"positions": [0], "column": "label", "op": "set", "value": "b"}
 MOVED = r"shows branch 'main'.* moved to branch 'fix'.*ds\.checkout\('main'\)"
 
 
-def test_a_dataset_that_went_to_another_branch_takes_no_edits_until_it_is_back(lake, page):
+def test_dataset_on_another_branch_accepts_no_edits_until_it_is_back(lake, page):
     shown = page(lake)
     shown.asks("stage", edits=[STAGE])
     lake.checkout("fix")
@@ -41,7 +41,7 @@ def test_a_dataset_that_went_to_another_branch_takes_no_edits_until_it_is_back(l
     assert contents(lake) == {**NOTHING, "main": [1, 0, 0]}
 
 
-def test_the_other_branch_is_shown_once_the_edits_are_dropped(lake, page):
+def test_other_branch_is_shown_once_the_edits_are_dropped(lake, page):
     shown = page(lake)
     shown.asks("stage", edits=[STAGE])
     lake.checkout("fix")
@@ -56,7 +56,7 @@ def test_the_other_branch_is_shown_once_the_edits_are_dropped(lake, page):
     assert contents(lake) == {**NOTHING, "fix": [1, 0, 0]}
 
 
-def test_open_edits_that_end_with_a_checkout_do_not_move_what_is_staged(lake, page):
+def test_uncommitted_edits_ended_by_a_checkout_do_not_move_staged_edits(lake, page):
     lake["x"][2] = 9
     shown = page(lake)
     shown.asks("stage", edits=[STAGE])
@@ -69,7 +69,7 @@ def test_open_edits_that_end_with_a_checkout_do_not_move_what_is_staged(lake, pa
     assert contents(lake) == {**NOTHING, "main": [1, 0, 0]}
 
 
-def test_another_dataset_is_browsed_once_nothing_is_staged(lake, make_lake, page):
+def test_another_dataset_is_shown_once_nothing_is_staged(lake, make_lake, page):
     other = make_lake({"label": dl.ClassLabel(["a", "b"]), "x": "int32"}, label=[0] * 3, x=range(3))
     for view in (other, dl.open(lake.url, branch="fix"), dl.open(lake.url, version=lake.version)):
         shown = page(lake)
@@ -85,7 +85,7 @@ def test_another_dataset_is_browsed_once_nothing_is_staged(lake, make_lake, page
     assert contents(lake) == {**NOTHING, "main": [1, 0, 0]}
 
 
-def test_a_version_that_is_left_for_a_branch_is_not_what_is_written(lake, page):
+def test_version_left_for_a_branch_is_not_written_to(lake, page):
     lake.tag("v1")
     ds = dl.open(lake.url, version="v1")
     shown = page(ds)
@@ -97,7 +97,7 @@ def test_a_version_that_is_left_for_a_branch_is_not_what_is_written(lake, page):
     assert contents(lake) == {**NOTHING, "fix": [1, 0, 0]}
 
 
-def test_edits_of_a_branch_that_is_deleted_are_refused(lake, page):
+def test_edits_of_a_deleted_branch_are_refused(lake, page):
     shown = page(dl.open(lake.url, branch="fix"))
     shown.asks("stage", edits=[STAGE])
     lake.delete_branch("fix")
@@ -106,7 +106,7 @@ def test_edits_of_a_branch_that_is_deleted_are_refused(lake, page):
     assert shown.w.staged_count == 1
 
 
-def test_rows_that_a_restore_brings_back_are_compared_with_what_was_seen(lake, page):
+def test_rows_brought_back_by_a_restore_are_compared_with_what_was_shown(lake, page):
     lake.tag("v1")
     lake["label"][1] = 1
     lake.commit("a b")

@@ -1,4 +1,4 @@
-"""Boxes and their classes are as many as each other, whatever is staged, dropped or restored."""
+"""Boxes and their classes stay equal in number, whatever is staged, dropped or restored."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ LATER = {
 
 @pytest.mark.parametrize("at", [0, 1])
 @pytest.mark.parametrize("later", LATER)
-def test_what_was_made_for_boxes_is_dropped_with_them(url, page, later, at):
+def test_classes_made_for_boxes_are_dropped_with_them(url, page, later, at):
     classes, op, value = LATER[later]
     shown = page(dl.open(url))
     assert draw(shown, classes)["ok"]
@@ -89,7 +89,7 @@ def test_what_was_made_for_boxes_is_dropped_with_them(url, page, later, at):
     assert dl.open(url)["n"][:].tolist() == [0, 7]
 
 
-def test_edits_of_other_rows_and_whole_ones_stay(url, page):
+def test_edits_of_other_rows_and_complete_ones_stay(url, page):
     shown = page(dl.open(url))
     assert draw(shown, [0, 1, 2])["ok"]
     assert draw(shown, [2])["ok"]
@@ -102,7 +102,7 @@ def test_edits_of_other_rows_and_whole_ones_stay(url, page):
     assert written(url) == [(1, ["bee"]), (2, ["cat", "cat"])]
 
 
-def test_boxes_taken_over_are_dropped_with_the_classes_that_they_were_taken_for(url, page):
+def test_copied_boxes_are_dropped_with_the_classes_that_they_were_copied_for(url, page):
     shown = page(dl.open(url))
     assert draw(shown, [0])["ok"]
     assert draw(shown, [2, 2])["ok"]
@@ -113,7 +113,7 @@ def test_boxes_taken_over_are_dropped_with_the_classes_that_they_were_taken_for(
     assert written(url) == [(1, ["ant"]), SAME]
 
 
-def test_a_draft_has_what_was_dropped_with_boxes_dropped_too(url, page):
+def test_edits_dropped_with_boxes_are_dropped_from_the_draft_too(url, page):
     shown = page(dl.open(url))
     draw(shown, [0, 1, 2])
     stage(shown, "add_tag", "cat")
@@ -124,7 +124,7 @@ def test_a_draft_has_what_was_dropped_with_boxes_dropped_too(url, page):
     assert [edit.column for edit in draft.edits] == ["n"]
 
 
-def test_a_draft_that_does_not_go_with_what_is_staged_is_refused_and_kept(url, page):
+def test_draft_incompatible_with_staged_edits_is_refused_and_kept(url, page):
     left, shown = page(dl.open(url)), page(dl.open(url))
     assert stage(left, "set", ["cat", "cat"])["ok"]
     assert draw(shown, [0])["ok"]
@@ -147,7 +147,7 @@ def test_a_draft_that_does_not_go_with_what_is_staged_is_refused_and_kept(url, p
 
 
 @pytest.mark.parametrize("choice", ["ours", "theirs"])
-def test_classes_are_not_written_over_boxes_of_another_number(url, page, choice):
+def test_classes_are_not_copied_over_a_different_number_of_boxes(url, page, choice):
     shown = page(dl.open(url))
     assert stage(shown, "set", ["cat", "cat"])["ok"]
     other = dl.open(url)
@@ -190,7 +190,7 @@ def act(shown, action, value, position):
 
 @settings(max_examples=40)
 @given(actions=st.lists(ACTIONS, max_size=10))
-def test_every_row_has_a_class_for_each_box_after_anything(actions):
+def test_every_row_has_a_class_for_each_box_after_any_edits(actions):
     url = f"memory://counts-{next(_numbers)}"
     ds = make(url)
     shown = Page(ds)

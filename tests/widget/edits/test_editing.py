@@ -1,4 +1,4 @@
-"""Labels, tags, texts and boxes are mended from the page, and become a version."""
+"""Labels, tags, strings and boxes are edited on the page and committed."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def stage(page, positions, column, value, op="set"):
     return page.asks("stage", edits=[wanted])
 
 
-def test_a_label_is_mended_and_a_new_handle_reads_it(lake, page):
+def test_corrected_label_is_read_by_a_new_handle(lake, page):
     shown = page(lake)
     reply = stage(shown, [0, 3], "label", 2)
     assert reply["staged_count"] == 1
@@ -57,7 +57,7 @@ def test_a_label_is_mended_and_a_new_handle_reads_it(lake, page):
     assert shown.w.view["label"][:].tolist() == [2, 1, 2, 2, 1, 2]
 
 
-def test_values_of_all_kinds_are_taken(lake, page):
+def test_values_of_all_kinds_are_accepted(lake, page):
     shown = page(lake)
     stage(shown, [0], "text", "new")
     stage(shown, [1], "text", None)
@@ -82,7 +82,7 @@ def test_values_of_all_kinds_are_taken(lake, page):
         ("suspicion", 1, "no column 'suspicion'"),
     ],
 )
-def test_what_a_column_refuses_is_said_before_it_is_staged(lake, page, column, value, message):
+def test_refused_value_is_reported_before_it_is_staged(lake, page, column, value, message):
     shown = page(lake)
     error = shown.fails(
         "stage", edits=[{"positions": [0], "column": column, "op": "set", "value": value}]
@@ -91,7 +91,7 @@ def test_what_a_column_refuses_is_said_before_it_is_staged(lake, page, column, v
     assert shown.w.staged_count == 0
 
 
-def test_a_class_that_is_typed_is_added_at_the_commit(lake, page):
+def test_new_typed_class_is_added_at_the_commit(lake, page):
     shown = page(lake)
     stage(shown, [1], "label", "dgo")
     stage(shown, [1], "label", "dog")
@@ -101,11 +101,11 @@ def test_a_class_that_is_typed_is_added_at_the_commit(lake, page):
     assert cell["caption"]["label"]["c"] >= 3
     assert lake["label"].names == tuple(CLASSES)
     shown.asks("commit", message="a dog")
-    assert lake["label"].names == (*CLASSES, "dog")  # the one that was mistyped is not
+    assert lake["label"].names == (*CLASSES, "dog")  # the mistyped one is not
     assert lake["label"][1] == 3
 
 
-def test_the_first_tag_adds_a_column(lake, page):
+def test_first_tag_adds_a_column(lake, page):
     shown = page(lake)
     stage(shown, "all", None, "seen", "add_tag")
     stage(shown, [0], None, "blurry", "add_tag")
@@ -121,7 +121,7 @@ def test_the_first_tag_adds_a_column(lake, page):
     assert lake.columns.count("tags") == 1
 
 
-def test_boxes_are_moved_and_drawn_and_those_that_stay_stay_exactly(lake, page):
+def test_boxes_are_moved_and_drawn_and_the_others_stay_exact(lake, page):
     shown = page(lake)
     before = lake["boxes"][0][0].tolist()
     [cell] = shown.asks("cells", start=0, stop=1, size=64, columns=[], overlays=["boxes"])["cells"]
@@ -141,7 +141,7 @@ def test_boxes_are_moved_and_drawn_and_those_that_stay_stay_exactly(lake, page):
     assert shown.w.staged_count == 0
 
 
-def test_what_is_staged_together_is_undone_together(lake, page):
+def test_edits_staged_together_are_undone_together(lake, page):
     shown = page(lake)
     both = [
         {"positions": [0], "column": "label", "op": "set", "value": 1},
@@ -159,7 +159,7 @@ def test_what_is_staged_together_is_undone_together(lake, page):
     assert not shown.asks("undo")["can_redo"]
 
 
-def test_the_same_cells_of_another_writer_are_a_conflict(lake, page):
+def test_same_cells_edited_by_another_writer_are_a_conflict(lake, page):
     shown = page(lake)
     stage(shown, [0, 1, 4], "label", 2)
     other = dl.open(lake.url)
@@ -174,12 +174,12 @@ def test_the_same_cells_of_another_writer_are_a_conflict(lake, page):
     assert not lake.status()
     with pytest.raises(dl.ConflictError, match="on_conflict='ours'"):
         shown.w.commit("mine")
-    assert shown.asks("resolve", choice="ours")["rows"] == 2  # one had it already
+    assert shown.asks("resolve", choice="ours")["rows"] == 2  # one row already had it
     assert lake["label"][:].tolist() == [2, 2, 0, 0, 2, 2]
     assert lake.log()[0].message == "mine"
 
 
-def test_a_conflict_is_resolved_their_way(lake, page):
+def test_conflict_is_resolved_their_way(lake, page):
     shown = page(lake)
     stage(shown, [0, 3], "text", "ours")
     other = dl.open(lake.url)
@@ -191,7 +191,7 @@ def test_a_conflict_is_resolved_their_way(lake, page):
     assert lake.log()[0].message == "Edited text of 2 rows in the browser"
 
 
-def test_a_conflict_is_found_where_the_handle_has_moved_on_by_itself(lake, page):
+def test_conflict_is_found_if_the_handle_itself_has_moved_on(lake, page):
     shown = page(lake)
     stage(shown, [0], "label", 2)
     lake["label"][0] = 1
@@ -202,7 +202,7 @@ def test_a_conflict_is_found_where_the_handle_has_moved_on_by_itself(lake, page)
     assert lake["label"][0] == 2
 
 
-def test_tags_and_new_classes_of_two_writers_are_kept_both(lake, page):
+def test_tags_and_new_classes_of_two_writers_are_both_kept(lake, page):
     lake.add_column("tags", dl.Sequence("text"), values=[[] for _ in range(6)])
     lake.commit("tags")
     shown, other = page(lake), page(dl.open(lake.url))
@@ -217,7 +217,7 @@ def test_tags_and_new_classes_of_two_writers_are_kept_both(lake, page):
     assert lake["label"][:3].tolist() == [0, 4, 3]
 
 
-def test_two_writers_add_the_column_of_tags(lake, page):
+def test_two_writers_can_add_the_column_of_tags(lake, page):
     shown, other = page(lake), page(dl.open(lake.url))
     stage(shown, [0], None, "mine", "add_tag")
     stage(other, [1], None, "theirs", "add_tag")
@@ -226,7 +226,7 @@ def test_two_writers_add_the_column_of_tags(lake, page):
     assert lake["tags"][:][:2] == [["mine"], ["theirs"]]
 
 
-def test_a_row_or_column_that_is_gone_is_a_conflict_and_left_out(lake, page):
+def test_deleted_row_or_column_is_a_conflict_and_skipped(lake, page):
     shown = page(lake)
     stage(shown, [0, 5], "label", 1)
     stage(shown, [1], "text", "new")
@@ -243,7 +243,7 @@ def test_a_row_or_column_that_is_gone_is_a_conflict_and_left_out(lake, page):
     assert lake["label"][:].tolist() == [1, 2, 0, 1, 1]
 
 
-def test_edits_of_the_users_own_are_not_taken_along(lake, page):
+def test_users_own_edits_are_not_committed(lake, page):
     shown = page(lake)
     stage(shown, [0], "label", 2)
     lake["x"][0] = 99
@@ -255,7 +255,7 @@ def test_edits_of_the_users_own_are_not_taken_along(lake, page):
     assert lake["label"][0] == 2
 
 
-def test_a_version_that_never_moves_takes_no_edits(lake, page):
+def test_read_only_version_accepts_no_edits(lake, page):
     lake.tag("v1")
     shown = page(dl.open(lake.url, version="v1"))
     wanted = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
@@ -264,7 +264,7 @@ def test_a_version_that_never_moves_takes_no_edits(lake, page):
     assert "Open a branch to write" in error["message"]
 
 
-def test_rows_of_a_query_and_of_a_view_are_mended_on_their_branch(lake, page):
+def test_rows_of_a_query_and_of_a_view_are_edited_on_their_branch(lake, page):
     for view in (lake.query("SELECT * WHERE label = 'ant'"), lake[[0, 3]]):
         shown = page(view)
         stage(shown, [1], "x", 55)
@@ -276,7 +276,7 @@ def test_rows_of_a_query_and_of_a_view_are_mended_on_their_branch(lake, page):
         lake.commit("back")
 
 
-def test_rows_of_a_query_in_the_browser_are_mended(lake, page):
+def test_rows_of_a_query_in_the_browser_can_be_edited(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, x WHERE label = 'cat'"
     stage(shown, "all", "label", 0)
@@ -288,14 +288,14 @@ def test_rows_of_a_query_in_the_browser_are_mended(lake, page):
     assert len(shown.w.view) == 0
 
 
-def test_grouped_rows_take_no_edits(lake, page):
+def test_grouped_rows_accept_no_edits(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, COUNT(*) AS n GROUP BY label"
     wanted = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
     assert "not rows of the dataset" in shown.fails("stage", edits=wanted)["message"]
 
 
-def test_a_commit_without_edits_is_none(lake, page):
+def test_commit_without_edits_does_nothing(lake, page):
     before = lake.version
     assert page(lake).w.commit("nothing") == before
 
@@ -309,7 +309,7 @@ def test_many_rows_are_relabelled_at_once(make_lake, page):
     assert (lake["label"][:] == np.array([0, 0, 2])[np.arange(200_000) % 3]).all()
 
 
-def test_a_write_that_fails_leaves_the_dataset_as_it_was(lake, page, monkeypatch):
+def test_failed_write_leaves_the_dataset_unchanged(lake, page, monkeypatch):
     shown = page(lake)
     stage(shown, [0], "label", 1)
     stage(shown, [0], "text", "z")
@@ -323,7 +323,7 @@ def test_a_write_that_fails_leaves_the_dataset_as_it_was(lake, page, monkeypatch
     assert shown.w.staged_count == 2
 
 
-def test_the_row_at_large_shows_what_is_staged_and_what_can_be_changed(lake, page):
+def test_row_details_show_staged_edits_and_editable_columns(lake, page):
     shown = page(lake)
     stage(shown, [0], "label", "dog")
     stage(shown, [0], None, "late", "add_tag")
@@ -362,7 +362,7 @@ def test_selected_rows_are_edited_from_python(lake, page):
     assert lake["label"][:].tolist() == [0, 2, 2, 0, 2, 2]
 
 
-def test_a_column_that_the_query_leaves_out_is_shown_once_it_is_staged(lake, page):
+def test_column_omitted_by_the_query_is_shown_once_it_is_staged(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label WHERE label = 'bee'"
     stage(shown, [1], "text", "new")
@@ -383,7 +383,7 @@ def test_a_column_that_the_query_leaves_out_is_shown_once_it_is_staged(lake, pag
         dl.Sequence("text", nullable=True),
     ],
 )
-def test_tags_are_texts_or_classes(make_lake, page, htype):
+def test_tags_are_strings_or_classes(make_lake, page, htype):
     lake = make_lake({"marks": htype}, marks=[["near"], ["far", "near"], []])
     shown = page(lake)
     stage(shown, [0, 2], None, "far", "add_tag")
@@ -397,7 +397,7 @@ def test_tags_are_texts_or_classes(make_lake, page, htype):
     assert found == [["near", "far"], ["far"], ["far"]]
 
 
-def test_a_new_class_of_tags_is_added_where_classes_can_be(make_lake, page):
+def test_new_tag_class_is_added_where_classes_can_be_added(make_lake, page):
     schema = {"a": dl.ClassLabel(["x"], multiple=True), "b": dl.Sequence(dl.ClassLabel(["x"]))}
     lake = make_lake(schema, a=[[0]], b=[[0]])
     shown = page(lake)
@@ -418,7 +418,7 @@ def test_class_numbers_without_names_are_numbers(make_lake, page):
     assert lake["label"][:].tolist() == [3, 9]
 
 
-def test_times_are_typed(make_lake, page):
+def test_times_can_be_typed(make_lake, page):
     lake = make_lake({"t": "datetime64[s]", "ok": "bool"}, t=["2026-01-31"], ok=[False])
     shown = page(lake)
     stage(shown, [0], "t", "2026-02-01T12:30")
@@ -431,7 +431,7 @@ def test_times_are_typed(make_lake, page):
     assert lake["ok"][0]
 
 
-def test_a_view_of_open_edits_and_one_of_a_lost_branch_take_none(lake, page):
+def test_views_of_open_edits_and_of_a_deleted_branch_accept_no_edits(lake, page):
     wanted = [{"positions": [0], "column": "x", "op": "set", "value": 1}]
     lake["x"][0] = 5
     error = page(lake[:3]).fails("stage", edits=wanted)
@@ -448,7 +448,7 @@ def test_a_view_of_open_edits_and_one_of_a_lost_branch_take_none(lake, page):
     assert "'lost'" in error["message"]
 
 
-def test_a_view_of_an_older_version_is_mended_on_the_branch_that_went_on(lake, page):
+def test_view_of_an_older_version_is_edited_on_the_branch_that_went_on(lake, page):
     old = lake[[1]]
     lake["text"][0] = "meanwhile"
     lake.commit("went on")
@@ -459,7 +459,7 @@ def test_a_view_of_an_older_version_is_mended_on_the_branch_that_went_on(lake, p
     assert (fresh["text"][0], fresh["label"][1]) == ("meanwhile", 2)
 
 
-def test_what_is_no_edit_is_said(lake, page):
+def test_invalid_edit_is_reported(lake, page):
     shown = page(lake)
     for wanted, message in [
         ({"positions": [9], "column": "x", "op": "set", "value": 1}, "below 6, but one is 9"),
@@ -475,7 +475,7 @@ def test_what_is_no_edit_is_said(lake, page):
         assert message in shown.fails("stage", edits=[wanted])["message"]
 
 
-def test_a_commit_is_done_though_the_query_cannot_be_asked_of_the_new_version(lake, page):
+def test_commit_succeeds_even_if_the_query_cannot_run_on_the_new_version(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT * WHERE x > 1"
     stage(shown, [0], "label", 0)
@@ -489,7 +489,7 @@ def test_a_commit_is_done_though_the_query_cannot_be_asked_of_the_new_version(la
     assert "'x'" in shown.w.problem["message"]
 
 
-def test_what_a_cell_of_the_notebook_edits_meanwhile_is_neither_taken_along_nor_lost(
+def test_concurrent_edits_of_a_notebook_cell_are_neither_committed_nor_lost(
     lake, page, monkeypatch
 ):
     shown = page(lake)
@@ -511,7 +511,7 @@ def test_what_a_cell_of_the_notebook_edits_meanwhile_is_neither_taken_along_nor_
     assert (fresh["label"][0], fresh["x"][5]) == (2, 50)
 
 
-def test_values_of_any_kind_are_taken_over_from_another_column(make_lake, page):
+def test_values_of_any_kind_are_copied_from_another_column(make_lake, page):
     boxes = {"boxes": dl.Boxes("xywh"), "found": dl.Boxes("xywh"), "corners": dl.Boxes("xyxy")}
     tags = {"tags": dl.Sequence("text"), "new": dl.Sequence("text")}
     lake = make_lake(
@@ -535,7 +535,7 @@ def test_values_of_any_kind_are_taken_over_from_another_column(make_lake, page):
     assert lake["tags"][:] == [["b", "c"], ["b", "c"]]
 
 
-def test_a_value_that_does_not_read_is_not_taken_over_as_null(make_lake, page, monkeypatch):
+def test_unreadable_value_is_not_copied_as_null(make_lake, page, monkeypatch):
     text = dl.Text(nullable=True)
     lake = make_lake({"a": text, "b": text}, a=["one"], b=["two"])
     shown = page(lake)
@@ -545,7 +545,7 @@ def test_a_value_that_does_not_read_is_not_taken_over_as_null(make_lake, page, m
     assert shown.w.staged_count == 0
 
 
-def test_a_column_that_a_query_computes_under_a_stored_name_takes_no_edits(lake, page):
+def test_computed_column_with_a_stored_name_accepts_no_edits(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, x + 1 AS x"
     wanted = {"positions": [0], "column": "x", "op": "set", "value": 3}
@@ -553,7 +553,7 @@ def test_a_column_that_a_query_computes_under_a_stored_name_takes_no_edits(lake,
     stage(shown, [0], "label", 2)
 
 
-def test_rows_of_another_lake_take_no_edits(lake, make_lake, page):
+def test_rows_of_another_lake_accept_no_edits(lake, make_lake, page):
     other = make_lake({"label": dl.ClassLabel(CLASSES)}, label=[0, 1])
     shown = page(lake)
     shown.w.view = other[:2]
@@ -562,7 +562,7 @@ def test_rows_of_another_lake_take_no_edits(lake, make_lake, page):
     assert "not rows of the dataset" in shown.fails("stage", edits=[wanted])["message"]
 
 
-def test_a_class_that_is_not_there_is_refused_unless_it_is_asked_for(lake, page):
+def test_unknown_class_is_refused_unless_it_is_to_be_added(lake, page):
     w = page(lake).w
     w.selected = [0]
     with pytest.raises(
@@ -577,7 +577,7 @@ def test_a_class_that_is_not_there_is_refused_unless_it_is_asked_for(lake, page)
     assert list(lake["label"].names) == [*CLASSES, "wasp"]
 
 
-def test_an_edit_without_a_value_is_no_null(lake, page):
+def test_edit_without_a_value_is_not_null(lake, page):
     w = page(lake).w
     w.selected = [0]
     with pytest.raises(dl.InvalidValueError, match="needs a value, but there is none"):
@@ -585,7 +585,7 @@ def test_an_edit_without_a_value_is_no_null(lake, page):
     assert w.edit("text", None) == 1
 
 
-def test_a_column_that_is_not_there_suggests_the_nearest(lake, page):
+def test_unknown_column_suggests_the_nearest(lake, page):
     w = page(lake).w
     w.selected = [0]
     with pytest.raises(dl.ColumnNotFoundError, match="Did you mean 'label'"):
@@ -602,7 +602,7 @@ def test_nothing_is_selected_after_a_commit(lake, page):
         assert shown.w._selected == b""
 
 
-def test_a_commit_of_nothing_says_so_in_the_page_and_is_the_current_version(lake, page):
+def test_empty_commit_says_so_in_the_page_and_returns_the_current_version(lake, page):
     shown = page(lake)
     shown.w.selected = [1]
     assert shown.w.commit() == lake.version
@@ -624,7 +624,7 @@ SPACED = [" cat", "cat ", " ", "dog", " dog"]
 
 @pytest.mark.parametrize("name", SPACED)
 @pytest.mark.parametrize("kind", ["one", "several", "texts"])
-def test_a_name_with_spaces_around_it_is_that_name(make_lake, page, name, kind):
+def test_existing_name_with_surrounding_spaces_is_matched(make_lake, page, name, kind):
     htype = {
         "one": dl.ClassLabel(SPACED),
         "several": dl.ClassLabel(SPACED, multiple=True),
@@ -654,7 +654,7 @@ def test_a_name_with_spaces_around_it_is_that_name(make_lake, page, name, kind):
         assert repr(lake["v"][0]) == repr(lake["other"][0])
 
 
-def test_spaces_around_a_name_that_is_typed_and_new_are_dropped(make_lake, page):
+def test_spaces_around_a_new_typed_name_are_dropped(make_lake, page):
     schema = {"label": dl.ClassLabel(["dog"]), "tags": dl.Sequence("text")}
     lake = make_lake(schema, label=[0], tags=[[]])
     shown = page(lake)
@@ -666,7 +666,7 @@ def test_spaces_around_a_name_that_is_typed_and_new_are_dropped(make_lake, page)
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_taking_over_makes_no_class_unless_it_is_asked_for(make_lake, page, several):
+def test_copying_adds_no_class_unless_requested(make_lake, page, several):
     schema = {
         "label": dl.ClassLabel(["ant", "bee"], multiple=several),
         "other": dl.ClassLabel(["zebra", "bee"], multiple=several),

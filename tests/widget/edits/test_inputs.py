@@ -1,4 +1,4 @@
-"""A field takes what a column takes, shows it, and takes what it shows."""
+"""An input field accepts what its column accepts, displays it, and accepts what it displays."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def values(dtype):
 
 @pytest.mark.parametrize("dtype", [*TIMES, *NUMBERS])
 @given(data=st.data())
-def test_what_a_field_shows_is_taken_back_as_it_was(dtype, data):
+def test_displayed_value_is_accepted_unchanged(dtype, data):
     value = data.draw(values(dtype))
     htype = dl.Scalar(dtype)
     shown = json.loads(json.dumps(inputs.to_page(htype, value)))
     assert shown is not None
     if isinstance(shown, int | float):
-        assert float(shown) == shown  # as a page has it
-    for said in (shown, str(shown)):  # as it came, and typed
+        assert float(shown) == shown  # in the form that a page has
+    for said in (shown, str(shown)):  # unchanged, and typed
         back = np.asarray(inputs.to_cell(column(htype), said), dtype)
         np.testing.assert_array_equal(back, np.asarray(value, dtype))
 
@@ -74,7 +74,7 @@ ASKED = {
 @pytest.mark.parametrize(
     ("dtype", "value"), [(dtype, value) for dtype in ASKED for value in ASKED[dtype]]
 )
-def test_a_field_takes_the_times_that_a_column_takes_and_no_others(dtype, value):
+def test_field_accepts_exactly_the_times_that_a_column_accepts(dtype, value):
     htype = dl.Scalar(dtype)
     expected, refusal = outcome(lambda: htype.decode_cells(htype.encode([value]))[0])
     taken, refused = outcome(lambda: inputs.to_cell(column(htype), value))
@@ -84,7 +84,7 @@ def test_a_field_takes_the_times_that_a_column_takes_and_no_others(dtype, value)
 
 
 def outcome(call):
-    """Return what a call returns, and the rule by which it refuses."""
+    """Return the result of a call, or the rule by which it is refused."""
     try:
         return call(), ""
     except dl.InvalidValueError as error:
@@ -93,7 +93,7 @@ def outcome(call):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize("text", ["1e400", "-1e400", "1" + "0" * 400])
-def test_infinity_is_typed_by_its_name_alone(dtype, text):
+def test_infinity_must_be_typed_by_name(dtype, text):
     with pytest.raises(dl.InvalidValueError, match=dtype):
         inputs.to_cell(column(dl.Scalar(dtype)), text)
     for said in ("inf", "-Infinity"):
@@ -101,7 +101,7 @@ def test_infinity_is_typed_by_its_name_alone(dtype, text):
 
 
 @pytest.mark.parametrize("text", ["9007199254740993.0", "1e17", "1.5", "0x10", "", "nan"])
-def test_a_whole_number_is_never_guessed(text):
+def test_integer_is_never_guessed(text):
     with pytest.raises(dl.InvalidValueError, match="must be int64"):
         inputs.to_cell(column(dl.Scalar("int64")), text)
     assert inputs.to_cell(column(dl.Scalar("int64")), " 1e3 ") == 1000
@@ -118,6 +118,6 @@ CANONICAL = [
 
 
 @pytest.mark.parametrize(("htype", "value", "cell"), CANONICAL)
-def test_an_edit_has_what_the_cell_will_hold(htype, value, cell):
+def test_edit_contains_the_value_that_the_cell_will_hold(htype, value, cell):
     taken = inputs.to_cell(column(htype), value)
     assert (taken, type(taken)) == (cell, type(cell))

@@ -1,4 +1,4 @@
-"""Staged edits survive the end of a kernel: kept, offered, and never committed by themselves."""
+"""Staged edits survive the end of a kernel: stored, offered again, never committed on their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from deeplake_lite.widget.edits.editing import Editing
 
 @pytest.fixture
 def url(tmp_path, monkeypatch):
-    """Return a lake in a folder, whose drafts are in a folder beside it."""
+    """Return a lake in a folder, whose drafts are in a folder next to it."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     url = str(tmp_path / "x.lake")
     ds = dl.create(
@@ -71,7 +71,7 @@ def drafts(url):
 
 
 def work_and_end(url, edits):
-    """Stage edits in a browser whose process then ends: its lock goes, its file stays."""
+    """Stage edits in a browser whose process then ends: its lock is released, its file stays."""
     w = Browser(dl.open(url))
     for positions, column, value in edits:
         w.selected = positions
@@ -104,7 +104,7 @@ def test_edits_of_all_kinds_survive_the_end_of_a_kernel(url, page):
     [offered] = p.w.drafts
     assert (offered["edits"], offered["rows"], offered["complete"]) == (len(EDITS), 4, True)
     assert p.w.staged_count == 0
-    assert p.w.commit() == ds.version  # a draft is committed by nobody but who restores it
+    assert p.w.commit() == ds.version  # only the one who restores a draft can commit it
     assert content(dl.open(url)) == before
     reply = p.asks("restore", id=offered["id"])
     assert (reply["rows"], reply["gone"], reply["staged_count"]) == (4, 0, len(EDITS))
@@ -122,7 +122,7 @@ def test_edits_of_all_kinds_survive_the_end_of_a_kernel(url, page):
     assert drafts(url) == []
 
 
-def test_boxes_tags_and_undone_edits_are_kept_as_they_were(url, page):
+def test_boxes_tags_and_undone_edits_are_stored_unchanged(url, page):
     p = page(dl.open(url))
     value = {"boxes": [[0, 0, 0.5, 1]], "c": [1]}
     p.asks(
@@ -151,7 +151,7 @@ def test_boxes_tags_and_undone_edits_are_kept_as_they_were(url, page):
     assert p.w.drafts == again.w.drafts == drafts(url) == []
 
 
-def test_a_row_that_changed_meanwhile_is_a_conflict_not_overwritten(url, page):
+def test_row_changed_meanwhile_is_a_conflict_and_not_overwritten(url, page):
     work_and_end(url, [([0], "label", "dog"), ([1], "note", "mine"), ([2], "x", 9.0)])
     other = dl.open(url)
     other["note"][1] = "theirs"
@@ -165,7 +165,7 @@ def test_a_row_that_changed_meanwhile_is_a_conflict_not_overwritten(url, page):
     with pytest.raises(ConflictError) as caught:
         p.w.commit("mine")
     assert {c.row_id for c in caught.value.conflicts} == {ids[1]}
-    assert len(drafts(url)) == 2  # still kept: nothing was committed, and one row was gone
+    assert len(drafts(url)) == 2  # still stored: nothing was committed, and one row was gone
     p.w.commit("mine", on_conflict="theirs")
     assert dl.open(url)["note"][1] == "theirs"
     [left] = p.w.drafts
@@ -174,7 +174,7 @@ def test_a_row_that_changed_meanwhile_is_a_conflict_not_overwritten(url, page):
     assert drafts(url) == []
 
 
-def test_drafts_are_offered_on_their_branch_only(url, page):
+def test_drafts_are_only_offered_on_their_branch(url, page):
     ds = dl.open(url)
     ds.branch("fix")
     work_and_end(url, [([0], "label", "dog")])
@@ -189,7 +189,7 @@ def test_drafts_are_offered_on_their_branch_only(url, page):
     assert len(p.w.drafts) == 1
 
 
-def test_a_discarded_draft_is_gone_and_one_that_is_left_alone_is_offered_again(url, page):
+def test_discarded_draft_is_gone_and_an_ignored_one_is_offered_again(url, page):
     work_and_end(url, [([0], "label", "dog")])
     first, second = page(dl.open(url)), page(dl.open(url))
     assert len(first.w.drafts) == len(second.w.drafts) == 1
@@ -200,7 +200,7 @@ def test_a_discarded_draft_is_gone_and_one_that_is_left_alone_is_offered_again(u
     assert second.w.staged_count == 0
 
 
-def test_what_is_committed_or_discarded_leaves_no_draft(url, page):
+def test_committed_and_discarded_edits_leave_no_draft(url, page):
     p = page(dl.open(url))
     for end in (lambda: p.w.commit("done"), p.w.discard):
         edit(p, [0], "note", "new")
@@ -213,7 +213,7 @@ def test_edits_of_another_process_are_offered_once_it_is_killed(url, page):
     command = [sys.executable, "-c", AT_WORK, url]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"staged\n"
-        assert page(dl.open(url)).w.drafts == []  # it is still at work
+        assert page(dl.open(url)).w.drafts == []  # it is still working
         process.kill()
     p = page(dl.open(url))
     assert p.w.restore() == 1
@@ -222,7 +222,7 @@ def test_edits_of_another_process_are_offered_once_it_is_killed(url, page):
 
 
 @pytest.mark.parametrize("damage", ["torn", "line", "ids", "value", "header", "empty", "future"])
-def test_a_damaged_draft_raises_nothing_and_says_what_is_missing(url, page, damage):
+def test_damaged_draft_raises_nothing_and_reports_what_is_missing(url, page, damage):
     work_and_end(url, [([0], "label", "dog"), ([1], "label", "dog")])
     [path] = drafts(url)
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -263,11 +263,11 @@ HOSTILE = [
     {"value": {"array": "AAAAAAAAAAA=", "dtype": "f8", "shape": [2**70]}},
     {"value": {"array": "AAAAAAAAAAA=", "dtype": "{'a'", "shape": [1]}},
 ]  # fmt: skip
-"""Lines of a draft that nobody of ours has written, or fields of an edit."""
+"""Lines of a draft, or fields of an edit, that we never write."""
 
 
 @pytest.mark.parametrize("line", HOSTILE)
-def test_what_somebody_else_writes_into_a_draft_raises_nothing(url, page, line):
+def test_foreign_content_in_a_draft_raises_nothing(url, page, line):
     work_and_end(url, EDITS[:1])
     [path] = drafts(url)
     first, added = path.read_text().splitlines()
@@ -285,7 +285,7 @@ def test_what_somebody_else_writes_into_a_draft_raises_nothing(url, page, line):
     assert page(dl.open(url)).w.drafts == []
 
 
-def test_pipes_and_folders_among_drafts_are_passed_over(url, page):
+def test_pipes_and_folders_among_drafts_are_skipped(url, page):
     work_and_end(url, EDITS[:1])
     folder = journal.folder_of(url)
     os.mkfifo(folder / "pipe.jsonl")
@@ -293,7 +293,7 @@ def test_pipes_and_folders_among_drafts_are_passed_over(url, page):
     assert len(page(dl.open(url)).w.drafts) == 1
 
 
-def test_a_fork_leaves_the_drafts_of_its_parent_alone(url, page):
+def test_fork_leaves_the_drafts_of_its_parent_alone(url, page):
     p = page(dl.open(url))
     edit(p, [0], "note", "new")
     own = p.w.part(Editing)._journal
@@ -323,7 +323,7 @@ def test_a_fork_leaves_the_drafts_of_its_parent_alone(url, page):
 OFFERED = "import sys, deeplake_lite as dl; print(dl.open(sys.argv[1]).browse().drafts)"
 
 
-def test_a_draft_has_a_bound_and_says_where_it_is_reached(url, page, monkeypatch):
+def test_draft_has_a_size_limit_and_reports_when_it_is_reached(url, page, monkeypatch):
     monkeypatch.setattr(journal, "MOST_BYTES", 2000)
     p = page(dl.open(url))
     for i in range(20):
@@ -341,7 +341,7 @@ def test_a_draft_has_a_bound_and_says_where_it_is_reached(url, page, monkeypatch
     assert drafts(url) == []
 
 
-def test_editing_goes_on_where_nothing_can_be_kept(url, page, tmp_path, monkeypatch):
+def test_editing_continues_where_nothing_can_be_stored(url, page, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     p = page(dl.open(url))
@@ -354,7 +354,7 @@ def test_editing_goes_on_where_nothing_can_be_kept(url, page, tmp_path, monkeypa
     assert dl.open(url)["note"][:2] == ["new", "new"]
 
 
-def test_lakes_in_memory_keep_no_drafts(make_lake, page, tmp_path, monkeypatch):
+def test_in_memory_lakes_store_no_drafts(make_lake, page, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     p = page(make_lake({"note": "text"}, note=["a"]))
     edit(p, [0], "note", "b")
@@ -380,7 +380,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("kind", KEPT)
-def test_values_of_all_types_come_back_as_they_were_staged(tmp_path, monkeypatch, kind):
+def test_values_of_all_types_are_restored_as_they_were_staged(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     url = str(tmp_path / "y.lake")
     ds = dl.create(url, {"v": kind})
@@ -397,7 +397,7 @@ def test_values_of_all_types_come_back_as_they_were_staged(tmp_path, monkeypatch
     assert repr(found) == repr(expected)
 
 
-def test_a_value_that_cannot_be_kept_is_said_to_be_none(url, page, monkeypatch):
+def test_value_that_cannot_be_stored_is_reported(url, page, monkeypatch):
     p = page(dl.open(url))
     monkeypatch.setattr(journal, "_value_to_json", lambda _: object())
     edit(p, [0], "note", "new")
@@ -412,7 +412,7 @@ def edits_in(draft):
     ]
 
 
-def test_a_draft_of_rows_that_an_older_handle_lacks_is_restored(url, page):
+def test_draft_with_rows_missing_in_an_older_handle_is_restored(url, page):
     old = dl.open(url)
     new = dl.open(url)
     new.append({name: new[name][:1] for name in new.columns if name != "image"} | {"image": PIXELS})
@@ -478,7 +478,7 @@ def test_edits_that_cannot_be_restored_stay_in_the_draft(url, page, is_live, com
     assert p.w.drafts == drafts(url) == []
 
 
-def test_a_draft_stays_whole_where_its_rest_cannot_be_written(url, page):
+def test_draft_stays_complete_if_its_remainder_cannot_be_written(url, page):
     work_and_end(url, [([0, 1], "label", "dog")])
     [path] = drafts(url)
     before = path.read_text("utf-8")
@@ -491,7 +491,7 @@ def test_a_draft_stays_whole_where_its_rest_cannot_be_written(url, page):
     assert path.read_text("utf-8") == before
 
 
-def test_what_was_undone_on_one_branch_is_not_done_again_on_another(url, page):
+def test_edit_undone_on_one_branch_is_not_redone_on_another(url, page):
     ds = dl.open(url)
     ds.branch("fix")
     ways = {
@@ -521,7 +521,7 @@ def test_what_was_undone_on_one_branch_is_not_done_again_on_another(url, page):
     assert dl.open(url, branch="fix")["note"][:] == ["a", "for fix", "c", "d"]
 
 
-def test_what_was_undone_for_one_lake_is_not_done_again_in_another(url, page):
+def test_edit_undone_in_one_lake_is_not_redone_in_another(url, page):
     other = dl.create("memory://undone-elsewhere", {"note": "text"}, overwrite=True)
     other.append({"note": ["a"]})
     other.commit("a row")
@@ -533,17 +533,17 @@ def test_what_was_undone_for_one_lake_is_not_done_again_in_another(url, page):
     assert drafts(url) == []
 
 
-def test_what_was_undone_is_refused_while_the_dataset_is_on_another_branch(url, page):
+def test_redo_is_refused_while_the_dataset_is_on_another_branch(url, page):
     p = page(ds := dl.open(url))
     ds.branch("elsewhere")
     edit(p, [0], "note", "for main")
     p.asks("undo")
-    p.w.shown.handle.checkout("elsewhere")  # and the page has not heard of it
+    p.w.shown.handle.checkout("elsewhere")  # and the page has not been told
     assert "elsewhere" in p.fails("redo")["message"]
     assert p.w.staged_count == 0
 
 
-def test_what_was_undone_is_done_again_after_a_look_at_other_rows_of_the_branch(url, page):
+def test_redo_works_after_showing_other_rows_of_the_branch(url, page):
     p = page(dl.open(url))
     edit(p, [0], "note", "mine")
     p.asks("undo")

@@ -1,4 +1,4 @@
-"""An edit is refused whole, or it is staged, shown in the row at large, and committed."""
+"""An edit is refused as a whole, or staged, shown in the row details and committed."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ EDITS = [
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_an_edit_is_refused_or_can_be_shown_and_committed(make_lake, page, kind):
+def test_edit_is_refused_or_can_be_shown_and_committed(make_lake, page, kind):
     htype, old = COLUMNS[kind]
     lake = make_lake({"x": htype}, x=[old])
     shown, staged = page(lake), 0
@@ -61,7 +61,7 @@ def test_an_edit_is_refused_or_can_be_shown_and_committed(make_lake, page, kind)
 
 
 @pytest.mark.parametrize("kind", ["several numbers", "items of numbers"])
-def test_tags_of_classes_without_names_are_added_and_removed_by_number(make_lake, page, kind):
+def test_tags_of_unnamed_classes_are_added_and_removed_by_number(make_lake, page, kind):
     htype, old = COLUMNS[kind]
     lake = make_lake({"tags": htype}, tags=[old])
     shown = page(lake)

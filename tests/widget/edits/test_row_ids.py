@@ -1,11 +1,11 @@
-"""An edit of one row carries its id: it goes to that row, or nowhere."""
+"""An edit of one row carries the row's id and is applied to that row or to none."""
 
 import pytest
 
 import deeplake_lite as dl
 
 
-def test_an_edit_of_a_row_by_its_id_goes_to_that_row_or_nowhere(make_lake, page):
+def test_edit_by_row_id_is_applied_to_that_row_only(make_lake, page):
     lake = make_lake({"x": "int32"}, x=[0, 1, 2, 3])
     shown = page(lake)
     seen = shown.asks("detail", p=2, size=64)
@@ -24,7 +24,7 @@ def test_an_edit_of_a_row_by_its_id_goes_to_that_row_or_nowhere(make_lake, page)
 
 
 @pytest.mark.parametrize("positions", [[1], [0, 1], [], "all"])
-def test_an_id_is_that_of_the_row_at_the_position(make_lake, page, positions):
+def test_id_belongs_to_the_row_at_the_position(make_lake, page, positions):
     shown = page(make_lake({"x": "int32"}, x=[0, 1]))
     row_id = shown.asks("detail", p=0, size=64)["id"]
     wanted = {"positions": positions, "row": row_id, "column": "x", "op": "set", "value": 9}

@@ -1,4 +1,4 @@
-"""Edits that are staged count in their order, and go the way they came."""
+"""Staged edits are ordered, and are undone in reverse."""
 
 import itertools
 
@@ -16,7 +16,7 @@ numbers = itertools.count()
 
 
 class Edits(RuleBasedStateMachine):
-    """A browser whose requests are mirrored by a dict of cells, and what was staged by a list."""
+    """A browser whose requests are mirrored by a dict of cells, and its staged edits by a list."""
 
     def __init__(self):
         super().__init__()
@@ -90,7 +90,7 @@ class Edits(RuleBasedStateMachine):
     def commit(self):
         self.page.asks("commit", message="edited")
         self.cells = self.expected()
-        if self.staged:  # of nothing it writes nothing, and what was taken back stays so
+        if self.staged:  # without edits it writes nothing, and undone edits stay undone
             self.staged, self.done, self.undone = [], [], []
         fresh = dl.open(self.ds.url)
         names = fresh["label"].names

@@ -1,4 +1,4 @@
-"""Ranges of equal width, whose bars show the rows that they filter."""
+"""Bins of equal width, whose bars show the rows that they filter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ fresh = itertools.count()
 
 
 @given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300))
-def test_ranges_hold_all_numbers_and_are_not_many(a, b):
+def test_bins_cover_all_numbers_and_are_few(a, b):
     low, high = min(a, b), max(a, b)
     edges = edges_of_numbers(low, high)
     assert edges[0] <= low <= high < edges[-1]
@@ -28,7 +28,7 @@ def test_ranges_hold_all_numbers_and_are_not_many(a, b):
 
 
 @given(st.integers(-(2**63), 2**64 - 1), st.integers(-(2**63), 2**64 - 1))
-def test_ranges_hold_all_integers_as_floats_have_them(a, b):
+def test_bins_cover_all_integers_as_floats_represent_them(a, b):
     low, high = min(a, b), max(a, b)
     edges = edges_of_integers(low, high)
     assert edges[0] <= low <= high < edges[-1]
@@ -41,7 +41,7 @@ TIMES = st.integers(-(9 * 10**18), 9 * 10**18)  # microseconds
 
 
 @given(TIMES, st.integers(0, 10**12), st.sampled_from(["D", "s", "ms", "us"]))
-def test_ranges_hold_all_times(first, span, unit):
+def test_bins_cover_all_times(first, span, unit):
     low, high = (np.datetime64(us, "us").astype(f"M8[{unit}]") for us in (first, first + span))
     edges = [np.datetime64(edge) for edge in edges_of_times(low, high)]
     assert edges[0] <= low <= high < edges[-1]
@@ -65,7 +65,7 @@ def test_edges_are_round(edges, first):
 
 
 def values_of(kind: str, rng: np.random.Generator) -> list:
-    """Return values of a column, some of them on the ends of ranges."""
+    """Return values of a column, some of them at the edges of bins."""
     match kind:
         case "rounded" | "float32":
             return [k / 100 for k in range(101)]
@@ -122,14 +122,14 @@ DTYPES = {
 
 
 def as_a_page_says(value: object) -> object:
-    """Return a value on its way from a page: of a large number, the digits that tell the float."""
+    """Return a value as a page sends it: for a large number, digits that identify the float."""
     if isinstance(value, int) and abs(value) > 2**53:
         return int(Decimal(repr(float(value))))
     return json.loads(json.dumps(value))
 
 
 @pytest.mark.parametrize("kind", DTYPES)
-def test_a_bar_shows_the_rows_that_it_filters(kind, page):
+def test_bar_shows_the_rows_that_it_filters(kind, page):
     values = values_of(kind, np.random.default_rng(0))
     ds = dl.create(f"memory://bars-{next(fresh)}", {"s": dl.Scalar(DTYPES[kind], nullable=True)})
     ds.append({"s": values})
@@ -155,7 +155,7 @@ TAGS = {
 
 
 @pytest.mark.parametrize("kind", TAGS)
-def test_a_row_that_has_a_tag_twice_counts_once(kind, page):
+def test_row_with_a_duplicate_tag_counts_once(kind, page):
     htype, _ = TAGS[kind]
     ds = dl.create(f"memory://tags-{next(fresh)}", {"t": htype})
     ds.append({"t": [["car"] * 10, ["dog", "car"], [], None, ["dog"]]})
@@ -180,7 +180,7 @@ def test_a_row_that_has_a_tag_twice_counts_once(kind, page):
         (-1.7e308, 1.7e308), (0.0, 1.7e308), (1.5e308, 1.6e308), (-1e-320, 1.7e308), (0.0, 1e308),
     ],
 )  # fmt: skip
-def test_ranges_hold_the_smallest_and_the_largest_numbers(low, high, sign):
+def test_bins_cover_the_smallest_and_largest_numbers(low, high, sign):
     low, high = sorted([sign * low, sign * high])
     edges = edges_of_numbers(low, high)
     assert edges[0] <= low <= high < edges[-1]

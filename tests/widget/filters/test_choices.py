@@ -1,4 +1,4 @@
-"""Choices written into the text of a query: what the reader wrote stays."""
+"""Filter choices are added to the query string without changing what the reader wrote."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def choose(text, expression="label", kind="classes", op="set", values=("a",), **
         ),
     ],
 )
-def test_a_choice_joins_what_is_written(text, expected):
+def test_choice_is_combined_with_what_is_written(text, expected):
     assert choose(text) == expected
     assert choice_of(expected, "label", "classes") == ["a"]
 
@@ -84,7 +84,7 @@ def test_clearing_a_choice_leaves_the_rest(text, left):
     assert choose(text, op="clear", values=()) == left
 
 
-def test_values_are_toggled_and_null_is_one_of_them():
+def test_values_including_null_can_be_toggled():
     text = choose("", op="toggle", values=["it's <b>"])
     assert text == "SELECT * WHERE label = 'it''s <b>'"
     text = choose(text, op="toggle", values=[None])
@@ -105,12 +105,12 @@ def test_ranges_are_set_read_and_cleared():
     assert choice_of("SELECT * WHERE x BETWEEN 2 AND 3", "x", "numbers") is None
 
 
-def test_rows_that_are_none_of_the_source_become_a_source():
+def test_computed_rows_become_a_source():
     text = choose("SELECT MAX(x) AS label", as_rows=False)
     assert text == "SELECT * FROM (SELECT MAX(x) AS label) WHERE label = 'a'"
 
 
-def test_what_is_no_choice_is_refused():
+def test_invalid_choice_is_refused():
     with pytest.raises(LakeError, match="two ends"):
         choose("", kind="numbers", values=[1])
     with pytest.raises(LakeError, match="'set', 'toggle' or 'clear'"):
@@ -125,7 +125,7 @@ def test_more_than_an_expression_is_refused(expression):
         choose("", expression)
 
 
-def test_orders_are_set_read_and_dropped():
+def test_orders_are_set_read_and_cleared():
     text = sorted_by("SELECT * WHERE x ORDER BY y LIMIT 3", "s", descending=True)
     assert text == "SELECT * FROM (SELECT * WHERE x ORDER BY y LIMIT 3) ORDER BY s DESC"
     assert order_of(text) == {"expression": "s", "descending": True}
@@ -172,11 +172,11 @@ THEIRS = [
     ("s", "times", ["2026-01-01", None], "s < 3"),
     ("s", "times", ["2026-01-01", None], "s = '2026-01-02'"),
 ]
-"""What a reader wrote of a facet's expression, and no facet writes."""
+"""Filters on a facet's expression that a reader may write and no facet does."""
 
 
 @pytest.mark.parametrize(("expression", "kind", "values", "typed"), THEIRS)
-def test_what_a_facet_does_not_write_stays_and_the_choice_is_added(expression, kind, values, typed):
+def test_handwritten_condition_stays_and_the_choice_is_added(expression, kind, values, typed):
     text = f"SELECT * WHERE {typed}"
     assert choice_of(text, expression, kind) is None
     kept = f"({typed})" if " OR " in typed and typed[0] != "(" else typed
@@ -206,7 +206,7 @@ OWN = [
 
 
 @pytest.mark.parametrize(("expression", "kind", "values", "typed"), OWN)
-def test_what_a_facet_would_write_is_its_choice(expression, kind, values, typed):
+def test_condition_in_facet_form_is_its_choice(expression, kind, values, typed):
     text = f"SELECT * WHERE y > 1 AND {typed} AND y < 9"
     assert choice_of(text, expression, kind) == values
     assert choose(text, expression, kind, "clear", []) == "SELECT * WHERE y > 1 AND y < 9"
@@ -216,7 +216,7 @@ def test_what_a_facet_would_write_is_its_choice(expression, kind, values, typed)
             assert choice_of(text, expression, other) is None
 
 
-def test_values_are_added_to_the_choice_beside_conditions_of_its_form():
+def test_values_are_added_to_the_choice_next_to_similar_conditions():
     text = "SELECT * WHERE CONTAINS(t, 'a') AND CONTAINS(t, 'b')"
     text = choose(text, "t", "tags", "toggle", ["c"])
     text = choose(text, "t", "tags", "toggle", ["d"])

@@ -1,4 +1,4 @@
-"""What rows are counted by, of all and of the answer."""
+"""Facet counts, over all rows and over the answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def by_expression(reply):
     return {facet["expression"]: facet for facet in reply["facets"]}
 
 
-def test_rows_are_counted_by_class_of_all_and_of_the_answer(ds, page):
+def test_rows_are_counted_by_class_in_all_and_in_the_answer(ds, page):
     p = page(ds)
     p.w.query = "SELECT * WHERE n < 3"
     label = by_expression(p.asks("facets", columns=None))["label"]
@@ -59,7 +59,7 @@ def test_rows_are_counted_by_class_of_all_and_of_the_answer(ds, page):
     assert label["chosen"] is None
 
 
-def test_all_that_can_be_counted_is(ds, page):
+def test_everything_countable_is_counted(ds, page):
     facets = by_expression(page(ds).asks("facets", columns=None))
     assert not [f for f in facets.values() if "problem" in f]
     assert facets["tags"]["values"] == [["a", "a", 2, 2], ["b", "b", 2, 2]]
@@ -92,7 +92,7 @@ def test_all_that_can_be_counted_is(ds, page):
         ('"odd ""name"""', [2, 3], 4),
     ],
 )
-def test_a_choice_of_a_facet_filters_and_comes_back_as_chosen(ds, page, expression, values, rows):
+def test_facet_choice_filters_and_is_returned_as_chosen(ds, page, expression, values, rows):
     p = page(ds)
     kind = by_expression(p.asks("facets", columns=None))[expression]["kind"]
     reply = p.asks("filter", expression=expression, kind=kind, op="set", values=values)
@@ -102,14 +102,14 @@ def test_a_choice_of_a_facet_filters_and_comes_back_as_chosen(ds, page, expressi
     assert p.asks("filter", expression=expression, kind=kind, op="clear", values=[])["query"] == ""
 
 
-def test_the_selection_stays_with_its_rows_under_a_filter(ds, page):
+def test_selection_stays_with_its_rows_under_a_filter(ds, page):
     p = page(ds)
     p.w.selected = [1, 3, 5]
     p.asks("filter", expression="flag", kind="booleans", op="set", values=[False])
     assert p.w.view["n"][p.w.selected].tolist() == [1, 3, 5]
 
 
-def test_columns_that_a_query_leaves_out_are_still_counted(ds, page):
+def test_columns_omitted_by_a_query_are_still_counted(ds, page):
     p = page(ds)
     p.w.query = "SELECT n, n * 2 AS double WHERE n > 3"
     label = by_expression(p.asks("facets", columns=["label"]))["label"]
@@ -133,7 +133,7 @@ def test_groups_are_counted_by_their_own_columns(ds, page):
     assert reply["query"] == "SELECT label, COUNT(*) AS many GROUP BY label"
 
 
-def test_the_grid_is_sorted_through_the_query(ds, page):
+def test_grid_is_sorted_through_the_query(ds, page):
     p = page(ds)
     reply = p.asks("sort", expression="n", descending=True)
     assert reply["query"] == "SELECT * ORDER BY n DESC"
@@ -142,7 +142,7 @@ def test_the_grid_is_sorted_through_the_query(ds, page):
     assert p.asks("sort", expression=None)["query"] == ""
 
 
-def test_counts_of_all_follow_a_refresh(ds, page):
+def test_total_counts_follow_a_refresh(ds, page):
     p = page(ds)
     assert by_expression(p.asks("facets", columns=["n"]))["n"]["all"] == [1] * 6
     ds.delete([5])
@@ -166,9 +166,7 @@ def test_rows_of_a_saved_view_are_counted_against_all(ds, page):
     assert label["values"][0] == ["rose", "rose", 3, 2]
 
 
-def test_texts_that_nearly_all_differ_are_told_apart_by_the_query_engine_alone(
-    make_lake, page, monkeypatch
-):
+def test_mostly_distinct_strings_are_counted_only_by_the_query_engine(make_lake, page, monkeypatch):
     note = [None, *(f"note {i}" for i in range(300))]
     shown = page(make_lake({"note": dl.Text(nullable=True)}, note=note))
     monkeypatch.setattr(facets_module, "value_counts", lambda *_: 1 / 0)
@@ -177,7 +175,7 @@ def test_texts_that_nearly_all_differ_are_told_apart_by_the_query_engine_alone(
     assert (values["values"], values["more"], values["nulls"]) == ([], 300, [1, 0])
 
 
-def test_what_is_the_same_in_all_rows_comes_last(make_lake, page):
+def test_constant_columns_come_last(make_lake, page):
     pictures = [np.zeros((8, 6, 3), "uint8")] * 3
     ds = make_lake(
         {"image": "image", "x": "int32", "label": dl.ClassLabel(["a"])},
@@ -212,7 +210,7 @@ RENAMED = [
 
 
 @pytest.mark.parametrize("query", RENAMED)
-def test_what_a_bar_says_is_what_its_filter_finds_whatever_a_name_means(query, ds, page):
+def test_bar_counts_what_its_filter_finds_whatever_a_name_means(query, ds, page):
     p = page(ds)
     p.w.query = query
     facets = p.asks("facets", columns=None)["facets"]
@@ -237,7 +235,7 @@ def test_what_a_bar_says_is_what_its_filter_finds_whatever_a_name_means(query, d
         ("label < 'b'", "label", "classes", "b", 0),
     ],
 )
-def test_a_bar_chooses_among_the_rows_of_what_is_typed(
+def test_bar_filters_the_rows_of_the_typed_query(
     make_lake, page, typed, expression, kind, value, rows
 ):
     lake = make_lake(
@@ -260,7 +258,7 @@ def test_a_bar_chooses_among_the_rows_of_what_is_typed(
     assert shown.w.query == f"SELECT * WHERE {typed}"
 
 
-def test_what_is_beside_a_chart_is_named(make_lake, page):
+def test_remainder_next_to_a_chart_is_labelled(make_lake, page):
     far = [np.datetime64(n, "s") for n in (2**62, -(2**62))]
     ds = make_lake(
         {
@@ -289,7 +287,7 @@ def test_what_is_beside_a_chart_is_named(make_lake, page):
         assert sum(facet["all"]) + facet["nulls"][0] == 6
 
 
-def test_no_chart_shows_a_query_of_ours(make_lake, page):
+def test_charts_never_show_our_internal_queries(make_lake, page):
     ds = make_lake(
         {"c": "complex64", "t": "datetime64[ns]", "d": "timedelta64[s]", "b": "bytes", "j": "json"},
         c=[1j, 2], t=[np.datetime64(2**63 - 1, "ns"), np.datetime64(5, "ns")], d=["1 s", "2 s"],
@@ -302,7 +300,7 @@ def test_no_chart_shows_a_query_of_ours(make_lake, page):
     )
 
 
-def test_a_brush_keeps_a_condition_that_was_typed(make_lake, page):
+def test_brush_keeps_a_typed_condition(make_lake, page):
     p = page(make_lake({"i": "int32"}, i=range(10)))
     p.w.query = "SELECT * WHERE i > 4"
     reply = p.asks("filter", expression="i", kind="numbers", op="set", values=[2, 7])

@@ -1,4 +1,4 @@
-"""Rows that were sampled, expanded or arranged are filtered and sorted as they are there."""
+"""Sampled, expanded or reordered rows are filtered and sorted as they appear there."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def rows(shown):
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
-def test_rows_that_a_last_clause_gave_are_filtered_without_asking_it_again(shown, clause):
+def test_rows_from_a_final_clause_are_filtered_without_running_it_again(shown, clause):
     shown.w.query = f"SELECT * WHERE n < 8 {clause}"
     before = rows(shown)
     choice = {"expression": "label", "kind": "classes", "values": ["b"]}
@@ -40,7 +40,7 @@ def test_rows_that_a_last_clause_gave_are_filtered_without_asking_it_again(shown
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
-def test_rows_that_a_last_clause_gave_are_sorted_without_asking_it_again(shown, clause):
+def test_rows_from_a_final_clause_are_sorted_without_running_it_again(shown, clause):
     shown.w.query = f"SELECT * WHERE n < 8 {clause}"
     before = rows(shown)
     shown.asks("sort", expression="n", descending=True)

@@ -1,4 +1,4 @@
-"""Marks lie over the picture that they belong to, and over no other: nor are they edited there."""
+"""Annotations are drawn, and edited, only over the image that they belong to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARKS = ["boxes", "parts", "rings", "points", "mask"]
 NAMES = ", ".join(MARKS)
 COMPUTED = "the query computes"
 
-# The query, the picture that is chosen, and why marks are not drawn over it; none where they are.
+# The query, the chosen image, and why annotations are not drawn on it, or None if they are.
 OVER = {
     "its own": ("", "image", None),
     "its own, by another name": (f"SELECT image AS photo, {NAMES}", "photo", None),
@@ -75,7 +75,7 @@ def nudge(shown, name, **value):
 
 
 @pytest.mark.parametrize("over", OVER)
-def test_marks_are_drawn_over_their_picture_alone_and_edited_there_alone(ds, page, over):
+def test_annotations_are_drawn_and_edited_only_over_their_image(ds, page, over):
     query, picture, why = OVER[over]
     shown = asked(page, ds, query, picture)
     [cell] = shown.asks(
@@ -97,20 +97,20 @@ def test_marks_are_drawn_over_their_picture_alone_and_edited_there_alone(ds, pag
         assert np.round(ds["boxes"][row]).tolist() == [[40, 20, 80, 60]]
 
 
-def test_computed_marks_are_of_the_picture_too(ds, page):
+def test_computed_annotations_belong_to_the_image_too(ds, page):
     for picture, drawn in [("image", True), ("thumb", False)]:
         found = columns(asked(page, ds, f"SELECT {picture}, boxes[:1] AS boxes", picture))
         assert bool(found["boxes"]["marks"]) == drawn
         assert not found["boxes"]["editable"]
 
 
-def test_an_edit_is_of_the_picture_that_it_was_drawn_over(ds, page):
+def test_edit_belongs_to_the_image_it_was_drawn_over(ds, page):
     shown = asked(page, ds, "", "thumb")  # chosen while the boxes lay over the image
     assert nudge(shown, "boxes", picture="image")["ok"]
     assert np.round(shown.w.commit("drawn") and ds["boxes"][0]).tolist() == [[40, 20, 80, 60]]
 
 
-def test_rows_of_one_size_each_are_told_apart(make_lake, page):
+def test_images_of_different_sizes_per_row_are_distinguished(make_lake, page):
     large, small = np.zeros((*SIZE, 3), np.uint8), np.zeros((25, 50, 3), np.uint8)
     ds = make_lake(
         {"image": "image", "thumb": "image", "boxes": dl.Boxes()},
@@ -126,7 +126,7 @@ def test_rows_of_one_size_each_are_told_apart(make_lake, page):
     assert "unmarked" not in second
 
 
-def test_a_group_and_a_note_say_which_picture_marks_belong_to(make_lake, page):
+def test_group_and_metadata_say_which_image_annotations_belong_to(make_lake, page):
     large, small = np.zeros((*SIZE, 3), np.uint8), np.zeros((25, 50, 3), np.uint8)
     ds = make_lake(
         {"image": "image", "rear/image": "image", "rear/boxes": "boxes", "noted": "boxes"},
@@ -139,7 +139,7 @@ def test_a_group_and_a_note_say_which_picture_marks_belong_to(make_lake, page):
         assert [bool(found[name]["marks"]) for name in ("rear/boxes", "noted")] == [drawn] * 2
 
 
-def test_boxes_of_another_lake_lie_over_pictures_of_their_size_alone(make_lake, page):
+def test_boxes_of_another_lake_are_drawn_only_over_images_of_their_size(make_lake, page):
     schema = {"key": "int32", "image": "image", "boxes": dl.Boxes()}
     sizes = [SIZE, (25, 50)]
     lakes = [
@@ -155,7 +155,7 @@ def test_boxes_of_another_lake_lie_over_pictures_of_their_size_alone(make_lake, 
 
 
 @pytest.mark.parametrize("cell", ["null", "none there"])
-def test_a_row_without_its_own_picture_shows_no_marks_over_another(make_lake, page, cell):
+def test_row_without_its_own_image_shows_no_annotations_over_another(make_lake, page, cell):
     image = dl.Image("png", nullable=True)
     small = np.zeros((25, 50, 3), np.uint8)
     schema = {"image": image, "thumb": "image", "boxes": dl.Boxes()}
@@ -166,7 +166,7 @@ def test_a_row_without_its_own_picture_shows_no_marks_over_another(make_lake, pa
     assert "size is not known" in found["boxes"]["unmarked"]
 
 
-def test_marks_that_are_staged_in_a_row_without_any_are_drawn_in_the_grid(make_lake, page):
+def test_annotations_staged_in_an_empty_row_are_drawn_in_the_grid(make_lake, page):
     ds = make_lake(
         {"image": "image", "boxes": dl.Boxes(nullable=True)},
         image=[np.zeros((100, 200, 3), np.uint8)] * 2,

@@ -1,4 +1,4 @@
-"""The rows in sight: pictures and cards of every type, and what is drawn over them."""
+"""The visible rows: images and cards of every type, and the annotations drawn over them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def picture(h=60, w=80, channels=3, dtype="uint8"):
         (picture(300, 200), "bmp", "RGB"),
     ],
 )
-def test_pictures_of_all_kinds_are_drawn(make_lake, page, pixels, codec, mode):
+def test_images_of_all_kinds_are_drawn(make_lake, page, pixels, codec, mode):
     ds = make_lake({"image": dl.Image(codec)}, image=[pixels])
     reply, data = page(ds).ask("cells", start=0, stop=1, size=64)
     [cell] = reply["cells"]
@@ -57,7 +57,7 @@ def test_pictures_of_all_kinds_are_drawn(make_lake, page, pixels, codec, mode):
     assert cell["v"][2] == f"image/{drawn.format.lower()}"
 
 
-def test_pictures_of_floats_are_stretched_whatever_is_in_them(make_lake, page):
+def test_float_images_are_stretched_whatever_they_contain(make_lake, page):
     pixels = np.linspace(0, 1e-3, 80 * 80, dtype="float32").reshape(80, 80)
     pixels[0, :2] = np.nan, np.inf
     ds = make_lake({"image": dl.Image("raw", dtype="float32")}, image=[pixels])
@@ -65,7 +65,7 @@ def test_pictures_of_floats_are_stretched_whatever_is_in_them(make_lake, page):
     assert np.ptp(np.asarray(opened(data, reply["cells"][0]))) > 200
 
 
-def test_a_small_file_goes_to_the_page_as_it_is(make_lake, page):
+def test_small_file_is_sent_unchanged(make_lake, page):
     file = BytesIO()
     Image.fromarray(picture(60, 60)).save(file, "jpeg")
     ds = make_lake({"image": dl.Image("jpeg")}, image=[file.getvalue()])
@@ -73,7 +73,7 @@ def test_a_small_file_goes_to_the_page_as_it_is(make_lake, page):
     assert part(data, reply["cells"][0]["v"]) == file.getvalue()
 
 
-def test_a_file_of_inks_is_drawn_for_the_page(make_lake, page):
+def test_cmyk_file_is_converted_for_the_page(make_lake, page):
     file = BytesIO()
     Image.new("CMYK", (60, 60)).save(file, "jpeg")
     ds = make_lake({"image": dl.Image("jpeg")}, image=[file.getvalue()])
@@ -81,7 +81,7 @@ def test_a_file_of_inks_is_drawn_for_the_page(make_lake, page):
     assert opened(data, reply["cells"][0]).mode == "RGB"
 
 
-def test_null_cells_say_so(make_lake, page):
+def test_null_cells_are_labelled(make_lake, page):
     ds = make_lake(
         {"image": dl.Image("png", nullable=True), "t": dl.Text(nullable=True)},
         image=[None, picture()],
@@ -95,7 +95,7 @@ def test_null_cells_say_so(make_lake, page):
     assert there["caption"]["t"]["t"] == "a"
 
 
-def test_a_damaged_cell_says_so_and_the_others_still_come(make_lake, page, monkeypatch):
+def test_damaged_cell_is_labelled_and_the_others_are_sent(make_lake, page, monkeypatch):
     ds = make_lake(
         {"image": dl.Image("png"), "t": "text"},
         image=[picture(i, 80) for i in (70, 80, 90)],
@@ -135,17 +135,17 @@ def test_a_damaged_cell_says_so_and_the_others_still_come(make_lake, page, monke
         ("datetime64[s]", "2026-01-31T12:00:00", "value", "2026-01-31T12:00:00"),
     ],
 )
-def test_cards_of_all_types(make_lake, page, htype, value, kind, text):
+def test_all_types_have_cards(make_lake, page, htype, value, kind, text):
     ds = make_lake({"x": htype}, x=[value])
     reply = page(ds).asks("cells", start=0, stop=1, size=64, picture="x")
     card = reply["cells"][0]["card"]
-    if kind is None:  # a link that may not be followed
+    if kind is None:  # a link that must not be followed
         assert (card["kind"], "allow" in card["text"]) == ("damaged", True)
     else:
         assert (card["kind"], card["text"]) == (kind, text)
 
 
-def test_without_a_picture_a_card_lists_the_columns(make_lake, page):
+def test_card_without_an_image_lists_the_columns(make_lake, page):
     names = ['a "quoted" <b>', "y"]
     ds = make_lake(dict.fromkeys(names, "int32"), **{name: [5] for name in names})
     p = page(ds)
@@ -154,7 +154,7 @@ def test_without_a_picture_a_card_lists_the_columns(make_lake, page):
     assert card == {"kind": "table", "rows": [[n, "5"] for n in names], "more": 0}
 
 
-def test_the_first_picture_of_a_sequence_is_drawn(make_lake, page):
+def test_first_image_of_a_sequence_is_drawn(make_lake, page):
     ds = make_lake(
         {"clip": dl.Sequence("image")}, clip=[[picture(70, 80), picture(20, 20)], [], [picture()]]
     )
@@ -163,7 +163,7 @@ def test_the_first_picture_of_a_sequence_is_drawn(make_lake, page):
     assert cells[1]["card"] == {"kind": "null"}
 
 
-def test_boxes_masks_polygons_and_points_are_in_parts_of_the_picture(make_lake, page):
+def test_boxes_masks_polygons_and_points_are_relative_to_the_image(make_lake, page):
     mask = np.zeros((60, 80), "uint8")
     mask[:30] = 2
     points = [[[20, 30, 2]]]
@@ -200,7 +200,7 @@ def test_boxes_masks_polygons_and_points_are_in_parts_of_the_picture(make_lake, 
         assert set(np.unique(np.asarray(drawn))) == numbers
 
 
-def test_a_mask_of_many_classes_tells_which_they_are(make_lake, page):
+def test_mask_of_many_classes_lists_them(make_lake, page):
     mask = np.zeros((60, 80), "int32")
     mask[0, 0] = 100_000
     ds = make_lake({"image": "image", "m": dl.Mask(dtype="int32")}, image=[picture()], m=[mask])
@@ -216,7 +216,7 @@ def test_no_rows_make_no_cells(make_lake, page):
     assert p.w.state["rows"] == 0
 
 
-def test_rows_have_their_ids_and_those_of_groups_have_none(make_lake, page):
+def test_rows_have_ids_and_groups_have_none(make_lake, page):
     ds = make_lake({"x": "int32"}, x=[4, 5])
     p = page(ds)
     cells = p.asks("cells", positions=[1], size=64)["cells"]
@@ -227,7 +227,7 @@ def test_rows_have_their_ids_and_those_of_groups_have_none(make_lake, page):
     assert len(cells[0]["card"]["rows"]) == 2
 
 
-def test_pictures_that_a_query_computes_are_drawn(make_lake, page):
+def test_images_computed_by_a_query_are_drawn(make_lake, page):
     ds = make_lake({"image": "image", "x": "int32"}, image=[picture(), picture()], x=[1, 2])
     p = page(ds)
     p.w.query = "SELECT image[10:40, 5:, :] AS crop, x WHERE x > 1"

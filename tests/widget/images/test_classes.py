@@ -1,4 +1,4 @@
-"""Marks have the classes that are theirs, and tags are never added to the classes of marks."""
+"""Annotations show their own classes, and tags are never mistaken for those."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T = dl.Sequence(dl.Text())
         ({"boxes": B, "a/labels": C}, {"boxes": None}, None),
     ],
 )  # fmt: skip
-def test_classes_go_to_the_marks_that_they_are_named_after(columns, classes, tags):
+def test_classes_belong_to_the_annotations_that_they_are_named_after(columns, classes, tags):
     schema = Schema.build(columns)
     found = {name: class_column(schema, schema[name]) for name in classes}
     assert {name: f and f.name for name, f in found.items()} == classes
@@ -49,7 +49,7 @@ def test_classes_go_to_the_marks_that_they_are_named_after(columns, classes, tag
 @pytest.mark.parametrize(
     ("noted", "found"), [("kinds", "kinds"), ("gone", None), ("x", None), ("outlines", None)]
 )
-def test_a_note_names_the_classes(noted, found, make_lake):
+def test_metadata_names_the_classes(noted, found, make_lake):
     ds = make_lake({"outlines": P, "boxes": B, "kinds": C, "x": "int32"})
     ds["outlines"].metadata["classes"] = noted
     f = class_column(ds.schema, ds.schema["outlines"])
@@ -80,7 +80,7 @@ def test_polygons_and_keypoints_do_not_borrow_the_classes_of_boxes(make_lake, pa
     assert (about["boxes"], about["outlines"]) == (["cat", "dog"], ["cat", "dog"])
 
 
-def test_a_staged_class_is_seen_at_once_in_all_marks(make_lake, page):
+def test_staged_class_is_shown_at_once_in_all_annotations(make_lake, page):
     p = page(lake(make_lake))
     p.w.selected = [0]
     p.w.edit("outlines_kinds", ["cat"])
@@ -88,7 +88,7 @@ def test_a_staged_class_is_seen_at_once_in_all_marks(make_lake, page):
     assert [cell["marks"][name]["c"] for name in ("boxes", "outlines")] == [[0], [0]]
 
 
-def test_a_tag_never_becomes_the_class_of_a_box(make_lake, page):
+def test_tag_never_becomes_the_class_of_a_box(make_lake, page):
     ds = lake(make_lake)
     p = page(ds)
     assert p.w.about["tags"] is None

@@ -1,4 +1,4 @@
-"""What is sent of a stored picture: the file as it is, or a smaller one."""
+"""Stored images are sent as the file itself, or scaled down."""
 
 from io import BytesIO
 
@@ -25,7 +25,7 @@ def drawn(data, side):
 
 
 @pytest.mark.parametrize("orientation", [2, 3, 6, 8])
-def test_a_picture_that_lies_on_its_side_is_sent_upright(orientation):
+def test_rotated_image_is_sent_upright(orientation):
     file = jpeg(orientation)
     sent = drawn(file, 128)
     assert sent.data != file
@@ -36,13 +36,13 @@ def test_a_picture_that_lies_on_its_side_is_sent_upright(orientation):
     assert not shown.getexif()
 
 
-def test_an_upright_picture_that_is_small_enough_is_sent_as_it_is():
+def test_upright_small_image_is_sent_unchanged():
     file = jpeg(1)
     assert drawn(file, 128).data == file
 
 
 @pytest.mark.parametrize("shape", [(125, 100, 3), (100, 125), (125, 125, 1)])
-def test_a_picture_hardly_larger_than_wanted_keeps_its_size(shape):
+def test_slightly_oversized_image_keeps_its_size(shape):
     pixels = np.full(shape, 90, np.uint8)
     kept, smaller = thumbnail(pixels, 100, slack=1.25), thumbnail(pixels, 100)
     assert (kept.height, kept.width) == shape[:2]
@@ -50,5 +50,5 @@ def test_a_picture_hardly_larger_than_wanted_keeps_its_size(shape):
     assert kept.mime == smaller.mime == "image/jpeg"
 
 
-def test_transparency_is_kept_where_a_picture_is_hardly_larger():
+def test_transparency_is_preserved_in_a_slightly_oversized_image():
     assert thumbnail(np.zeros((110, 110, 4), np.uint8), 100, slack=1.25).mime == "image/png"

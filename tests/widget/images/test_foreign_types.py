@@ -1,4 +1,4 @@
-"""Types from other packages are drawn by their answers; one without pixels draws itself."""
+"""Types of other packages are drawn by their interface; one without pixels draws itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Signal(Htype):
     """Samples over time, shown as a plot."""
 
     length: int | None = None
-    """Samples of every row; None where rows differ."""
+    """Samples per row; None if rows differ."""
 
     name: ClassVar[str] = "signal"
 
@@ -59,7 +59,7 @@ class Signal(Htype):
 
 
 class Regions(dl.Array):
-    """A class number for each pixel, of one size."""
+    """A class number for each pixel, of a fixed size."""
 
     pixels = Pixels("class_mask", "raw", "uint8", names=("sky", "sea"))
     browser = Browser("mask")
@@ -72,7 +72,7 @@ class Poses(dl.Keypoints):
 
 
 def plot(samples):
-    """Return a picture with a dot for each sample."""
+    """Return an image with a dot for each sample."""
     pixels = np.zeros((24, len(samples)), "uint8")
     heights = np.interp(samples, (min(samples), max(samples)), (23, 0)).astype(int)
     pixels[heights, np.arange(len(samples))] = 255
@@ -90,7 +90,7 @@ def part(data, span):
 
 @pytest.fixture(autouse=True)
 def registered(install):
-    """Let lakes have the type."""
+    """Register the type."""
     install(Signal)
 
 
@@ -103,7 +103,7 @@ def ds(make_lake):
     )
 
 
-def test_the_grid_shows_plots(ds, page):
+def test_grid_shows_plots(ds, page):
     reply, data = page(ds).ask("cells", start=0, stop=4, size=64, columns=["label"])
     wave, null, empty, ramp = reply["cells"]
     assert [cell["main"] for cell in reply["cells"]] == ["signal"] * 4
@@ -115,7 +115,7 @@ def test_the_grid_shows_plots(ds, page):
     assert wave["caption"]["label"]["t"] == "calm"
 
 
-def test_a_row_at_large_shows_its_plot(ds, page):
+def test_row_details_show_its_plot(ds, page):
     p = page(ds)
     reply, data = p.ask("detail", p=0)
     [signal, _] = reply["columns"]
@@ -126,7 +126,7 @@ def test_a_row_at_large_shows_its_plot(ds, page):
     assert (empty["v"], empty["text"]) == (None, "no samples")
 
 
-def test_a_plot_is_beside_the_image_that_marks_belong_to(make_lake, page):
+def test_plot_is_shown_next_to_the_image_with_annotations(make_lake, page):
     ds = make_lake(
         {"signal": Signal(), "photo": dl.Image("png"), "boxes": "boxes"},
         signal=[WAVE, []],
@@ -147,7 +147,7 @@ def test_a_plot_is_beside_the_image_that_marks_belong_to(make_lake, page):
     assert "it belongs to 'photo'" in cell["unmarked"]["boxes"]
 
 
-def test_the_page_knows_a_column_of_plots_as_pictures_without_pixels(ds, page):
+def test_page_treats_a_column_of_plots_as_images_without_pixels(ds, page):
     p = page(ds)
     about = p.w.about["columns"][0]
     assert (about["kind"], about["role"], about["dtype"]) == ("image", "picture", "float32")
@@ -155,7 +155,7 @@ def test_the_page_knows_a_column_of_plots_as_pictures_without_pixels(ds, page):
     assert {facet["column"] for facet in counted} == {"label"}
 
 
-def test_a_plot_that_fails_is_a_damaged_cell(ds, page, monkeypatch):
+def test_failing_plot_is_a_damaged_cell(ds, page, monkeypatch):
     def preview(self, value):  # noqa: ARG001
         raise ZeroDivisionError("nothing to scale")
 
@@ -164,14 +164,14 @@ def test_a_plot_that_fails_is_a_damaged_cell(ds, page, monkeypatch):
     assert cell["card"] == {"kind": "damaged", "text": "nothing to scale"}
 
 
-def test_values_of_one_length_and_lists_of_them_are_drawn_too():
+def test_fixed_length_values_and_lists_of_them_are_drawn_too():
     for htype, value in [(Signal(40), WAVE), (dl.Sequence(Signal()), [WAVE, RAMP])]:
         [draw] = draw_functions(htype, htype.encode([value]))
         assert (draw(64).data, draw(64).width) == (plot(WAVE).data, 40)
         assert first_drawable(Schema.build({"x": "int32", "signal": htype})).name == "signal"
 
 
-def test_a_long_signal_of_two_axes_is_no_large_picture(make_lake, page, monkeypatch):
+def test_long_two_dimensional_signal_is_not_a_large_image(make_lake, page, monkeypatch):
     monkeypatch.setattr("deeplake_lite.widget.images.thumbnails.LARGE", 8)
     monkeypatch.setattr(Signal, "layout", Ragged("float32", 2))
     monkeypatch.setattr(Signal, "preview_stored", lambda *_: plot(RAMP))
@@ -189,17 +189,17 @@ def test_a_long_signal_of_two_axes_is_no_large_picture(make_lake, page, monkeypa
     assert (part(data, cell["v"])[0], cell["w"]) == (plot(RAMP).data, 30)
 
 
-def test_the_strip_for_pages_without_a_kernel_has_plots(ds, page):
+def test_static_strip_has_plots(ds, page):
     w = page(ds).w
     html = strip(w.shown, w.thumbnails)
     assert html.count("<img") == 2
     assert "no samples" in html
 
 
-# ---- pixels and places
+# ---- pixels and positions
 
 
-def test_a_mask_of_any_type_is_drawn_in_its_colours_or_as_numbers():
+def test_mask_of_any_type_is_drawn_in_its_colours_or_as_numbers():
     numbers = np.arange(16, dtype="uint8").reshape(4, 4)
     htype, mask = Regions("uint8", (4, 4)), dl.Mask()
     for as_numbers in (False, True):
@@ -209,7 +209,7 @@ def test_a_mask_of_any_type_is_drawn_in_its_colours_or_as_numbers():
     assert names_of(htype) == ("sky", "sea")
 
 
-def test_places_in_parts_of_an_image_stay_as_they_are():
+def test_relative_positions_stay_unchanged():
     points = np.array([[[0.5, 0.25, 1], [0.1, 1, 0]]])
     assert marks(Poses(), points, 200, 100)["points"] == points.tolist()
     scaled = marks(dl.Keypoints(), points * [200, 100, 1], 200, 100)["points"]

@@ -1,4 +1,4 @@
-"""Small pictures: made once, kept by their content, shared by rows and versions."""
+"""Thumbnails are made once, cached by content, and shared by rows and versions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST = np.array([0])
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Count what is drawn."""
+    """Count drawn images."""
     seen, draw = [], pictures.draw_image
 
     def counted(htype, data, shape, side):
@@ -36,13 +36,13 @@ def drawn(monkeypatch):
 
 @pytest.fixture
 def large(monkeypatch):
-    """Let pictures of a few pixels be large ones."""
+    """Treat images of a few pixels as large."""
     monkeypatch.setattr(thumbnails, "LARGE", 300 * 200)
 
 
 @pytest.fixture
 def photos(tmp_path):
-    """Return a lake in a folder, of pictures that are not small."""
+    """Return a lake in a folder, with large images."""
     ds = dl.create(str(tmp_path / "photos.lake"), {"image": "image"})
     ramp = np.arange(600 * 900, dtype="uint32").reshape(600, 900)
     ds.append({"image": [(ramp >> i).astype("uint8") for i in range(3)]})
@@ -50,7 +50,7 @@ def photos(tmp_path):
     return ds
 
 
-def test_a_picture_is_drawn_once_for_equal_cells_and_in_later_versions(make_lake, drawn):
+def test_image_is_drawn_once_for_equal_cells_and_later_versions(make_lake, drawn):
     picture = np.zeros((300, 200, 3), "uint8")
     ds = make_lake({"image": "image", "x": "int32"}, image=[picture, picture], x=[1, 2])
     small = Thumbnails(ds.url)
@@ -67,7 +67,7 @@ def test_a_picture_is_drawn_once_for_equal_cells_and_in_later_versions(make_lake
     assert drawn == [64, 64, 128]
 
 
-def test_columns_that_read_the_same_bytes_in_another_way_are_drawn_apart(make_lake, drawn):
+def test_columns_that_interpret_the_same_bytes_differently_are_drawn_separately(make_lake, drawn):
     picture = np.zeros((300, 200, 3), "uint8")
     ds = make_lake({"a": dl.Image("png"), "b": dl.Image("png", mode="L")}, a=[picture], b=[picture])
     small = Thumbnails(ds.url)
@@ -77,7 +77,7 @@ def test_columns_that_read_the_same_bytes_in_another_way_are_drawn_apart(make_la
 
 
 @pytest.mark.usefixtures("large")
-def test_large_originals_are_kept_beside_the_lake_at_one_size(photos, drawn):
+def test_large_originals_are_cached_next_to_the_lake_at_one_size(photos, drawn):
     [first] = Thumbnails(photos.url).of(photos, "image", FIRST, 128)
     files = [p for p in Path(photos.url).parent.rglob("*") if ".thumbnails" in str(p)]
     assert [p.is_file() for p in files].count(True) == 1
@@ -91,7 +91,7 @@ def test_large_originals_are_kept_beside_the_lake_at_one_size(photos, drawn):
 
 
 @pytest.mark.usefixtures("large")
-def test_a_file_that_is_cut_or_changed_is_drawn_again(photos, drawn):
+def test_truncated_or_changed_file_is_drawn_again(photos, drawn):
     Thumbnails(photos.url).of(photos, "image", FIRST, 64)
     [file] = [p for p in folder_beside(photos.url).rglob("*") if p.is_file()]
     whole = file.read_bytes()
@@ -103,7 +103,7 @@ def test_a_file_that_is_cut_or_changed_is_drawn_again(photos, drawn):
 
 
 @pytest.mark.usefixtures("large")
-def test_where_nothing_can_be_written_pictures_come_all_the_same(photos, monkeypatch):
+def test_images_are_shown_even_if_nothing_can_be_written(photos, monkeypatch):
     def refuse(*_args, **_options):
         raise PermissionError("read-only")
 
@@ -113,7 +113,7 @@ def test_where_nothing_can_be_written_pictures_come_all_the_same(photos, monkeyp
     assert all(isinstance(one, WebImage) for one in found)
 
 
-def test_a_folder_that_takes_no_files_sends_them_to_the_users_caches(monkeypatch, tmp_path):
+def test_unwritable_folder_moves_the_cache_to_the_users_cache_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert folder_beside(str(tmp_path / "a.lake")).is_relative_to(tmp_path / "caches")
@@ -121,7 +121,7 @@ def test_a_folder_that_takes_no_files_sends_them_to_the_users_caches(monkeypatch
     assert folder_beside("memory://a") is None
 
 
-def test_what_is_on_disk_is_bounded_and_what_was_used_long_ago_goes(tmp_path, monkeypatch):
+def test_disk_cache_is_bounded_and_evicts_the_least_recently_used(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "_EACH", 1 + 1)
     disk = Disk(tmp_path / "kept", 5000)
     for i in range(20):
@@ -133,7 +133,7 @@ def test_what_is_on_disk_is_bounded_and_what_was_used_long_ago_goes(tmp_path, mo
     assert disk.get(f"{19:016x}") == WebImage(bytes(1000), "image/png", 3, 2)
 
 
-def test_memory_is_bounded_and_what_was_used_long_ago_goes():
+def test_memory_cache_is_bounded_and_evicts_the_least_recently_used():
     memory = Memory(3 * 1200)
     for key in "abc":
         memory.put(key, WebImage(bytes(1000), "image/png", 1, 1))
@@ -146,7 +146,7 @@ def test_memory_is_bounded_and_what_was_used_long_ago_goes():
     assert memory.nbytes == 3600
 
 
-def test_bytes_that_rotted_are_told_by_their_hash(make_lake, monkeypatch):
+def test_corrupted_cache_files_are_detected_by_their_hash(make_lake, monkeypatch):
     ds = make_lake({"image": dl.Image("bmp")}, image=[np.zeros((80, 90, 3), "uint8")] * 2)
     from deeplake_lite.storage.ragged import RaggedColumn
 
@@ -162,7 +162,7 @@ def test_bytes_that_rotted_are_told_by_their_hash(make_lake, monkeypatch):
     assert "column 'image', row 1: the bytes are not those that were written" in str(found)
 
 
-def test_pictures_that_a_query_takes_over_are_drawn_once(make_lake, drawn):
+def test_images_passed_through_a_query_are_drawn_once(make_lake, drawn):
     ds = make_lake({"image": "image", "x": "int32"}, image=[np.zeros((300, 200), "uint8")], x=[1])
     small = Thumbnails(ds.url)
     first = small.of(ds, "image", FIRST, 64)
@@ -174,7 +174,7 @@ def test_pictures_that_a_query_takes_over_are_drawn_once(make_lake, drawn):
 
 
 @pytest.mark.usefixtures("large")
-def test_a_file_of_another_type_or_of_no_picture_is_drawn_again(photos, drawn):
+def test_cache_file_of_another_type_or_without_an_image_is_drawn_again(photos, drawn):
     made = Thumbnails(photos.url)
     [good] = made.of(photos, "image", FIRST, 64)
     for mime, data in (('image/png" onerror="x', good.data), ("image/png", b"no picture")):
@@ -188,7 +188,7 @@ def test_a_file_of_another_type_or_of_no_picture_is_drawn_again(photos, drawn):
         assert (again.mime, again.data, len(drawn)) == (good.mime, good.data, 1)
 
 
-def test_browsers_of_a_lake_share_the_pictures_in_memory(make_lake, drawn):
+def test_browsers_of_a_lake_share_the_images_in_memory(make_lake, drawn):
     lake = make_lake({"image": "image"}, image=[np.zeros((90, 90, 3), "uint8")])
     first, second = Thumbnails(lake.url, 2**20), Thumbnails(lake.url, 2**20)
     first.of(lake, "image", np.array([0]), 64)

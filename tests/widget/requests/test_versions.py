@@ -1,4 +1,4 @@
-"""Versions and saved views: listed, picked, shown."""
+"""Versions and saved views are listed, selected and shown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_branches_tags_and_commits_are_listed(ds, page):
     assert reply["shown"] == ds.version
 
 
-def test_a_version_is_shown_with_the_query_and_the_selection(ds, page):
+def test_version_is_shown_with_the_query_and_the_selection(ds, page):
     p = page(ds)
     p.w.query = "SELECT * WHERE x < 3"
     p.w.selected = [1]
@@ -40,7 +40,7 @@ def test_a_version_is_shown_with_the_query_and_the_selection(ds, page):
     assert p.w.about["branch"] == "fix"
 
 
-def test_a_query_that_a_version_cannot_answer_is_dropped_and_said(ds, page):
+def test_query_that_a_version_cannot_answer_is_dropped_and_reported(ds, page):
     ds.add_column("y", "int32", values=1)
     ds.commit("a column")
     p = page(ds)
@@ -50,7 +50,7 @@ def test_a_query_that_a_version_cannot_answer_is_dropped_and_said(ds, page):
     assert "no column 'y'" in p.w.problem["message"]
 
 
-def test_what_is_shown_is_kept_under_a_name_and_filtered_further(ds, page):
+def test_shown_rows_are_saved_under_a_name_and_filtered_further(ds, page):
     p = page(ds)
     p.w.query = "SELECT * WHERE x > 2"
     assert p.asks("save_view", name="it's hard")["name"] == "it's hard"
@@ -66,7 +66,7 @@ def test_what_is_shown_is_kept_under_a_name_and_filtered_further(ds, page):
     assert "no saved view 'y'" in p.fails("show_view", name="y")["message"]
 
 
-def test_edits_that_are_not_committed_are_no_saved_view(ds, page):
+def test_uncommitted_edits_cannot_be_saved_as_a_view(ds, page):
     ds["x"][0] = 9
     assert page(ds).fails("save_view", name="a")["kind"] == "UncommittedError"
     assert dl.open(ds.url).views() == {}

@@ -1,4 +1,4 @@
-"""The map: where rows lie, what colours them, and that it stays put while queries filter."""
+"""The map: where rows are, what colours them, and that it stays put while queries filter."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def points(page, **fields):
     return reply, xy, positions, None if kind is None else part("colour", kind)
 
 
-def test_rows_alike_lie_together(lake, page):
+def test_similar_rows_are_close_to_each_other(lake, page):
     reply, xy, positions, colour = points(page(lake), colour="label")
     assert (reply["n"], reply["of"]) == (299, 300)
     assert positions.tolist() == list(range(299))
@@ -61,7 +61,7 @@ def test_rows_alike_lie_together(lake, page):
     assert spread < apart
 
 
-def test_colours_are_numbers_and_texts_too(lake, page):
+def test_numbers_and_strings_are_colours_too(lake, page):
     shown = page(lake)
     reply, *_, colour = points(shown, colour="x")
     assert reply["colour"] == {"kind": "numbers", "range": [0.0, 297.0]}
@@ -106,9 +106,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize("query", ["", "SELECT * LIMIT 2"])
-def test_the_page_is_offered_the_columns_that_colour_points_and_no_others(
-    query, make_lake, page, tmp_path
-):
+def test_page_offers_only_columns_that_can_colour_points(query, make_lake, page, tmp_path):
     schema = {name: htype for name, (htype, _) in COLUMNS.items()}
     ds = make_lake(schema, **{name: values for name, (_, values) in COLUMNS.items()})
     shown = page(ds)
@@ -125,7 +123,7 @@ def test_the_page_is_offered_the_columns_that_colour_points_and_no_others(
     assert data["points"]["embedding"].keys() == {"", *offered}
 
 
-def test_the_map_stays_put_while_queries_filter(lake, page):
+def test_map_stays_put_while_queries_filter(lake, page):
     shown = page(lake)
     _, xy, positions, _ = points(shown)
     shown.w.query = "SELECT * WHERE label = 'bee' ORDER BY x DESC"
@@ -160,14 +158,14 @@ def test_few_rows_and_none_have_a_map(make_lake, page):
         assert points(page(lake))[0]["n"] == rows
 
 
-def test_what_has_no_map_is_said(lake, page):
+def test_unmappable_column_is_reported(lake, page):
     shown = page(lake)
     assert "a column of vectors" in shown.fails("points", column="label")["message"]
     assert "'pca' or 'umap'" in shown.fails("points", column="embedding", method="tsne")["message"]
     assert shown.w.about["embeddings"] == ["embedding"]
 
 
-def test_without_umap_the_way_to_install_it_is_said(lake, page, monkeypatch):
+def test_missing_umap_error_says_how_to_install_it(lake, page, monkeypatch):
     monkeypatch.setitem(sys.modules, "umap", None)
     error = page(lake).fails("points", column="embedding", method="umap")
     assert 'pip install "deeplake-lite[umap]"' in error["message"]
@@ -190,7 +188,7 @@ def test_three_rows_are_too_few_for_umap():
     assert umap(np.eye(3, dtype=np.float32)).shape == (3, 2)
 
 
-def test_a_vector_that_is_not_finite_leaves_the_others_where_they_are(make_lake, page):
+def test_non_finite_vector_does_not_move_the_others(make_lake, page):
     vectors = np.random.default_rng(0).standard_normal((20, 3)).astype("f4")
     vectors[4, 1], vectors[7] = np.nan, np.inf
     shown = page(make_lake({"v": dl.Array("float32", (3,))}, v=vectors))
@@ -199,7 +197,7 @@ def test_a_vector_that_is_not_finite_leaves_the_others_where_they_are(make_lake,
     assert np.ptp(xy, axis=0).max() > 0.9
 
 
-def test_cells_of_the_notebook_may_load_tensorflow_while_umap_works(monkeypatch):
+def test_notebook_cells_may_load_tensorflow_while_umap_runs(monkeypatch):
     class Umap:
         def __init__(self, **_):
             pass
@@ -216,7 +214,7 @@ def test_cells_of_the_notebook_may_load_tensorflow_while_umap_works(monkeypatch)
 
 @pytest.fixture
 def read(monkeypatch):
-    """Note how many vectors are read at a time."""
+    """Record how many vectors are read at a time."""
     found, real = [], embedding.read_values
 
     def noted(view, fields, positions, *more):
@@ -227,7 +225,7 @@ def read(monkeypatch):
     return found
 
 
-def test_vectors_are_read_once_while_queries_choose_among_their_rows(lake, page, read):
+def test_vectors_are_read_once_while_queries_select_among_their_rows(lake, page, read):
     shown = page(lake)
     shown.w.query = "SELECT * WHERE label = 'ant'"
     _, few, some, _ = points(shown)
@@ -247,7 +245,7 @@ def test_vectors_are_read_once_while_queries_choose_among_their_rows(lake, page,
     assert read == []
 
 
-def test_the_map_stays_after_a_commit_of_labels_and_not_of_vectors_or_rows(lake, page, read):
+def test_map_survives_a_commit_of_labels_but_not_of_vectors_or_rows(lake, page, read):
     shown = page(lake)
     _, before, *_ = points(shown)
     shown.w.selected = [1, 2]
@@ -266,7 +264,7 @@ def test_the_map_stays_after_a_commit_of_labels_and_not_of_vectors_or_rows(lake,
     assert read == [300, 300, 300, 300, 299, 299]
 
 
-def test_a_column_of_that_name_with_other_values_has_a_map_of_its_own(lake, page):
+def test_column_with_the_same_name_and_other_values_has_its_own_map(lake, page):
     shown = page(lake)
     _, before, *_ = points(shown)
     shown.w.query = "SELECT label, embedding[1:4] AS embedding"
@@ -275,7 +273,7 @@ def test_a_column_of_that_name_with_other_values_has_a_map_of_its_own(lake, page
     assert not np.allclose(xy, before)
 
 
-def test_no_more_points_are_kept_than_there_may_be(monkeypatch):
+def test_number_of_cached_points_is_bounded(monkeypatch):
     monkeypatch.setattr(point_cache, "MOST_PLACED", 5)
     asked = []
 
@@ -293,14 +291,14 @@ SIZES = [1e-45, 1e-40, 1e-30, 1e-20, 1e-10, 1.0, 1e10, 1e18, 1e19, 1e20, 1e30, 3
 
 
 def three_groups(size):
-    """Return vectors in three groups, the largest number of which is `size`."""
+    """Return vectors in three groups, with `size` as their largest number."""
     vectors = np.eye(3, 5)[np.arange(30) % 3] + 0.05 * np.random.default_rng(0).normal(size=(30, 5))
     return vectors / np.abs(vectors).max() * size
 
 
 @pytest.mark.parametrize("kind", ["embedding", "float16", "float32", "float64"])
 @pytest.mark.parametrize("size", SIZES)
-def test_vectors_of_any_size_have_the_map_of_those_of_size_one(size, kind, make_lake, page):
+def test_vectors_of_any_scale_have_the_map_of_unit_vectors(size, kind, make_lake, page):
     vectors = three_groups(size)
     if kind == "float16" and not 1e-4 < size < 6e4:
         vectors = three_groups(6e4 if size > 1 else 1e-4)
@@ -308,7 +306,7 @@ def test_vectors_of_any_size_have_the_map_of_those_of_size_one(size, kind, make_
     shown = page(make_lake({"v": htype}, v=vectors.astype(getattr(htype, "dtype", "float32"))))
     _, xy, positions, _ = points(shown, column="v")
     assert positions.tolist() == list(range(30))
-    if size == 1e-45:  # all that float32 has there are 0 and one number
+    if size == 1e-45:  # float32 only has 0 and one other number there
         return
     _, expected, *_ = points(page(make_lake({"v": dl.Embedding(5)}, v=three_groups(1))), column="v")
     assert np.allclose(xy, expected, atol=0.02)
@@ -327,12 +325,12 @@ ODD = {
     "close together": 1e20 * (1 + 1e-6 * np.eye(3)),
     "one is far": [[3e38, 1, 0], *np.eye(3)],
 }
-"""Vectors that a scale is hard to find for."""
+"""Vectors that are hard to scale."""
 
 
 @pytest.mark.parametrize("kind", ["embedding", "float32", "float64"])
 @pytest.mark.parametrize("name", ODD)
-def test_odd_vectors_have_a_map(name, kind, make_lake, page, tmp_path):
+def test_degenerate_vectors_have_a_map(name, kind, make_lake, page, tmp_path):
     htype = dl.Embedding(3) if kind == "embedding" else dl.Array(kind, (3,))
     vectors = np.asarray(ODD[name], "f8" if kind == "float64" else "f4")
     shown = page(make_lake({"v": htype}, v=vectors))
@@ -344,7 +342,7 @@ def test_odd_vectors_have_a_map(name, kind, make_lake, page, tmp_path):
     shown.w.to_html(tmp_path / "page.html")
 
 
-def test_vectors_beyond_what_a_map_holds_have_no_place_and_move_no_other(make_lake, page):
+def test_vectors_out_of_range_have_no_position_and_move_no_other(make_lake, page):
     vectors = np.array([[1e20, 0, 0], [0, 1e20, 0], [1e300, 0, 0], [np.nan] * 3, [np.inf] * 3])
     shown = page(make_lake({"v": dl.Array("float64", (3,))}, v=vectors))
     _, xy, positions, _ = points(shown, column="v")
@@ -352,7 +350,7 @@ def test_vectors_beyond_what_a_map_holds_have_no_place_and_move_no_other(make_la
     assert np.ptp(xy, axis=0).max() > 0.9
 
 
-def test_a_row_far_from_those_that_axes_are_from_is_at_the_edge(make_lake, page, monkeypatch):
+def test_outlier_of_the_sample_is_placed_at_the_edge(make_lake, page, monkeypatch):
     monkeypatch.setattr(mapping, "FITTED_ROWS", 20)
     vectors = three_groups(1e-40).astype("f4")
     fitted = embedding.sample(30, 20)

@@ -1,4 +1,4 @@
-"""Suspicious labels, rows that disagree, rows like one: all are queries that go on."""
+"""Suspicious labels, disagreeing rows and similar rows, all as queries that can be refined."""
 
 import re
 
@@ -28,7 +28,7 @@ def lake(make_lake):
     )
 
 
-def test_suspects_are_shown_ranked_and_queries_go_on_from_them(lake, page):
+def test_suspects_are_shown_ranked_and_can_be_queried(lake, page):
     shown = page(lake)
     reply = shown.asks("suspects", label="label", by="embedding", column="vector")
     assert reply == {**reply, "rows": 60, "query": "SELECT * FROM suspects"}
@@ -38,7 +38,7 @@ def test_suspects_are_shown_ranked_and_queries_go_on_from_them(lake, page):
     assert shown.asks("query", text=asked)["rows"] == 1
 
 
-def test_the_first_suspect_is_mended_and_no_longer_one(lake, page):
+def test_corrected_first_suspect_is_no_longer_suspected(lake, page):
     shown = page(lake)
     shown.asks("suspects", label="label", by="scores", column="scores")
     shown.asks("stage", edits=[{"positions": [0], "column": "label", "op": "set", "value": "bee"}])
@@ -48,7 +48,7 @@ def test_the_first_suspect_is_mended_and_no_longer_one(lake, page):
     assert len(shown.w.view) == 60
 
 
-def test_rows_where_a_prediction_disagrees_are_a_query(lake, page):
+def test_rows_with_a_wrong_prediction_are_a_query(lake, page):
     shown = page(lake)
     reply = shown.asks("suspects", label="label", by="agreement", column="predicted")
     assert reply["rows"] == 1
@@ -57,7 +57,7 @@ def test_rows_where_a_prediction_disagrees_are_a_query(lake, page):
     assert again["rows"] == 59
 
 
-def test_the_page_is_told_what_can_be_reviewed(lake, page):
+def test_page_learns_what_can_be_reviewed(lake, page):
     offers = [tuple(offer.values()) for offer in page(lake).w.about["suspects"]]
     assert offers == [
         ("label", "embedding", "vector"),
@@ -67,7 +67,7 @@ def test_the_page_is_told_what_can_be_reviewed(lake, page):
     ]
 
 
-def test_rows_like_one_come_first(lake, page):
+def test_similar_rows_come_first(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT * WHERE predicted = 'bee'"
     reply = shown.asks("neighbours", p=3, column="vector")
@@ -78,14 +78,14 @@ def test_rows_like_one_come_first(lake, page):
     assert found["predicted"][:].tolist() == [1] * 30 + [0] * 30
 
 
-def test_nothing_is_like_a_row_without_a_vector(make_lake, page):
+def test_row_without_a_vector_has_no_similar_rows(make_lake, page):
     ds = make_lake({"v": dl.Embedding(2, nullable=True)}, v=[None, [1, 0]])
     shown = page(ds)
     assert "Row 0 has no 'v'" in shown.fails("neighbours", p=0, column="v")["message"]
     assert shown.asks("neighbours", p=1, column="v")["rows"] == 2
 
 
-def test_the_page_is_told_what_is_missing_for_a_review(make_lake, page):
+def test_page_learns_what_is_missing_for_a_review(make_lake, page):
     label = dl.ClassLabel(["ant", "bee", "cat"])
     about = page(make_lake({"kind": label, "x": "int32"})).w.about
     assert (about["suspects"], about["alike"]) == ([], [])
@@ -99,7 +99,7 @@ def test_the_page_is_told_what_is_missing_for_a_review(make_lake, page):
     assert '`ds.add_column("label", dl.ClassLabel(["ant", "bee"]), values=labels)`' in bare
 
 
-def test_what_is_advised_for_a_review_makes_one(make_lake, page):
+def test_suggestion_for_a_missing_review_works(make_lake, page):
     label = dl.ClassLabel(["ant", "bee"])
     ds = make_lake({"label": label}, label=[0, 1, 0])
     ds.commit("labels")
@@ -113,12 +113,12 @@ def test_what_is_advised_for_a_review_makes_one(make_lake, page):
     assert about["alike"][0] == "embedding"
 
 
-def test_what_cannot_be_ranked_is_said(lake, page):
+def test_unrankable_column_is_reported(lake, page):
     error = page(lake).fails("suspects", label="label", by="taste")
     assert "by must be 'embedding' or 'scores'" in error["message"]
 
 
-def test_what_is_suggested_is_taken_over_at_once(lake, page):
+def test_suggestion_is_applied_at_once(lake, page):
     lake.update([3, 8], {"label": [0, 1]})
     lake.commit("two more mistakes")
     shown = page(lake)
@@ -130,7 +130,7 @@ def test_what_is_suggested_is_taken_over_at_once(lake, page):
 
 
 def apart(lake):
-    """Give each row a direction of its own: the first of some neighbours tells whose they are."""
+    """Give each row a direction of its own: the first of some neighbours identifies it."""
     angles = np.linspace(0, np.pi / 2, len(lake))
     lake["vector"][:] = np.stack([np.cos(angles), np.sin(angles), 0 * angles, 0 * angles], axis=1)
     lake.commit("apart")
@@ -138,7 +138,7 @@ def apart(lake):
 
 @pytest.mark.parametrize("whose", ["mine", "another's"])
 @pytest.mark.parametrize("filtered", [False, True])
-def test_rows_like_one_stay_like_it_when_rows_before_it_go(lake, page, whose, filtered):
+def test_similar_rows_stay_similar_when_earlier_rows_are_deleted(lake, page, whose, filtered):
     apart(lake)
     shown, row_id = page(lake), lake.row_ids[9]
     shown.asks("neighbours", p=9, column="vector")
@@ -159,7 +159,7 @@ def test_rows_like_one_stay_like_it_when_rows_before_it_go(lake, page, whose, fi
 
 
 @pytest.mark.parametrize("filtered", [False, True])
-def test_a_row_whose_neighbours_are_shown_is_missed_when_it_goes(lake, page, filtered):
+def test_deletion_of_the_row_whose_neighbours_are_shown_is_reported(lake, page, filtered):
     apart(lake)
     shown = page(lake)
     shown.asks("neighbours", p=9, column="vector")
@@ -177,7 +177,7 @@ def test_a_row_whose_neighbours_are_shown_is_missed_when_it_goes(lake, page, fil
     assert shown.fails("query", text=text)["kind"] == "LakeError"
 
 
-def test_a_row_that_loses_its_vector_is_missed_too(make_lake, page):
+def test_row_that_loses_its_vector_is_reported_too(make_lake, page):
     ds = make_lake({"a (b)": dl.Embedding(2, nullable=True)}, **{"a (b)": [[0, 1], [1, 0]]})
     shown = page(ds)
     shown.asks("neighbours", p=1, column="a (b)")
@@ -189,7 +189,7 @@ def test_a_row_that_loses_its_vector_is_missed_too(make_lake, page):
     assert shown.w.query == ""
 
 
-def test_rows_like_one_are_those_of_any_view(lake, page):
+def test_similar_rows_are_found_in_any_view(lake, page):
     apart(lake)
     views = (
         lake[[4, 9, 9, 2]],
@@ -203,7 +203,7 @@ def test_rows_like_one_are_those_of_any_view(lake, page):
         assert shown.w.view.row_ids[0] == row_id
 
 
-def test_a_row_that_is_not_among_those_browsed_has_no_neighbours_there(lake, page):
+def test_row_outside_the_browsed_rows_has_no_neighbours_there(lake, page):
     apart(lake)
     for base in (lake[:3], lake.query("SELECT label, MEAN(vector) AS vector GROUP BY label")):
         shown = page(base)
@@ -221,7 +221,7 @@ ABOUT_ONE_ROW = {
 
 @pytest.mark.parametrize("query", ["", "SELECT * WHERE label = 'bee'", "SELECT * LIMIT 0"])
 @pytest.mark.parametrize("kind", ABOUT_ONE_ROW)
-def test_positions_beyond_the_rows_are_refused(kind, query, lake, page):
+def test_positions_out_of_range_are_refused(kind, query, lake, page):
     shown = page(lake)
     shown.w.query = query
     rows = len(shown.w.view)

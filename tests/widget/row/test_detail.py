@@ -1,4 +1,4 @@
-"""One row at large, and its history."""
+"""The row details, and the history of a row."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_every_column_of_a_row_is_described(ds, page):
     assert columns["note"]["text"] == "x"
 
 
-def test_a_picture_comes_at_its_full_size(ds, page):
+def test_image_is_sent_at_full_size(ds, page):
     reply, data = page(ds).ask("detail", p=0, size=0)
     offset, length, mime = reply["columns"][0]["v"]
     assert (mime, data[offset : offset + length]) == (
@@ -65,7 +65,7 @@ def test_a_picture_comes_at_its_full_size(ds, page):
     )
 
 
-def test_null_and_long_texts_are_shown(ds, page):
+def test_null_and_long_strings_are_shown(ds, page):
     p = page(ds)
     [note] = [c for c in p.asks("detail", p=1, size=64)["columns"] if c["name"] == "note"]
     assert (note["text"], note["null"]) == (None, True)
@@ -73,12 +73,12 @@ def test_null_and_long_texts_are_shown(ds, page):
     assert note["text"] == "long " * 50
 
 
-def test_a_row_that_is_not_there_is_refused(ds, page):
+def test_missing_row_is_refused(ds, page):
     assert "0 to 2, but it is 3" in page(ds).fails("detail", p=3, size=0)["message"]
     assert "0 to 2, but it is -1" in page(ds).fails("history", p=-1)["message"]
 
 
-def test_a_row_of_groups_is_shown_and_has_no_history(ds, page):
+def test_row_of_groups_is_shown_and_has_no_history(ds, page):
     p = page(ds)
     p.w.query = "SELECT label, COUNT(*) AS n GROUP BY label"
     reply = p.asks("detail", p=0, size=0)
@@ -86,7 +86,7 @@ def test_a_row_of_groups_is_shown_and_has_no_history(ds, page):
     assert "made by the query" in p.fails("history", p=0)["message"]
 
 
-def test_the_history_of_a_row_goes_by_its_id(ds, page):
+def test_history_of_a_row_follows_its_id(ds, page):
     row = int(ds.row_ids[2])
     ds["label"][2] = "dog"
     ds.commit("a dog")
@@ -107,7 +107,7 @@ def test_the_history_of_a_row_goes_by_its_id(ds, page):
     assert p.asks("history", p=at)["versions"] == found["versions"]
 
 
-def test_a_new_column_is_part_of_the_history(make_lake):
+def test_new_column_is_part_of_the_history(make_lake):
     ds = make_lake({"x": "int32"}, x=[1])
     ds.add_column("y", "int32", values=[7])
     ds.commit("a column")

@@ -1,4 +1,4 @@
-"""Two values that differ are told apart in a row at large and in its history."""
+"""Two different values look different in the row details and in the history."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tests.dataset.test_excerpts import PAIRS, check_apart, two_versions
 
 
 @pytest.mark.parametrize("kind", PAIRS)
-def test_the_history_of_a_row_tells_two_values_apart(make_lake, kind):
+def test_different_values_look_different_in_the_history_of_a_row(make_lake, kind):
     ds = two_versions(make_lake, kind)
     [change] = row_history(ds, int(ds.row_ids[0]))["versions"][0]["changes"]
     check_apart(kind, change["before"], change["after"])
     assert max(len(change["before"]), len(change["after"])) <= WIDTH + 2
 
 
-@pytest.mark.parametrize("kind", sorted({*PAIRS} - {"link", "empty arrays"}))  # pictures there
-def test_a_row_at_large_tells_two_values_apart(make_lake, page, kind):
+@pytest.mark.parametrize("kind", sorted({*PAIRS} - {"link", "empty arrays"}))  # contains images
+def test_different_values_look_different_in_the_row_details(make_lake, page, kind):
     ds = two_versions(make_lake, kind)
     told = []
     for view in (dl.open(ds.url, version="v1"), ds):
@@ -28,7 +28,7 @@ def test_a_row_at_large_tells_two_values_apart(make_lake, page, kind):
     check_apart(kind, *told)
 
 
-def test_a_link_that_changed_is_told(make_lake):
+def test_changed_link_is_reported(make_lake):
     ds = make_lake({"x": dl.Link("image")}, x=["a.png"])
     ds.update([0], {"x": ["b.png"]})
     ds.commit("another")

@@ -1,4 +1,4 @@
-"""An exported page counts and finds what the browser does, bar by bar and value by value."""
+"""An exported page counts and filters as the browser does, for every bar and every value."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def exported(tmp_path_factory):
 
 
 def choices(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a filter for each bar and each value, and for ranges that someone types."""
+    """Return a filter for each bar and each value, and for typed ranges."""
     found = []
     for facet in facets:
         head = {"expression": facet["expression"], "kind": facet["kind"]}
@@ -74,7 +74,7 @@ def choices(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def test_bars_and_values_of_a_page_hold_the_rows_that_the_browser_finds(exported, page, tmp_path):
+def test_bars_and_values_of_a_page_match_the_rows_that_the_browser_finds(exported, page, tmp_path):
     ds, data = exported
     shown = page(ds)
     counted = {f["expression"]: f for f in shown.asks("facets", columns=None)["facets"]}

@@ -1,4 +1,4 @@
-"""The page of its own: it opens from a file under a strict policy, and data stay data."""
+"""The exported page opens from a file under a strict policy, and never executes data."""
 
 import base64
 import hashlib
@@ -55,7 +55,7 @@ def element(page, name):
     return re.search(rf'<script type="[^"]*" id="{name}">(.*?)</script>', page, re.DOTALL)[1]
 
 
-def test_the_page_has_the_rows_their_pictures_and_what_they_are_filtered_by(path):
+def test_page_has_the_rows_their_images_and_their_filters(path):
     page = path.read_text("utf-8")
     data, stored = json.loads(element(page, "data")), base64.b64decode(element(page, "bytes"))
     assert len(data["cells"]) == len(data["details"]) == 20
@@ -71,7 +71,7 @@ def test_the_page_has_the_rows_their_pictures_and_what_they_are_filtered_by(path
     assert data["details"]["0"]["columns"][1]["text"] == EVIL
 
 
-def test_names_and_texts_end_no_element(path):
+def test_names_and_strings_cannot_close_an_element(path):
     page = path.read_text("utf-8")
     assert END not in page
     assert EVIL not in page
@@ -80,7 +80,7 @@ def test_names_and_texts_end_no_element(path):
     assert "<!--" not in page.partition("<main")[2]
 
 
-def test_the_policy_names_the_one_script_and_the_one_style(path):
+def test_policy_names_the_only_script_and_style(path):
     page = path.read_text("utf-8")
     policy = re.search('Policy" content="([^"]*)"', page)[1]
     assert policy.startswith("default-src 'none'; ")
@@ -92,7 +92,7 @@ def test_the_policy_names_the_one_script_and_the_one_style(path):
         assert f"'sha256-{digest}'" in policy
 
 
-def test_the_page_shows_what_is_shown(lake, tmp_path):
+def test_page_contains_the_shown_rows(lake, tmp_path):
     w = lake.browse()
     w.query = "SELECT * WHERE label = 'bee'"
     page = w.to_html(tmp_path / "bees.html").read_text("utf-8")
@@ -101,19 +101,19 @@ def test_the_page_shows_what_is_shown(lake, tmp_path):
     assert data["traits"]["query"] == w.query
 
 
-def test_the_same_bytes_are_there_once(make_lake, tmp_path):
+def test_equal_bytes_are_stored_once(make_lake, tmp_path):
     same = make_lake({"image": "image"}, image=[np.zeros((64, 64, 3), np.uint8)] * 40)
     page = same.browse().to_html(tmp_path / "same.html").read_text("utf-8")
     spans = {tuple(cell["v"]) for cell in json.loads(element(page, "data"))["cells"]}
     assert len(spans) == 1
 
 
-def test_an_empty_dataset_has_a_page(make_lake, tmp_path):
+def test_empty_dataset_has_a_page(make_lake, tmp_path):
     assert make_lake({"image": "image"}).browse().to_html(tmp_path / "empty.html").is_file()
 
 
 @pytest.mark.browser
-def test_the_page_opens_from_a_file(chrome, path, tmp_path):
+def test_page_opens_from_a_file(chrome, path, tmp_path):
     with stored(chrome, path) as page:
         assert page.eval_on_selector(".dl-browser", "root => root.dataset.rows") == "20"
         page.screenshot(path=tmp_path / "page.png")
@@ -124,7 +124,7 @@ def test_the_page_opens_from_a_file(chrome, path, tmp_path):
         page.screenshot(path=tmp_path / "row.png")
 
 
-def test_a_page_says_not_where_the_lake_is_and_leaves_no_browser_behind(tmp_path):
+def test_page_does_not_reveal_the_lakes_location_and_leaves_no_browser_behind(tmp_path):
     lake = dl.create(str(tmp_path / "where" / "it.lake"), {"x": "int32"})
     lake.append({"x": [1, 2]})
     lake.commit("two")
@@ -135,7 +135,7 @@ def test_a_page_says_not_where_the_lake_is_and_leaves_no_browser_behind(tmp_path
     assert len(_instances) == before
 
 
-def test_the_browser_answers_while_a_page_is_made(lake, tmp_path, page, monkeypatch):
+def test_browser_responds_while_a_page_is_exported(lake, tmp_path, page, monkeypatch):
     shown = page(lake)
     content = page_module.content
 
@@ -151,7 +151,7 @@ def test_the_browser_answers_while_a_page_is_made(lake, tmp_path, page, monkeypa
     shown.w.to_html(tmp_path / "page.html", rows=2)
 
 
-def test_the_map_is_coloured_as_the_cards_are(path):
+def test_map_is_coloured_like_the_cards(path):
     page = path.read_text("utf-8")
     data, packed = json.loads(element(page, "data")), base64.b64decode(element(page, "bytes"))
     assert data["points"]["vector"].keys() == {"", "label", END, "x", "when"}

@@ -1,4 +1,4 @@
-"""The page of a difference: both sides of each row, in tabs, from a file."""
+"""The exported page of a diff: both sides of each row, in tabs, from a file."""
 
 import base64
 import json
@@ -37,7 +37,7 @@ def parts(path):
     return json.loads(data), base64.b64decode(stored)
 
 
-def test_the_page_has_both_sides_of_rows_of_every_kind(pair, tmp_path):
+def test_page_has_both_sides_of_rows_of_every_kind(pair, tmp_path):
     data, stored = parts(pair.to_html(tmp_path / "page.html"))
     assert [cell["tab"] for cell in data["cells"]] == ["changed"] * 3 + ["added"] + ["removed"] * 2
     assert [cell["p"] for cell in data["cells"]] == list(range(6))
@@ -51,7 +51,7 @@ def test_the_page_has_both_sides_of_rows_of_every_kind(pair, tmp_path):
     assert EVIL not in (tmp_path / "page.html").read_text("utf-8")
 
 
-def test_a_page_of_few_rows_holds_the_first_of_each_kind(pair, tmp_path):
+def test_page_of_few_rows_has_the_first_of_each_kind(pair, tmp_path):
     pair._tab({"tab": "removed"}, None)
     data, _ = parts(pair.to_html(tmp_path / "page.html", rows=1))
     assert [cell["tab"] for cell in data["cells"]] == ["changed", "added", "removed"]
@@ -61,7 +61,7 @@ def test_a_page_of_few_rows_holds_the_first_of_each_kind(pair, tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_page_opens_from_a_file_with_its_tabs_and_rows(chrome, pair, tmp_path, dark):
+def test_page_opens_from_a_file_with_its_tabs_and_rows(chrome, pair, tmp_path, dark):
     path = pair.to_html(tmp_path / "page.html", rows=2)
     rows = "n => document.querySelector('.dl-browser').dataset.rows === n"
     with stored(chrome, path, dark=dark) as page:
@@ -80,7 +80,7 @@ def test_the_page_opens_from_a_file_with_its_tabs_and_rows(chrome, pair, tmp_pat
 
 
 @pytest.mark.browser
-def test_an_empty_difference_has_a_page(chrome, make_lake, tmp_path):
+def test_empty_diff_has_a_page(chrome, make_lake, tmp_path):
     pair = dl.browse_diff(make_lake({"n": "int8"}, n=[1, 2]))
     with stored(chrome, pair.to_html(tmp_path / "page.html")) as page:
         assert page.get_by_text("No row").first.is_visible()

@@ -1,4 +1,4 @@
-"""What stays where no kernel runs."""
+"""The static view of a browser, shown where no kernel runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deeplake_lite.widget import Browser
 BAD = "<img src=x onerror=alert(1)>"
 
 
-def test_a_browser_carries_a_strip_of_pictures(make_lake):
+def test_browser_has_a_static_strip_of_images(make_lake):
     ds = make_lake(
         {"image": "image", "label": dl.ClassLabel([BAD])},
         image=[np.full((200, 300, 3), i, "uint8") for i in range(20)],
@@ -36,7 +36,7 @@ def test_a_browser_carries_a_strip_of_pictures(make_lake):
     assert data["text/plain"].startswith("Browser of test-")
 
 
-def test_rows_without_pictures_are_words(make_lake):
+def test_rows_without_images_are_described_in_words(make_lake):
     ds = make_lake({"t": "text", "x": "int32"}, t=[BAD, "b"], x=[1, 2])
     html = Browser(ds)._repr_mimebundle_()[0]["text/html"]
     assert "x: 2" in html
@@ -48,7 +48,7 @@ def test_no_rows_make_a_title(make_lake):
     assert "0 rows" in html
 
 
-def test_a_browser_is_frozen_where_it_is_seen(make_lake, monkeypatch):
+def test_browser_is_captured_when_it_is_displayed(make_lake, monkeypatch):
     from IPython.display import DisplayHandle
 
     ds = make_lake({"x": "int32"}, x=range(100))
@@ -72,7 +72,7 @@ second = ds.commit("mended")
 """
 
 
-def test_a_notebook_that_is_run_and_converted_shows_rows():
+def test_executed_and_converted_notebook_shows_rows():
     cells = [
         LAKE,
         "ds.browse()",

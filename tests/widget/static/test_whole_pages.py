@@ -1,4 +1,4 @@
-"""What is written to a file or a folder is there whole, or what was there stays."""
+"""Exports to a file or a folder are written completely, or leave the old content in place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ resource = pytest.importorskip("resource", reason="Windows has no limits of a pr
 
 @contextlib.contextmanager
 def full_disk(limit=10_000):
-    """Let no file grow beyond some bytes: the closest thing to a full disk without one."""
+    """Limit the size of files: the closest thing to a full disk without one."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
@@ -55,7 +55,7 @@ PAGES = {
 
 @pytest.mark.parametrize("old", ["a good page", None])
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_that_finds_no_room_leaves_the_old_one(page, old, lake, tmp_path):
+def test_export_to_a_full_disk_keeps_the_old_page(page, old, lake, tmp_path):
     path = tmp_path / "page.html"
     if old:
         path.write_text(old)
@@ -68,7 +68,7 @@ def test_a_page_that_finds_no_room_leaves_the_old_one(page, old, lake, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_place_that_takes_no_page_is_said(page, lake, tmp_path):
+def test_unwritable_location_is_reported(page, lake, tmp_path):
     (tmp_path / "file").write_text("a file")
     places = {
         tmp_path: "is a folder. Add the name",
@@ -82,7 +82,7 @@ def test_a_place_that_takes_no_page_is_said(page, lake, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_page_goes_to_the_home_folder_through_links_and_keeps_its_mode(
+def test_page_is_written_to_the_home_folder_through_links_and_keeps_its_mode(
     lake, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -97,7 +97,7 @@ def test_a_page_goes_to_the_home_folder_through_links_and_keeps_its_mode(
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_pipe_is_written_as_it_is(tmp_path):
+def test_pipe_is_written_directly(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     found = []
@@ -116,7 +116,7 @@ def fail_halfway(path, error):
         raise error
 
 
-def test_a_page_that_fails_or_is_interrupted_leaves_the_old_one(lake, tmp_path, monkeypatch):
+def test_failed_or_interrupted_export_keeps_the_old_page(lake, tmp_path, monkeypatch):
     path = tmp_path / "page.html"
     path.write_text("a good page")
     for error in (KeyboardInterrupt, MemoryError, RuntimeError):
@@ -129,7 +129,7 @@ def test_a_page_that_fails_or_is_interrupted_leaves_the_old_one(lake, tmp_path, 
 
 
 @pytest.mark.parametrize("is_there", [False, True])
-def test_a_folder_that_finds_no_room_can_be_written_again(is_there, lake, tmp_path):
+def test_folder_export_to_a_full_disk_can_be_repeated(is_there, lake, tmp_path):
     folder = tmp_path / "out"
     if is_there:
         folder.mkdir()
@@ -145,7 +145,7 @@ def test_a_folder_that_finds_no_room_can_be_written_again(is_there, lake, tmp_pa
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_an_export_that_finds_no_room_leaves_no_half_of_a_file(kind, tmp_path):
+def test_export_to_a_full_disk_leaves_no_partial_file(kind, tmp_path):
     url, out = str(tmp_path / "x.lake"), tmp_path / "out"
     ds = dl.create(url, {"t": "text"})
     letters = np.random.default_rng(0).integers(97, 122, (64, 1000), np.uint8)
