@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.versions.diff import Diff
     from deeplake_lite.dataset.view import View
     from deeplake_lite.errors import (
+        ColumnAttributeError,
         ColumnNotFoundError,
         ConflictError,
         DamagedError,
@@ -86,7 +87,8 @@ _HOMES = {
     "dataset.versions.diff": "Diff",
     "dataset.view": "View",
     "errors": (
-        "ColumnNotFoundError ConflictError DamagedError ExistsError ForkedError FormatError "
+        "ColumnAttributeError ColumnNotFoundError ConflictError DamagedError ExistsError "
+        "ForkedError FormatError "
         "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError OptionError QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
@@ -145,6 +147,7 @@ __all__ = [
     "Bytes",
     "ClassLabel",
     "Column",
+    "ColumnAttributeError",
     "ColumnNotFoundError",
     "ConflictError",
     "DamagedError",

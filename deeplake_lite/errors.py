@@ -16,6 +16,7 @@
     │   ├── QuerySyntaxError                a syntax error, with its line and column
     │   └── QueryTypeError                  an operation on values of the wrong type or shape
     ├── SchemaError (ValueError)            a schema that contradicts itself: fix the schema
+    │   └── ColumnAttributeError (AttributeError)   not an attribute of a column of this type
     ├── ReadOnlyError (PermissionError)     a write to a fixed version: open a branch
     ├── UncommittedError (RuntimeError)     uncommitted edits: commit or discard them first
     ├── LoaderError (RuntimeError)          a row that cannot be loaded: fix it, or skip it
@@ -260,6 +261,10 @@ class QueryTypeError(QueryError):
 
 class SchemaError(LakeError, ValueError):
     """A schema, or a change to one, that contradicts itself."""
+
+
+class ColumnAttributeError(SchemaError, AttributeError):
+    """An attribute of a column that its type does not have, so that `hasattr` returns False."""
 
 
 class ReadOnlyError(LakeError, PermissionError):

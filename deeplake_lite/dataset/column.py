@@ -15,7 +15,7 @@ from deeplake_lite.dataset.read import comparisons
 from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.read.reading import read_cells, read_rows, read_value, read_values
 from deeplake_lite.dataset.read.values import owned
-from deeplake_lite.errors import OptionError, ReadOnlyError, SchemaError
+from deeplake_lite.errors import ColumnAttributeError, OptionError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.lazy import LazyModule
 
@@ -63,10 +63,10 @@ class Column:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes or keypoints. Raises SchemaError for a type without names."""
+        """Names of the classes or keypoints. ColumnAttributeError for a type without names."""
         names = _names_of(self.htype)
         if names is None:
-            raise SchemaError(
+            raise ColumnAttributeError(
                 f"Column {self.name!r} has no class names, because its type is {self.htype!r}. To "
                 "store its values as classes, create a lake with "
                 f"schema={{{self.name!r}: 'class_label'}}."

@@ -75,3 +75,11 @@ def test_xarray_refuses_integers_that_nulls_would_round(make_lake, number):
 def test_xarray_keeps_integers_of_a_column_without_nulls(make_lake):
     ds = make_lake({"x": "int64"}, x=[2**63 - 1])
     assert ds.to_xarray()["x"].values.tolist() == [2**63 - 1]
+
+
+def test_column_without_classes_has_no_attribute_names(make_lake):
+    ds = make_lake({"x": "int32", "label": dl.ClassLabel(["a"])}, x=[1], label=["a"])
+    assert not hasattr(ds["x"], "names")
+    assert getattr(ds["label"], "names", None) == ("a",)
+    with pytest.raises(dl.ColumnAttributeError, match="has no class names"):
+        _ = ds["x"].names

@@ -78,7 +78,8 @@ class Jax(Framework):
     """
 
     def __init__(self, jax: ModuleType, sharding: object) -> None:
-        self._jax, self._sharding, self._wide = jax, sharding, False
+        self._jax, self._wide = jax, False
+        self._sharding: Any = sharding
 
     def start(self) -> None:
         """Read this thread's ``jax_enable_x64``, which determines the dtypes of the epoch."""
@@ -151,7 +152,23 @@ class Jax(Framework):
             return value
         if self._sharding is None:
             return self._jax.device_put(value)
-        return self._jax.make_array_from_process_local_data(self._sharding, value)
+        sharding = self._sharding_for(value.ndim)
+        try:
+            return self._jax.make_array_from_process_local_data(sharding, value)
+        except ValueError as error:
+            raise LoaderError(
+                f"An array of shape {value.shape} cannot be divided evenly according to "
+                f"{sharding}. Shard only axes whose sizes are multiples of their numbers of "
+                "devices, such as the rows, with PartitionSpec('data')."
+            ) from error
+
+    def _sharding_for(self, ndim: int) -> Any:
+        """Return the user's layout for arrays with `ndim` axes, of which some have too few."""
+        spec = getattr(self._sharding, "spec", ())
+        if len(spec) <= ndim:
+            return self._sharding
+        axes = self._jax.sharding.PartitionSpec(*spec[:ndim])
+        return self._jax.sharding.NamedSharding(self._sharding.mesh, axes)
 
 
 def _collate_of(key: str, collate: object) -> object:
@@ -169,7 +186,8 @@ class JaxLoader(Loader):
     options : Options
         The user's options.
     sharding : jax.sharding.Sharding, optional
-        Layout of the arrays over devices. With a sharding, the last batch is padded by default.
+        Layout of the arrays over devices. If its spec has more axes than an array, the first ones
+        apply. With a sharding, the last batch is padded by default.
 
     Raises
     ------

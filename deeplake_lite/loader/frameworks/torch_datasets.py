@@ -5,6 +5,7 @@ Both can be pickled and sent to a worker process, which opens the lake itself.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import Recipe
     from deeplake_lite.loader.order.order import Positions
     from deeplake_lite.loader.resources import Resources
+
+WARNED = -(2**62)
+"""Number of read rows in `SharedEpoch` after its warning, so that it is not repeated."""
 
 PIECE = 64
 """Number of samples that an iterable dataset makes at a time."""
@@ -75,14 +79,59 @@ def dataset_of(
     return kind(view, Options.of(batch_size=1, **options))
 
 
+class SharedEpoch:
+    """The number of the epoch, and of the rows read in it, in memory that processes share.
+
+    Parameters
+    ----------
+    total : int
+        Number of rows of the dataset.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._number, self._reads = (torch.zeros((), dtype=torch.int64) for _ in range(2))
+        for number in (self._number, self._reads):
+            number.share_memory_()  # type: ignore[no-untyped-call]
+
+    def __int__(self) -> int:
+        return int(self._number)
+
+    def set(self, number: int) -> None:
+        """Set the number of the epoch."""
+        self._number.fill_(number)
+        self._reads.fill_(0)
+
+    def count(self, rows: int, resources: Resources) -> None:
+        """Count rows that are read, and warn once if the same epoch is read again.
+
+        Worker processes may overwrite each other's additions, which at most delays the warning.
+        """
+        self._reads += rows
+        if self._reads <= self._total or not _depends_on_epoch(resources):
+            return
+        self._reads.fill_(WARNED)
+        warnings.warn(
+            f"Rows of epoch {int(self)} are read again, so that random transforms draw the same "
+            "numbers, and shuffle=True gives the same order. Call dataset.set_epoch(number) before "
+            "each epoch.",
+            stacklevel=2,
+        )
+
+
+def _depends_on_epoch(resources: Resources) -> bool:
+    """Return whether the order, or the random numbers of a transform, change with the epoch."""
+    recipe, shuffle = resources.recipe, resources.options.shuffle
+    return bool(shuffle) or (recipe.transform is not None and recipe.sample_function.is_random)
+
+
 class _Rows:
     """Base of both datasets: a view, its options, and an epoch in memory that processes share."""
 
     def __init__(self, view: View, options: Options) -> None:
         names = view.columns if options.columns is None else options.columns
         self._view, self._options = view.select(tuple(names)), options
-        self._epoch = torch.zeros((), dtype=torch.int64)
-        self._epoch.share_memory_()  # type: ignore[no-untyped-call]
+        self._epoch = SharedEpoch(len(view))
 
     def __getstate__(self) -> dict[str, object]:
         return {k: getattr(self, k) for k in ("_view", "_options", "_epoch")}
@@ -100,6 +149,10 @@ class _Rows:
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch, in this process and in the workers of a DataLoader.
 
+        Call it before each epoch, as for a `torch.utils.data.DistributedSampler`. Otherwise, random
+        transforms draw the same numbers for a row again, and ``shuffle=True`` yields the same
+        order. Accelerate calls it, but neither a DataLoader nor Lightning does.
+
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://torch-epoch-doc", {"x": "int32"})
         >>> dataset = ds.pytorch_dataset()
@@ -107,7 +160,7 @@ class _Rows:
         >>> dataset.epoch
         3
         """
-        self._epoch.fill_(epoch)
+        self._epoch.set(epoch)
 
     def collate(self, samples: list[Any]) -> Any:
         """Return samples as a batch like those of `View.pytorch`, for ``DataLoader(collate_fn=)``.
@@ -208,6 +261,7 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
         parts, positions = self._loader.resources, many_positions(list(indices), len(self))
         if not len(positions):
             return []
+        self._epoch.count(len(positions), parts)
         cells, where = parts.samples.read(positions), parts.samples.where(positions)
         result = parts.recipe.make(Job(cells, len(positions), where), self.epoch)
         return cast("list[Any]", parts.convert(result.batch))
@@ -270,11 +324,11 @@ class WorkerShare:
         Rows of all workers.
     options : Options
         The user's options.
-    epoch : torch.Tensor
-        Number of the epoch, in memory that processes share.
+    epoch : SharedEpoch
+        The epoch, which processes share.
     """
 
-    def __init__(self, view: View, options: Options, epoch: torch.Tensor) -> None:
+    def __init__(self, view: View, options: Options, epoch: SharedEpoch) -> None:
         self._view, self._options, self._epoch = view, options, epoch
         self.progress = Progress(int(epoch))
         """Position in the epoch that began last, or in that of a loaded state."""
@@ -312,6 +366,7 @@ class WorkerShare:
         piece, skip = divmod(progress.consumed, PIECE)
         loader_progress = Progress(progress.epoch, piece * self.loader.shares.size)
         for samples in self.loader.run_epoch(loader_progress, []):
+            self._epoch.count(len(samples), self.loader.resources)
             for sample in samples[skip:]:
                 progress.consumed += 1
                 yield sample

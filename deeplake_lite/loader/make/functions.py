@@ -121,6 +121,11 @@ class Function:
         """The function, with the generators that it holds seeded at each call."""
         return OwnGenerators(self.call)
 
+    @property
+    def is_random(self) -> bool:
+        """Whether the function has a parameter `rng`, or holds random generators."""
+        return self._takes_rng or self._seeded.has_generators
+
     @cached_property
     def _takes_rng(self) -> bool:
         return takes_rng(self.call)

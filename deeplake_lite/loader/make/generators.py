@@ -114,6 +114,11 @@ class OwnGenerators:
         self._copies = threading.local()
         self._lock = threading.Lock()
 
+    @property
+    def has_generators(self) -> bool:
+        """Whether the function holds generators."""
+        return bool(self._sources)
+
     def __call__(self, seed: int, epoch: int, value: object, **rng: object) -> object:
         """Return the function's result for a value, with seeded generators.
 

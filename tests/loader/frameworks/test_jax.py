@@ -198,6 +198,30 @@ def test_batches_are_sharded_over_several_devices_and_the_last_is_padded():
     assert "on_error='skip'" in skip
 
 
+SHARDED_BY_AXES = """
+import jax, numpy as np, deeplake_lite as dl
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+ds = dl.create("memory://axes", {"image": dl.Image("png"), "x": "int32"})
+ds.append({"image": [np.zeros((8, 8, 3), np.uint8)] * 20, "x": range(20)})
+ds.commit("rows")
+mesh = Mesh(np.array(jax.devices()).reshape(2, 2), ("a", "b"))
+for spec in (P("a", None, None, None), P("a", "b"), P(None, "b"), P(("a", "b"), None)):
+    sharding = NamedSharding(mesh, spec)
+    batches = list(ds.jax(8, sharding=sharding, columns=["image", "x"]))
+    assert [int(x) for batch in batches for x in batch["x"]][:20] == list(range(20))
+    assert batches[0]["image"].sharding.is_equivalent_to(sharding, 4)
+try:
+    next(iter(ds.jax(8, sharding=NamedSharding(mesh, P("a", "b")), size=(7, 8), columns=["image"])))
+except dl.LoaderError as error:
+    print(error)
+"""
+
+
+def test_specs_with_several_axes_shard_the_arrays_that_have_them():
+    text = run_python(SHARDED_BY_AXES, XLA_FLAGS="--xla_force_host_platform_device_count=4")
+    assert "An array of shape (8, 7, 8, 3) cannot be divided evenly according to Named" in text
+
+
 def test_model_learns_the_digits_in_one_epoch(make_lake):
     digits = load_digits()
     lake = make_lake(

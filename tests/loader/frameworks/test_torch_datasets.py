@@ -189,6 +189,7 @@ def test_workers_and_ranks_share_the_positions(n, workers, world_size, last):
             assert len(counts) == 1
 
 
+@pytest.mark.filterwarnings("ignore:Rows of epoch 0 are read again")
 @pytest.mark.parametrize("seen", [0, 1, 64, 150])
 def test_state_resumes_at_the_next_sample(ds, seen):
     dataset, again = (ds.pytorch_dataset("iterable", shuffle=True) for _ in range(2))
@@ -269,3 +270,45 @@ def test_collate_accepts_samples_changed_by_others(row_ids):
     assert {name: values.tolist() for name, values in renamed.items()} == {"y": [1, 2]}
     with pytest.raises(OptionError, match="same keys"):
         dataset.collate([samples[0], {"x": samples[1]["x"]}])
+
+
+def noise(sample):
+    return {"x": sample["x"] + NOISE.random()}
+
+
+NOISE = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"transform": draw}, {"transform": noise}, {"style": "iterable", "shuffle": True}],
+    ids=["rng", "generator", "shuffle"],
+)
+def test_repeated_epoch_is_reported_once(ds, options):
+    dataset = ds.pytorch_dataset(columns=["x"], **options)
+    loader = DataLoader(dataset, batch_size=64)
+    list(loader)
+    with pytest.warns(UserWarning, match=r"epoch 0 .* Call dataset\.set_epoch\(number\) before"):
+        list(loader)
+    list(loader)
+
+
+@pytest.mark.parametrize("style", ["map", "iterable"])
+def test_epochs_that_are_set_or_do_not_matter_are_not_reported(ds, style):
+    plain = ds.pytorch_dataset(style=style, columns=["x"], transform=dict)
+    numbered = ds.pytorch_dataset(style=style, columns=["x"], transform=draw)
+    drawn = []
+    for epoch in range(3):
+        numbered.set_epoch(epoch)
+        list(DataLoader(plain, batch_size=64))
+        drawn += [
+            x for batch in DataLoader(numbered, batch_size=64) for x in batch["drawn"].tolist()
+        ]
+    assert len(set(drawn)) == 600
+
+
+def test_repeated_epoch_of_workers_is_reported(ds):
+    dataset = pickle.loads(pickle.dumps(ds.pytorch_dataset(columns=["x"], transform=draw)))
+    list(DataLoader(dataset, batch_size=64))
+    with pytest.warns(UserWarning, match="set_epoch"):
+        list(DataLoader(pickle.loads(pickle.dumps(dataset)), batch_size=64))
