@@ -10,7 +10,10 @@ import deeplake_lite as dl
 
 ROWS = 25
 
-pytestmark = pytest.mark.filterwarnings("ignore:'set_vital' is deprecated")  # torchdata 0.11
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:'set_vital' is deprecated"),  # torchdata 0.11
+    pytest.mark.filterwarnings("ignore:Rows of epoch 0 are read again"),  # to compare epochs
+]
 
 
 @pytest.fixture(scope="module")
