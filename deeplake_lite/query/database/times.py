@@ -425,10 +425,10 @@ def _exchange(
     is_inside |= type_.id in _STRUCTS
     parts, item = _parts(type_), f"lake_item{depth}"
 
-    def exchange(value: str, part: Any, levels: int = 0) -> str:
+    def exchange(value: str, part: object, levels: int = 0) -> str:
         return _exchange(value, part, spells=spells, is_inside=is_inside, depth=depth + levels)
 
-    def exchange_each(values: str, part: Any) -> str:
+    def exchange_each(values: str, part: object) -> str:
         return f"[{exchange(item, part, 1)} FOR {item} IN {values}]"
 
     match type_.id:

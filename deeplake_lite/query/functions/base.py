@@ -52,7 +52,7 @@ class Arg:
     """Its value if that is the same for all rows, otherwise `Unknown`."""
 
     @classmethod
-    def constant(cls, value: Any) -> Self:
+    def constant(cls, value: object) -> Self:
         """Return an argument that has the same value for all rows.
 
         >>> Arg.constant(0.5).type, Arg.constant("cat").type.dtype
@@ -113,7 +113,7 @@ class Function:
     aliases: tuple[str, ...] = ()
     """Other names."""
 
-    def bind(self, *args: Any, **named: Any) -> Bound:
+    def bind(self, *args: object, **named: Any) -> Bound:
         """Bind the function to arguments, positional or by name.
 
         Each argument is an `Arg` or the value of a constant. The bound function takes a value for
@@ -179,7 +179,7 @@ class Function:
                 call.arguments[name] = self._option(name, argument)
         return inputs
 
-    def _option(self, name: str, arg: Arg) -> Any:
+    def _option(self, name: str, arg: Arg) -> object:
         """Return the value of an option in built-in types."""
         if not arg.is_constant:
             raise QueryTypeError(
@@ -195,7 +195,7 @@ def _check_type(result: Type) -> None:
         check_room([n or 0 for n in result.shape], np.dtype(result.dtype).itemsize, lead=0)
 
 
-def _as_arg(value: Any) -> Arg:
+def _as_arg(value: object) -> Arg:
     """Return an argument; constant numbers become Python numbers."""
     if not isinstance(value, Arg):
         return Arg.constant(value)

@@ -43,7 +43,7 @@ def _crop(image: Arg, window: Arg) -> Bound:
         raise ValueError(f"a window must be [x0, y0, x1, y1], but {window.text} is {window.type}")
     boxes, format_ = window.type.boxes, window.type.box_format
 
-    def compute(value: Any, window: Any, *, lead: int) -> Any:
+    def compute(value: object, window: object, *, lead: int) -> NDArray[Any]:
         pixels, corners = np.asarray(value), np.asarray(window)
         height, width = pixels.shape[lead : lead + 2]
         if format_ is not None:
@@ -78,7 +78,7 @@ def _resize(image: Arg, height: Arg, width: Arg) -> Bound:
     numbers("RESIZE", height, width)
     nearest = image.type.is_mask or image.type.dtype == "bool"
 
-    def compute(value: Any, h: Any, w: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: object, h: Any, w: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         size = (int(h), int(w))
         if min(size) < 1:
             raise ValueError(

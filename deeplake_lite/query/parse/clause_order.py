@@ -27,7 +27,7 @@ NAMED = {"limit", "offset", "locks", "sample", "group"}
 """Clauses that errors may refer to as a whole, so the place is their first word."""
 
 
-def note_start(e: Any, first: Any) -> None:
+def note_start(e: object, first: Any) -> None:
     """Record the position of an expression in the text, unless the parser has."""
     if isinstance(e, exp.Expression):
         e.meta.setdefault("start", first.start)

@@ -284,7 +284,7 @@ class Lakes(DuckDB):
             stand_in.replace(this)
             return bracket
 
-        def _parse_alias(self, this: Any, explicit: bool = False) -> Any:
+        def _parse_alias(self, this: object, explicit: bool = False) -> Any:
             """Parse an alias; LEFT before JOIN is not one, since FROM may be left out."""
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
@@ -297,14 +297,14 @@ class Lakes(DuckDB):
                     return False
             return False
 
-        def _parse_in(self, this: Any, alias: bool = False) -> Any:
+        def _parse_in(self, this: object, alias: bool = False) -> Any:
             test = super()._parse_in(this, alias)
             of = any(test.args.get(k) for k in ("expressions", "query", "unnest", "field"))
             if not of and self._prev.token_type != TokenType.R_PAREN:
                 self.raise_error("Expected a list or a query after IN")
             return test
 
-        def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_table_alias(self, *args: object, **kwargs: Any) -> Any:
             alias = super()._parse_table_alias(*args, **kwargs)
             if alias is None and self._prev.token_type == TokenType.ALIAS:
                 self.raise_error("Expected a name after AS")
@@ -328,13 +328,13 @@ class Lakes(DuckDB):
                     token.token_type = TokenType.UNKNOWN
             return super().parse(raw_tokens, sql)
 
-        def _parse_field(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_field(self, *args: object, **kwargs: Any) -> Any:
             first = self._curr
             field = super()._parse_field(*args, **kwargs)
             note_start(field, first)
             return field
 
-        def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_type(self, *args: object, **kwargs: Any) -> Any:
             """Parse a type; ``text[0]`` and ``date[1:]`` are columns named like types."""
             named = self._curr.token_type in self.TYPE_TOKENS
             if named and self._next and self._next.token_type == TokenType.L_BRACKET:
@@ -342,7 +342,7 @@ class Lakes(DuckDB):
                 return self._parse_column_ops(column)
             return super()._parse_type(*args, **kwargs)
 
-        def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_types(self, *args: object, **kwargs: Any) -> Any:
             """Parse a type, and record its name: ``int8`` has 8 bits in NumPy, 8 bytes in SQL."""
             first = self._curr
             type_ = super()._parse_types(*args, **kwargs)
@@ -350,7 +350,7 @@ class Lakes(DuckDB):
                 type_.meta[WRITTEN] = first.text
             return type_
 
-        def _parse_csv(self, parse_method: Any, *args: Any, **kwargs: Any) -> Any:
+        def _parse_csv(self, parse_method: Any, *args: object, **kwargs: Any) -> Any:
             """Parse a list, and refuse a comma without an expression before it."""
 
             def parse() -> Any:
@@ -400,7 +400,7 @@ class Lakes(DuckDB):
             start, stop, step = (*parts, None)[:3]
             return exp.Slice(this=start, expression=stop, step=step)
 
-        def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_table(self, *args: object, **kwargs: Any) -> Any:
             """Parse a source and VERSION 'v' [AS name] after it."""
             quoted = self._curr.token_type == TokenType.STRING
             if quoted:

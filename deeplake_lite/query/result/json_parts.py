@@ -75,7 +75,7 @@ def parse_within(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-def _parse_part(value: Any, field: pa.Field) -> Any:
+def _parse_part(value: Any, field: pa.Field) -> object:
     if is_json(field):
         return None if value is None else json.loads(value)
     return parse_within(value, field.type)

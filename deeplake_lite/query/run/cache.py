@@ -28,7 +28,7 @@ class ColumnCache(LRUCache[tuple[Any, ...], Any]):
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         super().__init__(limit, LARGEST_SHARE)
 
-    def get_or_make(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def get_or_make(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
         """Return the cached array, or make it and cache it.
 
         `make` runs without the lock, so two threads may make the same array.

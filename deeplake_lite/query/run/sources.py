@@ -307,13 +307,13 @@ class Source:
         values = with_none(decode_block(f.htype, cells, allow))
         kind = type_of(f.htype)
 
-        def item(row: int) -> Any:
+        def item(row: int) -> object:
             index = int(at[row])
             return None if index < 0 else _as_items(self._checked(f, values[index]), kind)
 
         return item
 
-    def _checked(self, f: Field, value: Any) -> Any:
+    def _checked(self, f: Field, value: object) -> Any:
         """Return a value. Raises QueryTypeError if the column's type cannot hold its images."""
         if _has_files(f.htype):
             dtype = self._pixels(f)
@@ -326,7 +326,7 @@ class Source:
                     )
         return value
 
-    def each(self, f: Field, positions: Any) -> list[Any]:
+    def each(self, f: Field, positions: NDArray[Any]) -> list[Any]:
         """Return the values of rows, of any shapes, as a list; None where they are null."""
         rows, null = rows_of(positions)
         present = np.flatnonzero(np.ones(len(rows), bool) if null is None else ~null)
@@ -362,12 +362,12 @@ class Source:
     def _all_slots(self) -> Rows:
         return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
 
-    def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
+    def _key(self, f: Field, what: object) -> tuple[Any, ...]:
         # A lake that checks its reads must not get data that was cached without a check.
         checked = self.view.rows.lake.repository.checks_reads
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
-    def _cached(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
+    def _cached(self, f: Field, what: object, make: Callable[[], Any]) -> Any:
         """Return a value from the cache, or make it; uncommitted edits are never cached."""
         return make() if self.table.uncommitted else CACHE.get_or_make(self._key(f, what), make)
 
@@ -440,7 +440,7 @@ def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
     return padded
 
 
-def _as_items(value: Any, kind: Type) -> Any:
+def _as_items(value: object, kind: Type) -> Any:
     """Return a sequence as an array whose first axis is its items.
 
     It is an array of objects for strings and for items of any shape.
