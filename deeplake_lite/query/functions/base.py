@@ -33,6 +33,8 @@ from deeplake_lite.query.functions.value_type import Type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
 __all__ = ["REGISTRY", "Arg", "Bound", "Compute", "Function", "Type", "Unknown", "function"]
 
 
@@ -91,7 +93,7 @@ class Bound:
     """Whether `compute` takes nulls; otherwise a null argument makes the result null."""
     null_items: bool = False
     """Whether `compute` takes arrays of truth values some of which are null; see `truths`."""
-    auxiliary: Callable[[Any], Any] | None = None
+    auxiliary: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     """Computes an array from a column, (rows, *shape), that is worth caching for further queries;
     it has one entry per row. `compute` then takes the entries of its rows as ``auxiliary``."""
 

@@ -12,11 +12,11 @@ from deeplake_lite.errors import LakeError, QueryTypeError
 from deeplake_lite.query.functions.truths import has_null_items, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.query.functions.base import Arg
+    from deeplake_lite.query.functions.base import Arg, Compute
     from deeplake_lite.query.functions.value_type import Block, Type
 
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError)
@@ -37,7 +37,7 @@ class Guarded:
     """The call, as written in the query."""
     type: Type
     """Type of the result."""
-    compute: Callable[..., Any]
+    compute: Compute
     """The wrapped function, which sees values only."""
     args: tuple[Arg, ...]
     """The arguments that the function is bound to."""

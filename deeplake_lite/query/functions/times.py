@@ -14,9 +14,9 @@ from deeplake_lite.query.functions.base import Arg
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.json_items import Comparison
 
 
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
@@ -109,7 +109,7 @@ def check_times(sign: str, x: Arg, y: Arg) -> None:
         )
 
 
-def compare_times(compare: Callable[[Any, Any], Any], a: object, b: object) -> Any:
+def compare_times(compare: Comparison, a: object, b: object) -> Any:
     """Compare times element by element; NaT compares as NaN does.
 
     If the units differ, the finer times are truncated to the coarser unit, because nanoseconds

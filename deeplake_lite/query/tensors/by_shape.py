@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.functions.base import Bound
     from deeplake_lite.query.functions.value_type import Block, Type
     from deeplake_lite.query.tensors.trees import Env
 
@@ -295,7 +296,7 @@ class _Walk:
             raise TooMany
 
 
-def _call(bound: Any, values: tuple[object, ...], rows: Rows) -> object:
+def _call(bound: Bound, values: tuple[object, ...], rows: Rows) -> object:
     """Apply a function to a part, at once if it can be."""
     if any(v is None for v in values):
         if not bound.sees_null:

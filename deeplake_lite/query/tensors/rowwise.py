@@ -106,8 +106,8 @@ class _Reader:
 
     def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
         self.env, self._inner = env, inner
-        opened: dict[Tree, Callable[[int], Any]] = {}
-        self._read: dict[int, Callable[[int], Any]] = {}  # by identity: a hash takes 10 µs a row
+        opened: dict[Tree, Callable[[int], object]] = {}
+        self._read: dict[int, Callable[[int], object]] = {}  # by identity: a hash takes 10 µs a row
         for leaf in leaves(tree):
             if leaf not in opened:
                 opened[leaf] = self._open(leaf)
@@ -116,7 +116,7 @@ class _Reader:
     def __call__(self, leaf: Tree, row: int) -> object:
         return self._read[id(leaf)](row)
 
-    def _open(self, leaf: Tree) -> Callable[[int], Any]:
+    def _open(self, leaf: Tree) -> Callable[[int], object]:
         match leaf:
             case Literal_(value):
                 array = np.asarray(value) if leaf.type.is_number else value
@@ -143,7 +143,7 @@ class _Reader:
                 return lambda row: _unmasked(values[row])
         raise AssertionError(leaf)
 
-    def _choice(self, tags: Any, options: tuple[Tree, ...]) -> Callable[[int], Any]:
+    def _choice(self, tags: Any, options: tuple[Tree, ...]) -> Callable[[int], object]:
         readers = [_Reader(option, self.env, self._inner) for option in options]
 
         def read(row: int) -> object:
@@ -156,7 +156,7 @@ class _Reader:
 class _Shared:
     """Reads the value of consecutive rows with the same position once."""
 
-    def __init__(self, read: Callable[[int], Any], starts: NDArray[np.int64]) -> None:
+    def __init__(self, read: Callable[[int], object], starts: NDArray[np.int64]) -> None:
         self._read, self._starts = read, starts
         self._lock = Lock()
         self._last: tuple[int, Any] = (-1, None)

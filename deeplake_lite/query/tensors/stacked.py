@@ -158,7 +158,7 @@ def _argument(tree: Tree, env: Env) -> object:
     return np.ma.MaskedArray(data, np.broadcast_to(np.ma.getmaskarray(values), data.shape))
 
 
-def _auxiliary(tree: Call, env: Env) -> object:
+def _auxiliary(tree: Call, env: Env) -> NDArray[Any] | None:
     """Return the auxiliary array that a function caches for the column it is called with."""
     if tree.bound.auxiliary is None:
         return None
