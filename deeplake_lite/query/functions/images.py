@@ -16,6 +16,7 @@ from deeplake_lite.query.functions.value_type import Type
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.functions.base import Compute
     from deeplake_lite.query.functions.value_type import Shape
 
 GROUP = "Images"
@@ -62,7 +63,7 @@ def _crop(image: Arg, window: Arg) -> Bound:
     return Bound(type_, compute, stacks=window.is_constant)
 
 
-def _cropped_size(image: Arg, window: Arg, compute: Any) -> tuple[int | None, int | None]:
+def _cropped_size(image: Arg, window: Arg, compute: Compute) -> tuple[int | None, int | None]:
     """Return the height and width of the cropped image, or None if they vary."""
     known = image.type.shape
     if not window.is_constant or known is None or known[0] is None or known[1] is None:

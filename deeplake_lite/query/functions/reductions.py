@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 GROUP = "Reductions"
 
+type Reduce = Callable[[NDArray[Any], tuple[int, ...]], object]
+"""Reduces an array along axes."""
+
 
 def _sum(x: NDArray[Any], axis: tuple[int, ...]) -> object:
     return total(x, axis) if is_small(x) else reduced_widely(np.sum, x, axis)
@@ -73,7 +76,7 @@ def _count(x: NDArray[Any], axis: tuple[int, ...]) -> int:
 def _reduction(
     name: str,
     summary: str,
-    reduce: Callable[..., Any],
+    reduce: Reduce,
     *aliases: str,
     of_nothing: bool = False,
     decisive: bool | None = None,
@@ -134,7 +137,7 @@ def _not_empty(x: Arg) -> Arg:
     return replace(x, type=replace(x.type, shape=shape))
 
 
-def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
+def _position(name: str, summary: str, find: Callable[..., object]) -> None:
     """Register a function that finds the position of an extreme."""
 
     def bind(x: Arg, axis: int | None = None) -> Bound:
@@ -156,7 +159,7 @@ def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
     function(f"{name}(x, axis=None)", group=GROUP)(bind)
 
 
-def _plain(reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(reduce: Callable[..., object]) -> Reduce:
     """Return a reduction of NumPy's that takes its axes as the second argument."""
     return lambda x, over: reduce(x, axis=over)
 

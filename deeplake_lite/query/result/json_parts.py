@@ -6,16 +6,19 @@ The metadata of the Arrow fields marks JSON, also within lists, structs and maps
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from deeplake_lite.dataset.arrow.types import is_list
 
+if TYPE_CHECKING:
+    from duckdb.sqltypes import DuckDBPyType
+
 _METADATA = {b"deeplake_lite.json": b""}
 
 
-def mark_json(table: pa.Table, types: list[Any]) -> pa.Table:
+def mark_json(table: pa.Table, types: list[DuckDBPyType]) -> pa.Table:
     """Return a table whose JSON fields are marked.
 
     Parameters

@@ -143,7 +143,7 @@ class _Reader:
                 return lambda row: _unmasked(values[row])
         raise AssertionError(leaf)
 
-    def _choice(self, tags: Any, options: tuple[Tree, ...]) -> Callable[[int], object]:
+    def _choice(self, tags: NDArray[Any], options: tuple[Tree, ...]) -> Callable[[int], object]:
         readers = [_Reader(option, self.env, self._inner) for option in options]
 
         def read(row: int) -> object:
