@@ -49,7 +49,7 @@ def __getattr__(name: str) -> Any:
 class _Query(ModuleType):
     """A package that is also a function: `deeplake_lite.query` is the name of both."""
 
-    def __call__(self, *args: Any, **named: Any) -> View:
+    def __call__(self, *args: object, **named: Any) -> View:
         """Run a query and return a view; see `deeplake_lite.query.query` for the arguments."""
         view: View = self.query(*args, **named)
         return view

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +46,7 @@ MOST_DEPTH = 250
 
 def query(
     text: str,
-    params: Sequence[Any] | Mapping[str, Any] = (),
+    params: Sequence[object] | Mapping[str, object] = (),
     *,
     view: View | None = None,
     sources: Mapping[str, View] | None = None,
@@ -138,7 +138,7 @@ def explain(view: View) -> str:
 
 def make_plan(
     text: str,
-    params: Sequence[Any] | Mapping[str, Any] = (),
+    params: Sequence[object] | Mapping[str, object] = (),
     *,
     view: View | None = None,
     sources: Mapping[str, View] | None = None,

@@ -40,7 +40,7 @@ def load(shell: Any) -> None:
     shell.register_magic_function(tql, "cell", "tql")
 
 
-def run_cell(line: str, cell: str, variables: Mapping[str, Any]) -> tuple[View, str | None]:
+def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[View, str | None]:
     """Run the query of a cell; return the result, and the variable after ``-o`` or None.
 
     Raises
@@ -93,7 +93,7 @@ def _find_view(name: str, views: Mapping[str, View]) -> View:
     return views[name]
 
 
-def _values(text: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+def _values(text: str, variables: Mapping[str, object]) -> dict[str, Any]:
     """Return the variables that a query names. Raises QueryError if one does not exist."""
     values = {}
     for e in parse(text).find_all(exp.Parameter, exp.Placeholder):

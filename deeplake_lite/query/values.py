@@ -186,7 +186,7 @@ class Given:
     type: Type
 
 
-def _read_only(value: Any) -> Any:
+def _read_only(value: object) -> object:
     """Return a read-only view of an array; return other values unchanged."""
     if isinstance(value, np.ndarray):
         value = value.view()
@@ -341,7 +341,7 @@ def rename_keys(tree: Tree, name: Callable[[str], str]) -> Tree:
             return tree
 
 
-def _rename_item(item: Any, name: Callable[[str], str]) -> Any:
+def _rename_item(item: Any, name: Callable[[str], str]) -> object:
     if item is Ellipsis or item is None:
         return item
     if isinstance(item, tuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deeplake_lite.errors import MissingPackageError
-from deeplake_lite.query.parse.added_nodes import Ellipsis
-from deeplake_lite.query.parse.dialect import check_extensible, text_of
+from deeplake_lite.query.parse.added_nodes import Ellipsis, check_extensible
+from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.parsing import parse
 
 

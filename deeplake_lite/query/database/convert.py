@@ -219,7 +219,7 @@ def _null(values: np.ndarray[Any, Any]) -> Any:
     return np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else None
 
 
-def json_document(value: Any) -> str:
+def json_document(value: object) -> str:
     """Return a value as JSON, written in the same way as in columns of JSON.
 
     >>> json_document({"a": [1, "b"]})

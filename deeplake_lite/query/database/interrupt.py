@@ -38,7 +38,7 @@ class Interrupt:
             raise KeyboardInterrupt
 
     @contextmanager
-    def connected(self, connection: Any) -> Iterator[None]:
+    def connected(self, connection: object) -> Iterator[None]:
         """Interrupt a connection, too, while the context is open."""
         with self._lock:
             self._connections.append(connection)
@@ -57,7 +57,7 @@ def check() -> None:
 
 
 @contextmanager
-def interruptible(connection: Any) -> Iterator[None]:
+def interruptible(connection: object) -> Iterator[None]:
     """Within this block, let the context's `Interrupt`, if any, cancel calls on the connection."""
     interrupt = _CURRENT.get()
     if interrupt is None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     import duckdb
+    from duckdb.sqltypes import DuckDBPyType
     from numpy.typing import NDArray
 
 _PER_MICROSECOND = 1000
@@ -371,7 +372,9 @@ def without_intervals(
     return relation.project(", ".join(items))
 
 
-def with_durations(table: pa.Table, types: list[Any], results: Collection[str] = ()) -> pa.Table:
+def with_durations(
+    table: pa.Table, types: list[DuckDBPyType], results: Collection[str] = ()
+) -> pa.Table:
     """Return the result of such a relation with durations for int64 microseconds.
 
     `types` are those of the relation before `without_intervals`.
@@ -385,7 +388,7 @@ def with_durations(table: pa.Table, types: list[Any], results: Collection[str] =
     return pa.table(columns, table.column_names)
 
 
-def _has_interval(type_: Any) -> bool:
+def _has_interval(type_: DuckDBPyType) -> bool:
     if type_.id == "interval":
         return True
     return type_.id in _NESTED and any(_has_interval(part) for _, part in _parts(type_))
@@ -395,8 +398,8 @@ _STRUCTS = ("struct", "tuple", "map")
 _NESTED = ("list", "array", *_STRUCTS)
 
 
-def _parts(type_: Any) -> list[tuple[str, Any]]:
-    return [part for part in type_.children if not isinstance(part[1], int)]
+def _parts(type_: DuckDBPyType) -> list[tuple[str, DuckDBPyType]]:
+    return [(name, part) for name, part in type_.children if not isinstance(part, int | list)]
 
 
 def _quoted(name: str) -> str:
@@ -404,7 +407,7 @@ def _quoted(name: str) -> str:
 
 
 def _exchange(
-    node: str, type_: Any, *, spells: bool, is_inside: bool = False, depth: int = 0
+    node: str, type_: DuckDBPyType, *, spells: bool, is_inside: bool = False, depth: int = 0
 ) -> str:
     """Return SQL for a value with strings or microseconds for the INTERVALs in it.
 
@@ -425,10 +428,10 @@ def _exchange(
     is_inside |= type_.id in _STRUCTS
     parts, item = _parts(type_), f"lake_item{depth}"
 
-    def exchange(value: str, part: Any, levels: int = 0) -> str:
+    def exchange(value: str, part: DuckDBPyType, levels: int = 0) -> str:
         return _exchange(value, part, spells=spells, is_inside=is_inside, depth=depth + levels)
 
-    def exchange_each(values: str, part: Any) -> str:
+    def exchange_each(values: str, part: DuckDBPyType) -> str:
         return f"[{exchange(item, part, 1)} FOR {item} IN {values}]"
 
     match type_.id:
@@ -456,7 +459,7 @@ def _exchange(
     return f"CASE WHEN {node} IS NOT NULL THEN {exchanged} END"
 
 
-def _duration(kind: pa.DataType, type_: Any, *, spells: bool) -> pa.DataType:
+def _duration(kind: pa.DataType, type_: DuckDBPyType, *, spells: bool) -> pa.DataType:
     """Return an Arrow type with durations where DuckDB's type has INTERVALs, unless in strings."""
     if not _has_interval(type_) or (spells and type_.id in _STRUCTS):
         return kind

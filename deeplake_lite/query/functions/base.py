@@ -33,6 +33,8 @@ from deeplake_lite.query.functions.value_type import Type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
 __all__ = ["REGISTRY", "Arg", "Bound", "Compute", "Function", "Type", "Unknown", "function"]
 
 
@@ -52,7 +54,7 @@ class Arg:
     """Its value if that is the same for all rows, otherwise `Unknown`."""
 
     @classmethod
-    def constant(cls, value: Any) -> Self:
+    def constant(cls, value: object) -> Self:
         """Return an argument that has the same value for all rows.
 
         >>> Arg.constant(0.5).type, Arg.constant("cat").type.dtype
@@ -91,7 +93,7 @@ class Bound:
     """Whether `compute` takes nulls; otherwise a null argument makes the result null."""
     null_items: bool = False
     """Whether `compute` takes arrays of truth values some of which are null; see `truths`."""
-    auxiliary: Callable[[Any], Any] | None = None
+    auxiliary: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     """Computes an array from a column, (rows, *shape), that is worth caching for further queries;
     it has one entry per row. `compute` then takes the entries of its rows as ``auxiliary``."""
 
@@ -113,7 +115,7 @@ class Function:
     aliases: tuple[str, ...] = ()
     """Other names."""
 
-    def bind(self, *args: Any, **named: Any) -> Bound:
+    def bind(self, *args: object, **named: Any) -> Bound:
         """Bind the function to arguments, positional or by name.
 
         Each argument is an `Arg` or the value of a constant. The bound function takes a value for
@@ -179,7 +181,7 @@ class Function:
                 call.arguments[name] = self._option(name, argument)
         return inputs
 
-    def _option(self, name: str, arg: Arg) -> Any:
+    def _option(self, name: str, arg: Arg) -> object:
         """Return the value of an option in built-in types."""
         if not arg.is_constant:
             raise QueryTypeError(
@@ -195,7 +197,7 @@ def _check_type(result: Type) -> None:
         check_room([n or 0 for n in result.shape], np.dtype(result.dtype).itemsize, lead=0)
 
 
-def _as_arg(value: Any) -> Arg:
+def _as_arg(value: object) -> Arg:
     """Return an argument; constant numbers become Python numbers."""
     if not isinstance(value, Arg):
         return Arg.constant(value)

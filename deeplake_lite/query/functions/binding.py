@@ -126,7 +126,7 @@ def _checked(values: Sequence[Any], lead: int) -> list[Any]:
     return list(values)
 
 
-def weak(value: Any) -> Any:
+def weak(value: Any) -> object:
     """Return a number as a Python number, so that arrays are compared in their own dtype."""
     if np.ndim(value):
         return np.asarray(value)
@@ -134,11 +134,13 @@ def weak(value: Any) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-_NO_LESS: dict[Any, Any] = {np.less: np.less_equal, np.greater: np.greater_equal}
+_NO_LESS: dict[np.ufunc, np.ufunc] = {np.less: np.less_equal, np.greater: np.greater_equal}
 """Comparisons that also hold for equal values, by those that do not."""
 
 
-def beside_floats(compare: Any, number: Any, dtype: str, *, is_first: bool) -> tuple[Any, Any]:
+def beside_floats(
+    compare: np.ufunc, number: object, dtype: str, *, is_first: bool
+) -> tuple[np.ufunc, object]:
     """Return a comparison with a number, and that number, for the other side's dtype.
 
     NumPy would round an integer to floats of that dtype. Here, an integer that the dtype does not
@@ -176,7 +178,7 @@ def beside_floats(compare: Any, number: Any, dtype: str, *, is_first: bool) -> t
     return compare, near if is_beyond else np.nextafter(near, real(np.inf if goes_up else -np.inf))
 
 
-def beside_whole(item: Any, number: Any) -> Any:
+def beside_whole(item: object, number: object) -> object:
     """Return an item of a list as Python's number beside an integer, to compare them exactly.
 
     >>> beside_whole(np.float32(2**24), 2**24 + 1) == 2**24 + 1
@@ -185,7 +187,7 @@ def beside_whole(item: Any, number: Any) -> Any:
     return float(item) if isinstance(item, np.floating) and type(number) is int else item
 
 
-def widened(value: Any) -> Any:
+def widened(value: object) -> Any:
     """Return integers and booleans as int64, so that arithmetic does not wrap around.
 
     uint64 and Python numbers are returned unchanged.
@@ -203,7 +205,7 @@ def widened(value: Any) -> Any:
     return array
 
 
-def without_rounding(values: Sequence[Any], args: Sequence[Arg]) -> list[Any]:
+def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]:
     """Return integers in dtypes that NumPy combines exactly; it makes floats of uint64 and int64.
 
     If there are signed integers, uint64 is converted to int64. Otherwise all are converted to
@@ -257,7 +259,7 @@ def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def bare(value: Any) -> Any:
+def bare(value: object) -> object:
     """Return a value as an array without its mask; Python numbers are returned unchanged."""
     return value if isinstance(value, int | float) else np.asarray(value)
 

@@ -46,7 +46,7 @@ def _check_units(*args: Arg) -> None:
         )
 
 
-def _corners(value: Any, format_: str, lead: int) -> NDArray[Any]:
+def _corners(value: object, format_: str, lead: int) -> NDArray[Any]:
     """Return boxes as floats in xyxy, (…, n, 4); a single box becomes a list of one."""
     boxes: NDArray[Any] = np.asarray(value)
     if boxes.ndim == lead + 1:
@@ -80,7 +80,7 @@ def _iou(boxes: Arg, others: Arg) -> Bound:
     """Sum of the IoUs of the optimal one-to-one matching, divided by the larger number of boxes."""
     pairs = _pair("IOU", boxes, others)
 
-    def compute(value: Any, other: Any, *, lead: int) -> Any:
+    def compute(value: object, other: object, *, lead: int) -> NDArray[Any]:
         ious = pairs(value, other, lead)
         most = max(ious.shape[-2:])
         return best_matching(ious) / most if most else np.ones(ious.shape[:-2])[()]
@@ -93,7 +93,7 @@ def _iou_matrix(boxes: Arg, others: Arg) -> Bound:
     """Intersection over union of every pair of boxes, (n, m)."""
     pairs = _pair("IOU_MATRIX", boxes, others)
 
-    def compute(value: Any, other: Any, *, lead: int) -> Any:
+    def compute(value: object, other: object, *, lead: int) -> NDArray[Any]:
         return pairs(value, other, lead)
 
     return Bound(Type("float64", (_count(boxes), _count(others))), compute)
@@ -105,7 +105,7 @@ def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArr
         box_type(name, arg)
     _check_units(boxes, others)
 
-    def pairs(value: Any, other: Any, lead: int) -> NDArray[Any]:
+    def pairs(value: object, other: object, lead: int) -> NDArray[Any]:
         a, b = (
             _corners(v, format_of(arg), 0 if arg.is_constant else lead)
             for v, arg in ((value, boxes), (other, others))
@@ -129,7 +129,7 @@ def _area(x: Arg) -> Bound:
     numbers("AREA", x)
     if x.type.dtype == "bool":
 
-        def pixels(value: Any, *, lead: int) -> Any:
+        def pixels(value: object, *, lead: int) -> object:
             value = np.asarray(value)
             if value.ndim < lead + 2:
                 raise ValueError("a mask must have shape (h, w) or (n, h, w)")
@@ -140,7 +140,7 @@ def _area(x: Arg) -> Bound:
     box_type("AREA", x)
     format_ = format_of(x)
 
-    def area(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def area(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         boxes = np.asarray(value)
         if boxes.shape[-1:] != (4,):
             raise ValueError(f"boxes must have shape (n, 4), but they have {boxes.shape}")
@@ -160,7 +160,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, but it is {brief(format)}")
     source = format_of(boxes)
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         value = np.asarray(value)
         if value.shape[-1:] != (4,):
             raise ValueError(f"boxes must have shape (n, 4), but they have {value.shape}")
@@ -182,7 +182,7 @@ def _mask_to_boxes(mask: Arg) -> Bound:
             f"{mask.type}. Compare it with a number"
         )
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> NDArray[Any]:
         masks = np.asarray(value)
         single = masks.ndim == lead + 2
         boxes = _bounding_boxes(masks)

@@ -65,7 +65,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
         if value.type.shape not in ((), None):
             raise ValueError(f"value must be one number, but {value.text} is {value.type}")
 
-    def compute(values: Any, single: Any, *, lead: int) -> Any:
+    def compute(values: object, single: Any, *, lead: int) -> object:
         if value.is_constant:
             single = weak(value.value if wanted is None else wanted)
             _, single = beside_floats(np.equal, single, x.type.dtype, is_first=False)
@@ -84,7 +84,7 @@ def _in_times(x: Arg, value: Arg) -> Bound:
     if value.type.ndim != 0:
         raise QueryTypeError(f"CONTAINS looks for a single time, but {value.text} is {value.type}.")
 
-    def compute(times: Any, single: Any, *, lead: int) -> Any:
+    def compute(times: object, single: object, *, lead: int) -> object:
         single = value.value if value.is_constant else single
         equal = compare_times(np.equal, *align([np.asarray(times), single], (x, value), lead))
         return np.any(equal, axis=tuple(range(lead, equal.ndim)))
@@ -97,7 +97,7 @@ def _in_list_of_times(x: Arg, value: Arg) -> Bound:
     assert x.type.items is not None
     check_times("CONTAINS", Arg(x.text, x.type.items.of), value)
 
-    def compute(times: Any, single: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(times: Any, single: object, *, lead: int) -> object:  # noqa: ARG001
         single = value.value if value.is_constant else single
         present = (time for time in times if time is not None)
         return np.bool_(any(bool(compare_times(np.equal, time, single)) for time in present))
@@ -105,23 +105,23 @@ def _in_list_of_times(x: Arg, value: Arg) -> Bound:
     return Bound(Type("bool"), compute, stacks=False)
 
 
-def _in_string(text: Any, part: Any, *, lead: int) -> Any:  # noqa: ARG001
+def _in_string(text: Any, part: Any, *, lead: int) -> object:  # noqa: ARG001
     if isinstance(text, str):
         return np.bool_(part in text)
     return np.bool_(any(part == item for item in text))
 
 
-def _in_list(items: Any, wanted: Any, *, lead: int) -> Any:  # noqa: ARG001
+def _in_list(items: Any, wanted: object, *, lead: int) -> object:  # noqa: ARG001
     whole = weak(wanted) if isinstance(wanted, int | float) else wanted
     present = (beside_whole(item, whole) for item in items if item is not None)
     return np.bool_(any(item == wanted for item in present))
 
 
-def _in_list_of_json(items: Any, wanted: Any, *, lead: int) -> Any:  # noqa: ARG001
+def _in_list_of_json(items: object, wanted: object, *, lead: int) -> object:  # noqa: ARG001
     return np.bool_(is_json_item(items, built_in_value(wanted)))
 
 
-def _in_json(value: Any, member: Any, *, lead: int) -> Any:  # noqa: ARG001
+def _in_json(value: object, member: object, *, lead: int) -> object:  # noqa: ARG001
     if isinstance(value, str):
         return np.bool_(isinstance(member, str) and member in value)
     if isinstance(value, dict):
@@ -135,7 +135,7 @@ def _keys(x: Arg) -> Bound:
     if x.type.dtype != "object":
         raise QueryTypeError(f"KEYS takes JSON, but {x.text} is {x.type}.")
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: object, *, lead: int) -> object:  # noqa: ARG001
         return list(value) if isinstance(value, dict) else None
 
     return Bound(Type("str", (None,)), compute, stacks=False)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def hash_(x: Arg) -> Bound:
     """Hash of 64 bits, the same for equal values of any dtype; classes are hashed by name."""
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001 one row at a time
+    def compute(value: Any, *, lead: int) -> object:  # noqa: ARG001 one row at a time
         if x.type.is_number and not np.ndim(value) and not np.iscomplexobj(value):
             return np.uint64(_hash_number(np.asarray(value).item()))
         return np.uint64(_digest(np.asarray(value) if x.type.is_number else _typed(value, x.type)))
@@ -34,7 +34,7 @@ def hash_(x: Arg) -> Bound:
     return Bound(Type("uint64"), compute, stacks=False, null_items=True)
 
 
-def _typed(value: Any, type_: Type) -> Any:
+def _typed(value: object, type_: Type) -> object:
     """Return lists, perhaps nested, with the truth values of DuckDB as NumPy's, but not JSON's.
 
     >>> from deeplake_lite.query.functions.value_type import Items
@@ -64,7 +64,7 @@ def _hash_number(number: float) -> int:
     return int(row[0])
 
 
-def _digest(value: Any) -> int:
+def _digest(value: object) -> int:
     """Return the digest of an array or another value; that of a list depends on its items'.
 
     The items of a list may be numbers of Python, NumPy or JSON. The truth values of JSON are not
@@ -116,7 +116,7 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
 _INT64 = (-(2.0**63), 2.0**63)
 
 
-def _as_number(value: Any) -> Any:
+def _as_number(value: object) -> Any:
     """Return a number of Python's as NumPy's, if one of its types holds it; else the value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
@@ -126,7 +126,7 @@ def _as_number(value: Any) -> Any:
     return np.float64(value) if is_float else value
 
 
-def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
+def _stack(items: Sequence[object] | NDArray[Any]) -> NDArray[Any] | None:
     """Return a list of numbers, or of arrays of one shape, as the array that it equals; else None.
 
     >>> _stack([1, np.float32(0.5)]), _stack([1, None])
@@ -157,7 +157,7 @@ def _holds(dtype: np.dtype[Any], array: NDArray[Any]) -> bool:
     return bool(((back == array) | (array != array)).all())
 
 
-def _time_text(value: Any) -> str:
+def _time_text(value: object) -> str:
     """Return a timestamp or duration as a string that does not depend on its unit."""
     kind = "m8" if isinstance(value, np.timedelta64 | dt.timedelta) else "M8"
     time = np.asarray(value, None if isinstance(value, np.generic) else f"{kind}[us]")

@@ -22,18 +22,16 @@ from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
 from deeplake_lite.query.functions.value_type import Truths, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
 GROUP = "Elementwise"
 
 
-def _unary(name: str, summary: str, apply: Callable[..., Any]) -> None:
+def _unary(name: str, summary: str, apply: np.ufunc) -> None:
     def bind(x: Arg) -> Bound:
         numbers(name, x)
 
-        def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+        def compute(value: object, *, lead: int) -> object:  # noqa: ARG001
             return apply(np.asarray(widened(value)))
 
         return Bound(result_of(compute, x), compute)
@@ -56,11 +54,11 @@ _unary("SIGN", "Sign of a number: -1, 0 or 1.", np.sign)
 _unary("ISNAN", "Whether elements are NaN.", np.isnan)
 
 
-def _extreme(name: str, summary: str, apply: Callable[..., Any]) -> None:
+def _extreme(name: str, summary: str, apply: np.ufunc) -> None:
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(name, x, y)
 
-        def compute(*values: Any, lead: int) -> Any:
+        def compute(*values: object, lead: int) -> object:
             sides = without_rounding([bare(v) for v in values], (x, y))
             return apply(*align(sides, (x, y), lead))
 
@@ -79,7 +77,7 @@ def _cast(x: Arg, type: str) -> Bound:
     """Conversion to a type, by its SQL or NumPy name; converts as NumPy's `astype` does."""
     numbers("CAST", x)
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         return np.asarray(value).astype(type)
 
     meaning = None if isinstance(x.type.meaning, Truths) else x.type.meaning
@@ -93,7 +91,7 @@ def _round(x: Arg, decimals: int = 0) -> Bound:
     if type(decimals) is not int:
         raise ValueError(f"decimals must be an integer, but it is {brief(decimals)}")
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: object, *, lead: int) -> object:  # noqa: ARG001
         return np.round(widened(np.asarray(value)), decimals)
 
     return Bound(result_of(compute, x), compute)
@@ -105,7 +103,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
     args = (x, low, high)
     numbers("CLIP", *args)
 
-    def compute(*values: Any, lead: int) -> Any:
+    def compute(*values: object, lead: int) -> object:
         limits = without_rounding([bare(v) for v in values], args)
         value, least, most = align(limits, args, lead)
         return np.minimum(np.maximum(widened(value), least), most)
@@ -132,7 +130,7 @@ def _normalize(x: Arg, range: Arg | None = None) -> Bound:
             f"{range.text} is {range.type}"
         )
 
-    def compute(value: Any, limits: Any, *, lead: int) -> Any:
+    def compute(value: object, limits: object, *, lead: int) -> NDArray[Any]:
         value, limits = _as_float(value), np.asarray(limits)
         ends = (limits[..., 0].astype(value.dtype), limits[..., 1].astype(value.dtype))
         return _scale(*align([value, *ends], (x, range, range), lead))
@@ -144,7 +142,7 @@ def _to_window(boxes: Arg, window: Arg) -> Bound:
     box_type("NORMALIZE", boxes)
     format_ = format_of(boxes)
 
-    def compute(value: Any, window_value: Any, *, lead: int) -> Any:
+    def compute(value: Any, window_value: object, *, lead: int) -> NDArray[Any]:
         value = _as_float(value)
         corners = np.asarray(window_value).astype(value.dtype)
         value, corners = align([value, corners], (boxes, window), lead)
@@ -155,7 +153,7 @@ def _to_window(boxes: Arg, window: Arg) -> Bound:
     return Bound(Type(dtype, boxes.type.shape, meaning), compute)
 
 
-def _scale_to_unit(value: Any, *, lead: int) -> Any:
+def _scale_to_unit(value: object, *, lead: int) -> NDArray[Any]:
     value = _as_float(value)
     inner = tuple(range(lead, value.ndim))
     if not value.size:
@@ -165,12 +163,12 @@ def _scale_to_unit(value: Any, *, lead: int) -> Any:
     )
 
 
-def _as_float(value: Any) -> NDArray[Any]:
+def _as_float(value: object) -> NDArray[Any]:
     array: NDArray[Any] = np.asarray(value)
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
 
 
-def _scale(value: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
+def _scale(value: NDArray[Any], low: object, high: Any) -> NDArray[Any]:
     """Return ``(value - low) / (high - low)``, or ``value - low`` where that divides by 0."""
     span = high - low
     scaled: NDArray[Any] = (value - low) / np.where(span == 0, np.ones_like(span), span)

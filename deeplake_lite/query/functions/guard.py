@@ -12,12 +12,12 @@ from deeplake_lite.errors import LakeError, QueryTypeError
 from deeplake_lite.query.functions.truths import has_null_items, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.query.functions.base import Arg
-    from deeplake_lite.query.functions.value_type import Type
+    from deeplake_lite.query.functions.base import Arg, Compute
+    from deeplake_lite.query.functions.value_type import Block, Type
 
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError)
 """Errors that NumPy and the functions of this package raise for unsuitable values."""
@@ -37,7 +37,7 @@ class Guarded:
     """The call, as written in the query."""
     type: Type
     """Type of the result."""
-    compute: Callable[..., Any]
+    compute: Compute
     """The wrapped function, which sees values only."""
     args: tuple[Arg, ...]
     """The arguments that the function is bound to."""
@@ -50,7 +50,7 @@ class Guarded:
     is_users: bool = False
     """Whether it is a user's function, which takes values of any type unconverted."""
 
-    def __call__(self, *inputs: Any, lead: int, auxiliary: Any = None) -> Any:
+    def __call__(self, *inputs: Any, lead: int, auxiliary: object = None) -> object:
         """Compute one row (``lead=0``), or rows stacked along the first axis (``lead=1``).
 
         The `auxiliary` array of the rows is used only if none of them is null.
@@ -80,7 +80,7 @@ class Guarded:
         present = tuple(v if arg.is_constant else _without(v, nulls) for v, arg in rows)
         return self._spread(self._run(present, lead) if not nulls.all() else None, nulls)
 
-    def _compute_constants(self, *inputs: Any) -> Any:
+    def _compute_constants(self, *inputs: object) -> Block:
         """Return the only result of constants, with a first axis of size 1."""
         result = self(*inputs, lead=0)
         if result is None:
@@ -92,7 +92,7 @@ class Guarded:
         pairs = zip(values, self.args, strict=True)
         return next(len(value) for value, arg in pairs if not arg.is_constant)
 
-    def _run(self, values: tuple[Any, ...], lead: int, auxiliary: Any = None) -> Any:
+    def _run(self, values: tuple[Any, ...], lead: int, auxiliary: object = None) -> Any:
         if not lead and not self.is_users:
             values = tuple(map(_as_declared, values, self.args))
             if not self.null_items:
@@ -118,7 +118,7 @@ class Guarded:
         pairs = zip(values, self.args, strict=True)
         return tuple(value if arg.is_constant else value[0] for value, arg in pairs)
 
-    def _spread(self, result: Any, nulls: NDArray[np.bool_]) -> Any:
+    def _spread(self, result: Block | None, nulls: NDArray[np.bool_]) -> Block:
         """Return the result for all rows; `result` has only the rows that are not null."""
         if result is None:
             shape = tuple(n or 0 for n in self.type.shape or ())
@@ -131,11 +131,11 @@ class Guarded:
         return whole
 
 
-def _may_have_null(values: Any) -> bool:
+def _may_have_null(values: Block) -> bool:
     return isinstance(values, np.ma.MaskedArray | list) or values.dtype == object
 
 
-def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Any:
+def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Block:
     """Return null rows as a masked array, or as a list if rows have no elements to mask.
 
     >>> all_null(2, (3, 0), "float32")
@@ -144,7 +144,7 @@ def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Any:
     return [None] * count if 0 in shape else np.ma.masked_all((count, *shape), dtype)
 
 
-def null_rows(values: Any) -> NDArray[np.bool_]:
+def null_rows(values: Block) -> NDArray[np.bool_]:
     """Return a mask of the null rows: None in a list, or any masked element in an array."""
     if isinstance(values, list) or (values.dtype == object and values.ndim == 1):
         return np.array([value is None for value in values], bool)
@@ -152,14 +152,14 @@ def null_rows(values: Any) -> NDArray[np.bool_]:
     return np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
 
 
-def _without(values: Any, nulls: NDArray[np.bool_]) -> Any:
+def _without(values: Block, nulls: NDArray[np.bool_]) -> Block:
     """Return the rows that are not null."""
     if isinstance(values, list):
         return [value for value, null in zip(values, nulls, strict=True) if not null]
     return values[~nulls]
 
 
-def _as_declared(value: Any, arg: Arg) -> Any:
+def _as_declared(value: object, arg: Arg) -> object:
     """Convert a row's number or list to the dtype of its argument; return others unchanged."""
     if arg.type.dtype == "bool" and has_null_items(value):
         known, nulls = split(value)  # an index may have left out all nulls
@@ -169,8 +169,8 @@ def _as_declared(value: Any, arg: Arg) -> Any:
     return listed(value, arg.type)
 
 
-def _check_items(text: str, values: Sequence[Any], args: Sequence[Arg]) -> None:
-    """Reject arrays of truth values some of which are null. Raises QueryTypeError."""
+def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> None:
+    """Refuse arrays of truth values some of which are null. Raises QueryTypeError."""
     for value, arg in zip(values, args, strict=True):
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
@@ -179,7 +179,7 @@ def _check_items(text: str, values: Sequence[Any], args: Sequence[Arg]) -> None:
             )
 
 
-def listed(value: Any, type_: Type) -> NDArray[Any] | None:
+def listed(value: object, type_: Type) -> NDArray[Any] | None:
     """Return a list that DuckDB computed as an array of numbers; None for null.
 
     Raises
@@ -209,8 +209,8 @@ def listed(value: Any, type_: Type) -> NDArray[Any] | None:
     return array
 
 
-def _has_none(value: Any) -> bool:
-    """Return whether None is among the items of a list or of a nested list.
+def _has_none(value: object) -> bool:
+    """Tell whether None is among the items of a list or of a nested list.
 
     >>> _has_none([1, None]), _has_none([[1], [None]]), _has_none([[1], []])
     (True, True, False)

@@ -16,6 +16,7 @@ from deeplake_lite.query.functions.value_type import Type
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.functions.base import Compute
     from deeplake_lite.query.functions.value_type import Shape
 
 GROUP = "Images"
@@ -43,7 +44,7 @@ def _crop(image: Arg, window: Arg) -> Bound:
         raise ValueError(f"a window must be [x0, y0, x1, y1], but {window.text} is {window.type}")
     boxes, format_ = window.type.boxes, window.type.box_format
 
-    def compute(value: Any, window: Any, *, lead: int) -> Any:
+    def compute(value: object, window: object, *, lead: int) -> NDArray[Any]:
         pixels, corners = np.asarray(value), np.asarray(window)
         height, width = pixels.shape[lead : lead + 2]
         if format_ is not None:
@@ -62,7 +63,7 @@ def _crop(image: Arg, window: Arg) -> Bound:
     return Bound(type_, compute, stacks=window.is_constant)
 
 
-def _cropped_size(image: Arg, window: Arg, compute: Any) -> tuple[int | None, int | None]:
+def _cropped_size(image: Arg, window: Arg, compute: Compute) -> tuple[int | None, int | None]:
     """Return the height and width of the cropped image, or None if they vary."""
     known = image.type.shape
     if not window.is_constant or known is None or known[0] is None or known[1] is None:
@@ -78,7 +79,7 @@ def _resize(image: Arg, height: Arg, width: Arg) -> Bound:
     numbers("RESIZE", height, width)
     nearest = image.type.is_mask or image.type.dtype == "bool"
 
-    def compute(value: Any, h: Any, w: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: object, h: Any, w: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         size = (int(h), int(w))
         if min(size) < 1:
             raise ValueError(

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.functions.base import Arg
 
+type Comparison = Callable[[Any, Any], bool]
+"""An operator that compares two Python values, such as `operator.lt`."""
+
 
 def check_beside_json(name: str, items: Arg, other: Arg) -> None:
     """Refuse to compare JSON items with times and bytes. Raises QueryTypeError."""
@@ -26,7 +29,7 @@ def check_beside_json(name: str, items: Arg, other: Arg) -> None:
         )
 
 
-def compare_json_item(compare: Callable[[Any, Any], Any], item: Any, other: Any) -> bool | None:
+def compare_json_item(compare: Comparison, item: object, other: object) -> bool | None:
     """Return whether a comparison of two JSON values holds; null if it does not apply.
 
     Numbers have an order, and so have strings and truth values, but not one among each other.
@@ -44,7 +47,7 @@ def compare_json_item(compare: Callable[[Any, Any], Any], item: Any, other: Any)
     return bool(compare(item, other)) if kind and kind == _kind(item) else None
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """Return the kind of a value that has an order; empty for lists and objects."""
     match value:
         case bool():
@@ -56,8 +59,8 @@ def _kind(value: Any) -> str:
     return ""
 
 
-def is_json_item(items: Any, wanted: Any) -> bool:
-    """Return whether a JSON value is among others.
+def is_json_item(items: Any, wanted: object) -> bool:
+    """Tell whether a JSON value is among others.
 
     >>> is_json_item([True, [1]], 1), is_json_item([1.0], 1)
     (False, True)
@@ -65,6 +68,6 @@ def is_json_item(items: Any, wanted: Any) -> bool:
     return any(compare_json_item(operator.eq, item, wanted) for item in items)
 
 
-def built_in_value(value: Any) -> Any:
+def built_in_value(value: object) -> object:
     """Return a number or an array of NumPy's as a value of JSON; return other values unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value

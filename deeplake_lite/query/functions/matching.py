@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def best_matching(gains: NDArray[Any]) -> Any:
+def best_matching(gains: NDArray[Any]) -> NDArray[Any]:
     """Return the greatest sum of entries, with at most one in each row and in each column.
 
     Parameters

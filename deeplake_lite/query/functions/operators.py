@@ -46,22 +46,21 @@ from deeplake_lite.query.functions.truths import (
 from deeplake_lite.query.functions.value_type import Truths, Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from deeplake_lite.query.functions.base import Compute
+    from deeplake_lite.query.functions.json_items import Comparison
 
 GROUP = "Operators"
 
 
-def _arithmetic(sign: str, summary: str, apply: Callable[..., Any]) -> None:
+def _arithmetic(sign: str, summary: str, apply: np.ufunc) -> None:
     """Register an operator on numbers, which widens small integers."""
 
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(sign, x, y)
 
-        def compute(*values: Any, lead: int) -> Any:
+        def compute(*values: object, lead: int) -> object:
             sides = [bare(v) for v in values]
             sides = sides if apply is np.true_divide else without_rounding(sides, (x, y))
             return apply(*align([widened(v) for v in sides], (x, y), lead))
@@ -95,7 +94,7 @@ def _power(x: Arg, y: Arg) -> Bound:
     numbers("**", x, y)
     fraction = y.is_constant and bool(np.any(np.less(y.value, 0)))
 
-    def compute(*values: Any, lead: int) -> Any:
+    def compute(*values: object, lead: int) -> object:
         sides = [bare(v) for v in values]
         sides = sides if fraction else without_rounding(sides, (x, y))
         a, b = align([widened(v) for v in sides], (x, y), lead)
@@ -111,15 +110,13 @@ def _negative(x: Arg) -> Bound:
     """Negation."""
     numbers("NEG", x)
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: object, *, lead: int) -> object:  # noqa: ARG001
         return np.negative(widened(value))
 
     return Bound(result_of(compute, x), compute)
 
 
-def _comparison(
-    sign: str, summary: str, apply: Callable[..., Any], compare: Callable[[Any, Any], Any]
-) -> None:
+def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -> None:
     """Register a comparison; classes may be compared with their names."""
 
     def bind(x: Arg, y: Arg) -> Bound:
@@ -151,7 +148,7 @@ def _comparison(
         exact, fixed[0] = beside_floats(apply, fixed[0], y.type.dtype, is_first=True)
         exact, fixed[1] = beside_floats(exact, fixed[1], x.type.dtype, is_first=False)
 
-        def compute(*values: Any, lead: int) -> Any:
+        def compute(*values: object, lead: int) -> object:
             pairs = zip(values, fixed, strict=True)
             a, b = align([np.asarray(v) if f is None else f for v, f in pairs], (x, y), lead)
             return exact(a, b)
@@ -163,7 +160,7 @@ def _comparison(
     function(f"x {sign} y", group=GROUP, name=sign)(bind)
 
 
-def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bound | None:
+def _compare_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound | None:
     """Bind a comparison of each item of a list with a single value.
 
     Return None if neither argument is a list.
@@ -200,7 +197,7 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]
 
     single = other.value if other.is_constant and other.type.is_time else None
 
-    def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(a: Any, b: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         if single is not None:
             a, b = (a, single) if one is x else (single, b)
         whole = weak(b if one is x else a) if other.type.is_number else None
@@ -227,20 +224,20 @@ def _check_kinds(sign: str, list_: Arg, item: Type, other: Arg) -> None:
         )
 
 
-_MIRRORED: dict[Callable[[Any, Any], Any], Callable[[Any, Any], Any]] = {
+_MIRRORED: dict[Comparison, Comparison] = {
     operator.eq: operator.eq, operator.ne: operator.ne, operator.lt: operator.gt,
     operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le,
 }  # fmt: skip
 """Comparisons with the same result if the sides are exchanged."""
 
 
-def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Callable[[Any, Any], Any]) -> Bound:
+def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound:
     """Bind a comparison of each item of a list of JSON, which may be on either side."""
     is_first = x.type.items is not None
     check_beside_json(sign, *((x, y) if is_first else (y, x)))
     compare = compare if is_first else _MIRRORED[compare]
 
-    def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
+    def compute(*values: Any, lead: int) -> NDArray[Any]:  # noqa: ARG001
         items, other = values if is_first else values[::-1]
         other = built_in_value(other)
         truths = [compare_json_item(compare, item, other) for item in items]
@@ -255,8 +252,8 @@ def _is_strings(arg: Arg) -> bool:
     return arg.type.dtype == "str" and arg.type.items is None and arg.type.ndim != 0
 
 
-def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
-    """Return whether a comparison holds; it does not for null or for values without an order."""
+def _holds(compare: Comparison, a: object, b: object) -> bool:
+    """Tell whether a comparison holds; it does not for null or for values without an order."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):
@@ -267,12 +264,12 @@ def _holds(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> bool:
         return False
 
 
-def _compare_with_times(sign: str, x: Arg, y: Arg, apply: Callable[..., Any]) -> Bound:
+def _compare_with_times(sign: str, x: Arg, y: Arg, apply: np.ufunc) -> Bound:
     """Bind a comparison of times, element by element."""
     check_times(sign, x, y)
     fixed = [np.asarray(arg.value) if arg.is_constant else None for arg in (x, y)]
 
-    def compute(*values: Any, lead: int) -> Any:
+    def compute(*values: object, lead: int) -> object:
         pairs = zip(values, fixed, strict=True)
         sides = align([np.asarray(v) if f is None else f for v, f in pairs], (x, y), lead)
         return compare_times(apply, *sides)
@@ -280,19 +277,19 @@ def _compare_with_times(sign: str, x: Arg, y: Arg, apply: Callable[..., Any]) ->
     return Bound(result_of(compute, x, y), compute)
 
 
-def _compare_strings(compare: Callable[[Any, Any], Any]) -> Compute:
+def _compare_strings(compare: Comparison) -> Compute:
     """Return a function that compares the strings of a row."""
 
-    def compute(a: Any, b: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(a: object, b: object, *, lead: int) -> object:  # noqa: ARG001
         return np.bool_(compare(a, b))
 
     return compute
 
 
-def _compare_json(compare: Callable[[Any, Any], Any]) -> Compute:
+def _compare_json(compare: Comparison) -> Compute:
     """Return a function that compares the JSON of a row; strings and numbers have no order."""
 
-    def compute(*values: Any, lead: int) -> Any:  # noqa: ARG001
+    def compute(*values: object, lead: int) -> object:  # noqa: ARG001
         a, b = map(built_in_value, values)
         if compare in (operator.eq, operator.ne):
             return np.bool_(compare(canonical_json(a), canonical_json(b)))
@@ -331,7 +328,7 @@ _comparison(">", "Whether elements are greater.", np.greater, operator.gt)
 _comparison(">=", "Whether elements are greater than or equal.", np.greater_equal, operator.ge)
 
 
-def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -> None:
+def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
     """Register AND or OR. A `decisive` value decides alone, even if the other one is null.
 
     That holds for scalars and for the items of lists. If a value has axes, the result of a row is
@@ -341,7 +338,7 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(word, *(a for a in (x, y) if a.value is not None))
 
-        def compute(*values: Any, lead: int) -> Any:
+        def compute(*values: object, lead: int) -> object:
             known, items = zip(*map(_known_items, values), strict=True)
             filled, nulls = zip(*(_filled(value, not decisive) for value in known), strict=True)
             result = np.asarray(apply(*align(filled, (x, y), lead)))
@@ -359,7 +356,7 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
         are_scalars = x.type.ndim == 0 == y.type.ndim
         return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
-    def _known_items(value: Any) -> tuple[Any, Any]:
+    def _known_items(value: object) -> tuple[Any, Any]:
         """Return a value with null items replaced by the neutral one, and a mask of them."""
         if not has_null_items(value):
             return value, False
@@ -370,7 +367,7 @@ def _logic(word: str, summary: str, apply: Callable[..., Any], decisive: bool) -
     function(f"x {word} y", group=GROUP, name=word)(bind)
 
 
-def _filled(value: Any, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
+def _filled(value: object, neutral: bool) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
     """Return a value with nulls replaced with `neutral`, and a mask of the null rows."""
     if value is None or value is np.ma.masked:
         return np.asarray(neutral), True
@@ -391,7 +388,7 @@ def _not(x: Arg) -> Bound:
     """Whether elements are zero or false."""
     numbers("NOT", x)
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: Any, *, lead: int) -> object:  # noqa: ARG001
         return np.logical_not(value)
 
     type_ = with_truths(result_of(compute, x), x)

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 GROUP = "Reductions"
 
+type Reduce = Callable[[NDArray[Any], tuple[int, ...]], object]
+"""Reduces an array along axes."""
 
-def _sum(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+
+def _sum(x: NDArray[Any], axis: tuple[int, ...]) -> object:
     return total(x, axis) if is_small(x) else reduced_widely(np.sum, x, axis)
 
 
-def _mean(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+def _mean(x: NDArray[Any], axis: tuple[int, ...]) -> object:
     if not is_small(x):
         return np.mean(x, axis=axis)
     return total(x, axis) / np.float64(_count(x, axis))
@@ -51,13 +54,13 @@ def _var(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
     return (n * twice.astype(np.int64) - once.astype(np.int64) ** 2) / np.float64(n) ** 2
 
 
-def _std(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+def _std(x: NDArray[Any], axis: tuple[int, ...]) -> object:
     if x.dtype == np.float16:
         return in_float32(np.std, x, axis)
     return np.sqrt(_var(x, axis)) if x.dtype.kind in "bu" else np.std(x, axis=axis)
 
 
-def _median(x: NDArray[Any], axis: tuple[int, ...]) -> Any:
+def _median(x: NDArray[Any], axis: tuple[int, ...]) -> object:
     values = x.view(np.uint8) if x.dtype == bool else x
     if values.dtype != np.uint8 or len(axis) < x.ndim or not x.ndim:
         return np.median(values, axis=axis)
@@ -73,7 +76,7 @@ def _count(x: NDArray[Any], axis: tuple[int, ...]) -> int:
 def _reduction(
     name: str,
     summary: str,
-    reduce: Callable[..., Any],
+    reduce: Reduce,
     *aliases: str,
     of_nothing: bool = False,
     decisive: bool | None = None,
@@ -88,14 +91,14 @@ def _reduction(
     def bind(x: Arg, axis: Axis = None) -> Bound:
         check(name, x)
 
-        def reduced(value: Any, *, lead: int) -> Any:
+        def reduced(value: object, *, lead: int) -> object:
             array = np.asarray(value)
             return reduce(array, axes(array.ndim, axis, lead))
 
         type_ = result_of(reduced, _not_empty(x))
         whole = reduced if of_nothing else _null_of_nothing(reduced, axis, type_.dtype)
 
-        def compute(value: Any, *, lead: int) -> Any:
+        def compute(value: Any, *, lead: int) -> object:
             if not has_null_items(value):
                 return whole(value, lead=lead)
             if len(axes(value.ndim, axis, lead)) < value.ndim:
@@ -115,7 +118,7 @@ def _reduction(
 def _null_of_nothing(reduce: Compute, axis: Axis, dtype: str) -> Compute:
     """Return a reduction that is null without elements, in each row if rows are stacked."""
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> object:
         array = np.asarray(value)
         if array.size:
             return reduce(array, lead=lead)
@@ -134,7 +137,7 @@ def _not_empty(x: Arg) -> Arg:
     return replace(x, type=replace(x.type, shape=shape))
 
 
-def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
+def _position(name: str, summary: str, find: Callable[..., object]) -> None:
     """Register a function that finds the position of an extreme."""
 
     def bind(x: Arg, axis: int | None = None) -> Bound:
@@ -142,7 +145,7 @@ def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
         if axis is not None and type(axis) is not int:
             raise ValueError(f"axis must be an integer, but it is {brief(axis)}")
 
-        def position(value: Any, *, lead: int) -> Any:
+        def position(value: object, *, lead: int) -> object:
             array = np.asarray(value)
             over = axes(array.ndim, axis, lead)
             flat = array.reshape(*array.shape[:lead], -1) if axis is None else array
@@ -156,7 +159,7 @@ def _position(name: str, summary: str, find: Callable[..., Any]) -> None:
     function(f"{name}(x, axis=None)", group=GROUP)(bind)
 
 
-def _plain(reduce: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(reduce: Callable[..., object]) -> Reduce:
     """Return a reduction of NumPy's that takes its axes as the second argument."""
     return lambda x, over: reduce(x, axis=over)
 

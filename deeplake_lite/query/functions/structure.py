@@ -21,6 +21,8 @@ from deeplake_lite.query.functions.value_type import Type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
 GROUP = "Shape and order"
 
 
@@ -37,7 +39,7 @@ def _about_shape(
         if x.type.items is None:
             numbers_or_times(name, x)
 
-        def compute(value: Any, *, lead: int) -> Any:
+        def compute(value: Any, *, lead: int) -> NDArray[Any]:
             shape = np.shape(value) if x.type.items is None else (len(value),)
             result = np.asarray(of(shape[lead:]), np.int64)
             return np.broadcast_to(result, (*shape[:lead], *result.shape))[()]
@@ -65,7 +67,7 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
     if axes is not None and not all(type(a) is int for a in axes):
         raise ValueError(f"axes must be integers, but they are {brief(axes)}")
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> NDArray[Any]:
         value = np.asarray(value)
         inner = value.ndim - lead
         order = range(inner)[::-1] if axes is None else axes
@@ -86,7 +88,7 @@ def _reshape(x: Arg, shape: list[int] | int) -> Bound:
             f"a shape must consist of lengths, at most one of them -1, but it is {brief(shape)}"
         )
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> NDArray[Any]:
         value = np.asarray(value)
         if value.size == 0 and lead and -1 in sizes:  # NumPy cannot infer -1 without elements
             rest = prod(value.shape[1:]) // (prod(n for n in sizes if n >= 0) or 1)
@@ -107,7 +109,7 @@ def _flatten(x: Arg) -> Bound:
     """Elements along a single axis, in C order."""
     numbers_or_times("FLATTEN", x)
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: Any, *, lead: int) -> NDArray[Any]:
         shape = np.shape(value)
         return np.reshape(value, (*shape[:lead], prod(shape[lead:])))
 
@@ -119,7 +121,7 @@ def _sort(x: Arg, axis: int = -1) -> Bound:
     """Elements in ascending order along an axis, NaN last."""
     numbers_or_times("SORT", x)
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> NDArray[Any]:
         value = np.asarray(value)
         (over,) = axes(value.ndim, (axis,), lead)
         return np.sort(value, axis=over)
@@ -132,7 +134,7 @@ def _unique(x: Arg) -> Bound:
     """Elements in ascending order, each once."""
     numbers_or_times("UNIQUE", x)
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         return np.unique(value)
 
     return Bound(Type(x.type.dtype, (None,), x.type.meaning), compute, stacks=False)
@@ -143,7 +145,7 @@ def _nonzero(x: Arg) -> Bound:
     """Positions of the nonzero elements: one row of indices per nonzero element."""
     numbers("NONZERO", x)
 
-    def compute(value: Any, *, lead: int) -> Any:  # noqa: ARG001
+    def compute(value: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         return np.argwhere(value)
 
     return Bound(Type("int64", (None, x.type.ndim)), compute, stacks=False)

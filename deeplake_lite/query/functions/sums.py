@@ -56,7 +56,9 @@ def accumulator(dtype: np.dtype[Any], *, floats: bool = False) -> np.dtype[Any]:
     return np.result_type(dtype, np.float64)
 
 
-def reduced_widely(reduce: Callable[..., Any], x: NDArray[Any], axis: int | tuple[int, ...]) -> Any:
+def reduced_widely(
+    reduce: Callable[..., Any], x: NDArray[Any], axis: int | tuple[int, ...]
+) -> object:
     """Apply NumPy's sum or product in a wide dtype, whose results can be subtracted."""
     if x.dtype == np.float16:
         return in_float32(reduce, x, axis)

@@ -14,9 +14,9 @@ from deeplake_lite.query.functions.base import Arg
 from deeplake_lite.query.functions.value_type import Type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.json_items import Comparison
 
 
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
@@ -44,7 +44,7 @@ def as_times(arg: Arg, other: Arg) -> Arg:
     return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
 
-def _part(value: Any, arg: Arg, beside: Type) -> Any:
+def _part(value: object, arg: Arg, beside: Type) -> object:
     """Return one value as NumPy's time; return it unchanged if it is not a time."""
     match value:
         case None:
@@ -89,8 +89,8 @@ def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
     return times
 
 
-def _is_same(part: Any, converted: Any) -> bool:
-    """Return whether a time is unchanged in another unit, in which it may have overflowed."""
+def _is_same(part: Any, converted: object) -> bool:
+    """Tell whether a time is unchanged in another unit, in which it may have overflowed."""
     return bool(np.isnat(part) or compare_times(np.equal, part, converted))
 
 
@@ -109,7 +109,7 @@ def check_times(sign: str, x: Arg, y: Arg) -> None:
         )
 
 
-def compare_times(compare: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def compare_times(compare: Comparison, a: object, b: object) -> Any:
     """Compare times element by element; NaT compares as NaN does.
 
     If the units differ, the finer times are truncated to the coarser unit, because nanoseconds

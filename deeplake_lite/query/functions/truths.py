@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from deeplake_lite.query.functions.base import Arg, Compute
 
 
-def has_null_items(value: Any) -> bool:
-    """Return whether a row's value is an array of truth values that may be null."""
+def has_null_items(value: object) -> bool:
+    """Tell whether a row's value is an array of truth values that may be null."""
     return isinstance(value, np.ndarray) and value.dtype == object
 
 
@@ -35,7 +35,7 @@ def split(value: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
     return np.where(nulls, False, value).astype(bool), nulls
 
 
-def join(truths: Any, nulls: Any) -> NDArray[Any]:
+def join(truths: object, nulls: Any) -> NDArray[Any]:
     """Return truth values that are null where a mask says so.
 
     >>> join(np.array([True, False]), np.array([False, True]))
@@ -54,7 +54,7 @@ def join(truths: Any, nulls: Any) -> NDArray[Any]:
 def three_valued(compute: Compute) -> Compute:
     """Return a function of truth values, element by element, that is null where one of them is."""
 
-    def of_items(*values: Any, lead: int) -> Any:
+    def of_items(*values: object, lead: int) -> object:
         if not any(map(has_null_items, values)):
             return compute(*values, lead=lead)
         known, nulls = zip(*map(split, values), strict=True)

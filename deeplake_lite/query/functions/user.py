@@ -82,7 +82,7 @@ def declared_type(returns: Returns) -> Type:
         ) from None
 
 
-def _as_block(value: Any, arg: Arg) -> Any:
+def _as_block(value: object, arg: Arg) -> object:
     """Return a row's value as a block of one row; it is an array if rows have a fixed shape."""
     if arg.is_constant:
         return value
@@ -91,7 +91,7 @@ def _as_block(value: Any, arg: Arg) -> Any:
     return value[None] if isinstance(value, np.ndarray | np.generic) else objects([value])
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> object:
     """Return a copy of an argument, into which a function may write."""
     match value:
         case np.ndarray():
@@ -125,7 +125,7 @@ class _Call:
         self.name, self.function, self.type, self.per = name, function, type_, per
         self.positional, self.names, self.args = positional, names, args
 
-    def __call__(self, *values: Any, lead: int) -> Any:
+    def __call__(self, *values: Any, lead: int) -> object:
         if not lead:
             if self.per == "row":
                 return self._check(self._call(values, None), None)
@@ -134,7 +134,7 @@ class _Call:
         count = max(len(v) for v, arg in zip(values, self.args, strict=True) if not arg.is_constant)
         return self._stack(self._call_block(values, count))
 
-    def _call_block(self, values: Sequence[Any], count: int) -> list[Any]:
+    def _call_block(self, values: Sequence[object], count: int) -> list[Any]:
         """Return the checked results for `count` rows."""
         if self.per == "block":
             results = self._call(values, None)
@@ -160,7 +160,7 @@ class _Call:
     def _row_value(self, values: Any, argument: int, row: int) -> Any:
         return values if self.args[argument].is_constant else values[row]
 
-    def _call(self, values: Sequence[Any], row: int | None) -> Any:
+    def _call(self, values: Sequence[object], row: int | None) -> Any:
         """Call the function with copies of its arguments. Raises QueryError if it fails."""
         copies = [_copied(value) for value in values]
         named = dict(zip(self.names, copies[self.positional :], strict=True))
@@ -172,7 +172,7 @@ class _Call:
                 f"{self.name} failed{place}: {type(error).__name__}: {message_of(error)}"
             ) from error
 
-    def _check(self, value: Any, row: int | None) -> Any:
+    def _check(self, value: object, row: int | None) -> Any:
         """Return a copy of a result in the declared dtype.
 
         It is a copy because a function may return the same array again with other numbers in it.
@@ -211,14 +211,14 @@ class _Call:
             )
         return str(value)
 
-    def _json(self, value: Any, row: int | None) -> Any:
+    def _json(self, value: object, row: int | None) -> object:
         """Return a JSON value as a column of JSON would return it."""
         try:
             return Json().decode_cells(Json().encode([value]))[0]
         except InvalidValueError as error:
             raise self._unexpected(str(error).removeprefix("row 0: "), row) from error
 
-    def _number(self, value: Any, row: int | None) -> Any:
+    def _number(self, value: object, row: int | None) -> NDArray[Any]:
         """Return numbers, booleans or times as an array of the declared dtype."""
         array, expected = self._array(value, row), np.dtype(self.type.dtype)
         if array.dtype.kind not in _CASTS.get(expected.kind, ""):
@@ -254,7 +254,7 @@ class _Call:
             if not fits:
                 raise self._invalid(f"it returned an array of shape {array.shape}.", row)
 
-    def _array(self, value: Any, row: int | None) -> NDArray[Any]:
+    def _array(self, value: object, row: int | None) -> NDArray[Any]:
         """Return a result as an array: names of classes as numbers, an empty list with its axes."""
         kind, classes = np.dtype(self.type.dtype).kind, self.type.classes
         if classes is not None and classes.names:
@@ -284,7 +284,7 @@ class _Call:
             f"{self.name} must return {expected}, but it returned {actual}{place}."
         )
 
-    def _stack(self, results: list[Any]) -> Any:
+    def _stack(self, results: list[Any]) -> object:
         """Return results of a fixed shape as an array, masked where null; others as a list."""
         if not self.type.is_of_one_shape:
             return results

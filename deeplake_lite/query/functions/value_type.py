@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,10 +11,16 @@ from deeplake_lite.htypes.base import Htype
 from deeplake_lite.htypes.layouts import Nested
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from deeplake_lite.htypes.class_label import ClassLabel
     from deeplake_lite.htypes.facets import Coordinates, Pixels
 
 type Shape = tuple[int | None, ...]
+
+type Block = NDArray[Any] | list[Any]
+"""Values of many rows: stacked along a first axis, masked where null, or a list with an entry per
+row, None where null."""
 
 
 @dataclass(frozen=True)

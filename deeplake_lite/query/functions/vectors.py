@@ -69,7 +69,7 @@ def _pair_shape(name: str, x: Arg, y: Arg) -> Shape | None:
 def _of_two(
     name: str,
     summary: str,
-    apply: Callable[..., Any],
+    apply: Callable[[NDArray[Any], NDArray[Any], NDArray[Any] | None], Any],
     *,
     whole: bool = False,
     squares: bool = False,
@@ -86,7 +86,7 @@ def _of_two(
         exact = _integer_dtype(x, y) if whole else None
         work = exact if exact and not _fits(x, y) else dtype
 
-        def compute(*values: Any, lead: int, auxiliary: Any = None) -> Any:
+        def compute(*values: object, lead: int, auxiliary: NDArray[Any] | None = None) -> object:
             a, b = align([np.asarray(v) for v in values], (x, y), lead)
             if exact == "int64":
                 pairs = zip((a, b), (x, y), strict=True)
@@ -127,17 +127,17 @@ def _is_small(arg: Arg) -> bool:
     return arg.is_constant and bool(np.all(np.abs(np.asarray(arg.value, np.float64)) < 1 << 16))
 
 
-def _squares(a: NDArray[Any], dtype: str) -> Any:
+def _squares(a: NDArray[Any], dtype: str) -> NDArray[Any]:
     """Return the squared lengths of vectors."""
     return np.vecdot(*[a.astype(dtype, copy=False)] * 2)
 
 
-def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: Any = None) -> Any:  # noqa: ARG001
+def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: object = None) -> Any:  # noqa: ARG001
     """Return inner products. For many vectors and a single one, BLAS uses several threads."""
     return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
 
 
-def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: Any) -> Any:
+def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) -> object:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = np.vecdot(a, a) if auxiliary is None else auxiliary, np.vecdot(b, b)
         lengths = np.sqrt(squares[0]) * np.sqrt(squares[1])
@@ -166,7 +166,7 @@ def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(np.vecdot(*units))
 
 
-def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: Any) -> Any:
+def _distance(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) -> object:
     if a.ndim < 2 or b.ndim != 1:
         difference = a - b
         return np.sqrt(np.vecdot(difference, difference))
@@ -197,7 +197,7 @@ def _hamming(x: Arg, y: Arg) -> Bound:
     """Count of the elements in which two vectors differ."""
     shape = _pair_shape("HAMMING_DISTANCE", x, y)
 
-    def compute(*values: Any, lead: int) -> Any:
+    def compute(*values: object, lead: int) -> object:
         a, b = align([np.asarray(v) for v in values], (x, y), lead)
         if not a.ndim or not b.ndim or a.shape[-1] != b.shape[-1]:
             raise ValueError("vectors must have the same length")
@@ -215,7 +215,7 @@ def _maxsim(x: Arg, query: Arg) -> Bound:
     _pair_shape("MAXSIM", _as_one_vector(x), _as_one_vector(query))
     dtype = _product_dtype(x, query)
 
-    def compute(value: Any, vectors: Any, *, lead: int) -> Any:
+    def compute(value: object, vectors: object, *, lead: int) -> object:
         a, b = np.asarray(value).astype(dtype), np.asarray(vectors).astype(dtype)
         if a.shape[-1] != b.shape[-1]:
             raise ValueError("vectors must have the same length")
@@ -234,11 +234,11 @@ def _as_one_vector(x: Arg) -> Arg:
     return replace(x, type=replace(x.type, shape=x.type.shape and x.type.shape[-1:]))
 
 
-def _norm(name: str, summary: str, of: Callable[..., Any]) -> None:
+def _norm(name: str, summary: str, of: Callable[[NDArray[Any], tuple[int, ...]], object]) -> None:
     def bind(x: Arg, axis: Axis = None) -> Bound:
         numbers(name, x)
 
-        def compute(value: Any, *, lead: int) -> Any:
+        def compute(value: object, *, lead: int) -> object:
             array = widened(np.asarray(value))
             array = np.abs(array) if array.dtype.kind == "c" else array
             array = array.astype(_working_dtype(array.dtype.name), copy=False)
@@ -250,7 +250,7 @@ def _norm(name: str, summary: str, of: Callable[..., Any]) -> None:
     function(f"{name}(x, axis=None)", group=GROUP)(bind)
 
 
-def _l2(array: NDArray[Any], over: tuple[int, ...]) -> Any:
+def _l2(array: NDArray[Any], over: tuple[int, ...]) -> object:
     if over != tuple(range(array.ndim))[array.ndim - len(over) :]:
         return np.sqrt(np.sum(np.square(array), axis=over))
     flat = array.reshape(*array.shape[: array.ndim - len(over)], -1) if array.size else None

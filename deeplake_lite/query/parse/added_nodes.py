@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sqlglot import exp
+
+from deeplake_lite.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 AT = "at"
 """Metadata key of a parameter: the position of its ``?`` in the text."""
@@ -50,3 +56,25 @@ class Ellipsis(exp.Expression):
     """``...`` in a subscript."""
 
     arg_types: ClassVar[dict[str, bool]] = {}
+
+
+def check_extensible(node: Callable[[], object]) -> None:
+    """Refuse the compiled build of sqlglot, which cannot be extended.
+
+    Its classes allow no subclasses in Python: https://github.com/tobymao/sqlglot/issues/7923.
+
+    Raises
+    ------
+    MissingPackageError
+        When `node`, a class of this module, cannot be created.
+    """
+    try:
+        node()
+    except TypeError as error:
+        raise MissingPackageError(
+            "Queries need sqlglot without its compiled build, which cannot be extended, but the "
+            "build is installed. Remove it: pip uninstall sqlglotc."
+        ) from error
+
+
+check_extensible(Ellipsis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
@@ -10,6 +10,11 @@ from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sqlglot.parser import Parser
+    from sqlglot.tokenizer_core import Token
+
+type ParseClause = Callable[[Parser], tuple[str, object]]
+"""Parses a clause; returns the name of the argument of its node, and the value."""
 
 _CLAUSE_ORDER = (
     (TokenType.WHERE,),
@@ -27,18 +32,18 @@ NAMED = {"limit", "offset", "locks", "sample", "group"}
 """Clauses that errors may refer to as a whole, so the place is their first word."""
 
 
-def note_start(e: Any, first: Any) -> None:
+def note_start(e: object, first: Token) -> None:
     """Record the position of an expression in the text, unless the parser has."""
     if isinstance(e, exp.Expression):
         e.meta.setdefault("start", first.start)
 
 
-def in_order(token: TokenType, parse: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Wrap the parser of a clause, so that it rejects an earlier clause after this one."""
+def in_order(token: TokenType, parse: ParseClause) -> ParseClause:
+    """Wrap the parser of a clause, so that it refuses an earlier clause after this one."""
     turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
     earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
 
-    def parse_clause(parser: Any) -> Any:
+    def parse_clause(parser: Parser) -> tuple[str, object]:
         # sqlglot has no public way to look at the next token.
         first = parser._curr  # noqa: SLF001
         name, clause = first.text.upper(), parse(parser)

@@ -18,7 +18,6 @@ from sqlglot.errors import ErrorLevel
 from sqlglot.generator import Generator
 from sqlglot.tokens import TokenType  # type: ignore[attr-defined]
 
-from deeplake_lite.errors import MissingPackageError
 from deeplake_lite.query.parse.added_nodes import (
     AT,
     CLAUSES,
@@ -30,13 +29,16 @@ from deeplake_lite.query.parse.added_nodes import (
     Expand,
     Sample,
 )
-from deeplake_lite.query.parse.clause_order import in_order, note_start
+from deeplake_lite.query.parse.clause_order import ParseClause, in_order, note_start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
-_Parser: Any = DuckDB.parser_class
-_Generator: Any = DuckDB.generator_class
+    from sqlglot.generators.duckdb import DuckDBGenerator as _Generator
+    from sqlglot.parsers.duckdb import DuckDBParser as _Parser
+    from sqlglot.tokenizer_core import Token
+else:  # sqlglot has moved these classes between releases
+    _Parser, _Generator = DuckDB.parser_class, DuckDB.generator_class
 
 _PARSED_APART = ("CAST", "TRY_CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM")
 """Functions with keywords between their arguments."""
@@ -54,28 +56,6 @@ _BEFORE_CALLS = {
     TokenType.DISTINCT,
 }  # fmt: skip
 """Tokens after which ALL may be a keyword; before a parenthesis, it is a function there."""
-
-
-def check_extensible(node: Callable[[], object]) -> None:
-    """Reject the compiled build of sqlglot, which cannot be extended.
-
-    Its classes allow no subclasses in Python: https://github.com/tobymao/sqlglot/issues/7923.
-
-    Raises
-    ------
-    MissingPackageError
-        When `node`, a class of this module, cannot be created.
-    """
-    try:
-        node()
-    except TypeError as error:
-        raise MissingPackageError(
-            "Queries need sqlglot without its compiled build, which cannot be extended, but the "
-            "build is installed. Remove it: pip uninstall sqlglotc."
-        ) from error
-
-
-check_extensible(Ellipsis)
 
 
 _JOIN_WORDS = frozenset({*_Parser.JOIN_METHODS, *_Parser.JOIN_SIDES, *_Parser.JOIN_KINDS})
@@ -107,10 +87,10 @@ class Lakes(DuckDB):
             "UNGROUP BY": TokenType.ORDER_SIBLINGS_BY,
         }
 
-    class Generator(_Generator):  # type: ignore[misc]
+    class Generator(_Generator):
         """Writer of additional nodes, for messages and names."""
 
-        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+        TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
             **_Generator.TRANSFORMS,
             Ellipsis: lambda _self, _e: "...",
             exp.Array: lambda self, e: f"[{self.expressions(e, flat=True)}]",
@@ -124,37 +104,39 @@ class Lakes(DuckDB):
             )
             return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
-    class Parser(_Parser):  # type: ignore[misc]
+    class Parser(_Parser):
         """Parser of subscripts, sources and additional clauses."""
 
         FUNC_TOKENS: ClassVar[set[TokenType]] = {
             *_Parser.FUNC_TOKENS,
             TokenType.UNIQUE,
         }
-        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {  # without LIST, as in ``LIST(x)[0]``
+        ARRAY_CONSTRUCTORS: ClassVar[
+            dict[str, type[exp.Func]]
+        ] = {  # without LIST, as in ``LIST(x)[0]``
             "ARRAY": exp.Array,
         }
-        FUNCTIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
             **{name: _Parser.FUNCTION_PARSERS[name] for name in _PARSED_APART},
             "MAX_WEIGHT": lambda self: self._weights("MAX_WEIGHT"),
             "SUM_WEIGHT": lambda self: self._weights("SUM_WEIGHT"),
         }
-        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
             name: parser
             for name, parser in _Parser.NO_PAREN_FUNCTION_PARSERS.items()
             if name in {"CASE", "IF"}
         }
-        PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Callable[..., exp.Expr | None]]] = {
             **_Parser.PLACEHOLDER_PARSERS,
             TokenType.PLACEHOLDER: lambda self: self._question(),
         }
-        COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+        COLUMN_OPERATORS: ClassVar[dict[TokenType, Callable[..., exp.Expr] | None]] = {
             token: parser
             for token, parser in _Parser.COLUMN_OPERATORS.items()
             if token == TokenType.DOT
         }
-        QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Callable[..., Any]]] = {
+        QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, ParseClause]] = {
             token: in_order(token, parser)
             for token, parser in {
                 **_Parser.QUERY_MODIFIER_PARSERS,
@@ -171,7 +153,7 @@ class Lakes(DuckDB):
             placeholder.meta[AT] = self._prev.start
             return placeholder
 
-        def _parse_lambda(self, alias: bool = False) -> Any:
+        def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
             """Parse ``DISTINCT x, y`` in a call as two arguments, the first with DISTINCT."""
             if not self._match(TokenType.DISTINCT):
                 return super()._parse_lambda(alias)
@@ -244,17 +226,19 @@ class Lakes(DuckDB):
                 self.raise_error("Expected EXPAND BY before, after: two numbers of rows")
             return Expand(before=before, after=after)
 
-        def _count(self) -> Any:
+        def _count(self) -> exp.Expr | None:
             return self._parse_primary() or self._parse_placeholder()
 
-        def _parse_ordered(self, parse_method: Any = None) -> Any:
+        def _parse_ordered(
+            self, parse_method: Callable[[], exp.Expr | None] | None = None
+        ) -> exp.Ordered | None:
             """Parse a term of ORDER BY; ALL means all items only as a bare word.
 
             The base class also reads a quoted column and a call of that name as the keyword.
             """
-            term: Any = None
+            term: exp.Expr | None = None
 
-            def parse() -> Any:
+            def parse() -> exp.Expr | None:
                 nonlocal term
                 term = parse_method() if parse_method else self._parse_disjunction()
                 return term
@@ -264,7 +248,7 @@ class Lakes(DuckDB):
                 ordered.set("this", term)
             return ordered
 
-        def _parse_bracket(self, this: Any = None) -> Any:
+        def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             """Parse a subscript; ARRAY[…] is a list only if ARRAY is a bare word.
 
             The base class also reads a quoted column and a string of that name as the keyword.
@@ -272,7 +256,8 @@ class Lakes(DuckDB):
             if this is None or this.name.upper() not in self.ARRAY_CONSTRUCTORS:
                 return super()._parse_bracket(this)
             if _is_bare_word(this):
-                innermost = bracket = super()._parse_bracket(this)
+                bracket = super()._parse_bracket(this)
+                innermost = this if bracket is None else bracket
                 while isinstance(innermost, exp.Bracket):
                     innermost = innermost.this
                 innermost.meta[WORDY] = True
@@ -284,7 +269,7 @@ class Lakes(DuckDB):
             stand_in.replace(this)
             return bracket
 
-        def _parse_alias(self, this: Any, explicit: bool = False) -> Any:
+        def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
             """Parse an alias; LEFT before JOIN is not one, since FROM may be left out."""
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
@@ -297,20 +282,22 @@ class Lakes(DuckDB):
                     return False
             return False
 
-        def _parse_in(self, this: Any, alias: bool = False) -> Any:
+        def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
             test = super()._parse_in(this, alias)
             of = any(test.args.get(k) for k in ("expressions", "query", "unnest", "field"))
             if not of and self._prev.token_type != TokenType.R_PAREN:
                 self.raise_error("Expected a list or a query after IN")
             return test
 
-        def _parse_table_alias(self, *args: Any, **kwargs: Any) -> Any:
-            alias = super()._parse_table_alias(*args, **kwargs)
+        def _parse_table_alias(
+            self, alias_tokens: Collection[TokenType] | None = None
+        ) -> exp.TableAlias | None:
+            alias = super()._parse_table_alias(alias_tokens)
             if alias is None and self._prev.token_type == TokenType.ALIAS:
                 self.raise_error("Expected a name after AS")
             return alias
 
-        def parse(self, raw_tokens: list[Any], sql: str) -> Any:
+        def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expr | None]:
             """Parse after correcting the types of some tokens.
 
             ALL in ``SELECT ALL(x)`` is a function, AS right after SELECT, which the base class
@@ -328,13 +315,13 @@ class Lakes(DuckDB):
                     token.token_type = TokenType.UNKNOWN
             return super().parse(raw_tokens, sql)
 
-        def _parse_field(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_field(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             first = self._curr
             field = super()._parse_field(*args, **kwargs)
             note_start(field, first)
             return field
 
-        def _parse_type(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             """Parse a type; ``text[0]`` and ``date[1:]`` are columns named like types."""
             named = self._curr.token_type in self.TYPE_TOKENS
             if named and self._next and self._next.token_type == TokenType.L_BRACKET:
@@ -342,7 +329,7 @@ class Lakes(DuckDB):
                 return self._parse_column_ops(column)
             return super()._parse_type(*args, **kwargs)
 
-        def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             """Parse a type, and record its name: ``int8`` has 8 bits in NumPy, 8 bytes in SQL."""
             first = self._curr
             type_ = super()._parse_types(*args, **kwargs)
@@ -350,10 +337,12 @@ class Lakes(DuckDB):
                 type_.meta[WRITTEN] = first.text
             return type_
 
-        def _parse_csv(self, parse_method: Any, *args: Any, **kwargs: Any) -> Any:
-            """Parse a list, and reject a comma without an expression before it."""
+        def _parse_csv[T](
+            self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
+        ) -> list[T]:
+            """Parse a list, and refuse a comma without an expression before it."""
 
-            def parse() -> Any:
+            def parse() -> T | None:
                 before = self._index
                 part = parse_method()
                 if (
@@ -364,9 +353,9 @@ class Lakes(DuckDB):
                     self.raise_error("Expected an expression before the comma")
                 return part
 
-            return super()._parse_csv(parse, *args, **kwargs)
+            return super()._parse_csv(parse, sep)
 
-        def _parse_bracket_key_value(self, is_map: bool = False) -> Any:
+        def _parse_bracket_key_value(self, is_map: bool = False) -> exp.Expr | None:
             if is_map:
                 return super()._parse_bracket_key_value(is_map=is_map)
             if self._curr.token_type == TokenType.DOT:
@@ -379,9 +368,9 @@ class Lakes(DuckDB):
                     self.raise_error("Expected ...")
             return Ellipsis()
 
-        def _index_or_slice(self) -> Any:
+        def _index_or_slice(self) -> exp.Expr | None:
             ends = (TokenType.COLON, TokenType.DCOLON, TokenType.COMMA, TokenType.R_BRACKET)
-            parts: list[Any] = [None]
+            parts: list[exp.Expr | None] = [None]
             while True:
                 if self._curr.token_type not in ends:
                     parts[-1] = self._parse_disjunction()
@@ -400,18 +389,20 @@ class Lakes(DuckDB):
             start, stop, step = (*parts, None)[:3]
             return exp.Slice(this=start, expression=stop, step=step)
 
-        def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+        def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             """Parse a source and VERSION 'v' [AS name] after it."""
             quoted = self._curr.token_type == TokenType.STRING
             if quoted:
                 name = exp.to_identifier(self._curr.text, quoted=True)
                 self._advance()
-                table: Any = self.expression(exp.Table(this=name)).update_positions(self._prev)
+                source = self.expression(exp.Table(this=name))
+                table: exp.Expr | None = source.update_positions(self._prev)
             else:
                 table = super()._parse_table(*args, **kwargs)
             version = None
             alias = table.args.get("alias") if isinstance(table, exp.Table) else None
-            if alias is not None and alias.name.upper() == "VERSION" and self._curr:
+            is_version = alias is not None and alias.name.upper() == "VERSION"
+            if table is not None and is_version and self._curr:
                 if self._curr.token_type == TokenType.STRING:  # VERSION was read as an alias
                     table.set("alias", None)
                     version = self._parse_primary()
@@ -419,7 +410,7 @@ class Lakes(DuckDB):
                     self.raise_error("Expected a version in quotes after VERSION")
             elif quoted and self._match_text_seq("VERSION"):
                 version = self._parse_primary()
-            if version is not None or quoted:
+            if table is not None and (version is not None or quoted):
                 table.set("version", version)
                 table.set("alias", self._parse_table_alias(kwargs.get("alias_tokens")))
                 for join in self._parse_joins() if kwargs.get("joins") else ():

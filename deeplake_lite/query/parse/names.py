@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import LakeError, QueryError
@@ -78,7 +78,7 @@ def _is_a_name(word: str) -> bool:
     return [column.name for column in tree.find_all(exp.Column)] == [word] * 6
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """Return a value as a query writes it.
 
     >>> literal("it's"), literal(True), literal(0.5), literal(-3)

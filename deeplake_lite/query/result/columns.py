@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.values import Kind, Tensor
 
 type Rows = NDArray[np.int64]
@@ -194,7 +195,7 @@ def _cast_exactly(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     return cast
 
 
-def _for_htype(values: Any) -> Any:
+def _for_htype(values: Any) -> Block:
     """Return computed values in a form that htypes encode: None for null, lists for objects."""
     if isinstance(values, np.ndarray):
         return values
@@ -303,7 +304,7 @@ def _scalars(array: pa.Array, dtype: str) -> Any:
     return array.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
 
 
-def _jsonable(value: Any) -> Any:
+def _jsonable(value: object) -> Any:
     match value:
         case dict():
             return {str(k): _jsonable(v) for k, v in value.items()}

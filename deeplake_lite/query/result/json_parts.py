@@ -6,16 +6,19 @@ The metadata of the Arrow fields marks JSON, also within lists, structs and maps
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from deeplake_lite.dataset.arrow.types import is_list
 
+if TYPE_CHECKING:
+    from duckdb.sqltypes import DuckDBPyType
+
 _METADATA = {b"deeplake_lite.json": b""}
 
 
-def mark_json(table: pa.Table, types: list[Any]) -> pa.Table:
+def mark_json(table: pa.Table, types: list[DuckDBPyType]) -> pa.Table:
     """Return a table whose JSON fields are marked.
 
     Parameters
@@ -75,7 +78,7 @@ def parse_within(value: Any, kind: pa.DataType) -> Any:
     return value
 
 
-def _parse_part(value: Any, field: pa.Field) -> Any:
+def _parse_part(value: Any, field: pa.Field) -> object:
     if is_json(field):
         return None if value is None else json.loads(value)
     return parse_within(value, field.type)

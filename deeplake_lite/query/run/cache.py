@@ -7,7 +7,7 @@ read-only, and so are their slices and reshaped views, so nobody can change them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deeplake_lite.dataset.read.values import freeze
 from deeplake_lite.lru import LRUCache
@@ -22,18 +22,27 @@ LARGEST_SHARE = 2
 """An array larger than the limit divided by this is not cached."""
 
 
-class ColumnCache(LRUCache[tuple[Any, ...], Any]):
+class Sized(Protocol):
+    """An array, or an object that holds arrays."""
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        ...
+
+
+class ColumnCache(LRUCache[tuple[object, ...], Any]):
     """A cache of arrays by lake, version, column and purpose."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         super().__init__(limit, LARGEST_SHARE)
 
-    def get_or_make(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    def get_or_make[T: Sized](self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         """Return the cached array, or make it and cache it.
 
         `make` runs without the lock, so two threads may make the same array.
         """
-        array = self.get(key)
+        array: T | None = self.get(key)
         if array is None:
             array = make()
             if self.has_room(array.nbytes):

@@ -19,7 +19,7 @@ MOST_DRAWN = 100_000_000
 type Rows = NDArray[np.int64]
 
 
-def arrange(keys: Sequence[Any]) -> Rows:
+def arrange(keys: Sequence[object]) -> Rows:
     """Return an order that puts rows of equal keys together.
 
     The groups are in the order of their first rows, and the rows of a group stay in their order.
@@ -39,7 +39,7 @@ def arrange(keys: Sequence[Any]) -> Rows:
     return np.argsort(groups, kind="stable")
 
 
-def _hashable(key: Any) -> Any:
+def _hashable(key: object) -> object:
     """Return a key in hashable form: lists and dicts as tuples, any NaN as the same object."""
     match key:
         case list() | tuple():

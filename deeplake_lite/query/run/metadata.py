@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 
-def metadata(leaf: Meta, positions: Any) -> Any:
+def metadata(leaf: Meta, positions: NDArray[Any]) -> NDArray[Any]:
     """Return the values of a leaf, one for each position, masked where the position is null."""
     rows, null = rows_of(positions)
     return masked(_evaluate(leaf, rows), null)
 
 
-def _evaluate(leaf: Meta, rows: Rows) -> Any:
+def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
     source, (what, _, option) = leaf.source, leaf.what.partition(":")
     match what:
         case "row_id":
@@ -50,7 +50,7 @@ def _evaluate(leaf: Meta, rows: Rows) -> Any:
     return _from_shapes(source, leaf.field, rows, what, option)
 
 
-def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> Any:
+def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> NDArray[Any]:
     """Return shapes that are padded with -1 as a masked array.
 
     If a value has no axes, return an array of objects: its mask would be that of a null.
@@ -69,7 +69,7 @@ def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> 
     return objects([None if is_null else shape[shape >= 0] for shape, is_null in pairs])
 
 
-def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -> Any:
+def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -> NDArray[Any]:
     """Return the length of an axis, the number of axes or of elements."""
     shapes = source.shapes(f, rows).astype(np.int64)
     match what:
@@ -94,7 +94,7 @@ def _nulls(
     return null
 
 
-def _axis(shapes: NDArray[np.int64], axis: int) -> Any:
+def _axis(shapes: NDArray[np.int64], axis: int) -> NDArray[Any]:
     """Return the length of an axis from shapes padded with -1, masked where they do not have it.
 
     >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)

@@ -57,7 +57,7 @@ class _Statistics:
     nulls: NDArray[np.int64]
     nans: NDArray[np.int64]
 
-    def between(self, low: Any, high: Any) -> Chunks:
+    def between(self, low: object, high: object) -> Chunks:
         """Return the chunks that may have a number from `low` to `high`, or NaN."""
         return np.asarray(((self.high >= low) & (self.low <= high)) | (self.nans > 0))
 
@@ -170,7 +170,7 @@ def _ends(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
     return min(value, *rounded), max(value, *rounded)
 
 
-def _time_ends(value: Any, dtype: str) -> tuple[int, int] | None:
+def _time_ends(value: object, dtype: str) -> tuple[int, int] | None:
     if not isinstance(value, str) or not dtype.startswith("datetime64"):
         return None
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.query.functions.value_type import Block
+    from deeplake_lite.query.run.cache import Sized
     from deeplake_lite.schema import Field
 
 BLOCK_BYTES = 64 * 2**20
@@ -158,13 +160,13 @@ class Source:
             return self.tally.add_array(self.table.shapes(f.id, self._all_slots()))
 
         whole = self._cached(f, "shapes", read)
-        return cast("NDArray[np.int32]", whole[_as_slice(self.at(rows))])
+        return whole[_as_slice(self.at(rows))]
 
     def sizes(self, f: Field, rows: Rows) -> NDArray[np.int64]:
         """Return the stored sizes of values in bytes, (rows,), without reading the values."""
         return self.table.sizes(f.id, self.at(rows))
 
-    def values(self, f: Field, rows: Rows) -> Any:
+    def values(self, f: Field, rows: Rows) -> Block:
         """Return values as an array, masked where they are null, or as a list with None."""
         cells = self._cells(f, self.at(rows))
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
@@ -174,7 +176,9 @@ class Source:
         whole = self._whole(f, rows)
         return self.values(f, rows) if whole is None else whole[_as_slice(rows)]
 
-    def auxiliary(self, f: Field, of: Callable[[Any], Any], rows: Rows) -> Any:
+    def auxiliary(
+        self, f: Field, of: Callable[[NDArray[Any]], NDArray[Any]], rows: Rows
+    ) -> NDArray[Any] | None:
         """Return an array that a function computes from a column, cached for the next query.
 
         It has an entry for each of the rows. Return None if the column itself is not cached.
@@ -198,7 +202,7 @@ class Source:
         cells = self.tally.add_cells(part)
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
-    def _whole(self, f: Field, rows: Rows) -> Any:
+    def _whole(self, f: Field, rows: Rows) -> NDArray[Any] | None:
         """Return a whole column of fixed shape from the cache, or None if it is not worth caching.
 
         It is, if it is small or if `rows` are a large part of it.
@@ -217,7 +221,11 @@ class Source:
         )
         if not (self._key(f, "dense") in CACHE or (wanted and CACHE.has_room(size))):
             return None
-        return self._cached(f, "dense", lambda: self.values(f, chunks.count_up(len(self))))
+
+        def read() -> NDArray[Any]:
+            return np.asanyarray(self.values(f, chunks.count_up(len(self))))
+
+        return self._cached(f, "dense", read)
 
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
         """Read a column as Arrow. Classes are integers, and JSON is a string."""
@@ -283,7 +291,7 @@ class Source:
         values = numbers_in(self.scalar(f).drop_null())
         return np.asarray(not np.isfinite(values).all())
 
-    def decoder(self, f: Field, positions: Any) -> Callable[[int], Any]:
+    def decoder(self, f: Field, positions: NDArray[Any]) -> Callable[[int], Any]:
         """Read the stored bytes of rows and return a function that decodes one of them.
 
         The function takes an index into `positions`, and returns None if that is null.
@@ -296,7 +304,7 @@ class Source:
         at[present] = np.arange(len(present))
         allow = self.view.rows.lake.allow
 
-        def decode(row: int) -> Any:
+        def decode(row: int) -> object:
             index = int(at[row])
             if index < 0:
                 return None
@@ -307,13 +315,13 @@ class Source:
         values = with_none(decode_block(f.htype, cells, allow))
         kind = type_of(f.htype)
 
-        def item(row: int) -> Any:
+        def item(row: int) -> object:
             index = int(at[row])
             return None if index < 0 else _as_items(self._checked(f, values[index]), kind)
 
         return item
 
-    def _checked(self, f: Field, value: Any) -> Any:
+    def _checked(self, f: Field, value: object) -> object:
         """Return a value. Raises QueryTypeError if the column's type cannot hold its images."""
         if _has_files(f.htype):
             dtype = self._pixels(f)
@@ -326,7 +334,7 @@ class Source:
                     )
         return value
 
-    def each(self, f: Field, positions: Any) -> list[Any]:
+    def each(self, f: Field, positions: NDArray[Any]) -> list[Any]:
         """Return the values of rows, of any shapes, as a list; None where they are null."""
         rows, null = rows_of(positions)
         present = np.flatnonzero(np.ones(len(rows), bool) if null is None else ~null)
@@ -362,12 +370,12 @@ class Source:
     def _all_slots(self) -> Rows:
         return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
 
-    def _key(self, f: Field, what: Any) -> tuple[Any, ...]:
+    def _key(self, f: Field, what: object) -> tuple[Any, ...]:
         # A lake that checks its reads must not get data that was cached without a check.
         checked = self.view.rows.lake.repository.checks_reads
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
-    def _cached(self, f: Field, what: Any, make: Callable[[], Any]) -> Any:
+    def _cached[T: Sized](self, f: Field, what: object, make: Callable[[], T]) -> T:
         """Return a value from the cache, or make it; uncommitted edits are never cached."""
         return make() if self.table.uncommitted else CACHE.get_or_make(self._key(f, what), make)
 
@@ -440,7 +448,7 @@ def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
     return padded
 
 
-def _as_items(value: Any, kind: Type) -> Any:
+def _as_items(value: object, kind: Type) -> Any:
     """Return a sequence as an array whose first axis is its items.
 
     It is an array of objects for strings and for items of any shape.
@@ -466,7 +474,7 @@ def _as_slice(rows: Rows) -> slice | Rows:
     return chunks.contiguous(rows) or rows
 
 
-def _in_blocks(of: Callable[[Any], Any], whole: NDArray[Any]) -> NDArray[Any]:
+def _in_blocks(of: Callable[[NDArray[Any]], NDArray[Any]], whole: NDArray[Any]) -> NDArray[Any]:
     """Apply a function to blocks of rows, to limit the memory that it needs in between."""
     size = max(1, BLOCK_BYTES // max(1, whole[:1].nbytes))
     spans = chunks.spans(len(whole), size)

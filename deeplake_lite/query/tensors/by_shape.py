@@ -20,12 +20,7 @@ from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.functions.guard import listed, null_rows
 from deeplake_lite.query.functions.room import STACK_BYTES, TooMany
 from deeplake_lite.query.run.metadata import metadata
-from deeplake_lite.query.tensors.indexing import (
-    apply_index,
-    index_of,
-    lies_beyond,
-    take_items,
-)
+from deeplake_lite.query.tensors.indexing import apply_index, index_of, lies_beyond, take_items
 from deeplake_lite.query.tensors.trees import (
     constant_index,
     from_sql,
@@ -54,7 +49,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.query.functions.value_type import Type
+    from deeplake_lite.query.functions.base import Bound
+    from deeplake_lite.query.functions.value_type import Block, Type
     from deeplake_lite.query.tensors.trees import Env
 
 type Rows = NDArray[np.int64]
@@ -73,7 +69,7 @@ class ByShape:
     """For each part an array, (rows, *shape), a list if they are not numbers, or None for nulls."""
 
     @classmethod
-    def of(cls, values: Sequence[Any], rows: NDArray[np.int64]) -> ByShape:
+    def of(cls, values: Sequence[object] | NDArray[Any], rows: NDArray[np.int64]) -> ByShape:
         """Divide the values of rows by their shapes; None is null.
 
         >>> ByShape.of([np.zeros(2), None, np.ones(2)], np.arange(3)).rows
@@ -110,7 +106,7 @@ class ByShape:
         return out
 
 
-def compute(tree: Tree, env: Env, count: int) -> NDArray[Any] | list[Any]:
+def compute(tree: Tree, env: Env, count: int) -> Block:
     """Return a tree's values.
 
     Returns
@@ -194,18 +190,18 @@ class _Walk:
                 return self._split(metadata(tree, self._env[key]))
         raise AssertionError(tree)
 
-    def _from_sql(self, values: Any, type_: Type) -> ByShape:
+    def _from_sql(self, values: NDArray[Any], type_: Type) -> ByShape:
         if values.dtype != object:
             return self._split(from_sql(values, type_))
         if not type_.is_number:
             return ByShape.of(from_sql(values, type_), self._every)
         return ByShape.of([listed(value, type_) for value in values], self._every)
 
-    def _split(self, values: Any) -> ByShape:
+    def _split(self, values: NDArray[Any]) -> ByShape:
         parts = _divide(values, self._every)
         return ByShape(self._whole if len(parts.rows) == 1 else parts.rows, parts.values)
 
-    def _choose(self, tags: Any, options: tuple[Tree, ...]) -> ByShape:
+    def _choose(self, tags: NDArray[Any], options: tuple[Tree, ...]) -> ByShape:
         parts = []
         for tag, option in enumerate(options):
             rows = np.flatnonzero(np.asarray(tags) == tag)
@@ -231,7 +227,7 @@ class _Walk:
 
         index_of(tree, add_item)  # collects the trees of the index; its result is not used
 
-        def index_row(values: tuple[Any, ...]) -> Any:
+        def index_row(values: tuple[object, ...]) -> object:
             row = dict(zip(items, values[1:], strict=True))
             return apply_index(values[0], index_of(tree, row.__getitem__), tree.text)
 
@@ -292,7 +288,7 @@ class _Walk:
         out = ByShape.joined(parts)
         return ByShape(rows, out.values) if is_same and len(out.rows) == len(rows) else out
 
-    def _add_size(self, result: Any) -> None:
+    def _add_size(self, result: object) -> None:
         """Count the memory of results, which are held until the block ends. Raises `TooMany`."""
         items = result if isinstance(result, list) else [result]
         self._held += sum(item.nbytes for item in items if isinstance(item, np.ndarray))
@@ -300,7 +296,7 @@ class _Walk:
             raise TooMany
 
 
-def _call(bound: Any, values: tuple[Any, ...], rows: Rows) -> Any:
+def _call(bound: Bound, values: tuple[object, ...], rows: Rows) -> object:
     """Apply a function to a part, at once if it can be."""
     if any(v is None for v in values):
         if not bound.sees_null:
@@ -312,7 +308,7 @@ def _call(bound: Any, values: tuple[Any, ...], rows: Rows) -> Any:
 
 
 def _one_by_one(
-    apply: Callable[[tuple[Any, ...]], Any], values: tuple[Any, ...], rows: Rows
+    apply: Callable[[tuple[Any, ...]], Any], values: tuple[object, ...], rows: Rows
 ) -> list[Any]:
     """Apply a function to each row of a part. Raises QueryError if it fails."""
     columns = [[None] * len(rows) if v is None else v for v in values]
@@ -327,7 +323,7 @@ def _one_by_one(
     return out
 
 
-def _index(index: tuple[Any, ...], text: str, values: tuple[Any, ...], rows: Rows) -> Any:
+def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: Rows) -> object:
     """Index a part; the result is null if the index is out of range for its shape."""
     [stack] = values
     if isinstance(stack, list):
@@ -356,7 +352,7 @@ def _common(inputs: Sequence[ByShape], whole: Parts) -> Parts:
     return tuple(np.split(order, np.flatnonzero(np.diff(which[order])) + 1))
 
 
-def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> Any:
+def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> object:
     """Return the values of a subset of the rows of a part."""
     if values is None or len(rows) == len(subset):
         return values
@@ -364,7 +360,7 @@ def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> An
     return [values[i] for i in at.tolist()] if isinstance(values, list) else values[at]
 
 
-def _divide(values: Any, rows: NDArray[np.int64]) -> ByShape:
+def _divide(values: object, rows: NDArray[np.int64]) -> ByShape:
     """Divide the result for a part: lists by shape, and arrays into values and nulls."""
     if isinstance(values, list):
         return ByShape.of(values, rows)
@@ -378,14 +374,14 @@ def _divide(values: Any, rows: NDArray[np.int64]) -> ByShape:
     return ByShape(tuple(r for r, _ in nonempty), tuple(v for _, v in nonempty))
 
 
-def _form(value: Any) -> Any:
+def _form(value: object) -> object:
     """Return a key that is equal for values that can be stacked; None for null."""
     if value is None or value is np.ma.masked:
         return None
     return (value.shape, value.dtype) if isinstance(value, np.ndarray | np.generic) else list
 
 
-def _stack(values: list[Any], form: Any) -> Any:
+def _stack(values: list[Any], form: Any) -> object:
     if form is None:
         return None
     if form is list or form[1].hasobject:

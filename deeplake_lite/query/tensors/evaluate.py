@@ -16,7 +16,7 @@ Blocks are limited in bytes, for inputs and results.
 from __future__ import annotations
 
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,17 +27,16 @@ from deeplake_lite.query.tensors import by_shape, rowwise, stacked
 from deeplake_lite.query.tensors.spans import are_small, block_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from numpy.typing import NDArray
-
+    from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.tensors.trees import Env
     from deeplake_lite.query.values import Tree
 
 
 def evaluate(
     tree: Tree, env: Env, count: int, report: Callable[[int], None] | None = None
-) -> NDArray[Any] | list[Any]:
+) -> Block:
     """Return a tree's values for `count` rows.
 
     Parameters
@@ -60,26 +59,26 @@ def evaluate(
         if report:
             report(done)
     if len(parts) == 1:
-        return cast("NDArray[Any]", parts[0])
+        return parts[0]
     if not parts:
         return np.empty((0, *(n or 0 for n in tree.type.shape or ())), _dtype(tree))
     return _join(parts)
 
 
-def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
+def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
     """Yield a tree's values in blocks of rows."""
     if stacked.stacks(tree) or stacked.gives_lists(tree):
         return stacked.blocks(tree, env, count)
     return _blocks_of_varying_shape(tree, env, count)
 
 
-def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Any]:
+def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
     """Yield blocks of rows that differ in shape, with None for null.
 
     While a block is computed, the stored bytes of the next block are read.
     """
 
-    def read(span: slice) -> Callable[[], Any]:
+    def read(span: slice) -> Callable[[], Iterable[Block]]:
         part = {key: values[span] for key, values in env.items()}
         rows = span.stop - span.start
         if are_small(tree, part, rows):
@@ -91,7 +90,7 @@ def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Any]:
         yield from compute()
 
 
-def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Any]:
+def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
     """Yield the values of small rows; split the rows in halves if the results are too large."""
     try:
         yield by_shape.compute(tree, env, count)
@@ -122,8 +121,9 @@ def _dtype(tree: Tree) -> Any:
     return object if tree.type.dtype in ("str", "bytes", "object") else tree.type.dtype
 
 
-def _join(parts: list[Any]) -> NDArray[Any] | list[Any]:
-    if all(isinstance(p, np.ndarray) for p in parts) and len({p.shape[1:] for p in parts}) == 1:
-        join = np.ma.concatenate if any(map(np.ma.isMaskedArray, parts)) else np.concatenate
-        return join(parts)
+def _join(parts: list[Block]) -> Block:
+    arrays = [p for p in parts if isinstance(p, np.ndarray)]
+    if len(arrays) == len(parts) and len({a.shape[1:] for a in arrays}) == 1:
+        join = np.ma.concatenate if any(map(np.ma.isMaskedArray, arrays)) else np.concatenate
+        return np.asanyarray(join(arrays))
     return [row for part in parts for row in part]

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.query.database.convert import GroupRows
+    from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.tensors.trees import Env
     from deeplake_lite.query.values import Grouped, Tree
 
-type Blocks = Callable[[Tree, Env, int], Iterator[Any]]
+type Blocks = Callable[[Tree, Env, int], Iterator[Block]]
 """Evaluates a tree in blocks of rows. It is passed in, since `evaluate` imports this module."""
 
 CACHED_VALUES = 1024
@@ -44,7 +45,7 @@ _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum
 """Aggregates that are computed block by block, with the function that combines two blocks."""
 
 
-def group_value(leaf: Grouped, rows: GroupRows | None, inner: Blocks) -> Any:
+def group_value(leaf: Grouped, rows: GroupRows | None, inner: Blocks) -> object:
     """Return the list of a group's values, or their aggregate; None if there is no group."""
     if rows is None:
         return None
@@ -60,7 +61,7 @@ def group_value(leaf: Grouped, rows: GroupRows | None, inner: Blocks) -> Any:
     return value
 
 
-def _compute(leaf: Grouped, rows: GroupRows, inner: Blocks) -> Any:
+def _compute(leaf: Grouped, rows: GroupRows, inner: Blocks) -> object:
     blocks = inner(leaf.inner, rows.env, len(rows))
     if leaf.aggregate == "LIST":
         return [_unmasked(v) if _is_present(v) else None for part in blocks for v in part]
@@ -83,7 +84,7 @@ def _reduce(leaf: Grouped, stack: NDArray[Any]) -> Any:
     return _ADDED[leaf.aggregate](stack, axis=0, dtype=wide)
 
 
-def _reduce_blocks(leaf: Grouped, parts: Iterable[list[Any]]) -> Any:
+def _reduce_blocks(leaf: Grouped, parts: Iterable[list[Any]]) -> object:
     """Return an aggregate with only one block of values in memory at a time.
 
     Each block is stacked with the first value, so that shapes that differ between blocks are found.
@@ -126,14 +127,14 @@ def _columns(leaf: Grouped) -> str:
     return ", ".join(names) or "the group"
 
 
-def _is_present(value: Any) -> bool:
+def _is_present(value: object) -> bool:
     return value is not None and value is not np.ma.masked and not _is_masked(value)
 
 
-def _unmasked(value: Any) -> Any:
+def _unmasked(value: object) -> object:
     """Return a plain array: NumPy would mask results that are not finite in a masked array."""
     return np.ma.getdata(value) if np.ma.isMaskedArray(value) else value
 
 
-def _is_masked(value: Any) -> bool:
+def _is_masked(value: object) -> bool:
     return np.ma.isMaskedArray(value) and bool(np.ma.getmaskarray(value).any())

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.values import Index, Tree
 
 
-def apply_index(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
+def apply_index(value: Any, index: tuple[object, ...] | None, text: str) -> object:
     """Index a row's value; return None if the index is out of range, or if either is null."""
     if isinstance(value, list):
         if index is not None and len(index) == 1 and isinstance(index[0], int):
@@ -32,7 +33,7 @@ def apply_index(value: Any, index: tuple[Any, ...] | None, text: str) -> Any:
         raise out_of_range(text, error, index, np.shape(value)) from error
 
 
-def take_items(value: Any, positions: NDArray[np.int64]) -> Any:
+def take_items(value: object, positions: NDArray[np.int64]) -> Block:
     """Return the items of one value at positions; None where a position is out of range.
 
     >>> take_items(np.arange(5), np.array([1, 3])), take_items(["a"], np.array([0, 1]))
@@ -92,8 +93,8 @@ def _whole(value: Any, text: str) -> int:
     return int(value)
 
 
-def lies_beyond(index: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether an index needs an axis or a position that a shape does not have.
+def lies_beyond(index: tuple[object, ...], shape: tuple[int, ...]) -> bool:
+    """Tell whether an index needs an axis or a position that a shape does not have.
 
     >>> lies_beyond((2, 0), (2, 4)), lies_beyond((..., 3), (2, 4)), lies_beyond((0, 0, 0), (2, 4))
     (True, False, True)
@@ -117,7 +118,7 @@ def _axes(item: Any) -> int:
     return int(item.ndim) if is_mask else 1
 
 
-def _is_position(item: Any) -> bool:
+def _is_position(item: object) -> bool:
     return isinstance(item, int) or (isinstance(item, np.ndarray) and item.dtype.kind in "iu")
 
 

@@ -93,7 +93,7 @@ def _compute_part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]
     return out
 
 
-def _without_base(value: Any) -> Any:
+def _without_base(value: object) -> object:
     """Return a value; copy a small view of a large array, which it would keep in memory."""
     base = getattr(value, "base", None)
     if isinstance(value, np.ndarray) and isinstance(base, np.ndarray):
@@ -106,17 +106,17 @@ class _Reader:
 
     def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
         self.env, self._inner = env, inner
-        opened: dict[Tree, Callable[[int], Any]] = {}
-        self._read: dict[int, Callable[[int], Any]] = {}  # by identity: a hash takes 10 µs a row
+        opened: dict[Tree, Callable[[int], object]] = {}
+        self._read: dict[int, Callable[[int], object]] = {}  # by identity: a hash takes 10 µs a row
         for leaf in leaves(tree):
             if leaf not in opened:
                 opened[leaf] = self._open(leaf)
             self._read[id(leaf)] = opened[leaf]
 
-    def __call__(self, leaf: Tree, row: int) -> Any:
+    def __call__(self, leaf: Tree, row: int) -> object:
         return self._read[id(leaf)](row)
 
-    def _open(self, leaf: Tree) -> Callable[[int], Any]:
+    def _open(self, leaf: Tree) -> Callable[[int], object]:
         match leaf:
             case Literal_(value):
                 array = np.asarray(value) if leaf.type.is_number else value
@@ -143,10 +143,10 @@ class _Reader:
                 return lambda row: _unmasked(values[row])
         raise AssertionError(leaf)
 
-    def _choice(self, tags: Any, options: tuple[Tree, ...]) -> Callable[[int], Any]:
+    def _choice(self, tags: NDArray[Any], options: tuple[Tree, ...]) -> Callable[[int], object]:
         readers = [_Reader(option, self.env, self._inner) for option in options]
 
-        def read(row: int) -> Any:
+        def read(row: int) -> object:
             tag = int(tags[row])
             return _as_array(options[tag], _compute_row(options[tag], readers[tag], row))
 
@@ -156,12 +156,12 @@ class _Reader:
 class _Shared:
     """Reads the value of consecutive rows with the same position once."""
 
-    def __init__(self, read: Callable[[int], Any], starts: NDArray[np.int64]) -> None:
+    def __init__(self, read: Callable[[int], object], starts: NDArray[np.int64]) -> None:
         self._read, self._starts = read, starts
         self._lock = Lock()
         self._last: tuple[int, Any] = (-1, None)
 
-    def __call__(self, row: int) -> Any:
+    def __call__(self, row: int) -> object:
         run = int(np.searchsorted(self._starts, row, "right")) - 1
         with self._lock:  # a thread that needs the same value waits for it
             if self._last[0] != run:
@@ -169,14 +169,14 @@ class _Shared:
             return self._last[1]
 
 
-def _unmasked(value: Any) -> Any:
+def _unmasked(value: object) -> object:
     """Return a row's value without a mask; None if any of it is masked, that is, null."""
     if not np.ma.isMaskedArray(value):
         return value
     return None if value.mask.any() else np.ma.getdata(value)
 
 
-def _compute_row(tree: Tree, read: _Reader, row: int) -> Any:
+def _compute_row(tree: Tree, read: _Reader, row: int) -> object:
     match tree:
         case Call(name, bound, args):
             values = [_compute_row(arg, read, row) for arg in args]
@@ -201,7 +201,7 @@ COUNT_ITEMS = {"LEN", "LENGTH"}
 """Functions that need only the length of a list."""
 
 
-def _as_array(tree: Tree, value: Any, *, typed: bool = True) -> Any:
+def _as_array(tree: Tree, value: object, *, typed: bool = True) -> object:
     """Return a list of numbers, or of arrays of one shape, as an array for functions.
 
     A list that DuckDB computed gets the dtype of its type if `typed` is true.

@@ -95,7 +95,7 @@ def are_small(tree: Tree, env: Env, count: int) -> bool:
     return sum(sizes) <= SMALL_BYTES * count
 
 
-def _first_of_runs(env: Env, key: str, *, split: bool) -> Any:
+def _first_of_runs(env: Env, key: str, *, split: bool) -> NDArray[Any]:
     """Return the positions of a cell that are decoded: if it is split, one for all its items."""
     starts = run_starts(env, [key]) if split else None
     return env[key] if starts is None else env[key][starts]
@@ -123,6 +123,6 @@ def _elements(cell: Cell, rows: NDArray[np.int64]) -> int:
     return int(np.where(shapes < 0, 1, shapes).prod(axis=1).sum())
 
 
-def _present(positions: Any) -> NDArray[np.int64]:
+def _present(positions: NDArray[Any]) -> NDArray[np.int64]:
     rows, null = rows_of(positions)
     return rows if null is None else rows[~null]

@@ -36,13 +36,16 @@ from deeplake_lite.query.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
+    from deeplake_lite.query.functions.value_type import Block
     from deeplake_lite.query.tensors.trees import Env
 
 BLOCK_ROWS = 65_536
 """Maximum number of rows in a block."""
 
 
-def blocks(tree: Tree, env: Env, count: int) -> Iterator[Any]:
+def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
     """Yield a tree's values in blocks of rows, as arrays or lists; nulls are masked, or None."""
     size, stop = _block_rows(tree), 0
     while stop < count:
@@ -126,7 +129,7 @@ def _stack(tree: Tree, env: Env) -> Any:
     raise AssertionError(tree)
 
 
-def _choose(tree: Choice, env: Env) -> Any:
+def _choose(tree: Choice, env: Env) -> NDArray[Any]:
     """Evaluate each option for its own rows: its inputs are valid in these rows only."""
     tags = np.asarray(env[tree.key])
     shape = tuple(n or 0 for n in tree.type.shape or ())
@@ -138,7 +141,7 @@ def _choose(tree: Choice, env: Env) -> Any:
     return out if np.ma.getmaskarray(out).any() else np.ma.getdata(out)
 
 
-def _argument(tree: Tree, env: Env) -> Any:
+def _argument(tree: Tree, env: Env) -> object:
     """Return the values of an argument, broadcast to all rows of the block unless it is constant.
 
     Functions know the values of constants already.
@@ -155,7 +158,7 @@ def _argument(tree: Tree, env: Env) -> Any:
     return np.ma.MaskedArray(data, np.broadcast_to(np.ma.getmaskarray(values), data.shape))
 
 
-def _auxiliary(tree: Call, env: Env) -> Any:
+def _auxiliary(tree: Call, env: Env) -> NDArray[Any] | None:
     """Return the auxiliary array that a function caches for the column it is called with."""
     if tree.bound.auxiliary is None:
         return None
@@ -168,7 +171,7 @@ def _auxiliary(tree: Call, env: Env) -> Any:
     )
 
 
-def _index(tree: Index, env: Env) -> Any:
+def _index(tree: Index, env: Env) -> object:
     """Index a block of values; read no more of a stored column than the index needs."""
     index = constant_index(tree)
     assert index is not None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.query.functions.value_type import Type
 
-type Env = Mapping[str, Any]
+type Env = Mapping[str, NDArray[Any]]
 """An array for each key, with one entry per row: positions (masked where null) or scalars."""
 
 
@@ -65,14 +65,14 @@ def row_bytes(leaf: Cell) -> int:
     return np.dtype(leaf.type.dtype).itemsize * math.prod(n or 0 for n in leaf.type.shape or ())
 
 
-def rows_of(positions: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+def rows_of(positions: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
     """Return positions as int64, and a mask of the null ones, or None if there are none."""
     rows = np.asarray(np.ma.getdata(positions), np.int64)
     null = np.ma.getmaskarray(positions) if np.ma.isMaskedArray(positions) else None
     return rows, None if null is None or not null.any() else null
 
 
-def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
+def masked(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]:
     """Return values, (rows, *shape), masked also in the rows that are null."""
     if null is None:
         return values
@@ -80,7 +80,7 @@ def masked(values: Any, null: NDArray[np.bool_] | None) -> Any:
     return np.ma.MaskedArray(np.ma.getdata(values), mask | np.ma.getmaskarray(values))
 
 
-def objects(items: Sequence[Any]) -> NDArray[Any]:
+def objects(items: Sequence[object]) -> NDArray[Any]:
     """Return an array of objects, one for each item; the items may have any shapes.
 
     >>> objects([np.zeros(2), np.ones(2)]).shape
@@ -104,7 +104,7 @@ def as_array(value: Any) -> NDArray[Any]:
         return objects(value)
 
 
-def from_sql(values: Any, type_: Type) -> Any:
+def from_sql(values: NDArray[Any], type_: Type) -> NDArray[Any]:
     """Return values that DuckDB computed as functions take them.
 
     JSON documents are parsed, and int64 microseconds become durations.
@@ -116,7 +116,7 @@ def from_sql(values: Any, type_: Type) -> Any:
     return objects([_parse_json(value, type_) for value in values])
 
 
-def _parse_json(value: Any, type_: Type) -> Any:
+def _parse_json(value: Any, type_: Type) -> object:
     """Return the value of a JSON document, or of each document in a list."""
     if value is None or type_.dtype != "object":
         return value
@@ -125,7 +125,7 @@ def _parse_json(value: Any, type_: Type) -> Any:
     return objects([_parse_json(item, type_.items.of) for item in value])
 
 
-def trimmed(value: Any) -> Any:
+def trimmed(value: object) -> object:
     """Return a shape without the masked axes that pad it; None if all are masked, that is, null."""
     if not np.ma.isMaskedArray(value):
         return value
@@ -199,8 +199,8 @@ def constant_index(tree: Index) -> tuple[Any, ...] | None:
     return index if _is_adjacent(index) else None
 
 
-def _is_adjacent(index: tuple[Any, ...]) -> bool:
-    """Return whether all integers and arrays are adjacent.
+def _is_adjacent(index: tuple[object, ...]) -> bool:
+    """Tell whether all integers and arrays are adjacent.
 
     If they are not, NumPy moves their axes to the front, ahead of the axis of the rows.
     """
@@ -210,7 +210,7 @@ def _is_adjacent(index: tuple[Any, ...]) -> bool:
     return at[-1] - at[0] == len(at) - 1
 
 
-def _constant(item: Any) -> Any:
+def _constant(item: Any) -> object:
     if item is ... or item is None:
         return item
     if isinstance(item, tuple):

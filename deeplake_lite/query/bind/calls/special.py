@@ -166,7 +166,7 @@ def _part_type(whole: Type) -> Type:
     return Type(whole.dtype, shape, whole.meaning if is_kept else None)
 
 
-def _shape_type(value: Any) -> Type:
+def _shape_type(value: object) -> Type:
     return Type("int64", (value.type.ndim if isinstance(value, Tensor) else 0,))  # None: varies
 
 

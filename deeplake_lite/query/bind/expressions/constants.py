@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.bind.scope import Scope
 
 
-def constant(value: Any) -> Constant:
+def constant(value: object) -> Constant:
     """Return the value of a parameter as a constant.
 
     Raises
@@ -87,8 +87,8 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
     )
 
 
-def _is_json(items: Sequence[Any]) -> bool:
-    """Return whether the items of a list are strings and numbers, which only JSON mixes."""
+def _is_json(items: Sequence[object]) -> bool:
+    """Tell whether the items of a list are strings and numbers, which only JSON mixes."""
     texts = [isinstance(item, str) for item in items if item is not None]
     are_single = all(isinstance(item, str | int | float | None) for item in items)
     return are_single and any(texts) and not all(texts)
@@ -204,7 +204,7 @@ def as_array(value: Any) -> tuple[Any, Type]:
     return array, Type(array.dtype.name, array.shape)
 
 
-def _kinds(items: Sequence[Any]) -> set[type]:
+def _kinds(items: Sequence[object]) -> set[type]:
     """Return the types of the items of lists within lists; all numbers have one."""
     kinds: set[type] = set()
     for item in items:
@@ -215,7 +215,7 @@ def _kinds(items: Sequence[Any]) -> set[type]:
     return kinds
 
 
-def _as_items(value: Any) -> Any:
+def _as_items(value: object) -> object:
     """Return lists, perhaps nested, with their numbers as the items of a sequence are."""
     if isinstance(value, list):
         return [_as_items(item) for item in value]
@@ -241,7 +241,7 @@ def null_tensor(type_: Type, text: str) -> Tensor:
     return Tensor(Given("g_NULL", type_), {"g_NULL": nothing}, text)
 
 
-def option(low: Lowering, part: exp.Expr, scope: Scope) -> Any:
+def option(low: Lowering, part: exp.Expr, scope: Scope) -> object:
     """Return the value of a constant argument, with lists as tuples.
 
     Raises

@@ -188,7 +188,7 @@ def _lists_json(type_: Type) -> bool:
     )
 
 
-def _as_json(value: Any) -> Any:
+def _as_json(value: object) -> object:
     """Return lists, perhaps nested, with NumPy's numbers as Python's."""
     if isinstance(value, list):
         return [_as_json(item) for item in value]

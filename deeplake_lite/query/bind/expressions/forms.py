@@ -113,7 +113,7 @@ def as_truths(tensor: Tensor) -> Tensor:
     if items is None or items.of.dtype != "bool" or items.of.ndim != 0:
         return tensor
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: Any, *, lead: int) -> NDArray[Any]:
         nulls = [item is None for item in value]
         return join(np.array([bool(item) for item in value], bool), nulls)
 
@@ -163,7 +163,7 @@ def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
 def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
     """Return the names of the classes in a tensor, as a call to NAME."""
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> object:
         return _named(value, names)
 
     bound = Bound(_type_of_names(tensor.type), compute, stacks=False)
@@ -179,7 +179,7 @@ def _type_of_names(type_: Type) -> Type:
     return _type_of_names(type_.items.of).listed()
 
 
-def _named(value: Any, names: tuple[str, ...]) -> Any:
+def _named(value: Any, names: tuple[str, ...]) -> object:
     if value is None:
         return None
     if isinstance(value, list) or np.ndim(value):
@@ -214,7 +214,7 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
             f"another mask have {len(merged)} together. Compare the classes of pixels: x[i, j]."
         )
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> object:
         return _renumbered(value, numbers)
 
     bound = Bound(_renamed(tensor.type, merged), compute, stacks=tensor.type.items is None)
@@ -222,7 +222,7 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
     return Tensor(Call("RELABEL", bound, (tensor.tree,), options), tensor.env, tensor.text)
 
 
-def _renumbered(value: Any, numbers: NDArray[Any]) -> Any:
+def _renumbered(value: object, numbers: NDArray[Any]) -> object:
     """Return classes, or lists of them, with their numbers replaced with `numbers[class]`.
 
     None stays None.
@@ -401,7 +401,7 @@ def _converted(
 ) -> Tensor:
     """Return a tensor converted to another dtype by `convert`, which may raise QueryTypeError."""
 
-    def compute(value: Any, *, lead: int) -> Any:
+    def compute(value: object, *, lead: int) -> NDArray[Any]:
         return convert(np.asarray(value))
 
     type_, arg = replace(tensor.type, dtype=dtype), Arg(tensor.text, tensor.type)

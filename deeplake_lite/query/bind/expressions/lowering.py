@@ -307,7 +307,7 @@ class Lowering:
         self,
         function: str | Function,
         args: Sequence[Value],
-        options: Mapping[str, Any],
+        options: Mapping[str, object],
         e: exp.Expr,
     ) -> Tensor:
         """Return a call to a function that NumPy computes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
@@ -33,7 +33,7 @@ def call_function(
     low: Lowering,
     function: str | Function,
     args: Sequence[Value],
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     e: exp.Expr,
 ) -> Tensor:
     """Return a call to a function that NumPy computes; see `Lowering.call`."""

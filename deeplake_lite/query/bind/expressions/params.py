@@ -32,7 +32,7 @@ class Params:
         When `values` is neither a list nor a dict.
     """
 
-    def __init__(self, values: Sequence[Any] | Mapping[str, Any], tree: exp.Query) -> None:
+    def __init__(self, values: Sequence[object] | Mapping[str, object], tree: exp.Query) -> None:
         if isinstance(values, str | bytes) or not isinstance(values, Sequence | Mapping):
             raise QueryTypeError(
                 "Parameters must be a list with a value per ?, or a dict with a value per $name, "

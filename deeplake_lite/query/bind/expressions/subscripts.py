@@ -319,8 +319,8 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     return Type(base.type.dtype, shape, meaning if _keeps_meaning(base, items, shape) else None)
 
 
-def _is_shapeless(item: Any) -> bool:
-    """Return whether an index is an array with an unknown number of axes."""
+def _is_shapeless(item: object) -> bool:
+    """Tell whether an index is an array with an unknown number of axes."""
     return item is not None and hasattr(item, "type") and item.type.shape is None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
@@ -60,7 +60,7 @@ _DIGITS = 40
 """Maximum number of digits of a whole number; larger ones written with a point are floats."""
 
 
-def _full_value(value: Constant) -> Any:
+def _full_value(value: Constant) -> object:
     """Return the value of a constant, with all digits of its whole numbers."""
     if value.items:
         return [_full_value(item) for item in value.items]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ _OF_DTYPES = {"str": TEXT, "bytes": BYTES, "object": JSON}
 """Kinds of scalars that are not numbers, by the dtype of a tensor."""
 
 
-def kind_of_constant(value: Any) -> Kind:
+def kind_of_constant(value: object) -> Kind:
     """Return the kind of a constant's value."""
     match value:
         case bool():
