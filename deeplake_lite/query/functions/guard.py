@@ -170,7 +170,7 @@ def _as_declared(value: object, arg: Arg) -> object:
 
 
 def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> None:
-    """Refuse arrays of truth values some of which are null. Raises QueryTypeError."""
+    """Reject arrays of truth values some of which are null. Raises QueryTypeError."""
     for value, arg in zip(values, args, strict=True):
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
@@ -210,7 +210,7 @@ def listed(value: object, type_: Type) -> NDArray[Any] | None:
 
 
 def _has_none(value: object) -> bool:
-    """Tell whether None is among the items of a list or of a nested list.
+    """Return whether None is among the items of a list or of a nested list.
 
     >>> _has_none([1, None]), _has_none([[1], [None]]), _has_none([[1], []])
     (True, True, False)

@@ -60,7 +60,7 @@ def _kind(value: object) -> str:
 
 
 def is_json_item(items: Any, wanted: object) -> bool:
-    """Tell whether a JSON value is among others.
+    """Return whether a JSON value is among others.
 
     >>> is_json_item([True, [1]], 1), is_json_item([1.0], 1)
     (False, True)

@@ -253,7 +253,7 @@ def _is_strings(arg: Arg) -> bool:
 
 
 def _holds(compare: Comparison, a: object, b: object) -> bool:
-    """Tell whether a comparison holds; it does not for null or for values without an order."""
+    """Return whether a comparison holds; it does not for null or for values without an order."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):

@@ -90,7 +90,7 @@ def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
 
 
 def _is_same(part: Any, converted: object) -> bool:
-    """Tell whether a time is unchanged in another unit, in which it may have overflowed."""
+    """Return whether a time is unchanged in another unit, in which it may have overflowed."""
     return bool(np.isnat(part) or compare_times(np.equal, part, converted))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def has_null_items(value: object) -> bool:
-    """Tell whether a row's value is an array of truth values that may be null."""
+    """Return whether a row's value is an array of truth values that may be null."""
     return isinstance(value, np.ndarray) and value.dtype == object
 
 

@@ -39,7 +39,7 @@ def note_start(e: object, first: Token) -> None:
 
 
 def in_order(token: TokenType, parse: ParseClause) -> ParseClause:
-    """Wrap the parser of a clause, so that it refuses an earlier clause after this one."""
+    """Wrap the parser of a clause, so that it rejects an earlier clause after this one."""
     turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
     earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
 

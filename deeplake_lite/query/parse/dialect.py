@@ -340,7 +340,7 @@ class Lakes(DuckDB):
         def _parse_csv[T](
             self, parse_method: Callable[[], T | None], sep: TokenType = TokenType.COMMA
         ) -> list[T]:
-            """Parse a list, and refuse a comma without an expression before it."""
+            """Parse a list, and reject a comma without an expression before it."""
 
             def parse() -> T | None:
                 before = self._index

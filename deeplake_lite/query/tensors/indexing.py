@@ -94,7 +94,7 @@ def _whole(value: Any, text: str) -> int:
 
 
 def lies_beyond(index: tuple[object, ...], shape: tuple[int, ...]) -> bool:
-    """Tell whether an index needs an axis or a position that a shape does not have.
+    """Return whether an index needs an axis or a position that a shape does not have.
 
     >>> lies_beyond((2, 0), (2, 4)), lies_beyond((..., 3), (2, 4)), lies_beyond((0, 0, 0), (2, 4))
     (True, False, True)

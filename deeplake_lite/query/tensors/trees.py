@@ -200,7 +200,7 @@ def constant_index(tree: Index) -> tuple[Any, ...] | None:
 
 
 def _is_adjacent(index: tuple[object, ...]) -> bool:
-    """Tell whether all integers and arrays are adjacent.
+    """Return whether all integers and arrays are adjacent.
 
     If they are not, NumPy moves their axes to the front, ahead of the axis of the rows.
     """

@@ -10,7 +10,7 @@ from deeplake_lite.query.bind.calls import known
 
 
 def is_ungrouped(nodes: list[exp.Expr], keys: list[exp.Expr], *, is_group: bool) -> bool:
-    """Tell whether an expression takes the value of a row although the SELECT groups rows."""
+    """Return whether an expression takes the value of a row although the SELECT groups rows."""
     test = partial(_takes_rows, keys=keys) if is_group else _has_windows_of_groups
     return any(map(test, nodes))
 

@@ -88,7 +88,7 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
 
 
 def _is_json(items: Sequence[object]) -> bool:
-    """Tell whether the items of a list are strings and numbers, which only JSON mixes."""
+    """Return whether the items of a list are strings and numbers, which only JSON mixes."""
     texts = [isinstance(item, str) for item in items if item is not None]
     are_single = all(isinstance(item, str | int | float | None) for item in items)
     return are_single and any(texts) and not all(texts)

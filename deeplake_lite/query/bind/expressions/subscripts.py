@@ -320,7 +320,7 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
 
 
 def _is_shapeless(item: object) -> bool:
-    """Tell whether an index is an array with an unknown number of axes."""
+    """Return whether an index is an array with an unknown number of axes."""
     return item is not None and hasattr(item, "type") and item.type.shape is None
 
 
