@@ -113,7 +113,9 @@ RULES = {
         "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
         "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
         'matter, but `true`, `1` and `"1"` are three different values, and `<` between them is '
-        "null. Items of a sequence of JSON are compared in the same way. A JSON null is an SQL "
+        "null. Times and durations do not compare with JSON, which has none: write "
+        "`CAST(meta.t AS TIMESTAMP) < t`, or `AS INTERVAL`. "
+        "Items of a sequence of JSON are compared in the same way. A JSON null is an SQL "
         "null. Arithmetic and `SUM` use floats; an integer that a float cannot represent is an "
         "error, unless `CAST(x AS BIGINT)` preserves it."
     ),

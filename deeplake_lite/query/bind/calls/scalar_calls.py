@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -14,7 +15,12 @@ from deeplake_lite.query.bind.calls.result_kinds import items_in, result_kind
 from deeplake_lite.query.bind.calls.unknown_function import unknown_function
 from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.agreement import agree, check_column, unified
+from deeplake_lite.query.bind.scalars.agreement import (
+    agree,
+    check_column,
+    check_times_beside_json,
+    unified,
+)
 from deeplake_lite.query.bind.scalars.conversions import (
     as_json,
     as_list_of_json,
@@ -194,7 +200,12 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
         return args
     if name in known.OF_ONE_KIND:
         args = _parse_quoted_times(name, args)
-        check_column(item for at, a in enumerate(args) for item in items_in(name, at, a))
+        found = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
+        check_column(found)
+        if name not in known.EXTENDS_LISTS | known.RESIZES:  # it compares them
+            of_kinds = {kind_of(item): item for item in found}
+            for pair in combinations(of_kinds.values(), 2):
+                check_times_beside_json(*pair)
         values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
         values = [low.types.refined(a) for a in values]
         floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
@@ -278,9 +289,10 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
     """Reject JSON in GREATEST and LEAST. Raises QueryTypeError."""
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
+        type_ = "TIMESTAMP" if any(kind_of(a).name == "time" for a in args) else "DOUBLE"
         raise QueryTypeError(
             f"{name} must be given values of the same type, but a JSON value may be a number or a "
-            f"string. Write CAST({text_of(json)} AS DOUBLE), or AS TEXT."
+            f"string. Write CAST({text_of(json)} AS {type_}), or AS TEXT."
         )
 
 

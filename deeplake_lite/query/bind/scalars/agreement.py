@@ -40,7 +40,7 @@ from deeplake_lite.query.database.times import (
 from deeplake_lite.query.values import ANY, JSON, REAL, TEXT, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from deeplake_lite.query.bind.expressions.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
@@ -59,6 +59,7 @@ def agree(value: Value, other: Value) -> Value:
     """
     mine, theirs = kind_of(value), kind_of(other)
     check_bytes(value, other)
+    check_times_beside_json(value, other)
     _check_text(value, other)
     _check_text(other, value)
     if isinstance(value, Constant) and isinstance(value.value, dict):
@@ -171,6 +172,32 @@ def _check_text(value: Value, other: Value) -> None:
 
 _NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
 """Kinds that do not compare with strings, and the type to which messages suggest a CAST."""
+
+
+def check_times_beside_json(value: Value, other: Value) -> None:
+    """Reject a time compared with JSON, which could only compare it as a string.
+
+    Raises
+    ------
+    QueryTypeError
+        Also for a time and JSON in the same place of two structs.
+    """
+    for mine, theirs in _places_of_both(kind_of(value), kind_of(other)):
+        if {mine.name, theirs.name} == {"time", "json"}:
+            time = mine if mine.name == "time" else theirs
+            type_ = "INTERVAL" if time.time_dtype.startswith("timedelta64") else "TIMESTAMP"
+            raise QueryTypeError(
+                "Times can be compared only with times, but one side is JSON, which has none. "
+                f"Convert the JSON value: CAST(x AS {type_})."
+            )
+
+
+def _places_of_both(mine: Kind, theirs: Kind) -> Iterator[tuple[Kind, Kind]]:
+    """Yield two kinds, and the kinds that lists or structs of them have in the same place."""
+    yield mine, theirs
+    for pair in _parts_of_both(mine, theirs):
+        yield from _places_of_both(*pair)
+
 
 WITHOUT_NAMES = (
     "Classes with names cannot be combined with classes without names, whose numbers may have "

@@ -10,6 +10,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import check_times_beside_json
 from deeplake_lite.query.bind.scalars.conversions import as_part, settled
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
@@ -70,13 +71,14 @@ LOOKUPS = _MAPS | _MAP_VALUES.keys() | _STRUCTS
 
 
 def check_sought(kind: Kind, sought: Value) -> None:
-    """Refuse to look for a float among integers, or an integer among floats.
+    """Refuse to look for a float among integers, or an integer among floats, or a time in JSON.
 
     Raises
     ------
     QueryTypeError
-        When DuckDB might round the integer.
+        When DuckDB might round the integer, or compare the time as a string.
     """
+    check_times_beside_json(Sql(exp.null(), kind), sought)
     if beside_floats.are_mixed(kind, kind_of(sought)):
         raise QueryTypeError(
             "A lookup must not mix integers and floats, since SQL would round the integers. CAST "
