@@ -209,7 +209,8 @@ RULES = {
     "Strings": (
         "A quoted string that is compared or combined with a number or a time is read exactly, to "
         "the last digit: `t < '2026-01-02T03:04:05.5'`. UTC offsets are respected, as in "
-        "`'2026-01-02T03:04+01:00'`. Times have at most nine digits after the point and durations "
+        "`'2026-01-02T03:04+01:00'` and `DATE_DIFF('day', t, '2026-01-02')`. "
+        "Times have at most nine digits after the point and durations "
         "six; more are an error, and so are digits of a string that the type of a `CAST` does not "
         "hold. A column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
         "numbers."
@@ -230,7 +231,9 @@ RULES = {
     ),
     "Parameters": (
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
-        "Dicts become JSON, and so do lists that mix strings with numbers. A result copies "
+        "Dicts become JSON, and so do lists that mix strings with numbers. JSON has no times, so "
+        "dicts take none; an item of a list of times is a time: `t BETWEEN $range[0] AND "
+        "$range[1]`. A result copies "
         "parameters and keeps them exactly, even when it is saved or pickled."
     ),
     "Randomness": (

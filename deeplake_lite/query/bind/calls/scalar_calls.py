@@ -52,9 +52,11 @@ from deeplake_lite.query.bind.scalars.moments import (
     floor_to_microseconds,
     in_microseconds,
     is_fine,
+    read_quoted_time,
+    read_quoted_times,
     takes_microseconds,
 )
-from deeplake_lite.query.bind.scalars.structs import LOOKUPS, check_lookup
+from deeplake_lite.query.bind.scalars.structs import LOOKUPS, check_lookup, with_sought_times
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.values import JSON, Constant, Kind, Sql, Value
 
@@ -98,6 +100,7 @@ def call_scalars(
         args = [low.types.refined(a) for a in args]
     if name in LOOKUPS:
         check_lookup(name, [low.types.refined(a) for a in args])
+        args = with_sought_times(name, args)
     args = _unify_items(name, args, low, scope)
     if name in known.UNIFIES:
         _refuse_json(name, args, e)
@@ -106,6 +109,8 @@ def call_scalars(
         [first, default], kind = unified([args[0], args[2]], low, scope)
         args = [_widened(first, default, low, scope), args[1], default]
     else:
+        first_time = known.OF_TIMES.get(name, len(args))
+        args = [*args[:first_time], *_read_times(name, args[first_time:])]
         kind = result_kind(name, duckdb_name, args)
         if takes_no_text(duckdb_name):
             args = [parse_fraction(a) for a in args]
@@ -230,13 +235,26 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
     return [parse_fraction(a) for a in args] if of_numbers else args
 
 
+def _read_times(name: str, args: list[Value]) -> list[Value]:
+    """Return arguments with the times in constant strings read, if others are times."""
+    if name in ("ADD", "SUBTRACT") and len(args) == 2:
+        return read_quoted_times(exp.Add if name == "ADD" else exp.Sub, args)
+    time = next((a for a in args if kind_of(a).name == "time"), None)
+    if time is None:
+        return args
+    return [read_quoted_time(a, time) for a in args]
+
+
 def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
     """Return arguments with quoted times parsed if the items of others are times."""
     items = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
     time = next((item for item in items if kind_of(item).name == "time"), None)
     if time is None:
         return args
-    return [agree(a, time) if isinstance(a, Constant) and not has_axes(a) else a for a in args]
+    return [
+        agree(read_quoted_time(a, time), time) if isinstance(a, Constant) and not has_axes(a) else a
+        for a in args
+    ]
 
 
 def _kind_of_list(value: Value) -> Kind:

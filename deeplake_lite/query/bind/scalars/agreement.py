@@ -31,6 +31,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     mixes_json,
     unit_of_months,
 )
+from deeplake_lite.query.database.convert import sql_type
 from deeplake_lite.query.database.times import (
     check_microseconds,
     exact_timestamp,
@@ -324,7 +325,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         When no column can hold them all.
     """
     check_column(values)
-    values = parse_fractions(_parse_times([settled(v, low, scope) for v in values]))
+    values = parse_fractions(parse_times([settled(v, low, scope) for v in values]))
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [by_name(v) for v in values], Kind("list", item=TEXT)
@@ -362,13 +363,24 @@ def _is_list(value: Value) -> bool:
     return kind_of(value).name == "list"
 
 
-def _parse_times(values: list[Value]) -> list[Value]:
-    """Convert constant strings to times, if all other values are times."""
+def parse_times(values: list[Value]) -> list[Value]:
+    """Convert constant strings to times, if all other values are times or null."""
     times = [v for v in values if kind_of(v).name == "time"]
     texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
-    if not times or len(times) + sum(texts) < len(values):
+    if not times or len(times) + sum(texts) + sum(map(is_null_constant, values)) < len(values):
         return values
-    return [agree(v, times[0]) if text else v for v, text in zip(values, texts, strict=True)]
+    return [_as_time(v, times[0]) if text else v for v, text in zip(values, texts, strict=True)]
+
+
+def _as_time(value: Value, time: Value) -> Value:
+    """Return a constant string as a time of the type of another time, if that type is known."""
+    agreed, kind = agree(value, time), kind_of(time)
+    if not isinstance(agreed, Constant) or not isinstance(agreed.value, str):
+        return agreed
+    if not kind.time_dtype.startswith("datetime64"):
+        return agreed
+    type_ = exp.DataType.build(sql_type(kind.time_dtype), dialect="duckdb")
+    return Sql(exp.cast(agreed.node, type_), kind.computed)
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:
