@@ -113,7 +113,9 @@ RULES = {
         "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
         "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
         'matter, but `true`, `1` and `"1"` are three different values, and `<` between them is '
-        "null. Items of a sequence of JSON are compared in the same way. A JSON null is an SQL "
+        "null. Times and durations do not compare with JSON, which has none: write "
+        "`CAST(meta.t AS TIMESTAMP) < t`, or `AS INTERVAL`. "
+        "Items of a sequence of JSON are compared in the same way. A JSON null is an SQL "
         "null. Arithmetic and `SUM` use floats; an integer that a float cannot represent is an "
         "error, unless `CAST(x AS BIGINT)` preserves it."
     ),
@@ -207,7 +209,8 @@ RULES = {
     "Strings": (
         "A quoted string that is compared or combined with a number or a time is read exactly, to "
         "the last digit: `t < '2026-01-02T03:04:05.5'`. UTC offsets are respected, as in "
-        "`'2026-01-02T03:04+01:00'`. Times have at most nine digits after the point and durations "
+        "`'2026-01-02T03:04+01:00'` and `DATE_DIFF('day', t, '2026-01-02')`. "
+        "Times have at most nine digits after the point and durations "
         "six; more are an error, and so are digits of a string that the type of a `CAST` does not "
         "hold. A column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
         "numbers."
@@ -228,7 +231,9 @@ RULES = {
     ),
     "Parameters": (
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
-        "Dicts become JSON, and so do lists that mix strings with numbers. A result copies "
+        "Dicts become JSON, and so do lists that mix strings with numbers. JSON has no times, so "
+        "dicts take none; an item of a list of times is a time: `t BETWEEN $range[0] AND "
+        "$range[1]`. A result copies "
         "parameters and keeps them exactly, even when it is saved or pickled."
     ),
     "Randomness": (

@@ -196,9 +196,10 @@ def _json_object(value: dict[object, object]) -> object:
 
 
 def _json_part(value: object) -> object:
-    """Convert a NumPy value to a JSON value. Raises TypeError for other types."""
+    """Convert a NumPy value to a JSON value. Raises TypeError for times and for other types."""
     converted = plain(value)
-    if converted is value:
+    is_time = getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
+    if converted is value or is_time:
         raise TypeError(f"{type(value).__name__} is not JSON")
     return converted
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
+from deeplake_lite.brief import brief
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
 from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.times import common_times
@@ -225,4 +226,16 @@ def json_document(value: object) -> str:
     >>> json_document({"a": [1, "b"]})
     '{"a":[1,"b"]}'
     """
-    return json.dumps(value, default=plain, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, default=_json_part, ensure_ascii=False, separators=(",", ":"))
+
+
+def _json_part(value: Any) -> Any:
+    """Convert a NumPy value to a JSON value. Raises QueryTypeError for other types."""
+    converted = plain(value)
+    if converted is value:
+        raise QueryTypeError(
+            "A list that mixes values of several types is JSON, which holds strings, numbers, "
+            f"booleans and lists, but one of its values is {type(value).__name__} {brief(value)}. "
+            "Pass values of each type in a list of their own."
+        )
+    return converted

@@ -167,6 +167,10 @@ _RULES: tuple[tuple[str, str], ...] = (
         "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
     ),
     (
+        r"Cannot concatenate lists of types (\S+)\[\] and (\S+)\[\]",
+        "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
+    ),
+    (
         r"inferred to be: - '(.*?)', from .*?- '(.*?)', which is incompatible",
         "Values of types {0} and {1} cannot be in the same column or list. CAST one of them.",
     ),

@@ -44,20 +44,42 @@ def as_times(arg: Arg, other: Arg) -> Arg:
     return Arg(arg.text, Type(times.dtype.name, times.shape), times)
 
 
-def _part(value: object, arg: Arg, beside: Type) -> object:
-    """Return one value as NumPy's time; return it unchanged if it is not a time."""
+def times_of(values: list[Any]) -> NDArray[Any] | None:
+    """Return a list of timestamps, or of durations, as an array; None for any other list.
+
+    >>> times_of([dt.date(2026, 1, 2), dt.datetime(2026, 1, 2, 3)])
+    array(['2026-01-02T00:00:00.000000', '2026-01-02T03:00:00.000000'],
+          dtype='datetime64[us]')
+    >>> times_of([dt.date(2026, 1, 2), None])
+    """
+    times = [_as_numpys(value) for value in values]
+    kinds = {time.dtype.kind if isinstance(time, np.generic) else "" for time in times}
+    if kinds not in ({"M"}, {"m"}):
+        return None
+    array = np.array(times)
+    return array if all(map(_is_same, times, array)) else None
+
+
+def _as_numpys(value: Any) -> Any:
+    """Return a time as NumPy's; return any other value as it is."""
     match value:
-        case None:
-            return np.array("NaT", beside.dtype)[()]
         case dt.timedelta():
             return np.timedelta64(value, "us")
         case dt.datetime():
             return np.datetime64(value, "us")
         case dt.date():
             return np.datetime64(value, "D")
+    return value
+
+
+def _part(value: Any, arg: Arg, beside: Type) -> Any:
+    """Return one value as NumPy's time; return it unchanged if it is not a time."""
+    match value:
+        case None:
+            return np.array("NaT", beside.dtype)[()]
         case str():
             return _read(str(value), arg, beside)
-    return value
+    return _as_numpys(value)
 
 
 def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:

@@ -129,5 +129,10 @@ def _unknown(name: str, node: exp.Expr) -> QueryError:
             "USING SAMPLE and TABLESAMPLE are not part of the language. Write SAMPLE BY 1 LIMIT "
             "10, or SAMPLE BY 1 LIMIT 50 PERCENT, at the end of the query."
         )
+    if isinstance(node, exp.ColumnDef):
+        return QueryError(
+            "CAST takes single types and lists of them, such as TIMESTAMP or INT[], but one has "
+            f"the part {text_of(node).strip()}. Cast each part: {{'a': CAST(x.a AS TIMESTAMP)}}."
+        )
     words = _WORDS.get((node.key, name)) or name.strip("_").replace("_", " ").upper()
     return QueryError(f"{words} is not part of the language: {text_of(node).strip()}.")

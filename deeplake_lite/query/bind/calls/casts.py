@@ -72,8 +72,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     if to.this == exp.DType.USERDEFINED:
         to = exp.DataType.build(_FLOATS.get(to.meta[WRITTEN].lower(), to))
     kind = TEXT if is_text else _kind_of_type(to)
-    if isinstance(value, Sql) and value.kind.name == "json" and (is_text or to.this in _MOMENTS):
-        node = json_text(value.node)
+    if is_json(value) and to.this in _MOMENTS | _COUNTED:
+        node = json_text(node)
     if to.this in (exp.DType.ARRAY, exp.DType.LIST) and kind_of(value).name in ("text", "json"):
         node = check_list_of_text(node, e, scope.lengths)
     _check_inner_times(to, low.types.refined(value), text_of(e.this))

@@ -128,6 +128,12 @@ OF_ONE_KIND = SEEKS | EXTENDS_LISTS | RESIZES | {
 }  # fmt: skip
 """Functions that combine values in one list, or compare the items of two lists."""
 
+OF_TIMES = {
+    "ADD": 0, "AGE": 0, "DATEDIFF": 1, "DATESUB": 1, "DATE_DIFF": 1, "DATE_SUB": 1, "SUBTRACT": 0,
+    "TIME_BUCKET": 1,
+}  # fmt: skip
+"""Functions that combine times, and the position of the first one."""
+
 HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
 """Aggregates that return values in a list or a map, which hold classes by name."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -14,7 +15,12 @@ from deeplake_lite.query.bind.calls.result_kinds import items_in, result_kind
 from deeplake_lite.query.bind.calls.unknown_function import unknown_function
 from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.agreement import agree, check_column, unified
+from deeplake_lite.query.bind.scalars.agreement import (
+    agree,
+    check_column,
+    check_times_beside_json,
+    unified,
+)
 from deeplake_lite.query.bind.scalars.conversions import (
     as_json,
     as_list_of_json,
@@ -46,9 +52,11 @@ from deeplake_lite.query.bind.scalars.moments import (
     floor_to_microseconds,
     in_microseconds,
     is_fine,
+    read_quoted_time,
+    read_quoted_times,
     takes_microseconds,
 )
-from deeplake_lite.query.bind.scalars.structs import LOOKUPS, check_lookup
+from deeplake_lite.query.bind.scalars.structs import LOOKUPS, check_lookup, with_sought_times
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.values import JSON, Constant, Kind, Sql, Value
 
@@ -92,6 +100,7 @@ def call_scalars(
         args = [low.types.refined(a) for a in args]
     if name in LOOKUPS:
         check_lookup(name, [low.types.refined(a) for a in args])
+        args = with_sought_times(name, args)
     args = _unify_items(name, args, low, scope)
     if name in known.UNIFIES:
         _refuse_json(name, args, e)
@@ -100,6 +109,8 @@ def call_scalars(
         [first, default], kind = unified([args[0], args[2]], low, scope)
         args = [_widened(first, default, low, scope), args[1], default]
     else:
+        first_time = known.OF_TIMES.get(name, len(args))
+        args = [*args[:first_time], *_read_times(name, args[first_time:])]
         kind = result_kind(name, duckdb_name, args)
         if takes_no_text(duckdb_name):
             args = [parse_fraction(a) for a in args]
@@ -194,7 +205,12 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
         return args
     if name in known.OF_ONE_KIND:
         args = _parse_quoted_times(name, args)
-        check_column(item for at, a in enumerate(args) for item in items_in(name, at, a))
+        found = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
+        check_column(found)
+        if name not in known.EXTENDS_LISTS | known.RESIZES:  # it compares them
+            of_kinds = {kind_of(item): item for item in found}
+            for pair in combinations(of_kinds.values(), 2):
+                check_times_beside_json(*pair)
         values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
         values = [low.types.refined(a) for a in values]
         floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
@@ -219,13 +235,26 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
     return [parse_fraction(a) for a in args] if of_numbers else args
 
 
+def _read_times(name: str, args: list[Value]) -> list[Value]:
+    """Return arguments with the times in constant strings read, if others are times."""
+    if name in ("ADD", "SUBTRACT") and len(args) == 2:
+        return read_quoted_times(exp.Add if name == "ADD" else exp.Sub, args)
+    time = next((a for a in args if kind_of(a).name == "time"), None)
+    if time is None:
+        return args
+    return [read_quoted_time(a, time) for a in args]
+
+
 def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
     """Return arguments with quoted times parsed if the items of others are times."""
     items = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
     time = next((item for item in items if kind_of(item).name == "time"), None)
     if time is None:
         return args
-    return [agree(a, time) if isinstance(a, Constant) and not has_axes(a) else a for a in args]
+    return [
+        agree(read_quoted_time(a, time), time) if isinstance(a, Constant) and not has_axes(a) else a
+        for a in args
+    ]
 
 
 def _kind_of_list(value: Value) -> Kind:
@@ -278,9 +307,10 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
     """Reject JSON in GREATEST and LEAST. Raises QueryTypeError."""
     json = next((p for p, a in zip(e.expressions, args, strict=False) if is_json(a)), None)
     if json is not None and name in ("GREATEST", "LEAST"):
+        type_ = "TIMESTAMP" if any(kind_of(a).name == "time" for a in args) else "DOUBLE"
         raise QueryTypeError(
             f"{name} must be given values of the same type, but a JSON value may be a number or a "
-            f"string. Write CAST({text_of(json)} AS DOUBLE), or AS TEXT."
+            f"string. Write CAST({text_of(json)} AS {type_}), or AS TEXT."
         )
 
 

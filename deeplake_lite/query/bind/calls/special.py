@@ -17,7 +17,7 @@ from deeplake_lite.query.bind.expressions.constants import option
 from deeplake_lite.query.bind.expressions.digests import digest, key_of_row
 from deeplake_lite.query.bind.expressions.forms import named, names_of, with_names
 from deeplake_lite.query.bind.places import start_of
-from deeplake_lite.query.bind.scalars.agreement import agree
+from deeplake_lite.query.bind.scalars.agreement import agree, check_times_beside_json
 from deeplake_lite.query.bind.scalars.bytes_values import bytes_contain
 from deeplake_lite.query.bind.scalars.conversions import as_text, by_name, settled
 from deeplake_lite.query.bind.scalars.exact import equal_beside
@@ -300,6 +300,7 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if not isinstance(value, Sql) or not is_json(value):
         return None
     part = low.value(e.expressions[1], scope)
+    check_times_beside_json(part, value)
     if is_json(part) or isinstance(part, Tensor):
         raise QueryTypeError(
             "The part in CONTAINS(json, part) must be a string, a number or a boolean, but the "

@@ -17,7 +17,7 @@ from deeplake_lite.query.bind.expressions.digests import comparable, stored_type
 from deeplake_lite.query.bind.expressions.forms import in_one_form
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.agreement import agree, check_column
+from deeplake_lite.query.bind.scalars.agreement import agree, check_column, check_times_beside_json
 from deeplake_lite.query.bind.scalars.conversions import as_json, as_text
 from deeplake_lite.query.bind.scalars.json_values import json_key
 from deeplake_lite.query.bind.scalars.kinds import WORDS, goes_as_json, is_numpys, kind_of
@@ -260,6 +260,8 @@ def _add_column(
     kind = kinds[0].beside(kinds[1])
     is_class = any(k.names for k in kinds)
     if goes_as_json(a, b):
+        if not of_both:
+            check_times_beside_json(a, b)
         documents = [as_json(side, low, Scope()) for side in pair]
         compared.add(*map(json_key, documents))
         name = carried.add(*documents)

@@ -16,6 +16,7 @@ from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.database.convert import json_document
 from deeplake_lite.query.functions import Type
+from deeplake_lite.query.functions.times import times_of
 from deeplake_lite.query.functions.value_type import Items
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import func
@@ -87,11 +88,17 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
     )
 
 
-def _is_json(items: Sequence[object]) -> bool:
-    """Return whether the items of a list are strings and numbers, which only JSON mixes."""
-    texts = [isinstance(item, str) for item in items if item is not None]
-    are_single = all(isinstance(item, str | int | float | None) for item in items)
-    return are_single and any(texts) and not all(texts)
+def _is_json(items: Sequence[Any]) -> bool:
+    """Return whether a list mixes strings, numbers and lists, perhaps within lists, as JSON can."""
+    if not all(isinstance(item, str | int | float | list | None) for item in items):
+        return False
+    lists = [item for item in items if isinstance(item, list)]
+    kinds = {
+        str if isinstance(i, str) else list if isinstance(i, list) else float
+        for i in items
+        if i is not None
+    }
+    return len(kinds) > 1 or any(map(_is_json, lists))
 
 
 def _nodes(parts: Sequence[Constant], *, is_json: bool) -> list[exp.Expr]:
@@ -186,6 +193,8 @@ def as_array(value: Any) -> tuple[Any, Type]:
         return value, Type("str")
     if isinstance(value, bytes | dict):
         return value, Type("bytes" if isinstance(value, bytes) else "object")
+    if isinstance(value, list) and (times := times_of(value)) is not None:
+        return times, Type(times.dtype.name, times.shape)
     if isinstance(value, list) and len(_kinds(value)) > 1:  # nulls, or JSON
         return _as_items(value), _list_type(value)
     try:
@@ -215,9 +224,13 @@ def _kinds(items: Sequence[object]) -> set[type]:
     return kinds
 
 
-def _as_items(value: object) -> object:
-    """Return lists, perhaps nested, with their numbers as the items of a sequence are."""
+def _as_items(value: Any) -> Any:
+    """Return lists, perhaps nested, with their numbers and times as the items of a sequence are."""
     if isinstance(value, list):
+        times = times_of([item for item in value if item is not None])
+        if times is not None:
+            following = iter(times)
+            return [None if item is None else next(following) for item in value]
         return [_as_items(item) for item in value]
     return np.asarray(value)[()] if isinstance(value, int | float) else value
 
@@ -228,6 +241,8 @@ def _list_type(items: Sequence[Any]) -> Type:
     if present and all(isinstance(item, list) for item in present):
         return Type("object", (None,), Items(_list_type([part for i in present for part in i])))
     dtype = "object"
+    if (times := times_of(present)) is not None:
+        return Type("object", (None,), Items(Type(times.dtype.name)))
     if (kinds := _kinds(present)) == {float}:
         dtype = np.result_type(*(np.asarray(item).dtype for item in present)).name
     elif kinds in ({str}, {bytes}):

@@ -11,7 +11,12 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.comparisons import compare_scalars
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.agreement import agree, check_bytes, check_pair
+from deeplake_lite.query.bind.scalars.agreement import (
+    agree,
+    check_bytes,
+    check_pair,
+    check_times_beside_json,
+)
 from deeplake_lite.query.bind.scalars.conversions import (
     as_json,
     as_text,
@@ -130,6 +135,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
         value = settled(equal_beside(value, Sql(node, kind)), low, scope)
         value, _ = with_units(low.types.refined(value), Sql(node, kind), low)
         check_bytes(value, Sql(node, kind))
+        check_times_beside_json(value, Sql(node, kind))
         check_pair(value, kind_of(value), kind)
         plain.append((low.as_sql(value, scope), value))
         if goes_as_json(value, Sql(node, kind)):

@@ -23,6 +23,7 @@ from deeplake_lite.query.bind.scalars.agreement import (
     check_bytes,
     check_column,
     parse_fractions,
+    parse_times,
     unified,
 )
 from deeplake_lite.query.bind.scalars.conversions import as_json, as_part, as_text, by_name, settled
@@ -41,6 +42,7 @@ from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
     as_timestamp,
     floor_to_microseconds,
+    read_quoted_times,
     sum_of_moments,
 )
 from deeplake_lite.query.database.times import check_microseconds
@@ -101,7 +103,8 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     """Lower ``[a, b]``, a constant if all parts are; classes become their names."""
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for a list")
-    parts = parse_fractions([settled(low.value(p, scope), low, scope) for p in e.expressions])
+    parts = [settled(low.value(p, scope), low, scope) for p in e.expressions]
+    parts = parse_fractions(parse_times(parts))
     check_column(map(by_name, parts))
     parts = [as_part(p) for p in parts]
     if any(map(is_json, parts)):
@@ -113,10 +116,13 @@ def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
     parts = beside_floats.as_floats(parts, [kind_of(p) for p in parts])
     node = as_list(*(low.as_sql(p, scope) for p in parts))
     kinds = {kind_of(p) for p in parts if not is_null_constant(p)}
+    has_several_units = len({kind.time_dtype for kind in kinds}) > 1
     if len(kinds) > 1:
         kinds = {replace(kind, htype=None, dtype="") for kind in kinds}
     if len(kinds) > 1 and {kind.name for kind in kinds} == {"number"}:
         kinds = {REAL}
+    if {kind.name for kind in kinds} == {"time"} and has_several_units:
+        return low.types.refined(Sql(node, LIST))
     return Sql(node, Kind("list", item=kinds.pop()) if len(kinds) == 1 else LIST)
 
 
@@ -133,6 +139,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     for part, value in ((e.this, left), (e.expression, right)):
         _refuse_bytes(part, value, e)
+    left, right = read_quoted_times(type(e), (left, right))
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments
     left, right = parse_fraction(left), parse_fraction(right)

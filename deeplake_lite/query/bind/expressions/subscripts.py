@@ -74,6 +74,8 @@ def subscript(
     QueryTypeError
         For a subscript that does not fit the kind of the value.
     """
+    if (picked := _item_of_constant(low, base, items, scope)) is not None:
+        return subscript(low, picked, items[1:], e, scope) if len(items) > 1 else picked
     if isinstance(base, Tensor) and base.is_scalar and not base.type.is_number:
         base = Sql(low.as_sql(base, scope), kind_of(base))
     if isinstance(base, Tensor):
@@ -128,6 +130,33 @@ def subscript(
         return Sql(byte_at(node, position), NUMBER)
     item_kind = TEXT if kind.name == "text" else kind.of_item
     return Sql(func("array_extract", node, position), item_kind)
+
+
+def _item_of_constant(
+    low: Lowering, base: Value, items: Sequence[exp.Expr], scope: Scope
+) -> Constant | None:
+    """Return the item of a constant list of strings or times at a constant position.
+
+    It is a constant, which is read like any other string or time. None for other values, and for a
+    position that is out of range.
+    """
+    if not isinstance(base, Constant) or base.is_json or not _holds_strings_or_times(base):
+        return None
+    if isinstance(items[0], exp.Slice | Dots | exp.Null):
+        return None
+    at = low.value(items[0], scope)
+    position = at.value if isinstance(at, Constant) else None
+    if type(position) is not int or not -len(base.items) <= position < len(base.items):
+        return None
+    return base.items[position]
+
+
+def _holds_strings_or_times(value: Constant) -> bool:
+    """Return whether a constant list, perhaps nested, has nothing but strings, times and nulls."""
+    present = [item for item in value.items if item.value is not None]
+    return bool(present) and all(
+        kind_of(item).name in ("text", "time") or _holds_strings_or_times(item) for item in present
+    )
 
 
 def _map_value(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:

@@ -31,6 +31,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
     mixes_json,
     unit_of_months,
 )
+from deeplake_lite.query.database.convert import sql_type
 from deeplake_lite.query.database.times import (
     check_microseconds,
     exact_timestamp,
@@ -40,7 +41,7 @@ from deeplake_lite.query.database.times import (
 from deeplake_lite.query.values import ANY, JSON, REAL, TEXT, Constant, Kind, Sql, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from deeplake_lite.query.bind.expressions.lowering import Lowering
     from deeplake_lite.query.bind.scope import Scope
@@ -59,6 +60,7 @@ def agree(value: Value, other: Value) -> Value:
     """
     mine, theirs = kind_of(value), kind_of(other)
     check_bytes(value, other)
+    check_times_beside_json(value, other)
     _check_text(value, other)
     _check_text(other, value)
     if isinstance(value, Constant) and isinstance(value.value, dict):
@@ -171,6 +173,32 @@ def _check_text(value: Value, other: Value) -> None:
 
 _NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
 """Kinds that do not compare with strings, and the type to which messages suggest a CAST."""
+
+
+def check_times_beside_json(value: Value, other: Value) -> None:
+    """Reject a time compared with JSON, which could only compare it as a string.
+
+    Raises
+    ------
+    QueryTypeError
+        Also for a time and JSON in the same place of two structs.
+    """
+    for mine, theirs in _places_of_both(kind_of(value), kind_of(other)):
+        if {mine.name, theirs.name} == {"time", "json"}:
+            time = mine if mine.name == "time" else theirs
+            type_ = "INTERVAL" if time.time_dtype.startswith("timedelta64") else "TIMESTAMP"
+            raise QueryTypeError(
+                "Times can be compared only with times, but one side is JSON, which has none. "
+                f"Convert the JSON value: CAST(x AS {type_})."
+            )
+
+
+def _places_of_both(mine: Kind, theirs: Kind) -> Iterator[tuple[Kind, Kind]]:
+    """Yield two kinds, and the kinds that lists or structs of them have in the same place."""
+    yield mine, theirs
+    for pair in _parts_of_both(mine, theirs):
+        yield from _places_of_both(*pair)
+
 
 WITHOUT_NAMES = (
     "Classes with names cannot be combined with classes without names, whose numbers may have "
@@ -297,7 +325,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
         When no column can hold them all.
     """
     check_column(values)
-    values = parse_fractions(_parse_times([settled(v, low, scope) for v in values]))
+    values = parse_fractions(parse_times([settled(v, low, scope) for v in values]))
     kinds = [kind_of(v) for v in values if not is_null_constant(v)]
     if len({k.names for k in kinds if k.name == "list"}) > 1:
         return [by_name(v) for v in values], Kind("list", item=TEXT)
@@ -335,13 +363,24 @@ def _is_list(value: Value) -> bool:
     return kind_of(value).name == "list"
 
 
-def _parse_times(values: list[Value]) -> list[Value]:
-    """Convert constant strings to times, if all other values are times."""
+def parse_times(values: list[Value]) -> list[Value]:
+    """Convert constant strings to times, if all other values are times or null."""
     times = [v for v in values if kind_of(v).name == "time"]
     texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
-    if not times or len(times) + sum(texts) < len(values):
+    if not times or len(times) + sum(texts) + sum(map(is_null_constant, values)) < len(values):
         return values
-    return [agree(v, times[0]) if text else v for v, text in zip(values, texts, strict=True)]
+    return [_as_time(v, times[0]) if text else v for v, text in zip(values, texts, strict=True)]
+
+
+def _as_time(value: Value, time: Value) -> Value:
+    """Return a constant string as a time of the type of another time, if that type is known."""
+    agreed, kind = agree(value, time), kind_of(time)
+    if not isinstance(agreed, Constant) or not isinstance(agreed.value, str):
+        return agreed
+    if not kind.time_dtype.startswith("datetime64"):
+        return agreed
+    type_ = exp.DataType.build(sql_type(kind.time_dtype), dialect="duckdb")
+    return Sql(exp.cast(agreed.node, type_), kind.computed)
 
 
 def _with_kinds(values: list[Value]) -> list[tuple[Value, Kind]]:

@@ -16,10 +16,11 @@ from sqlglot import exp
 
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.calls.catalog import casts_moments
+from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
 from deeplake_lite.query.bind.scalars.kinds import kind_of
-from deeplake_lite.query.database.times import read_timestamp
+from deeplake_lite.query.database.times import check_microseconds, read_timestamp
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import func, raises
 from deeplake_lite.query.values import NANOSECONDS, Constant, Kind, Sql, Value
@@ -88,6 +89,44 @@ def _dtype(value: Value) -> str:
         is_time = isinstance(value.value, np.datetime64 | np.timedelta64)
         return str(value.value.dtype) if is_time else ""
     return kind_of(value).time_dtype
+
+
+def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Value]:
+    """Return two values of a sum or a difference, with a time read from a string beside a time.
+
+    Raises
+    ------
+    QueryTypeError
+        For a string that SQL would round.
+    """
+    return [
+        _read_beside(sign, value, other) for value, other in zip(sides, sides[::-1], strict=True)
+    ]
+
+
+def _read_beside(sign: type[exp.Expr], value: Value, other: Value) -> Value:
+    text = value.value if isinstance(value, Constant) else None
+    if sign is exp.Sub or not isinstance(text, str) or kind_of(other).name != "time":
+        return read_quoted_time(value, other)
+    if read_timestamp(text) is None:  # a duration is added to the time
+        check_microseconds(text)
+        return value
+    return read_quoted_time(value, other)
+
+
+def read_quoted_time(value: Value, other: Value) -> Value:
+    """Return the time in a constant string beside a time; return any other value as it is.
+
+    Raises
+    ------
+    QueryTypeError
+        For a string that is not a time, or that SQL would round.
+    """
+    text = value.value if isinstance(value, Constant) else None
+    if not isinstance(text, str) or kind_of(other).name != "time":
+        return value
+    moment = read_timestamp(text)
+    return agree(value, other) if moment is None else constant(moment)
 
 
 def sum_of_moments(

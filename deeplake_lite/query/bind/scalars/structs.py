@@ -10,6 +10,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
+from deeplake_lite.query.bind.scalars.agreement import agree, check_times_beside_json
 from deeplake_lite.query.bind.scalars.conversions import as_part, settled
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
@@ -70,13 +71,14 @@ LOOKUPS = _MAPS | _MAP_VALUES.keys() | _STRUCTS
 
 
 def check_sought(kind: Kind, sought: Value) -> None:
-    """Refuse to look for a float among integers, or an integer among floats.
+    """Refuse to look for a float among integers, or an integer among floats, or a time in JSON.
 
     Raises
     ------
     QueryTypeError
-        When DuckDB might round the integer.
+        When DuckDB might round the integer, or compare the time as a string.
     """
+    check_times_beside_json(Sql(exp.null(), kind), sought)
     if beside_floats.are_mixed(kind, kind_of(sought)):
         raise QueryTypeError(
             "A lookup must not mix integers and floats, since SQL would round the integers. CAST "
@@ -86,17 +88,34 @@ def check_sought(kind: Kind, sought: Value) -> None:
 
 def check_lookup(name: str, args: Sequence[Value]) -> None:
     """Apply `check_sought` to the value that a function looks for in a map or a struct."""
+    for at, kind in _sought_kinds(name, args):
+        check_sought(kind, args[at])
+
+
+def with_sought_times(name: str, args: Sequence[Value]) -> list[Value]:
+    """Return the arguments of a look-up, with constant strings read that are sought among times."""
+    args = list(args)
+    for at, kind in _sought_kinds(name, args):
+        value = args[at]
+        if kind.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
+            args[at] = agree(value, Sql(exp.null(), kind))
+    return args
+
+
+def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
+    """Return the positions of the values that a function looks for, and the kinds of its parts."""
     if len(args) < 2:
-        return
+        return []
     kind = kind_of(args[0])
-    if name in _MAPS and kind.key is not None:
-        check_sought(kind.key, args[1])
-    at = _MAP_VALUES.get(name)
-    if at is not None and kind.key is not None and len(args) > at:
-        check_sought(kind.parts[-1][1].of_item, args[at])
     if name in _STRUCTS:
-        for _, part in kind.parts:
-            check_sought(part, args[1])
+        return [(1, part) for _, part in kind.parts]
+    if kind.key is None:
+        return []
+    sought = [(1, kind.key)] if name in _MAPS else []
+    at = _MAP_VALUES.get(name)
+    if at is not None and len(args) > at:
+        sought.append((at, kind.parts[-1][1].of_item))
+    return sought
 
 
 def kind_of_part(kind: Kind, name: str) -> Kind:
