@@ -41,9 +41,10 @@ def values_of(name: str, dtype: str) -> list[list[Any]]:
         zeros, nans = np.zeros(n, dtype), np.full(n, np.nan, dtype)
         groups += [[zeros, -zeros], [nans, -nans], [zeros + 1]] if n else [[zeros, zeros]]
     shaped: dict[str, Callable[[Any], Any]] = {
-        "depth": lambda v: v.reshape(-1, 1), "any": lambda v: v.reshape((1,) * (len(v) % 3) + (-1,)),
+        "depth": lambda v: v.reshape(-1, 1),
+        "any": lambda v: v.reshape((1,) * (len(v) % 3) + (-1,)),
         "listed": lambda v: [v, v],
-    }  # fmt: skip
+    }
     shape = shaped.get(name, lambda v: v)
     return [[shape(value) for value in group] for group in groups]
 
