@@ -132,7 +132,7 @@ def _times_by_value(times: NDArray[Any]) -> NDArray[Any]:
     if unit in ("Y", "M", "W", "D"):
         days, rest = times.astype(f"{times.dtype.kind}8[D]").astype(np.int64), np.int64(0)
     else:
-        per_day = np.timedelta64(1, "D") // np.timedelta64(1, unit)
+        per_day = np.array(1, "m8[D]") // np.array(1, f"m8[{unit}]")
         counts = times.astype(np.int64)
         days, rest = counts // per_day, counts % per_day * (_DAY // per_day)
     whole = "day" if is_timestamp else "days"
