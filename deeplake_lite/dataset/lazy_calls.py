@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def query(
     view: View | None,
     text: str,
-    params: Sequence[object] | Mapping[str, object] = (),
+    params: Sequence[object] | Mapping[str, object] | None = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
     """Run a query on a view, or on the lakes that the query names."""
@@ -41,7 +41,7 @@ def query(
 async def query_async(
     view: View | None,
     text: str,
-    params: Sequence[object] | Mapping[str, object] = (),
+    params: Sequence[object] | Mapping[str, object] | None = (),
     sources: Mapping[str, View] | None = None,
 ) -> View:
     """Run a query in a thread, which stops when the task is cancelled."""

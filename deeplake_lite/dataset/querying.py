@@ -18,7 +18,7 @@ class Queryable:
     def query(
         self,
         text: str,
-        params: Sequence[object] | Mapping[str, object] = (),
+        params: Sequence[object] | Mapping[str, object] | None = (),
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:
@@ -65,7 +65,7 @@ class Queryable:
     async def query_async(
         self,
         text: str,
-        params: Sequence[object] | Mapping[str, object] = (),
+        params: Sequence[object] | Mapping[str, object] | None = (),
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:

@@ -46,7 +46,7 @@ MOST_DEPTH = 250
 
 def query(
     text: str,
-    params: Sequence[object] | Mapping[str, object] = (),
+    params: Sequence[Any] | Mapping[str, Any] | None = (),
     *,
     view: View | None = None,
     sources: Mapping[str, View] | None = None,
@@ -58,8 +58,8 @@ def query(
     ----------
     text : str
         A SELECT; FROM names lakes by their URL, or views by their name in `sources`.
-    params : sequence or mapping
-        Values of ``?`` in order, or of ``$name``.
+    params : sequence or mapping, optional
+        Values of ``?`` in order, or of ``$name``; None if there are none.
     view : View, optional
         The view to query if the query has no FROM; `View.query` passes itself.
     sources : mapping, optional
@@ -91,7 +91,8 @@ def query(
     array([6])
     """
     with shown_briefly():
-        return _run(Question(text, params), Sources(view, sources), progress)
+        question = Question(text, () if params is None else params)
+        return _run(question, Sources(view, sources), progress)
 
 
 def ask(question: Question, most_rows: int | None = None) -> View:
@@ -138,7 +139,7 @@ def explain(view: View) -> str:
 
 def make_plan(
     text: str,
-    params: Sequence[object] | Mapping[str, object] = (),
+    params: Sequence[Any] | Mapping[str, Any] | None = (),
     *,
     view: View | None = None,
     sources: Mapping[str, View] | None = None,
@@ -147,7 +148,7 @@ def make_plan(
 
     Subqueries that give a tensor are run, because their values are part of the plan.
     """
-    return _make_plan(Question(text, params), Sources(view, sources))
+    return _make_plan(Question(text, () if params is None else params), Sources(view, sources))
 
 
 def _make_plan(question: Question, sources: Sources) -> Plan:

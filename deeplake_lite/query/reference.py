@@ -81,8 +81,11 @@ RULES = {
     "Fractions": (
         "When compared with a column of float16 or float32, a number with a fractional part stands "
         "for the nearest number that the column can hold, so `f = 0.1` finds a stored 0.1; so does "
-        "`ds[ds['f'] == 0.1]`. Whole numbers, lists, arrays and `CAST(0.1 AS DOUBLE)` are compared "
-        "exactly. NumPy differs in that it also rounds whole numbers, but not np.float64 values."
+        "`ds[ds['f'] == 0.1]`. In a query, so does a number with an exponent, such as `1e23`, and "
+        "one that is the shortest way to write a number of the column. Elsewhere, a number with an "
+        "exponent is a float64. Other whole numbers, lists, arrays and `CAST(0.1 AS DOUBLE)` are "
+        "compared exactly. NumPy differs in that it also rounds whole numbers, but not np.float64 "
+        "values."
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "

@@ -409,6 +409,8 @@ class Constant:
     """The items of a list."""
     is_json: bool = False
     """Whether it is a list of JSON values."""
+    literal: str = ""
+    """For a number that the query writes with a point or an exponent, its text without the sign."""
 
     @cached_property
     def node(self) -> exp.Expr:

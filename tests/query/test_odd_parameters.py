@@ -144,3 +144,9 @@ SCALARS = [
 def test_arrow_values_are_accepted(given, plain):
     assert plain_value(given) == plain
     assert plain_value([given, given]) == [plain, plain]
+
+
+def test_none_means_no_parameters():
+    ds = dl.create("memory://no-parameters", {"id": "int64"}, overwrite=True)
+    ds.append({"id": [1]})
+    assert ds.query("SELECT id", None)["id"][:].tolist() == [1]

@@ -2,9 +2,9 @@
 
 Users pass lists, arrays and scalars of any library. `plain_value` converts each value to one of the
 types that queries support: None, bool, int, float, complex, Decimal, str, bytes, Python's dates and
-times, ``datetime64[ns]`` for times that Python cannot represent, arrays of numbers, dicts that are
-JSON objects, and lists of all these. `params_to_json` and `params_from_json` are inverse functions
-on these types.
+times, ``datetime64[ns]`` for times that Python cannot represent, arrays of numbers or times, dicts
+that are JSON objects, and lists of all these. `params_to_json` and `params_from_json` are inverse
+functions on these types.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ def _from_array(value: object) -> object:
     if np.ma.isMaskedArray(value) and np.ma.getmaskarray(value).any():
         return _with_none(value)
     array = array_of(value.to_numpy() if hasattr(value, "to_numpy") else value)
-    if array.dtype.kind in "mM":
-        return array[()] if array.ndim == 0 else list(array)
-    if array.dtype.kind not in "biufcUO" or (array.ndim == 0 and array.dtype.kind == "O"):
+    if array.dtype.kind in "mM" and array.ndim == 0:
+        return array[()]
+    if array.dtype.kind not in "biufcmMUO" or (array.ndim == 0 and array.dtype.kind == "O"):
         raise QueryTypeError(
             "An array parameter must hold numbers or strings, but it is "
             f"{type(value).__name__} with dtype {array.dtype}."
@@ -163,8 +163,9 @@ def _from_arrow(value: Any) -> Any:
 
     kind = value.type
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    is_time = pa.types.is_timestamp(kind) or pa.types.is_duration(kind)  # null becomes NaT
-    if is_time or (is_number and not value.null_count):
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return list(value.to_numpy(zero_copy_only=False))  # NaT for null
+    if is_number and not value.null_count:
         return value.to_numpy(zero_copy_only=False)
     return python_values(value)
 

@@ -140,7 +140,8 @@ def digests_by_value(
 def canonical(htype: Htype, cells: Cells) -> Cells:
     """Return cells in canonical form, so that equal values have equal bytes.
 
-    Zeros become 0.0, all NaNs become the same, and JSON gets sorted keys.
+    Zeros become 0.0, all NaNs become the same, and JSON gets sorted keys. Compressed arrays of
+    floats become bare numbers.
 
     >>> from deeplake_lite.htypes import Json, Scalar
     >>> canonical(Scalar("float32"), Scalar("float32").encode([-0.0])).values
@@ -155,9 +156,11 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
             return replace(cells, values=_with_one_zero(cells.values))
         case Ragged(dtype=dtype), RaggedCells():
             valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
-            convert = _sorted_json if dtype == "json" else partial(_canonical_floats, dtype)
+            shapes = [tuple(n for n in shape if n >= 0) for shape in cells.shapes.tolist()]
+            convert = _sorted_json if dtype == "json" else partial(_canonical_floats, htype)
             buffers: list[Buffer] = [
-                convert(b) if v else b"" for b, v in zip(cells.buffers, valid, strict=True)
+                convert(b, shape) if v else b""
+                for b, shape, v in zip(cells.buffers, shapes, valid, strict=True)
             ]
             return replace(cells, buffers=buffers)
         case Nested(item=item), NestedCells():
@@ -193,9 +196,9 @@ def _with_one_zero(values: NDArray[Any]) -> NDArray[Any]:
     return result
 
 
-def _canonical_floats(dtype: str, data: Buffer) -> bytes:
-    return _with_one_zero(np.frombuffer(data, dtype)).tobytes()
+def _canonical_floats(htype: Htype, data: Buffer, shape: tuple[int, ...]) -> bytes:
+    return _with_one_zero(np.asarray(htype.decode(data, shape))).tobytes()
 
 
-def _sorted_json(text: Buffer) -> bytes:
+def _sorted_json(text: Buffer, shape: tuple[int, ...]) -> bytes:  # noqa: ARG001 it has none
     return canonical_json(parse_json(bytes(text))).encode()

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.json_values import canonical_json
-from deeplake_lite.htypes.times import cast_time
 from deeplake_lite.query.database.calculator import calculator
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.value_type import Type
@@ -41,7 +39,7 @@ def _typed(value: object, type_: Type) -> object:
     >>> _typed([True, None], Type("object", (None,), Items(Type("bool"))))
     [np.True_, None]
     """
-    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object):
+    if _is_list(value):
         item = type_ if type_.items is None else type_.items.of
         return [_typed(part, item) for part in value]
     return np.bool_(value) if isinstance(value, bool) and type_.dtype == "bool" else value
@@ -70,11 +68,10 @@ def _digest(value: object) -> int:
     The items of a list may be numbers of Python, NumPy or JSON. The truth values of JSON are not
     numbers, but those of NumPy are.
     """
-    if isinstance(value, np.datetime64 | np.timedelta64 | dt.date | dt.timedelta):
-        return xxhash.xxh3_64_intdigest(_time_text(value).encode())
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OmM" and not value.ndim:
+    value = _as_numpys(value)
+    if isinstance(value, np.ndarray) and value.dtype == object and not value.ndim:
         return _digest(value[()])
-    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object):
+    if _is_list(value):
         if (stack := _stack(value)) is not None:
             return _digest(stack)
         parts = np.array([_digest(item) for item in value], np.uint64)
@@ -84,21 +81,21 @@ def _digest(value: object) -> int:
         seed = xxhash.xxh3_64_intdigest(f"{array.dtype}:{array.shape}".encode())
         data = row_digests(array.reshape(1, -1)).tobytes() if array.size else b""
         return xxhash.xxh3_64_intdigest(data, seed)
-    if (number := _as_number(value)) is not value:
-        return _digest(number)
     if isinstance(value, dict | bool | int | float | None):  # a JSON value
         return xxhash.xxh3_64_intdigest(canonical_json(value).encode())
     return xxhash.xxh3_64_intdigest(repr(value).encode())
 
 
 def _by_value(array: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers in a dtype that is the same for all arrays of equal numbers.
+    """Return numbers or times in a dtype that is the same for all arrays of equal values.
 
     >>> [_by_value(np.array([2, 0], dtype)).dtype.name for dtype in ("uint8", "float16", "bool")]
     ['int64', 'int64', 'int64']
     >>> _by_value(np.array([-0.0, 0.5], "float32"))
     array([0. , 0.5])
     """
+    if array.dtype.kind in "mM":
+        return _times_by_value(array)
     if array.dtype.kind == "c":
         # Equal values must have equal bits: `+ 0` turns -0.0 into 0.0, and all NaN become one.
         array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)
@@ -116,55 +113,101 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
 _INT64 = (-(2.0**63), 2.0**63)
 
 
-def _as_number(value: object) -> Any:
-    """Return a number of Python's as NumPy's, if one of its types holds it; else the value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return value
-    if isinstance(value, float) or -(2**63) <= value < 2**64:
-        return np.asarray(value)[()]
-    is_float = abs(value) < 2**1023 and int(float(value)) == value
-    return np.float64(value) if is_float else value
+def _times_by_value(times: NDArray[Any]) -> NDArray[Any]:
+    """Return times, in any unit, as whole days and the nanoseconds after them.
+
+    Durations in months or years are counts of months, because months differ in length. An array
+    without times is like any other empty array.
+
+    >>> _times_by_value(np.array(["1970-01-02T00:00:01", "NaT"], "M8[s]")).tolist()
+    [(1, 1000000000), (-9223372036854775808, 0)]
+    >>> _times_by_value(np.array([2], "m8[Y]")).dtype.names
+    ('months',)
+    """
+    if not times.size:
+        return times.astype(np.int64)
+    unit, is_timestamp = np.datetime_data(times.dtype)[0], times.dtype.kind == "M"
+    if unit in ("Y", "M") and not is_timestamp:
+        return times.astype("m8[M]").astype(np.int64).astype([("months", np.int64)])
+    if unit in ("Y", "M", "W", "D"):
+        days, rest = times.astype(f"{times.dtype.kind}8[D]").astype(np.int64), np.int64(0)
+    else:
+        per_day = np.array(1, "m8[D]") // np.array(1, f"m8[{unit}]")
+        counts = times.astype(np.int64)
+        days, rest = counts // per_day, counts % per_day * (_DAY // per_day)
+    whole = "day" if is_timestamp else "days"
+    result = np.zeros(times.shape, [(whole, np.int64), ("ns", np.int64)])
+    null = np.isnat(times)
+    result[whole] = np.where(null, _INT64[0], days)
+    result["ns"] = np.where(null, 0, rest)
+    return result
 
 
-def _stack(items: Sequence[object] | NDArray[Any]) -> NDArray[Any] | None:
-    """Return a list of numbers, or of arrays of one shape, as the array that it equals; else None.
+_DAY = 86_400 * 10**9
+"""Nanoseconds of a day."""
+
+
+def _as_numpys(value: Any) -> Any:
+    """Return a number or a time of Python's as NumPy's, if one of its types holds it."""
+    match value:
+        case np.generic() | bool():
+            return value
+        case dt.timedelta():
+            return np.timedelta64(value, "us")
+        case dt.datetime():
+            return np.datetime64(value, "us")
+        case dt.date():
+            return np.datetime64(value, "D")
+        case int() if not -(2**63) <= value < 2**64:
+            is_float = abs(value) < 2**1023 and int(float(value)) == value
+            return np.float64(value) if is_float else value
+        case int() | float() | complex():
+            return np.asarray(value)[()]
+    return value
+
+
+def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
+    """Return a list of numbers or times, or of arrays of one shape, as the array that it equals.
+
+    Return None for any other list.
 
     >>> _stack([1, np.float32(0.5)]), _stack([1, None])
     (array([1. , 0.5]), None)
+    >>> _stack([[1, 2], [3, 4]]).shape
+    (2, 2)
     """
-    numbers = [_as_number(item) for item in items]
-    if not numbers:
+    values: list[Any] = [_stack(item) if _is_list(item) else _as_numpys(item) for item in items]
+    if not values:
         return np.empty(0, np.int64)
-    if not all(isinstance(n, np.ndarray | np.generic) and n.dtype.kind in "biufc" for n in numbers):
+    if not all(isinstance(v, np.ndarray | np.generic) and v.dtype.kind in _KINDS for v in values):
         return None
-    if len({n.shape for n in numbers}) > 1:
+    if len({v.shape for v in values}) > 1:
         return None
-    if len({n.dtype for n in numbers}) > 1:
-        numbers = [_by_value(np.asarray(n)) for n in numbers]
-    dtypes = {n.dtype for n in numbers}
+    if len({v.dtype for v in values}) > 1:
+        values = [_by_value(np.asarray(v)) for v in values]
+    dtypes = {v.dtype for v in values}
+    if len(dtypes) > 1 and any(dtype.kind == "V" for dtype in dtypes):  # times and other values
+        return None
     for dtype in dtypes if len(dtypes) == 1 else map(np.dtype, (np.uint64, np.float64, complex)):
-        if all(n.dtype == dtype or _holds(dtype, n) for n in numbers):
-            return np.stack([n.astype(dtype) for n in numbers])
+        if all(v.dtype == dtype or _holds(dtype, v) for v in values):
+            return np.stack([v.astype(dtype) for v in values])
     return None
+
+
+_KINDS = "biufcmMV"
+"""Kinds of the dtypes of numbers and times; V is that of times by value."""
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
 def _holds(dtype: np.dtype[Any], array: NDArray[Any]) -> bool:
     """Return whether a dtype holds the numbers of an array exactly."""
     if dtype.kind == "u" and not (array.dtype.kind == "i" and (array >= 0).all()):
         return False
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        return False
     with np.errstate(all="ignore"):
         back = array.astype(dtype).real.astype(array.dtype)
     return bool(((back == array) | (array != array)).all())
-
-
-def _time_text(value: object) -> str:
-    """Return a timestamp or duration as a string that does not depend on its unit."""
-    kind = "m8" if isinstance(value, np.timedelta64 | dt.timedelta) else "M8"
-    time = np.asarray(value, None if isinstance(value, np.generic) else f"{kind}[us]")
-    for unit in ("us", "ns", "s"):  # the first exact one is the same for equal times
-        try:
-            exact = cast_time(time, np.dtype(f"{kind}[{unit}]"))
-        except InvalidValueError:
-            continue
-        return f"{exact.astype(np.int64)} {unit}" if kind == "m8" else str(exact)
-    return f"{time.astype(np.int64)} {time.dtype}"

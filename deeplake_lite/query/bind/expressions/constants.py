@@ -138,20 +138,50 @@ def _of_decimal(number: decimal.Decimal) -> Constant:
 
 
 def of_literal(e: exp.Literal) -> Constant:
-    """Return the number of a literal. Raises QueryError if it is not a number."""
+    """Return the number of a literal, which is a float64 if it has an exponent.
+
+    Raises
+    ------
+    QueryError
+        When it is not a number.
+    """
     try:
         number = decimal.Decimal(e.this)
     except decimal.InvalidOperation:
         raise QueryError(f"A number must look like 3, 2.5 or 1e-3, but it is {e.this}.") from None
     if not e.this.isdecimal():
-        return Constant(float(e.this), e, number)
+        return _of_float(float(e.this), e, number)
     return Constant(int(number), e) if number <= MOST else constant(int(number))
+
+
+_SHORT = 15
+"""Maximum number of digits of a DuckDB decimal that it converts to the nearest double."""
+
+
+def _of_float(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant:
+    """Return a literal with a point or an exponent; with an exponent, it is exactly its float."""
+    has_exponent = "e" in e.this.lower()
+    if has_exponent and np.isfinite(value) and abs(value) >= _LEAST_ROUNDED:
+        number = decimal.Decimal(value)
+    is_long = len(number.as_tuple().digits) > _SHORT and value < _LEAST_ROUNDED
+    is_decimal = is_long and not has_exponent
+    node = exp.Literal.number(f"{e.this}e0") if is_decimal else e
+    return Constant(value, node, number, literal=e.this)
+
+
+_LEAST_ROUNDED = 2**53
+"""Doubles hold every integer up to this one."""
 
 
 def negated(value: Constant) -> Constant:
     """Return the negative of a number."""
     number = None if value.number is None else value.number.copy_negate()
-    return Constant(-value.value, lambda: exp.Neg(this=value.node.copy()), number)
+    return Constant(
+        -value.value,
+        lambda: exp.Neg(this=value.node.copy()),
+        number,
+        literal=value.literal,
+    )
 
 
 def _too_large(value: int | decimal.Decimal) -> exp.Expr:

@@ -109,7 +109,7 @@ def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[V
 
     Digests that are stored for different types are replaced with digests of the decoded values.
     """
-    hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and _is_digest(v.tree)]
+    hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and is_digest(v)]
     types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}
     if len(hashes) < 2 or (len(types) == 1 and isinstance(hashes[0], Meta)):
         return left, right
@@ -121,7 +121,9 @@ def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[V
     return _digest_of_values(left, low), _digest_of_values(right, low)
 
 
-def _is_digest(tree: Tree) -> bool:
+def is_digest(value: Value) -> bool:
+    """Return whether a value is the digest of a tensor, stored or computed."""
+    tree = value.tree if isinstance(value, Tensor) else None
     return (isinstance(tree, Meta) and tree.what.startswith("hash")) or (
         isinstance(tree, Call) and tree.name == "HASH"
     )

@@ -10,6 +10,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.comparisons import compare_scalars
 from deeplake_lite.query.bind.expressions.constants import items_of
+from deeplake_lite.query.bind.expressions.digests import is_digest
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import (
     agree,
@@ -61,7 +62,10 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     this = low.types.refined(low.value(e.this, scope))
     if is_numpys(this):
         raise _tensor_error(e.this)
-    values = [settled(equal_beside(v, this), low, scope) for v in _listed(low, e, scope)]
+    values = _listed(low, e, scope)
+    if is_digest(this) and any(map(is_digest, values)):
+        return low.value(_any([exp.EQ(this=e.this, expression=v) for v in e.expressions]), scope)
+    values = [settled(equal_beside(v, this), low, scope) for v in values]
     values = [low.types.refined(v) for v in values]
     this = settled(this, low, scope)
     is_searched = isinstance(this, Constant) and not all(isinstance(v, Constant) for v in values)

@@ -62,11 +62,12 @@ _DIGITS = 40
 
 def _full_value(value: Constant) -> object:
     """Return the value of a constant, with all digits of its whole numbers."""
-    if value.items:
-        return [_full_value(item) for item in value.items]
+    is_array = isinstance(value.value, np.ndarray)
+    if value.items or (is_array and value.value.dtype.kind in "mM"):
+        return [_full_value(item) for item in items_of(value)]
     if (whole := _whole(value)) is not None:
         return int(whole)
-    return value.value.tolist() if isinstance(value.value, np.ndarray) else value.value
+    return value.value.tolist() if is_array else value.value
 
 
 def _whole(value: Constant) -> Decimal | None:

@@ -99,10 +99,10 @@ def _beside(
         return kind, constant_
     if span is not None:
         return _bound(kind, number, *span)
-    if number.copy_abs() > _HELD.get(_dtype_of(value), math.inf):
-        return beside_floats(kind, number)
     if (rounded := _nearest(number, constant_, value)) is not None:
         return kind, rounded
+    if number.copy_abs() > _HELD.get(_dtype_of(value), math.inf):
+        return beside_floats(kind, number)
     is_tensor = isinstance(value, Tensor) and value.type.is_number
     if is_tensor or (isinstance(value, Sql) and value.kind.name == "number"):
         most = np.iinfo(np.int64).max if is_tensor else MOST
@@ -111,17 +111,25 @@ def _beside(
 
 
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
-    """Return the float that a fraction means when compared with a column of float16 or float32.
+    """Return the float that a number means when compared with a column of float16 or float32.
 
-    DuckDB would compare a number with an exponent, or with many digits, in 64 bits. Return None
-    for whole numbers, for other columns, and for literals that DuckDB itself rounds to float32.
+    That is the nearest one for a number with a fraction that is not too large to have one in the
+    column, for a literal with an exponent, and for a literal with a point that is the shortest way
+    to write the float. DuckDB would compare a number with an exponent, or with many digits, in 64
+    bits. Return None for other numbers and columns, and for literals that DuckDB rounds to float32.
     """
     dtype = value.kind.number_dtype if isinstance(value, Sql) else ""
-    if dtype not in ("float16", "float32") or not number.is_finite() or number % 1 == 0:
+    if dtype not in ("float16", "float32") or not number.is_finite():
         return None
-    if dtype == "float32" and _DECIMAL.fullmatch(constant_.node.sql("duckdb")):
+    has_fraction = number != number.to_integral_value() and number.copy_abs() <= _HELD[dtype]
+    with np.errstate(over="ignore"):
+        nearest = np.dtype(dtype).type(float(number))
+    if has_fraction and dtype == "float32" and _DECIMAL.fullmatch(constant_.node.sql("duckdb")):
         return None
-    nearest = np.dtype(dtype).type(float(number))
+    has_exponent = "e" in constant_.literal.lower()
+    is_shortest = "." in constant_.literal and Decimal(str(nearest)) == number
+    if not (has_fraction or has_exponent or is_shortest) or not np.isfinite(nearest):
+        return None
     text = str(nearest if dtype == "float32" else float(nearest))
     return Constant(float(nearest), exp.cast(exp.Literal.string(text), "FLOAT"))
 
@@ -219,6 +227,8 @@ def equal_beside(constant_: Value, value: Value) -> Value:
     if number is None or not isinstance(constant_, Constant):
         return constant_
     dtype = _dtype_of(value)
+    if (rounded := _nearest(number, constant_, value)) is not None:
+        return rounded
     if number.copy_abs() > _HELD.get(dtype, math.inf) and number.is_finite():
         with np.errstate(over="ignore"):
             nearest = float(np.dtype(dtype).type(float(number)))
@@ -226,8 +236,6 @@ def equal_beside(constant_: Value, value: Value) -> Value:
             if _has_axes(value):  # NumPy would make a float of an integer
                 return constant(math.nan)
             return Sql(exp.cast(exp.convert(_NO_FLOAT), "HUGEINT"), Kind("number", dtype=HUGE))
-    if (rounded := _nearest(number, constant_, value)) is not None:
-        return rounded
     span = _integers(value, constant_)
     return constant_ if span is None else _equal(number, *span)
 
