@@ -46,7 +46,7 @@ MOST_DEPTH = 250
 
 def query(
     text: str,
-    params: Sequence[Any] | Mapping[str, Any] | None = (),
+    params: Sequence[object] | Mapping[str, object] | None = (),
     *,
     view: View | None = None,
     sources: Mapping[str, View] | None = None,
@@ -139,7 +139,7 @@ def explain(view: View) -> str:
 
 def make_plan(
     text: str,
-    params: Sequence[Any] | Mapping[str, Any] | None = (),
+    params: Sequence[object] | Mapping[str, object] | None = (),
     *,
     view: View | None = None,
     sources: Mapping[str, View] | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import xxhash
@@ -198,7 +198,8 @@ _KINDS = "biufcmMV"
 """Kinds of the dtypes of numbers and times; V is that of times by value."""
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> TypeGuard[list[Any] | NDArray[Any]]:
+    """Return whether a value is a list, or an array of objects, which stands for one."""
     return isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
