@@ -33,7 +33,7 @@ VALUES = {
     "10**30": 10**30,
     "no text": "",
     "text": "x",
-    "half a surrogate pair": "\ud800",
+    "a lone surrogate": "\ud800",
     "NUL": "a\0b",
     "bytes": b"x",
     "no list": [],

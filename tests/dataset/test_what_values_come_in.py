@@ -96,7 +96,7 @@ def test_new_lake_accepts_tensors(tmp_path, listed):
 def test_tensor_without_values_is_refused(make_lake, write, listed):
     values = torch.ones(2, 3, device="meta")
     ds = make_lake({"k": dl.Scalar("int64", default=0), "e": dl.Embedding(3)})
-    with pytest.raises(dl.InvalidValueError, match=r"must have values .* on device 'meta'"):
+    with pytest.raises(dl.InvalidValueError, match=r"must have values .* its device 'meta'"):
         write(ds, list(values) if listed else values)
 
 

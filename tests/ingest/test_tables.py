@@ -273,7 +273,7 @@ def test_object_that_is_not_a_dataframe_is_refused(url):
     with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a Series"):
         dl.from_dataframe(pd.Series([1, 2]), url)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with pytest.raises(dl.InvalidValueError, match="'a' twice"):
+    with pytest.raises(dl.InvalidValueError, match="'a' occurs twice"):
         dl.from_dataframe(twice, url)
 
 

@@ -153,6 +153,7 @@ def test_abandoned_iterator_is_one_epoch(make):
 # ---- DataLoaders over our datasets
 
 
+@pytest.mark.filterwarnings("ignore:Rows of epoch 0 are read again")
 def test_unused_iterator_over_a_dataset_drops_no_state(numbers):
     dataset, again = (numbers.pytorch_dataset("iterable", shuffle=True) for _ in range(2))
     whole = [int(sample["x"]) for sample in dataset]
@@ -171,6 +172,7 @@ def test_unused_iterator_over_a_dataset_drops_no_state(numbers):
     assert sorted(int(sample["x"]) for sample in again) == sorted(whole)
 
 
+@pytest.mark.filterwarnings("ignore:Rows of epoch 0 are read again")
 def test_two_iterators_over_a_dataset_count_independently(numbers):
     dataset = numbers.pytorch_dataset("iterable", shuffle=True)
     first, second = iter(dataset), iter(dataset)
@@ -184,6 +186,7 @@ def test_two_iterators_over_a_dataset_count_independently(numbers):
     assert [int(s["x"]) for s in again] == [int(s["x"]) for s in second]
 
 
+@pytest.mark.filterwarnings("ignore:Rows of epoch 0 are read again")
 @pytest.mark.filterwarnings("ignore:'set_vital' is deprecated:UserWarning")  # torchdata 0.11
 def test_stateful_data_loader_resumes_after_an_unused_iterator(numbers):
     def make():

@@ -230,7 +230,7 @@ def test_arrays_missing_from_the_document_prevent_a_restore(sound, tmp_path):
     craft_document(url, forget_columns)
     ds = dl.open(url)
     ds.restore(before)
-    with pytest.raises(dl.DamagedError, match="its place holds an object that the lake's"):
+    with pytest.raises(dl.DamagedError, match="an object exists there that the lake's"):
         ds.commit("as it was")
 
 

@@ -143,7 +143,7 @@ def test_rows_without_a_lake_are_not_edited():
     w = Browser(dl.query("SELECT 1 AS t"))
     assert w.about["writable"] is False
     w.selected = [0]
-    with pytest.raises(ReadOnlyError, match="of no branch"):
+    with pytest.raises(ReadOnlyError, match="belong to no branch"):
         w.edit("t", "EDITED")
 
 
