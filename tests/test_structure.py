@@ -1,4 +1,4 @@
-"""The layers stay separate: none of them knows a column type by its class."""
+"""No layer knows a column type by its class, and every module is short enough to be read."""
 
 import ast
 from pathlib import Path
@@ -11,6 +11,43 @@ from deeplake_lite.htypes.registry import CLASSES
 PACKAGE = Path(deeplake_lite.__file__).parent
 HOMES = f"{PACKAGE.name}.htypes."
 LAYERS = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE / "htypes"]
+
+
+MOST_LINES = 420
+"""Maximum number of lines of code of a module, without blank lines, comments and docstrings."""
+
+LISTS = {"query/bind/calls/allowed.py"}
+"""Modules that consist of a list, and may be longer."""
+
+
+def lines_of_code(source):
+    """Return the number of lines that are not blank, a comment or part of a docstring."""
+    prose = {
+        number
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+        for number in range(node.lineno, node.end_lineno + 1)
+    }
+    lines = enumerate(map(str.strip, source.splitlines()), 1)
+    return sum(
+        bool(line) and not line.startswith("#") and number not in prose for number, line in lines
+    )
+
+
+def test_lines_of_code_are_counted():
+    assert (
+        lines_of_code('"""A module.\n\nMore."""\n\nX = 1\n"""One."""\n# Why\nY = 2  # two\n') == 2
+    )
+
+
+def test_modules_are_short():
+    lengths = {
+        path.relative_to(PACKAGE).as_posix(): lines_of_code(path.read_text("utf-8"))
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert lengths.keys() > LISTS
+    too_long = {name: n for name, n in lengths.items() if n > MOST_LINES and name not in LISTS}
+    assert too_long == {}
 
 
 def checks_of_types(source):
