@@ -483,5 +483,5 @@ class RealChunks(Lake):
 
 del Lake
 TestTinyChunks = TinyChunks.TestCase
-TestTinyChunks.settings = settings(max_examples=5 * settings.default.max_examples)
+TestTinyChunks.settings = settings(max_examples=3 * settings.default.max_examples)
 TestRealChunks = RealChunks.TestCase

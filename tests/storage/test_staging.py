@@ -92,7 +92,7 @@ def test_reader_waits_for_a_replacement_in_progress(tmp_path, monkeypatch):
         done = rename(self, target)
         if str(target).endswith("-old"):
             between.set()
-            assert goes_on.wait(60)
+            assert goes_on.wait(1_800)
         return done
 
     monkeypatch.setattr(Path, "rename", slow)
@@ -101,7 +101,7 @@ def test_reader_waits_for_a_replacement_in_progress(tmp_path, monkeypatch):
         target=lambda: dl.create(str(tmp_path / "lake"), {"y": "int32"}, overwrite=True)
     )
     replacing.start()
-    assert between.wait(60)
+    assert between.wait(1_800)
     reading = threading.Thread(target=lambda: found.append(dl.open(str(tmp_path / "lake")).columns))
     reading.start()
     goes_on.set()

@@ -95,7 +95,7 @@ def test_no_ticket_is_visible_before_its_owner_has_locked_it(tmp_path, monkeypat
             f"/proc/self/fd/{descriptor}"
         ).endswith(".ticket"):
             opened.set()
-            go_on.wait(60)
+            go_on.wait(1_800)
         return lock(descriptor)
 
     monkeypatch.setattr(locks, "_lock", late)
@@ -107,7 +107,7 @@ def test_no_ticket_is_visible_before_its_owner_has_locked_it(tmp_path, monkeypat
 
     threads = [threading.Thread(target=work, args=(name,), name=name) for name in ("late", "next")]
     threads[0].start()
-    assert opened.wait(60)
+    assert opened.wait(1_800)
     threads[1].start()
     threads[1].join(0.2)
     assert order == []
