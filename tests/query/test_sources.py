@@ -1,4 +1,4 @@
-"""What a query reads: strings in one pass, parts of rows, and cached columns."""
+"""Queries read strings in one pass, only the needed parts of rows, and cached columns."""
 
 import numpy as np
 import pytest

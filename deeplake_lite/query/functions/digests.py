@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -11,6 +10,7 @@ import xxhash
 from deeplake_lite.htypes.json_values import canonical_json
 from deeplake_lite.query.database.calculator import calculator
 from deeplake_lite.query.functions.base import Arg, Bound, function
+from deeplake_lite.query.functions.times import as_numpy_time
 from deeplake_lite.query.functions.value_type import Type
 from deeplake_lite.storage.digests import row_digests
 
@@ -152,18 +152,12 @@ def _as_numpys(value: Any) -> Any:
     match value:
         case np.generic() | bool():
             return value
-        case dt.timedelta():
-            return np.timedelta64(value, "us")
-        case dt.datetime():
-            return np.datetime64(value, "us")
-        case dt.date():
-            return np.datetime64(value, "D")
         case int() if not -(2**63) <= value < 2**64:
             is_float = abs(value) < 2**1023 and int(float(value)) == value
             return np.float64(value) if is_float else value
         case int() | float() | complex():
             return np.asarray(value)[()]
-    return value
+    return as_numpy_time(value)
 
 
 def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:

@@ -52,7 +52,7 @@ def times_of(values: list[Any]) -> NDArray[Any] | None:
           dtype='datetime64[us]')
     >>> times_of([dt.date(2026, 1, 2), None])
     """
-    times = [_as_numpys(value) for value in values]
+    times = [as_numpy_time(value) for value in values]
     kinds = {time.dtype.kind if isinstance(time, np.generic) else "" for time in times}
     if kinds not in ({"M"}, {"m"}):
         return None
@@ -60,7 +60,7 @@ def times_of(values: list[Any]) -> NDArray[Any] | None:
     return array if all(map(_is_same, times, array)) else None
 
 
-def _as_numpys(value: Any) -> Any:
+def as_numpy_time(value: Any) -> Any:
     """Return a time as NumPy's; return any other value as it is."""
     match value:
         case dt.timedelta():
@@ -79,7 +79,7 @@ def _part(value: Any, arg: Arg, beside: Type) -> Any:
             return np.array("NaT", beside.dtype)[()]
         case str():
             return _read(str(value), arg, beside)
-    return _as_numpys(value)
+    return as_numpy_time(value)
 
 
 def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
