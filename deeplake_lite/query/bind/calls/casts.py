@@ -19,6 +19,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
     json_text,
 )
 from deeplake_lite.query.bind.scalars.kinds import is_json, kind_of
+from deeplake_lite.query.bind.scalars.list_order import bind_name
 from deeplake_lite.query.bind.scalars.moments import floor_to_microseconds
 from deeplake_lite.query.database.times import exact_timestamp
 from deeplake_lite.query.parse.added_nodes import WRITTEN
@@ -78,12 +79,9 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         node = check_list_of_text(node, e, scope.lengths)
     _check_inner_times(to, low.types.refined(value), text_of(e.this))
     is_string = kind_of(low.types.refined(value)).name in ("text", "json")
-    if to.this in _MOMENTS and is_string:
-        node = _in_utc(node, type(e))
-    result = type(e)(this=node, to=to.copy())
-    if to.this in _FINER and is_string:
-        return Sql(_exact(result), kind)
-    return Sql(result, kind)
+    if is_string and to.this in _MOMENTS | _FINER.keys():
+        return Sql(_cast_string(node, type(e), to), kind)
+    return Sql(type(e)(this=node, to=to.copy()), kind)
 
 
 _MOMENTS = {
@@ -163,6 +161,16 @@ def _may_hold_strings(value: Value) -> bool:
         kind = kind.item
     parts = [part for _, part in kind.parts] or [kind]
     return any(part.name in ("text", "json", "list") for part in parts)
+
+
+def _cast_string(node: exp.Expr, cast: type[exp.Cast], to: exp.DataType) -> exp.Expr:
+    """Return the cast of a string to a type of times, with its UTC offset and all of its digits."""
+    if not isinstance(node, exp.Column):  # the cast reads the string several times
+        name = exp.to_identifier("lake_string")
+        return bind_name(name, node, _cast_string(exp.Column(this=name.copy()), cast, to))
+    string = _in_utc(node, cast) if to.this in _MOMENTS else node
+    result = cast(this=string, to=to.copy())
+    return _exact(result) if to.this in _FINER else result
 
 
 def _in_utc(node: exp.Expr, cast: type[exp.Cast]) -> exp.Expr:
