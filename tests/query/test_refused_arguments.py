@@ -33,6 +33,8 @@ def ds() -> dl.Dataset:
         ("FACTORIAL(100)", "FACTORIAL .*out of range"),
         ("MAP([1, 1], [2, 3])", "MAP .* must be unique"),
         ("'ab' LIKE 'a\\' ESCAPE '\\'", "LIKE … ESCAPE rejects .*[Ee]scape"),
+        ("TIMEZONE('Nope', CAST('2020-01-0' || '1' AS TIMESTAMP))", "AT TIME ZONE .*Nope"),
+        ("LIST_TRANSFORM(['zz'], x -> UNHEX(x))", "LIST_TRANSFORM .* hex digit: z"),
     ],
 )
 def test_constants_are_not_blamed_on_rows(ds: dl.Dataset, text: str, message: str) -> None:
@@ -50,6 +52,8 @@ def test_constants_are_not_blamed_on_rows(ds: dl.Dataset, text: str, message: st
         ("TIMEZONE('Nope', s)", "(TIMEZONE|AT TIME ZONE) .*Nope"),
         ("t LIKE 'a\\' ESCAPE '\\'", "LIKE … ESCAPE rejects .*[Ee]scape"),
         ("JSON(t)", "JSON .*unexpected character"),
+        ("LIST_TRANSFORM([id], x -> TO_BASE(x, 1))", "LIST_TRANSFORM .* between 2 and 36"),
+        ("TIMEZONE('Nope', CAST(CONCAT('2020-01-0', id) AS TIMESTAMP))", "AT TIME ZONE .*Nope"),
     ],
 )
 def test_columns_may_be_blamed(ds: dl.Dataset, text: str, message: str) -> None:

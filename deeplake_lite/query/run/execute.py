@@ -298,7 +298,8 @@ class _Query:
         tables = {instance.table for instance in self._plan.instances}
         for start, node in self._plan.traces:
             inner = {source.alias_or_name for source in node.find_all(exp.Table, exp.Subquery)}
-            outer = sorted({c.table for c in node.find_all(exp.Column)} - inner)
+            columns = (c for c in node.find_all(exp.Column) if c.table)  # not parameters of lambdas
+            outer = sorted({column.table for column in columns} - inner)
             if {*outer} - tables - self._plan.relations.keys():
                 continue
             limit = None if len(outer) < 2 else max(1, int(MOST_PAIRS ** (1 / len(outer))))

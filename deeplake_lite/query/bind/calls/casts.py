@@ -165,7 +165,7 @@ def _may_hold_strings(value: Value) -> bool:
 
 def _cast_string(node: exp.Expr, cast: type[exp.Cast], to: exp.DataType) -> exp.Expr:
     """Return the cast of a string to a type of times, with its UTC offset and all of its digits."""
-    if not isinstance(node, exp.Column):  # the cast reads the string several times
+    if not isinstance(node, exp.Column | exp.Literal):  # the cast reads the string several times
         name = exp.to_identifier("lake_string")
         return bind_name(name, node, _cast_string(exp.Column(this=name.copy()), cast, to))
     string = _in_utc(node, cast) if to.this in _MOMENTS else node
