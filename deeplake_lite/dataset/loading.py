@@ -58,7 +58,8 @@ class Loadable:
             (the default on several ranks). Repeated rows are marked in ``batch["_padding"]``.
         transform : callable, optional
             Function from a sample, a dict by column, to a sample. If it has a parameter ``rng``, it
-            receives a `numpy.random.Generator` that depends only on seed, epoch and row. Generators
+            receives a `numpy.random.Generator` that depends only on seed, epoch and row, and on
+            which time it is that a row comes, if it comes several times in an epoch. Generators
             that the transform holds (of NumPy, `random` or torch) are seeded for each sample, so
             its results do not depend on the number of threads; each thread calls a copy of such a
             transform. The global generators of `random`, `numpy.random` and torch are seeded for

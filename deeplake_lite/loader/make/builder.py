@@ -97,11 +97,12 @@ class BatchBuilder:
         # sample by sample and has the same result as without a transform.
         untouched = dict.fromkeys(self._columns)
         for number, original in enumerate(self._decoded_samples()):
-            row_id = int(self._ids[self._rows[number]])
+            row = int(self._rows[number])
+            row_id, repeat = int(self._ids[row]), self._job.where.repeat(row)
             try:
-                sample = transform(dict(original), self._epoch, row_id)
+                sample = transform(dict(original), self._epoch, row_id, repeat)
             except Exception as error:
-                self._handle_error(error, int(self._rows[number]), None)
+                self._handle_error(error, row, None)
                 continue
             self._samples.append(sample)
             good.append(number)
@@ -155,7 +156,8 @@ class BatchBuilder:
         row = int(self._rows[0])
         row_id, where = int(self._ids[row]), self._job.where
         position = int(where.positions[row])
-        return FirstRow(row_id, where.place(row, row_id), position, where.source(row))
+        place, source, repeat = where.place(row, row_id), where.source(row), where.repeat(row)
+        return FirstRow(row_id, place, position, source, repeat)
 
     def _decoded_samples(self) -> Iterator[dict[str, object]]:
         """Yield the decoded rows as dicts by column, with None for null."""

@@ -1,8 +1,9 @@
 """A user's function as a loader calls it: with seeded random generators, and with clear errors.
 
-The random numbers of a transform depend only on the seed, the epoch and the row. A transform with a
-parameter `rng` gets a generator of its own, and generators that it holds itself are seeded before
-each sample. So are the global generators, except in threads, which share them.
+The random numbers of a transform depend only on the seed, the epoch, the row and, if the row comes
+several times in an epoch, on which of these times it is. A transform with a parameter `rng` gets a
+generator of its own, and generators that it holds itself are seeded before each sample. So are the
+global generators, except in threads, which share them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class FirstRow(NamedTuple):
     """Position in its view."""
     source: int | None = None
     """Number of its view in a mix."""
+    repeat: int = 0
+    """Number that tells the row's repetitions in an epoch apart."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,19 @@ class Function:
     seeds: bool = False
     """Whether to seed the global generators at each call."""
 
-    def __call__(self, value: object, epoch: int, row_id: int) -> Any:
-        """Return the function's result for a value. Raises LoaderError if it is None."""
-        sample_seed = mix64(self.seed, epoch, row_id)
+    def __call__(self, value: object, epoch: int, row_id: int, repeat: int = 0) -> Any:
+        """Return the function's result for a value. Raises LoaderError if it is None.
+
+        Parameters
+        ----------
+        value : object
+            Argument of the function.
+        epoch, row_id, repeat : int
+            Numbers that the random numbers depend on. A row that comes several times in an epoch
+            has another `repeat` each time.
+        """
+        # Without repetition, a row has the same random numbers in every view and every mix.
+        sample_seed = mix64(self.seed, epoch, row_id, *([repeat] if repeat else []))
         rng = {}
         if self._takes_rng:
             rng = {"rng": np.random.Generator(np.random.PCG64(sample_seed))}
@@ -89,7 +102,7 @@ class Function:
             When the function fails. The message names the function and the batch.
         """
         try:
-            return self(value, epoch, first.row_id)
+            return self(value, epoch, first.row_id, first.repeat)
         except Exception as error:
             message = message_of(error).removesuffix(".")
             raise LoaderError(

@@ -163,6 +163,13 @@ class Order:
         """Return the positions in the view of the rows at places `start` to `stop` - 1."""
         return np.arange(start, min(stop, self.n))
 
+    def passes(self, start: int, stop: int) -> Positions | None:  # noqa: ARG002
+        """Return how often each row's view was passed through before, in this epoch.
+
+        The rows are those of `at`. None means zero: no row comes twice.
+        """
+        return None
+
     def after(self, block: int, rows: int) -> int:
         """Return the place in the order after which no row of a block of `rows` rows is used."""
         return min(self.n, (block + 1) * rows)

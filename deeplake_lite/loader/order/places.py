@@ -11,8 +11,12 @@ import numpy as np
 from deeplake_lite.loader.order.order import PART
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deeplake_lite.loader.order.order import Order, Positions
     from deeplake_lite.loader.order.shares import Shares
+
+    type Compute = Callable[[int, int], Positions | None]
 
 
 @dataclass
@@ -30,24 +34,43 @@ class Places:
 
     def __init__(self, order: Order) -> None:
         self.order = order
-        self._parts: dict[int, Positions] = {}
+        self._parts: dict[int, Positions | None] = {}
+        self._passes: dict[int, Positions | None] = {}
         self._lock = threading.Lock()
 
     def at(self, start: int, stop: int) -> Positions:
         """Return the positions of the rows at places `start` to `stop` - 1."""
+        positions = self._join(self._parts, self.order.at, start, stop)
+        assert positions is not None
+        return positions
+
+    def passes(self, start: int, stop: int) -> Positions | None:
+        """Return how often the rows' views were passed through before; None means zero."""
+        return self._join(self._passes, self.order.passes, start, stop)
+
+    def _join(
+        self, cache: dict[int, Positions | None], compute: Compute, start: int, stop: int
+    ) -> Positions | None:
+        """Return the numbers at places `start` to `stop` - 1, from those of whole parts."""
         first, last = start // PART, (stop - 1) // PART
-        parts = [self._part(number) for number in range(first, last + 1)]
+        parts: list[Positions] = []
+        for number in range(first, last + 1):
+            part = self._part(cache, compute, number)
+            if part is None:
+                return None
+            parts.append(part)
         whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return whole[start - first * PART : stop - first * PART]
 
-    def _part(self, number: int) -> Positions:
+    def _part(
+        self, cache: dict[int, Positions | None], compute: Compute, number: int
+    ) -> Positions | None:
         with self._lock:
-            part = self._parts.get(number)
-            if part is None:
-                part = self._parts[number] = self.order.at(number * PART, (number + 1) * PART)
-                for old in [n for n in self._parts if n < number - 2]:
-                    del self._parts[old]
-            return part
+            if number not in cache:
+                cache[number] = compute(number * PART, (number + 1) * PART)
+                for old in [n for n in cache if n < number - 2]:
+                    del cache[old]
+            return cache[number]
 
 
 @dataclass(frozen=True)
@@ -66,14 +89,26 @@ def positions_of(places: Places, shares: Shares, batch: int) -> tuple[Positions,
     return shares.of(places.at(start, stop)), len(shares.rows(batch))
 
 
+def passes_of(places: Places, shares: Shares, batch: int) -> Positions | None:
+    """Return the passes of the rows that `positions_of` returns; None means zero."""
+    passes = places.passes(*shares.span(batch))
+    return None if passes is None else shares.of(passes)
+
+
 @dataclass(frozen=True)
 class Rows:
-    """The origin of rows, for error messages."""
+    """The origin of rows, for error messages and for random numbers."""
 
     positions: Positions
     """Position of each row in its view."""
     sources: Positions | None = None
     """Number of the view of each row in a mix; None without a mix."""
+    repeats: Positions | None = None
+    """Number that differs each time a row comes in an epoch, and may be 0; None if all are 0."""
+
+    def repeat(self, row: int) -> int:
+        """Return the number that tells a row's repetitions in an epoch apart."""
+        return 0 if self.repeats is None else int(self.repeats[row])
 
     def source(self, row: int) -> int | None:
         """Return the number of a row's view in a mix; None without a mix."""

@@ -18,7 +18,7 @@ import numpy as np
 from deeplake_lite.loader.order.order import PART, Order, Permutation, Positions, mix64
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from fractions import Fraction
 
     from deeplake_lite.loader.order.shuffle import Shuffle
@@ -74,12 +74,26 @@ class MixOrder(Order):
 
     def at(self, start: int, stop: int) -> Positions:
         """Return the positions of the rows at places `start` to `stop` - 1."""
+        return self._join(self._part, start, stop)
+
+    def passes(self, start: int, stop: int) -> Positions | None:
+        """Return how often each row's view was passed through before, in this epoch."""
+        return self._join(self._passes_of_part, start, stop) if self._repeats else None
+
+    def _join(self, part: Callable[[int], Positions], start: int, stop: int) -> Positions:
+        """Return the numbers at places `start` to `stop` - 1, from those of whole parts."""
         stop = min(stop, self.n)
         parts = [np.empty(0, np.int64)]
         for number in range(start // PART, -(-stop // PART)):
             first = number * PART
-            parts.append(self._part(number)[max(0, start - first) : stop - first])
+            parts.append(part(number)[max(0, start - first) : stop - first])
         return np.concatenate(parts)
+
+    @cached_property
+    def _repeats(self) -> bool:
+        """Whether an epoch enters the next pass of some view, so that rows may come twice."""
+        pairs = zip(self._before(0), self._rows_per_epoch, self.rows, strict=True)
+        return any(before % rows + own > rows for before, own, rows in pairs)
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
         """Return the end of the epoch, because any row may be last."""
@@ -110,6 +124,15 @@ class MixOrder(Order):
         for view, (start, first) in enumerate(zip(starts, self._before(number), strict=False)):
             mine = np.flatnonzero(views == view)
             out[mine] = start + self._rows_of(view, first, first + len(mine))
+        return out
+
+    def _passes_of_part(self, number: int) -> Positions:
+        views = self._views(number)
+        out = np.empty(len(views), np.int64)
+        for view, (rows, start) in enumerate(zip(self.rows, self._before(number), strict=True)):
+            mine = np.flatnonzero(views == view)
+            first_pass = self._before(0)[view] // rows
+            out[mine] = np.arange(start, start + len(mine)) // rows - first_pass
         return out
 
     def _rows_of(self, view: int, start: int, stop: int) -> Positions:

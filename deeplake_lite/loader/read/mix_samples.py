@@ -34,6 +34,10 @@ SOURCE = "_source"
 """Name of the column with the number of each row's view, from 0. It has to be requested."""
 
 
+REPEAT_SHIFT = 32
+"""Lowest bit of a row's repetitions within its view. The bits below are for passes and views."""
+
+
 @dataclass(frozen=True, eq=False)
 class MixSamples:
     """The rows of several views, one after the other.
@@ -124,11 +128,19 @@ class MixSamples:
         out[order] = np.concatenate([self.parts[view].ids(mine) for view, mine in views])
         return out
 
-    def where(self, positions: Positions) -> Rows:
-        """Return the views of the given rows, and their positions there."""
+    def where(self, positions: Positions, passes: Positions | None = None) -> Rows:
+        """Return the views of the given rows, their positions there, and their repetitions.
+
+        A row may come several times in a view, in several views, and in several passes of a view.
+        """
         views = np.searchsorted(self._ends, positions, side="right")
-        starts = np.concatenate([[0], self._ends])
-        return Rows(positions - starts[views], views)
+        mine = positions - np.concatenate([[0], self._ends])[views]
+        repeats = views + (0 if passes is None else passes * len(self.parts))
+        for view, part in enumerate(self.parts):
+            own = part.where(mine[views == view]).repeats
+            if own is not None:
+                repeats[views == view] += own << REPEAT_SHIFT
+        return Rows(mine, views, repeats)
 
     def _by_view(self, positions: Positions) -> tuple[list[tuple[int, Positions]], Positions]:
         """Group positions by view.

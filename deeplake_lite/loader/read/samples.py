@@ -112,8 +112,16 @@ class Samples(Protocol):
         """Return the ids of the given rows, (rows,) int64."""
         ...
 
-    def where(self, positions: Positions) -> Rows:
-        """Return the views of the given rows, and their positions there, for error messages."""
+    def where(self, positions: Positions, passes: Positions | None = None) -> Rows:
+        """Return the views of the given rows, their positions there, and their repetitions.
+
+        Parameters
+        ----------
+        positions : ndarray, (rows,) int64
+            Positions of the rows.
+        passes : ndarray, (rows,) int64, optional
+            How often each row's view was passed through before in the epoch. None means zero.
+        """
         ...
 
     def only(self, names: Sequence[str]) -> Samples:
@@ -222,9 +230,22 @@ class ViewSamples:
         table, slots = self.view.rows.locate(positions)
         return table.ids(slots)
 
-    def where(self, positions: Positions) -> Rows:
-        """Return the positions of the given rows, for error messages."""
-        return Rows(positions)
+    def where(
+        self,
+        positions: Positions,
+        passes: Positions | None = None,  # noqa: ARG002 an epoch passes through a view once
+    ) -> Rows:
+        """Return the positions of the given rows, and their repetitions."""
+        repeats = None if self._repeats is None else self._repeats[positions]
+        return Rows(positions, repeats=repeats)
+
+    @cached_property
+    def _repeats(self) -> Positions | None:
+        """How often each row came before in the view; None if no row comes twice.
+
+        It is computed only with ids, because only functions that get ids depend on it.
+        """
+        return _count_repeats(self.ids(np.arange(len(self)))) if self.with_ids else None
 
     @cached_property
     def row_bytes(self) -> float:
@@ -315,6 +336,23 @@ class ViewSamples:
         sources = (source_of(self.view, f)[0] for f in self.fields)
         computed = any(isinstance(table, VirtualTable) for table in sources)
         return not computed or _is_repeatable(self.view)
+
+
+def _count_repeats(ids: Positions) -> Positions | None:
+    """Return how often each number came before, or None if all are different.
+
+    >>> _count_repeats(np.array([7, 5, 7, 7, 5])), _count_repeats(np.array([7, 5]))
+    (array([0, 0, 1, 2, 1]), None)
+    """
+    if (np.diff(ids) > 0).all():
+        return None
+    order = np.argsort(ids, kind="stable")
+    is_first = np.diff(ids[order], prepend=ids[order[0]] - 1) != 0
+    if is_first.all():
+        return None
+    counts, numbers = np.empty_like(ids), np.arange(len(ids))
+    counts[order] = numbers - np.maximum.accumulate(np.where(is_first, numbers, 0))
+    return counts
 
 
 def _is_repeatable(view: View) -> bool:

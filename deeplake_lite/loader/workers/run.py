@@ -13,7 +13,7 @@ from deeplake_lite.htypes.cells import DenseCells
 from deeplake_lite.loader import clock
 from deeplake_lite.loader.make.recipe import BatchResult, CachedRows, Job
 from deeplake_lite.loader.memory import limit_spare
-from deeplake_lite.loader.order.places import Task, positions_of
+from deeplake_lite.loader.order.places import Task, passes_of, positions_of
 from deeplake_lite.loader.read.blocks import Request
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.read.samples import ROW_ID, UNKNOWN
@@ -247,7 +247,7 @@ class Run:
             positions, own = positions_of(self._places, self._pipeline.shares, number)
             requests.append((Request(positions), own))
         try:
-            jobs, waits, read_error = self._wait_for_rows(requests)
+            jobs, waits, read_error = self._wait_for_rows(task, requests)
             results, error = self._make_batches(jobs, requests)
         finally:
             for request, _ in requests:
@@ -283,21 +283,22 @@ class Run:
         self._meter.limit(self._most)
 
     def _wait_for_rows(
-        self, requests: list[tuple[Request, int]]
+        self, task: Task, requests: list[tuple[Request, int]]
     ) -> tuple[list[Job], list[float], Exception | None]:
-        """Wait for the rows of batches, up to the first that cannot be read.
+        """Wait for the rows of a task's batches, up to the first that cannot be read.
 
         Returns the jobs, the seconds that each had to wait, and the error.
         """
         jobs: list[Job] = []
         waits: list[float] = []
         cache = self._pipeline.decoded_cache
-        for request, own in requests:
+        for number, (request, own) in enumerate(requests, task.first):
             began = clock.now()
             cached = None if cache is None else CachedRows(cache, request.positions)
             try:
                 cells = self._pipeline.blocks.take(request)
-                where = self._pipeline.samples.where(request.positions)
+                passes = passes_of(self._places, self._pipeline.shares, number)
+                where = self._pipeline.samples.where(request.positions, passes)
                 jobs.append(Job(cells, own, where, cached))
             except Exception as error:
                 return jobs, waits, error
