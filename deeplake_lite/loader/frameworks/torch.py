@@ -10,7 +10,12 @@ from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.loader.framework import Framework
 from deeplake_lite.loader.frameworks.tensors import SideStream, as_tensors, moved, pinned, torch
-from deeplake_lite.loader.frameworks.torch_skipping import Batches, BatchNumbers, whole
+from deeplake_lite.loader.frameworks.torch_skipping import (
+    Batches,
+    BatchNumbers,
+    SequentialBatchNumbers,
+    whole,
+)
 from deeplake_lite.loader.loader import Loader
 
 if TYPE_CHECKING:
@@ -108,7 +113,7 @@ class TorchLoader(Loader):
     @property
     def batch_sampler(self) -> BatchNumbers:
         """The numbers of the batches of the next epoch, in order."""
-        return BatchNumbers(self)
+        return SequentialBatchNumbers(self) if self.shuffle.kind == "none" else BatchNumbers(self)
 
     @property
     def sampler(self) -> BatchNumbers:

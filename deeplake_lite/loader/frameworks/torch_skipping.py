@@ -80,6 +80,14 @@ class BatchNumbers(torch.utils.data.Sampler[Turn]):
         epoch.end(count)
 
 
+class SequentialBatchNumbers(BatchNumbers, torch.utils.data.SequentialSampler):  # type: ignore[misc]
+    """The batches of a loader that does not shuffle.
+
+    Lightning recognises by this base class that all epochs have the same batches. With
+    ``overfit_batches``, it replaces other samplers, which works only with a DataLoader.
+    """
+
+
 class Batches(torch.utils.data.Dataset[Any]):
     """The batches of a loader as a dataset, for a DataLoader with the sampler `BatchNumbers`.
 

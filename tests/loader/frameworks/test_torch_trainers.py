@@ -106,6 +106,39 @@ def test_lightning_trains_and_resumes_in_the_middle_of_an_epoch(digits, tmp_path
     np.testing.assert_allclose(rest.losses, whole.losses[40:], rtol=1e-4)
 
 
+def overfit(train, val):
+    trainer = lightning.Trainer(
+        accelerator="cpu",
+        max_epochs=3,
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        enable_checkpointing=False,
+        overfit_batches=2,
+    )
+    module = Module(None)
+    trainer.fit(module, train, val)
+    return module.seen
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
+@pytest.mark.filterwarnings("ignore:.*validation_step:UserWarning")
+def test_lightning_overfits_the_first_batches_of_a_loader_without_shuffle(digits):
+    seen = overfit(digits.pytorch(8, row_ids=True), digits.pytorch(8))
+    first = [digits.row_ids[:8].tolist(), digits.row_ids[8:16].tolist()]
+    assert seen == 3 * first
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")  # Lightning 2.6 with PyTorch 2.15
+@pytest.mark.filterwarnings("ignore:.*turning off:UserWarning")
+@pytest.mark.parametrize("kind", ["view", "mix"])
+def test_lightning_refuses_to_overfit_a_loader_whose_epochs_differ(digits, kind):
+    rows = digits if kind == "view" else dl.mix({digits: 1}, length=40)
+    loader = rows.pytorch(8, shuffle=kind == "view", row_ids=True)
+    with pytest.raises(ValueError, match="needs to subclass"):
+        overfit(loader, None)
+
+
 @pytest.mark.parametrize("taken", [10, 29])
 def test_accelerate_preserves_the_loader_and_its_state(digits, tmp_path, taken):
     def made():
