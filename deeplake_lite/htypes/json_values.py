@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from math import copysign
 from typing import Any
 
 import numpy as np
+
+from deeplake_lite.htypes.decimals import as_json_number
 
 
 def same_json(a: object, b: object) -> bool:
@@ -114,7 +117,9 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def built_in(value: object) -> Any:
-    """Convert a NumPy value to built-in types. Raises TypeError for anything else."""
+    """Convert a NumPy value or a decimal to built-in types. Raises TypeError for anything else."""
+    if isinstance(value, Decimal):
+        return as_json_number(value)
     if isinstance(value, np.longdouble):  # its tolist() returns a longdouble again
         if value == value and float(value) != value:
             raise TypeError(f"float64 would round the longdouble {value!s}")
@@ -126,7 +131,7 @@ def built_in(value: object) -> Any:
 
 def _with_whole_numbers(value: object) -> object:
     """Return JSON with whole numbers as integers, and keys as strings."""
-    if isinstance(value, np.generic | np.ndarray):
+    if isinstance(value, np.generic | np.ndarray | Decimal):
         value = built_in(value)
     if isinstance(value, dict):
         return {_key_to_string(key): _with_whole_numbers(item) for key, item in value.items()}

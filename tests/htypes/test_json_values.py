@@ -1,6 +1,7 @@
 """Equality of JSON values."""
 
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Json, Scalar
 from deeplake_lite.htypes.json_values import canonical_json, same_json
 from deeplake_lite.schema import Schema
@@ -125,3 +127,25 @@ def test_longdouble_is_a_json_number_if_a_float_holds_it(wrap) -> None:
         dl.Json().encode([wrap(np.longdouble("0.1"))])
     [text] = dl.Json().encode([wrap(np.longdouble("0.5"))]).buffers
     assert b"0.5" in text
+
+
+# ---- decimals
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [("1.50", 1.5), ("0.1", 0.1), ("-7", -7), ("12345678901234567890", 12345678901234567890)],
+)
+def test_decimals_within_json_become_numbers(number, expected):
+    value = {"a": [Decimal(number)]}
+    stored, zero = Json().decode_cells(Json().encode([value, {"b": Decimal(0)}]))
+    assert stored == {"a": [expected]}
+    assert type(stored["a"][0]) is type(expected)
+    assert zero == {"b": 0}
+    assert canonical_json(value) == canonical_json({"a": [expected]})
+
+
+@pytest.mark.parametrize("number", ["12345678901234567.5", "1e400", "NaN", "Infinity"])
+def test_decimals_that_json_lacks_are_refused(number):
+    with pytest.raises(InvalidValueError, match="must be a JSON value"):
+        Json().encode([{"a": Decimal(number)}])

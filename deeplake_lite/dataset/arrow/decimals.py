@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow.types import has_fractions, is_list
+from deeplake_lite.htypes.decimals import survives_float64
 
 _LONG = "[0-9.]{16,}|E"
 """Matches the decimals that float64 may round: long ones, and those with an exponent."""
@@ -46,16 +47,6 @@ def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
         if not survives_float64(number):
             return int(rows[index]), number
     return None
-
-
-def survives_float64(number: Decimal) -> bool:
-    """Return whether the nearest float64, written with as many digits, is the same number.
-
-    >>> [survives_float64(Decimal(s)) for s in ("0.10000000000000001", "12345678901234567.5")]
-    [True, False]
-    """
-    digits = "".join(map(str, number.as_tuple().digits)).strip("0")
-    return Decimal(f"{float(number):.{max(len(digits), 1) - 1}e}") == number
 
 
 def _leaves(array: pa.Array) -> tuple[pa.Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
