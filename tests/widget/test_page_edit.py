@@ -209,6 +209,36 @@ def test_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
         shown.page.screenshot(path=tmp_path / "swipe.png")
 
 
+COUNT_DRAWINGS = """
+for (const name of ["clearRect", "setTransform"]) {
+    const call = CanvasRenderingContext2D.prototype[name];
+    CanvasRenderingContext2D.prototype[name] = function (...args) {
+        this.canvas.dataset.drawings = Number(this.canvas.dataset.drawings ?? 0) + 1;
+        return call.apply(this, args);
+    };
+}
+"""
+DRAWINGS = """() => [...document.querySelectorAll('.dl-viewer')]
+    .filter((viewer) => viewer.offsetParent)
+    .flatMap((viewer) => (viewer.matches('canvas') ? [viewer] : [...viewer.querySelectorAll('canvas')]))
+    .map((canvas) => Number(canvas.dataset.drawings ?? 0))"""
+
+
+@pytest.mark.parametrize("mode", ["diff", None])
+def test_images_in_the_details_follow_a_change_of_the_theme(chrome, tmp_path, mode):
+    options = {"mode": mode} if mode else {"rows": 50}
+    with opened(chrome, tmp_path, script=COUNT_DRAWINGS, **options) as shown:
+        shown.painted()
+        detail(shown, 1)
+        shown.page.wait_for_timeout(300)
+        before = shown.page.evaluate(DRAWINGS)
+        assert len(before) == (2 if mode else 1)
+        shown.page.evaluate("() => document.body.setAttribute('data-theme', 'dark')")
+        shown.page.wait_for_timeout(300)
+        after = shown.page.evaluate(DRAWINGS)
+        assert all(new > old for old, new in zip(before, after, strict=True))
+
+
 def test_keys_in_the_row_details_edit_that_row_and_not_the_selection_behind_it(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200) as shown:
         shown.painted()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,9 @@ import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow.types import has_fractions, is_list
 from deeplake_lite.htypes.decimals import survives_float64
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 _LONG = "[0-9.]{16,}|E"
 """Matches the decimals that float64 may round: long ones, and those with an exponent."""

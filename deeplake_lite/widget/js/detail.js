@@ -47,7 +47,7 @@ export class Detail {
 		this.full = false;
 		this.since = 0;
 		const { viewer } = this;
-		const draw = () => viewer.later();
+		const draw = () => this.redraw();
 		this.stops = [core.on("changed", () => this.position >= 0 && this.load()), core.on("selection", () => this.head()), core.on("settings", () => (this.row && this.row.picture !== core.settings.picture ? this.load() : draw())), core.on("theme", draw)];
 		this.title = h("h2", {});
 		this.boxing = iconButton("box", "Edit boxes (b)", () => this.toggleBoxes(), { "aria-pressed": "false" });
@@ -79,6 +79,11 @@ export class Detail {
 			div("dl-detail-body", this.frame, this.info),
 		);
 		viewer.moved = () => this.sharper();
+	}
+
+	/** Draws the image again, with the current colours and settings. */
+	redraw() {
+		this.viewer.later();
 	}
 
 	close() {

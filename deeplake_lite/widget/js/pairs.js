@@ -117,6 +117,11 @@ export class PairDetail extends Detail {
 		return super.show(position);
 	}
 
+	redraw() {
+		super.redraw();
+		this.other.later();
+	}
+
 	/** @param {Viewer} viewer @param {View} view */
 	link(viewer, view) {
 		viewer.view = view;
