@@ -220,7 +220,8 @@ for (const name of ["clearRect", "setTransform"]) {
 """
 DRAWINGS = """() => [...document.querySelectorAll('.dl-viewer')]
     .filter((viewer) => viewer.offsetParent)
-    .flatMap((viewer) => (viewer.matches('canvas') ? [viewer] : [...viewer.querySelectorAll('canvas')]))
+    .flatMap((viewer) => [viewer, ...viewer.querySelectorAll('*')])
+    .filter((element) => element.matches('canvas'))
     .map((canvas) => Number(canvas.dataset.drawings ?? 0))"""
 
 
