@@ -231,13 +231,13 @@ def test_images_in_the_details_follow_a_change_of_the_theme(chrome, tmp_path, mo
     with opened(chrome, tmp_path, script=COUNT_DRAWINGS, **options) as shown:
         shown.painted()
         detail(shown, 1)
-        shown.page.wait_for_timeout(300)
+        shown.page.wait_for_timeout(300)  # nothing says that the images are drawn for good
         before = shown.page.evaluate(DRAWINGS)
         assert len(before) == (2 if mode else 1)
         shown.page.evaluate("() => document.body.setAttribute('data-theme', 'dark')")
-        shown.page.wait_for_timeout(300)
-        after = shown.page.evaluate(DRAWINGS)
-        assert all(new > old for old, new in zip(before, after, strict=True))
+        shown.page.wait_for_function(
+            f"(before) => ({DRAWINGS})().every((drawings, i) => drawings > before[i])", arg=before
+        )
 
 
 def test_keys_in_the_row_details_edit_that_row_and_not_the_selection_behind_it(chrome, tmp_path):
