@@ -15,6 +15,7 @@ from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.facets import Browser, Sql
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
+from deeplake_lite.htypes.tensors import object_in
 from deeplake_lite.htypes.words import NUMBERS, digest_of
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def _read(value: Any) -> Buffer:
     """Return one value as immutable bytes."""
     if isinstance(value, bytes):
         return value
-    if isinstance(value, bytearray | memoryview):
+    value = object_in(value)
+    if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     hint = "Encode it: value.encode()" if isinstance(value, str) else "Pass bytes"
     kind = type(value).__name__

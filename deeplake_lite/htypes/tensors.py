@@ -86,6 +86,22 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
         ) from error
 
 
+def object_in(value: Any) -> Any:
+    """Return the Python object in an array without axes, such as a string tensor of TensorFlow.
+
+    Other values are returned unchanged.
+
+    >>> object_in(np.array(b"a", object)), object_in(7)
+    (b'a', 7)
+    """
+    if isinstance(value, str | bytes) or not hasattr(value, "__array__"):
+        return value
+    if is_tensor(type(value)) or getattr(value, "shape", None) != ():
+        return value
+    array = np.asarray(value)
+    return array.item() if array.dtype == object else value
+
+
 def with_numpys_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return an array of another library's dtype in the smallest NumPy dtype that holds it exactly.
 

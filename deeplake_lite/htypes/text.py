@@ -16,6 +16,7 @@ from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.facets import Browser, Sql
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
+from deeplake_lite.htypes.tensors import object_in
 
 if TYPE_CHECKING:
     from collections.abc import Buffer
@@ -108,11 +109,13 @@ def _suggest_conversion(value: object) -> str:
     >>> _suggest_conversion(memoryview(b"caf\xe9"))
     "Decode it with its encoding, such as bytes(value).decode('latin-1')."
     """
-    if not isinstance(value, bytes | bytearray | memoryview):
+    content = object_in(value)
+    if not isinstance(content, bytes | bytearray | memoryview):
         return "Convert it: str(value)."
     data = "bytes(value)" if isinstance(value, memoryview) else "value"
+    data = data if content is value else "np.asarray(value).item()"
     try:
-        bytes(value).decode()
+        bytes(content).decode()
     except UnicodeDecodeError:
         return f"Decode it with its encoding, such as {data}.decode('latin-1')."
     return f"Decode it: {data}.decode()."

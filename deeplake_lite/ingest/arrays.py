@@ -37,7 +37,7 @@ from deeplake_lite.htypes import (
 from deeplake_lite.htypes.base import pasted
 from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
-from deeplake_lite.htypes.tensors import array_of
+from deeplake_lite.htypes.tensors import array_of, object_in
 from deeplake_lite.htypes.times import spans_of
 from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.options import takes_options, types_of
@@ -322,6 +322,9 @@ def _of_items(items: list[Any]) -> Htype:
             if htype in (Scalar("float64"), Scalar("complex128")):
                 _check_unrounded(items)
             return htype
+    objects = [object_in(item) for item in items]
+    if all(content is not item for content, item in zip(objects, items, strict=True)):
+        return _of_items(objects)
     if all(isinstance(item, np.ndarray) or hasattr(item, "__array__") for item in items):
         arrays = [array_of(item) for item in items]
         if any(array.dtype == object for array in arrays):  # strings, or numbers with nulls
