@@ -63,7 +63,7 @@ LATER = {
     "a class that is there": ([0, 1, 2], "add_tag", "cat"),
     "a class that is not there": ([0], "remove_tag", "bee"),
     "all classes": ([0, 1, 2], "set", ["cat"] * 3),
-    "as many classes": ([1, 2], "set", ["cat", "cat"]),
+    "must have one class": ([1, 2], "set", ["cat", "cat"]),
 }
 
 
@@ -80,7 +80,9 @@ def test_classes_made_for_boxes_are_dropped_with_them(url, page, later, at):
     shown.asks("drop", id=shown.w.staged[at]["id"])
     assert [edit["column"] for edit in shown.w.staged] == ["n"]
     [note] = [sent["text"] for sent, _ in shown.sent if sent["type"] == "note"]
-    assert f"so these edits were dropped, too: 'boxes_classes' {before[-1]['what']}. Undo" in note
+    assert (
+        f"so these edits were dropped as well: 'boxes_classes' {before[-1]['what']}. Undo" in note
+    )
     shown.asks("undo")
     assert shown.w.staged == before
     shown.asks("redo")
