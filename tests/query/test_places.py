@@ -49,12 +49,12 @@ PLACES = {
     "SELECT id, ^AREA(tags)": r"boxes must have shape \(n, 4\)",
     "SELECT id, MAX(^grid + boxes)": "could not be broadcast",
     "SELECT label, MAX(^mask) AS m GROUP BY label": "tensors of equal shape",
-    "SELECT id ORDER BY ^7": "means an item of the select list",
+    "SELECT id ORDER BY ^7": "refers to an item of the select list",
     "SELECT id LIMIT ^'a'": "LIMIT must be a whole number",
     "SELECT id EXPAND BY ^'a', 2": "EXPAND BY must be a whole number",
     "SELECT id FROM ^nowhere": "FROM must name the URL",
     "SELECT ^grid + bytes": "could not be broadcast",
-    "SELECT id GROUP BY ^7": "means an item of the select list",
+    "SELECT id GROUP BY ^7": "refers to an item of the select list",
     "SELECT id WHERE L2_NORM(emb - (SELECT ^emv FROM dataset LIMIT 1)) > 0": "no column 'emv'",
     "SELECT id WHERE ^current_setting('threads') = 2": "no function CURRENT_SETTING",
     "SELECT text HAVING ^id > 1": "in GROUP BY or within an aggregate",
@@ -70,7 +70,7 @@ PLACES = {
     "SELECT * UNGROUP BY ^nope": "UNGROUP BY must be followed by columns",
     "SELECT a.id FROM ds AS a JOIN ds AS b USING (^nope)": "no column 'nope'",
     "SELECT id, ^current_user AS x": "not part of the language",
-    "SELECT id WHERE id = 1 OR ^repeat('x', 1000000000) = text": "at most 67,108,864",
+    "SELECT id WHERE id = 1 OR ^repeat('x', 1000000000) = text": "must not exceed 67,108,864",
 }
 
 
