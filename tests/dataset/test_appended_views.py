@@ -50,7 +50,7 @@ def test_types_with_different_new_classes_on_both_sides_do_not_merge(make_lake):
     ds.refresh()
     for side in ("raise", "ours", "theirs"):
         with pytest.raises(
-            dl.ConflictError, match="stored values of column 'label' as different types"
+            dl.ConflictError, match="stored values of column 'label' under different types"
         ) as e:
             ds.merge("fix", on_conflict=side)
         assert [(c.kind, c.name) for c in e.value.conflicts] == [("column", "label")]

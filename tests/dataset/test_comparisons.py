@@ -136,13 +136,13 @@ REFUSED = {
     "one class for several": ("labels", lambda x: x == "dog", "Compare with a whole value"),
     "number for vectors": ("vector", lambda x: x == 0, "Compare with a whole value"),
     "item of several": ("texts", lambda x: "b" in x, "Compare with a whole value"),
-    "number and text": ("int", lambda x: x < "a", "neither less nor greater"),
-    "number and null": ("int", lambda x: x < None, "neither less nor greater"),
-    "text and number": ("text", lambda x: x > 1, "neither less nor greater"),
-    "vectors": ("vector", lambda x: x < [1, 2], "neither less nor greater"),
+    "number and text": ("int", lambda x: x < "a", "have no order relative"),
+    "number and null": ("int", lambda x: x < None, "have no order relative"),
+    "text and number": ("text", lambda x: x > 1, "have no order relative"),
+    "vectors": ("vector", lambda x: x < [1, 2], "have no order relative"),
     "rows of text in order": ("text", lambda x: x < ["b"], "compared with 1 value"),
     "moment and text": ("moment", lambda x: x < "b", "'b'"),
-    "json": ("json", lambda x: x < 3, "neither less nor greater"),
+    "json": ("json", lambda x: x < 3, "have no order relative"),
 }
 
 

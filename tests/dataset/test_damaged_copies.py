@@ -255,7 +255,7 @@ def test_setting_a_mode_does_not_hash_damaged_pixels(url):
 
 @pytest.mark.parametrize("sound", ["scalar"], indirect=True)
 class TestRows:
-    ELSEWHERE = "not those that belong there"
+    ELSEWHERE = "bytes of another chunk"
 
     @pytest.mark.parametrize("name", ["optimize", "materialize", "materialize a slice"])
     def test_misplaced_ids_are_not_copied(self, url, name, tmp_path):

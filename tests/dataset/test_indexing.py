@@ -216,7 +216,7 @@ def test_ellipsis_selects_all_rows(flowers):
 def test_values_of_different_shapes_do_not_form_an_array(flowers):
     with pytest.raises(
         ValueError,
-        match="Column 'ragged' cannot become an array, because its values, or the items of one",
+        match="Column 'ragged' cannot be converted to one array, because its values, or the items",
     ):
         np.array(flowers["ragged"])
 

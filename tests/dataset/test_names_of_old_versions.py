@@ -87,7 +87,7 @@ def test_handle_of_a_replaced_lake_says_so(tmp_path, use):
     ds.commit("rows")
     old = dl.open(url)
     dl.create(url, {"y": "int64"}, overwrite=True)
-    with pytest.raises(dl.LakeError, match="the lake was created anew"):
+    with pytest.raises(dl.LakeError, match="the lake was recreated"):
         use(old)
 
 

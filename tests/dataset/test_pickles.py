@@ -140,7 +140,9 @@ def test_missing_in_memory_lake_says_so(ds, monkeypatch):
             pickle.loads(kept)
         moved.rename(folder)
         patch.setattr("deeplake_lite.storage.repo.places._guests", {ds.url: "/elsewhere"})
-        with pytest.raises(dl.LakeNotFoundError, match="is another lake in this process"):
+        with pytest.raises(
+            dl.LakeNotFoundError, match="refers to a different lake in this process"
+        ):
             pickle.loads(kept)
 
 

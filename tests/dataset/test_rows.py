@@ -444,12 +444,12 @@ def test_bad_value_in_an_upsert_names_its_input_row(ds, at):
 
 
 def test_keys_must_identify_rows(ds):
-    with pytest.raises(dl.InvalidValueError, match=r"has a value of 't' twice"):
+    with pytest.raises(dl.InvalidValueError, match=r"a value of 't' occurs twice"):
         ds.upsert({"t": ["d", "d"], "x": [4, 5]}, on="t")
     ds.append({"t": ["a"], "x": [9]})
-    with pytest.raises(dl.InvalidValueError, match="the lake has rows with the same key"):
+    with pytest.raises(dl.InvalidValueError, match="the lake has several rows with the same key"):
         ds.upsert({"t": ["a"], "x": [9]}, on="t")
-    with pytest.raises(dl.InvalidValueError, match="needs values for its key"):
+    with pytest.raises(dl.InvalidValueError, match="needs the key column"):
         ds.upsert({"x": [9]}, on="t")
     with pytest.raises(dl.ColumnNotFoundError, match="no column 'k'"):
         ds.upsert({"x": [9]}, on="k")

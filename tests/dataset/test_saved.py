@@ -79,7 +79,7 @@ def test_uncommitted_rows_are_not_saved(ds):
 
 @pytest.mark.parametrize("name", ["", "a/b"])
 def test_invalid_name_is_refused(ds, name):
-    with pytest.raises(dl.LakeError, match="must be a string that is not empty and has no slash"):
+    with pytest.raises(dl.LakeError, match="must be a non-empty string without slashes"):
         ds[:1].save(name)
 
 

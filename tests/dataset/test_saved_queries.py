@@ -137,7 +137,7 @@ def test_join_between_versions_protects_both_from_a_vacuum(ds):
 
 
 def test_query_that_reads_no_lake_is_not_saved(ds):
-    with pytest.raises(dl.InvalidValueError, match="this view reads no lake"):
+    with pytest.raises(dl.InvalidValueError, match="this view does not read a lake"):
         dl.query("SELECT 1 AS one").save("one")
     one = dl.query("SELECT 1 AS x")
     joined = ds.query("SELECT t || '!' AS t FROM ds JOIN one USING (x)", sources={"one": one})

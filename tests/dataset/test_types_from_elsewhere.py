@@ -150,7 +150,7 @@ def test_classes_are_compared_by_name(ds):
     assert (ds["grades"] == ["high", "low"]).tolist() == [False, False, True]
     assert "high" in ds["grade"]._repr_html_()
     with pytest.raises(
-        dl.SchemaError, match=r"'grade' is Grade\(.*, to which no class can be added"
+        dl.SchemaError, match=r"No class can be added to column 'grade', which is Grade\("
     ):
         ds.add_classes("grade", ["middle"])
 

@@ -212,13 +212,13 @@ def equals(make_lake):
 @pytest.mark.parametrize("query", SEVERAL)
 def test_rows_that_represent_several_are_not_updated(equals, query):
     view = equals.query(query)
-    with pytest.raises(dl.InvalidValueError, match="rows of this query are computed from several"):
+    with pytest.raises(dl.InvalidValueError, match="row of this query is computed from several"):
         equals.update(view, {"t": "z"})
     assert equals["t"][:] == list("abababab")
     view.save("kept")
     again = equals.views()["kept"]
     assert [str(row) for row in again] == [str(row) for row in view]
-    with pytest.raises(dl.InvalidValueError, match="rows of this query are computed from several"):
+    with pytest.raises(dl.InvalidValueError, match="row of this query is computed from several"):
         equals.update(again, {"t": "z"})
 
 

@@ -92,7 +92,7 @@ def test_parameter_among_distinct_rows_is_not_a_position(ds) -> None:
 
 def test_distinct_on_accepts_the_number_of_an_item(ds) -> None:
     assert ds.query("SELECT DISTINCT ON (1) i, id")["id"][:].tolist() == [0, 2, 4]
-    with pytest.raises(QueryError, match=r"in DISTINCT ON means an item of the select list"):
+    with pytest.raises(QueryError, match=r"in DISTINCT ON refers to an item of the select list"):
         ds.query("SELECT DISTINCT ON (3) i, id")
 
 

@@ -23,7 +23,7 @@ from .case_files import values_of
 SYNTAX = {
     "": "Expected one SELECT, got nothing",
     "SELEC id": "Expected a SELECT",
-    "SELECT": r"Expected what to SELECT, such as \*",
+    "SELECT": r"Expected a select list, such as \*",
     "SELECT id FROM": "Expected table name",
     "SELECT id WHERE": "Expected an expression in WHERE",
     "SELECT id FROM dataset WHERE (id > 3": r"Expected \)",
@@ -148,7 +148,7 @@ def test_python_variables_are_not_sources(ds):
 
     frame = pd.DataFrame({"a": [1]})
     assert len(frame) == 1
-    with pytest.raises(QueryError, match="FROM must have the URL of a lake"):
+    with pytest.raises(QueryError, match="FROM must name the URL of a lake"):
         ds.query("SELECT * FROM frame")
 
 
@@ -182,9 +182,9 @@ UNKNOWN = {
     "SELECT STRUCT_PACK(id)": (QueryError, "needs a name for every field"),
     "SELECT image.shape": (QueryTypeError, r"image.shape. Write SHAPE\(image\)"),
     "SELECT grid.T": (QueryTypeError, r"TRANSPOSE\(grid\)"),
-    'SELECT id WHERE label = "cat"': (ColumnNotFoundError, "write a string as 'cat'"),
+    'SELECT id WHERE label = "cat"': (ColumnNotFoundError, "to write a string, use 'cat'"),
     "SELECT no_such_function(id)": (NotFoundError, "(?i)no function.*no_such_function"),
-    "SELECT id FROM nowhere": (QueryError, "FROM must have the URL of a lake.*'nowhere'"),
+    "SELECT id FROM nowhere": (QueryError, "FROM must name the URL of a lake.*'nowhere'"),
     "SELECT id FROM 'memory://no-such-lake'": (QueryError, "There is no lake at 'memory://no-such-lake'"),
     "SELECT id FROM dataset VERSION 'v9'": (NotFoundError, "no version 'v9'"),
     "SELECT id WHERE label = 'catt'": (QueryTypeError, "Did you mean 'cat'"),
@@ -250,11 +250,11 @@ TYPES = {
     "SELECT id SAMPLE BY text": "SAMPLE BY must have a number for each row",
     "SELECT id EXPAND BY -1, 2": "Expected EXPAND BY before, after: two numbers",
     "SELECT id FROM (SELECT id ARRANGE BY id)": r"ARRANGE BY must end the outermost query",
-    "SELECT COUNT(*) AS c GROUP BY label EXPAND BY 1, 1": "EXPAND BY adds rows of one source",
-    "SELECT id GROUP BY 7": r"in GROUP BY means an item .* from 1 to 1, but it is 7",
+    "SELECT COUNT(*) AS c GROUP BY label EXPAND BY 1, 1": "EXPAND BY adds neighbouring rows",
+    "SELECT id GROUP BY 7": r"in GROUP BY refers to an item .* from 1 to 1, but it is 7",
     "SELECT id GROUP BY 2.5": r"in GROUP BY .*, but it is 2.5",
     "SELECT id GROUP BY -1": r"in GROUP BY .*, but it is -1",
-    "SELECT id ORDER BY 7": r"in ORDER BY means an item .* from 1 to 1, but it is 7",
+    "SELECT id ORDER BY 7": r"in ORDER BY refers to an item .* from 1 to 1, but it is 7",
     "SELECT id ORDER BY 2.5": r"in ORDER BY .*, but it is 2.5",
     "SELECT id ORDER BY -1": r"in ORDER BY .*, but it is -1",
     "SELECT RANK() WITHIN GROUP (ORDER BY id)": r"WITHIN GROUP.*PERCENTILE_CONT.*follows RANK",
@@ -280,7 +280,7 @@ PARAMETERS = [
     ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has none"),
     ("SELECT id WHERE id = ?", [object()], r"object"),
     ("SELECT id WHERE id = ?", [b"abc"], r"b'abc' holds bytes.*a number"),
-    ("SELECT id WHERE id = ?", [{1: 2}], r"compares only with JSON.*a number"),
+    ("SELECT id WHERE id = ?", [{1: 2}], r"can be compared only with JSON.*a number"),
     ("SELECT id WHERE id < ?", [1j], r"complex"),
     ("SELECT id WHERE id = ?", [np.array([1j])], r"one value per row"),
     ("SELECT id WHERE id = ?", [np.array([(1, 2)], "i4, i4")], r"ndarray with dtype \[\('f0'"),
@@ -389,7 +389,7 @@ def test_zero_weights_draw_nothing(ds):
         ("SELECT id::INT", r"CAST\(x AS type\): `::` is a slice"),
         (
             "SELECT id GROUP BY ROLLUP (id)",
-            "GROUP BY must be followed by expressions, but it is ROLLUP",
+            "GROUP BY must be followed by expressions, but it is followed by ROLLUP",
         ),
     ],
 )
@@ -401,10 +401,10 @@ def test_unsupported_syntax_is_refused(ds, query, message):
 MESSAGES = {
     "SELECT meta -> 'a'": r"Write a subscript: meta\['key'\]",
     "SELECT meta ->> 'a'": r"CAST\(meta\['key'\] AS TEXT\)",
-    "SELECT id, COUNT(*)": r"COUNT\(\*\) has one value for all rows, and id one per row",
+    "SELECT id, COUNT(*)": r"COUNT\(\*\) has one value for all rows, and id has one per row",
     "SELECT label, grid * 2 GROUP BY label": r"grid \* 2 has one per row. Write LIST",
     "SELECT MEAN(image, dim=1)": r"MEAN has no option dim.* Call it as MEAN\(x, axis=None\)",
-    "SELECT MAX(MEAN(score))": "cannot be nested, but MEAN.score. is within another",
+    "SELECT MAX(MEAN(score))": "cannot be nested, but MEAN.score. is inside another",
     "SELECT id WHERE id > (SELECT id FROM dataset)": "must give one row, but it gives more",
     "SELECT id GROUP BY": "GROUP BY must be followed by expressions",
     "SELECT id GROUP BY (id, n)": "must not be in parentheses",
@@ -418,11 +418,11 @@ MESSAGES = {
     "SELECT RANDOM(-1)": "The seed of RANDOM",
     "SELECT RANDOM(18446744073709551616)": "The seed of RANDOM",
     "SELECT id WHERE (label, id) IN label": "IN must be followed by a query or a list of rows",
-    "SELECT id WHERE () = ()": "Rows of values must have the same number",
+    "SELECT id WHERE () = ()": "Only rows with the same number",
     "SELECT id WHERE tags = NULL": "one value per row",
     "SELECT id WHERE NULL <> tags": "one value per row",
-    "SELECT grid[:, :tags % 4]": "An end of a slice (is|must be) one whole number",
-    "SELECT grid[..., 0, ...]": r"one `\.\.\.` at most",
+    "SELECT grid[:, :tags % 4]": "start and stop of a slice must be single whole numbers",
+    "SELECT grid[..., 0, ...]": r"at most one `\.\.\.`",
     "SELECT grid[::0]": "step of a slice must not be 0",
     "SELECT ragged[::-0]": "step of a slice must not be 0",
     "SELECT image[1:2:0]": "step of a slice must not be 0",
@@ -487,9 +487,9 @@ def test_message_that_shows_bytes_is_ours(text):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("ROW_NUMBER()", "is the position of a row in its dataset, but FROM has only subqueries"),
-        ("RANDOM()", "draws a number per row of a dataset, but FROM has only subqueries"),
-        ("RANDOM(1)", "draws a number per row of a dataset, but FROM has only subqueries"),
+        ("ROW_NUMBER()", "position of a row in its dataset, but FROM contains only subqueries"),
+        ("RANDOM()", "draws one number per row of a dataset, but FROM contains only subqueries"),
+        ("RANDOM(1)", "draws one number per row of a dataset, but FROM contains only subqueries"),
         ("ROW_ID()", "rows of a subquery have no ids"),
         ("ROW_ID(x)", "rows of a subquery have no ids"),
     ],

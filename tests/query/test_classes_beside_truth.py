@@ -37,7 +37,11 @@ def test_queries(condition, rows):
     query = f"SELECT * WHERE {condition}"
     assert TWO.query(query, params)["l"][:].tolist() == rows
     of_lists = condition.startswith(("ANY(ls", "ALL(ls"))
-    rule = "Classes cannot be compared with booleans" if of_lists else "only one of two classes can"
+    rule = (
+        "Classes cannot be compared with booleans"
+        if of_lists
+        else "only classes of a column with two classes can"
+    )
     with pytest.raises(QueryTypeError, match=rule):
         THREE.query(query, params)
 

@@ -511,7 +511,7 @@ def test_complex_numbers_only_compare_with_numbers(condition, params):
 
 def test_columns_of_complex_numbers_have_no_order():
     ds = lake(dl.Scalar("complex64", nullable=True), COMPLEX)
-    with pytest.raises(dl.InvalidValueError, match="neither less nor greater"):
+    with pytest.raises(dl.InvalidValueError, match="have no order relative"):
         ds["x"] < 1  # noqa: B015
     for text in ("1+2j", str(np.complex64(1 + 2j)), "a", b"1"):
         assert not (ds["x"] == text).any()

@@ -223,10 +223,10 @@ def test_lists_and_structs_of_integers_do_not_compare_with_those_of_floats(ds, o
     i, f = of.format("i"), of.format("f")
     for condition in (f"{i} = {f}", f"{i} <> {f}", f"{i} IN ({f})", f"{i} IS DISTINCT FROM {f}",
                       f"CASE {i} WHEN {f} THEN true END"):  # fmt: skip
-        with pytest.raises(QueryTypeError, match="Lists and structs compare part by part"):
+        with pytest.raises(QueryTypeError, match="Lists and structs are compared part by part"):
             ds.query(f"SELECT id WHERE {condition}")
     for both in ("UNION", "UNION ALL", "EXCEPT", "INTERSECT"):
-        with pytest.raises(QueryError, match="Lists and structs compare part by part"):
+        with pytest.raises(QueryError, match="Lists and structs are compared part by part"):
             ds.query(f"SELECT {i} AS x {both} SELECT {f} AS x")
     assert ds.query(f"SELECT id WHERE {i} = {i}")["id"][:].tolist() == [0, 1, 2]
 

@@ -156,7 +156,7 @@ def test_parameters_shadow_other_names(ds, text, expected):
     ("text", "message"),
     {
         "LIST_TRANSFORM([bb], v -> v = '1')": "combined only with bytes",
-        "LIST_TRANSFORM([s], v -> v = 1)": "compares only with strings",
+        "LIST_TRANSFORM([s], v -> v = 1)": "can be compared only with strings",
         "LIST_TRANSFORM([1], v -> SUM(v))": "LIST_SUM",
         "LIST_TRANSFORM([1], v -> SUM(v) OVER ())": "LIST_SUM",
         "LIST_TRANSFORM([1], v -> (SELECT v))": "must not have a subquery",

@@ -87,7 +87,7 @@ LONG = [
 @pytest.mark.parametrize("text", LONG)
 def test_too_long_value_is_not_created(ds, text):
     params = [1_000_000_000] if "?" in text else []
-    with pytest.raises(QueryError, match=r"at most [\d,]+ characters"):
+    with pytest.raises(QueryError, match=r"must not exceed [\d,]+ characters"):
         ds.query(f"SELECT {text} AS x", params)
 
 
@@ -105,7 +105,7 @@ SPLIT = [
 def test_string_is_not_split_into_too_many_items(ds, text, monkeypatch):
     monkeypatch.setattr(growth, "MOST_ITEMS", 50_000)
     query = "SELECT LEN({}) AS x LIMIT 1".format(text.replace("%", "repeat('a,', 60000 + id)"))
-    with pytest.raises(QueryError, match="at most 50,000 characters or items"):
+    with pytest.raises(QueryError, match="must not exceed 50,000 characters or items"):
         ds.query(query)
 
 
@@ -134,7 +134,7 @@ def test_doubling_strings_are_stopped(ds):
     text = "SELECT repeat('x', 100000) AS s FROM range(1)"
     for _ in range(30):
         text = f"SELECT s || s AS s FROM ({text})"
-    with pytest.raises(QueryError, match="at most 67,108,864 characters"):
+    with pytest.raises(QueryError, match="must not exceed 67,108,864 characters"):
         ds.query(f"SELECT len(s) FROM ({text})")
 
 

@@ -95,7 +95,7 @@ def test_an_item_of_a_list_of_several_types(ds):
     values = [MOMENT, "2024-01-02 00:30+01:00", None]
     assert _values(ds, "t_us = $p[0]", values) == [True] * 2
     assert _values(ds, "t_us = $p[1]", values) == [True] * 2
-    with pytest.raises(dl.QueryError, match="Pass values of each type in a list of their own"):
+    with pytest.raises(dl.QueryError, match="Pass a separate list for each type"):
         ds.query("SELECT t_us = $p[0]", params={"p": [MOMENT, 1]})
 
 

@@ -58,7 +58,7 @@ def ds() -> dl.Dataset:
 
 @pytest.mark.parametrize("text", LONG)
 def test_total_output_of_a_lambda_is_bounded(ds, text):
-    with pytest.raises(QueryError, match=r"at most [\d,]+ characters or items") as caught:
+    with pytest.raises(QueryError, match=r"must not exceed [\d,]+ characters or items") as caught:
         ds.query(f"SELECT {text} AS a")
     assert caught.value.place is not None
 

@@ -46,7 +46,7 @@ def test_key_gives_its_value(ds, text, expected):
 @pytest.mark.parametrize(
     ("text", "message"),
     {
-        "MAP(['1'], [id])[1]": "compares only with strings",
+        "MAP(['1'], [id])[1]": "can be compared only with strings",
         "HISTOGRAM(s)['ab']": r"MAP_EXTRACT_VALUE\(m, key\)",
         "MAP_FROM_ENTRIES([('a', id)])['a']": r"MAP_EXTRACT_VALUE\(m, key\)",
     }.items(),

@@ -76,7 +76,7 @@ def test_quoted_keyword_is_the_name_of_a_tensor_column(words):
 )  # fmt: skip
 def test_unquoted_keyword_that_may_be_a_column_is_refused(text, column):
     ds = made("memory://words", ["all", "array"], "int32", [5, 4, 6])
-    with pytest.raises(dl.QueryError, match=f"is a column, too. Write .*{column}"):
+    with pytest.raises(dl.QueryError, match=f"is also a column. Write .*{column}"):
         ds.query(text)
     plain = made("memory://words", ["w"], "int32", [5, 4, 6])
     assert len(plain.query(text)) == 3

@@ -43,7 +43,7 @@ def test_version_means_all_of_its_rows(ds):
 
 
 def test_unknown_source_error_says_what_from_accepts():
-    with pytest.raises(dl.QueryError, match=r"or a name from sources=\{…\}, but it has 'nothing'"):
+    with pytest.raises(dl.QueryError, match=r"or a key of sources=\{…\}, but it names 'nothing'"):
         Sources()("nothing", None)
 
 
@@ -53,10 +53,10 @@ def test_saved_view_is_found_by_name(ds):
     assert len(ds.query("SELECT * FROM 'first two'")) == 2
     found = ds.query('SELECT x, y FROM ds JOIN "doubled" AS d ON d.y = 2 * ds.x')
     assert found["y"][:].tolist() == [2, 4, 6]
-    with pytest.raises(QueryError, match="the name of a saved view of the queried lake"):
+    with pytest.raises(QueryError, match="a saved view of the queried lake"):
         dl.query("SELECT * FROM 'first two'")
 
 
 def test_unknown_source_is_refused_even_if_the_queried_result_has_no_lake():
-    with pytest.raises(QueryError, match="a name from sources"):
+    with pytest.raises(QueryError, match="a key of sources"):
         dl.query("SELECT 1 AS x").query("SELECT * FROM 'nothing'")

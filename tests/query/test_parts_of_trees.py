@@ -210,7 +210,7 @@ def test_queried_dataset_is_joined_if_from_is_omitted(ds: dl.Dataset, query: str
         ("(SELECT id FROM dataset) JOIN nope b ON 1 = 1", "A join must be in FROM"),
         ("SELECT id WHERE id IN ((SELECT id FROM dataset) JOIN nope)", "A join must be in FROM"),
         ("SELECT a.id FROM dataset a JOIN dataset b JOIN dataset c ON c.id = b.id ON a.id = b.id",
-         "Joins must follow one another"),
+         "Joins must be written one after the other"),
         ("SELECT * FROM ((SELECT id FROM dataset) SAMPLE BY id) t", "SAMPLE BY must end the outermost query"),
     ],
 )  # fmt: skip

@@ -171,7 +171,7 @@ def test_durations_out_of_range_of_sql_are_refused_by_name(dtype, values, query)
 )  # fmt: skip
 def test_times_out_of_range_of_sql_are_refused_as_parameters(value):
     ds = lake("timedelta64[s]", [1, 2])
-    with pytest.raises(dl.errors.QueryTypeError, match="A time as a parameter"):
+    with pytest.raises(dl.errors.QueryTypeError, match="A time parameter"):
         ds.query("SELECT k WHERE x = ?", [value])
 
 
@@ -279,7 +279,7 @@ def test_comparisons_of_shifted_times_see_nanoseconds():
 def test_time_that_duckdb_reads_as_infinity_is_an_error(unit: str, end: int, expression: str):
     ds = lake(f"datetime64[{unit}]", [5, end])
     assert ds.query("SELECT x")["x"][:].astype("int64").tolist() == [5, end]
-    with pytest.raises(dl.QueryTypeError, match="means infinity in SQL, but x contains it"):
+    with pytest.raises(dl.QueryTypeError, match=r"x contains .* means infinity in SQL"):
         ds.query(f"SELECT {expression} AS y")["y"][:]
     near = lake(f"datetime64[{unit}]", [5, 10**9])
     assert len(near.query(f"SELECT {expression} AS y")) in (1, 2)

@@ -66,11 +66,11 @@ def test_parts_of_lists_and_structs_compare_like_values(
     ds: dl.Dataset, form: str, pair: tuple[str, str]
 ) -> None:
     for a, b in (pair, pair[::-1]):
-        refused(ds, form.format(a, b), "compare part by part|combined only with bytes")
+        refused(ds, form.format(a, b), "are compared part by part|combined only with bytes")
 
 
 def test_join_on_lists_checks_their_items(ds: dl.Dataset) -> None:
-    refused(ds, "SELECT a.id FROM ds a JOIN ds b ON [a.k] = [b.n]", "compare part by part")
+    refused(ds, "SELECT a.id FROM ds a JOIN ds b ON [a.k] = [b.n]", "are compared part by part")
 
 
 @pytest.mark.parametrize("text", ["'a'", "t", "'\\x41'", "LOWER(t)"])

@@ -73,10 +73,10 @@ class Rows:
     positions: Positions
     """Position of each row in its view."""
     sources: Positions | None = None
-    """Number of the view of each row in a mix; None without a mix."""
+    """Number of the view of each row in a mix; None if there is no mix."""
 
     def source(self, row: int) -> int | None:
-        """Return the number of a row's view in a mix; None without a mix."""
+        """Return the number of a row's view in a mix; None if there is no mix."""
         return None if self.sources is None else int(self.sources[row])
 
     def place(self, row: int, row_id: int) -> str:
