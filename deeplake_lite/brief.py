@@ -1,7 +1,7 @@
 """Short representations of values for error messages.
 
-A list may be nested too deeply for `repr`, hold millions of items, or contain itself, and a user's
-class may raise in `__repr__`. An error message must still come out, and quickly.
+A list may be nested too deeply for `repr`, hold millions of items, or contain itself, and
+`__repr__` of a user's class may raise. The error message must still be produced, and quickly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def brief(value: Any, most: int = 60) -> str:
 
 
 def alternatives(values: Iterable[object]) -> str:
-    """Return a list of possible values as a message writes it.
+    """Format a list of possible values for a message.
 
     >>> alternatives(["RGB", "L", "RGBA"]), alternatives([1])
     ("'RGB', 'L' or 'RGBA'", '1')

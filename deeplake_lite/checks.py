@@ -29,7 +29,7 @@ _AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*")
 
 
 def integer(name: str, value: object, least: int | None = None) -> int:
-    """Return any kind of integer as a Python int, which JSON can hold.
+    """Return an integer of any type as a Python int, which JSON supports.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def optional_text(name: str, value: object) -> str | None:
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
-    """Return names of columns, in order; a single name needs no list.
+    """Return a list of column names, in order; a single name may be passed without a list.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def location(name: str, value: object) -> str:
 
 
 def mapping(name: str, value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, {} for None. Raises OptionError for anything else.
+    """Return a mapping as a dict, and None as {}. Raises OptionError for anything else.
 
     >>> mapping("metadata", None), mapping("metadata", {"licence": "CC0"})
     ({}, {'licence': 'CC0'})
@@ -163,7 +163,7 @@ def choice[T](name: str, value: T, choices: Sequence[object], way_out: str = "")
 
 
 def flag(name: str, value: object) -> bool:
-    """Return a boolean. Raises OptionError for anything else, 0 and 1 included.
+    """Return a boolean. Raises OptionError for anything else, including 0 and 1.
 
     >>> flag("progress", np.True_)
     True
@@ -205,7 +205,7 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
 
 
 def memory(name: str, value: object) -> int:
-    """Return a number of bytes, which may be written with a unit.
+    """Return a number of bytes, which may be given as a string with a unit.
 
     Raises
     ------

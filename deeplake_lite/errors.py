@@ -94,7 +94,7 @@ LINE_WIDTH = 160
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an error, even if its class fails to give one."""
+    """Return the message of an error, even if its ``__str__`` raises."""
     try:
         return str(error).encode(errors="backslashreplace").decode()
     except Exception:  # a user's `__str__` may raise anything
@@ -118,7 +118,7 @@ class LakeError(Exception):
 
     @property
     def finding(self) -> str:
-        """The message without its last sentence, for callers who know a better way out.
+        """The message without its last sentence, for callers that can suggest a better fix.
 
         >>> LakeError("The file must not be empty, but it has 0 bytes. Fetch it again.").finding
         'The file must not be empty, but it has 0 bytes'
@@ -132,7 +132,7 @@ class NotFoundError(LakeError, KeyError):
 
     @classmethod
     def named(cls, kind: str, name: object, known: Iterable[str]) -> NotFoundError:
-        """Build the error for an unknown `name`, with the nearest of the `known` ones.
+        """Build the error for an unknown `name`, with the most similar of the `known` names.
 
         >>> print(NotFoundError.named("column", "lable", ["image", "label"]))
         There is no column 'lable'. Did you mean 'label'? Known: 'image', 'label'.
@@ -178,8 +178,8 @@ class InvalidValueError(LakeError, ValueError):
     column : str, optional
         Name of the column.
     row : int, optional
-        Position of the value in the data that was passed in. Where the call says which rows to
-        change, position of the row in the dataset.
+        Position of the value in the data that was passed in. If the call specifies which rows to
+        change, this is the position of the row in the dataset.
     """
 
     def __init__(self, message: str, *, column: str | None = None, row: int | None = None) -> None:

@@ -24,7 +24,7 @@ class LRUCache[K: Hashable, V: Sized]:
     limit : int
         Maximum size of all values, in bytes.
     share : int
-        A value larger than this fraction of the limit, as in 1/share, is not cached.
+        A value larger than the limit divided by this is not cached.
 
     Examples
     --------

@@ -3,8 +3,8 @@
 Python raises KeyboardInterrupt in the main thread between any two instructions. `threading.Event`,
 `Condition` and `concurrent.futures.Future` acquire their locks in Python code, so an interrupt can
 arrive after a lock is acquired and before the ``finally`` that releases it: the other thread then
-waits forever. Here the waiting thread acquires a single lock of the interpreter, for which the
-other thread never waits.
+waits forever. Here, the waiting thread acquires a single lock of the interpreter, which the other
+thread never waits for.
 """
 
 from __future__ import annotations

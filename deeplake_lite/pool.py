@@ -73,7 +73,7 @@ class Pool:
             self._jobs.put(None)
 
     def submit[**P, T](self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Job[T]:
-        """Have a thread call a function."""
+        """Submit a function to be called in a thread."""
         if self._process != os.getpid():  # threads do not survive a fork
             self._reset()
         job = Job(partial(work, *args, **kwargs))

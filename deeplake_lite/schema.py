@@ -311,9 +311,9 @@ def _check_name(name: object) -> None:
     elif _CONTROL.search(name):
         rule = "free of control characters"
     elif any(part in ("", ".", "..") for part in name.split("/")):
-        rule = "parts joined by single slashes, such as 'a/b', none of them '.' or '..'"
+        rule = "made of parts joined by single slashes, such as 'a/b', where no part is '.' or '..'"
     elif name.startswith("__"):
-        rule = "free of two leading underscores, which are reserved for the lake itself"
+        rule = "without two leading underscores, which are reserved for the lake itself"
     if rule:
         raise SchemaError(
             f"A column's name must be {rule}, but it is {brief(name, 80)}. Choose another name."
@@ -321,7 +321,7 @@ def _check_name(name: object) -> None:
 
 
 def check_metadata(what: str, metadata: object) -> dict[str, Any]:
-    """Return a copy of metadata. Raises SchemaError for values that strict JSON cannot hold.
+    """Return a copy of metadata. Raises SchemaError for values that are not strict JSON.
 
     >>> check_metadata("The metadata", {"licence": "CC0"})
     {'licence': 'CC0'}
@@ -337,8 +337,8 @@ def check_metadata(what: str, metadata: object) -> dict[str, Any]:
         ) from error
     if not same_json(copy, metadata):
         raise SchemaError(
-            f"{what} must come back from JSON unchanged, but it is {brief(metadata)}. Use strings "
-            "as keys, and lists instead of tuples."
+            f"{what} must survive conversion to JSON and back unchanged, but it is "
+            f"{brief(metadata)}. Use strings as keys, and lists instead of tuples."
         )
     return copy
 
@@ -355,7 +355,7 @@ def _read_field(column: Any) -> Field:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """Return a name that is not taken, by appending underscores if need be.
+    """Return a name that is not taken, with underscores appended if necessary.
 
     >>> free_name("path", ["path", "path_"]), free_name("path", [])
     ('path__', 'path')

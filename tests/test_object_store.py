@@ -394,7 +394,7 @@ def test_wait_for_a_vacuum_on_s3_ends_and_a_dead_one_is_cleared(options, monkeyp
     before = ds.version
     ds.append(rows(0, 2, 10))
     with vacuums.announced(repository, now):
-        with pytest.raises(dl.StorageError, match=r"began at .* UTC is still at work.*try again"):
+        with pytest.raises(dl.StorageError, match=r"began at .* UTC is still running.*try again"):
             ds.commit("rows")
         assert list(ds.branches) == ["main"]
         assert dl.open(ds.url, storage_options=options).version == before

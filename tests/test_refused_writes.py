@@ -231,9 +231,9 @@ def test_unreadable_record_of_a_live_writer_is_damage(tmp_path, note):
     writers = Path(ds.url) / ".writers"
     (writers / "other.json").write_bytes(note)
     with FileLock(writers / "other.lock"):
-        with pytest.raises(DamagedError, match="note of another writer"):
+        with pytest.raises(DamagedError, match="which another writer"):
             ds.append({"a": [3], "t": [numbers.bytes(2**19).hex()]})
-        with pytest.raises(DamagedError, match="note of another writer"):
+        with pytest.raises(DamagedError, match="which another writer"):
             ds.vacuum()
     assert ds["a"][:].tolist() == [1, 2]
     ds.append({"a": [3], "t": ["z"]})  # the other writer has gone, and its record with it

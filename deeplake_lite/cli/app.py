@@ -28,11 +28,11 @@ SHOWN = 20
 """Maximum number of lines of a list that are printed."""
 
 INTERRUPTED = 130
-"""Exit code of a program that Ctrl-C interrupted, by the convention of shells."""
+"""Exit code of a program that was interrupted by Ctrl-C, as is conventional in shells."""
 
 
 def _as_option(match: re.Match[str]) -> str:
-    """Return a keyword as an option of the program, with its value if it has one."""
+    """Return a Python keyword argument as a command-line option, with its value if it has one."""
     option = f"--{match[1].replace('_', '-')}"
     return f"{option} {match[2]}" if match.re.groups > 1 else option
 
@@ -87,7 +87,7 @@ def command[**P, R](function: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
             raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:  # the reader has ended, as in `| head`
+        except BrokenPipeError:  # the reader has closed the pipe, as `| head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except (LakeError, OSError) as error:

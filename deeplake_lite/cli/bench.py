@@ -52,7 +52,9 @@ def bench(
     names = None if columns is None else [name.strip() for name in columns.split(",")]
     loader = view.batches(batch_size, columns=names, shuffle=shuffle, num_workers=num_workers)
     if not len(loader):
-        raise InvalidValueError("bench needs rows to load, but there are none. Choose others.")
+        raise InvalidValueError(
+            "bench needs rows to load, but the view is empty. Choose another version or query."
+        )
     _load(loader, epochs)
     limit = loader.decode_limit()
     if as_json:

@@ -39,7 +39,7 @@ QUERY = "SELECT label, COUNT(*) AS n, AVG(brightness) AS brightness GROUP BY lab
 """Query that the demo suggests at the end."""
 
 INK = 4
-"""Pixels with at least this grey value, of 16, are ink."""
+"""Pixels with at least this grey value, from 0 to 16, count as ink."""
 
 MISTAKES = 25
 """Number of wrong labels."""

@@ -101,7 +101,7 @@ def export_csv(view: View, folder: str) -> Exported:
     fields = [f for f in view.schema if fits_table(f.htype)]
     if not fields:
         raise SchemaError(
-            "CSV cannot hold files, pixels or arrays, and there is no other column. Choose "
+            "CSV cannot hold files, pixels or arrays, but every column of this view does. Choose "
             "--format folder or --format parquet."
         )
     path = _new_file(view, folder, ".csv")
@@ -126,7 +126,7 @@ FORMATS: dict[str, Callable[..., Exported]] = {
 
 
 def _new_file(view: View, folder: str, suffix: str) -> Path:
-    """Return the path of a new file that is named like the lake. Raises ExistsError."""
+    """Return the path of a new file named after the lake. Raises ExistsError."""
     stem = PurePosixPath(view.url.rstrip("/").rpartition("/")[2]).stem or "rows"
     path = Path(folder).expanduser() / f"{stem}{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)

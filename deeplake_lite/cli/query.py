@@ -120,7 +120,7 @@ def print_table(view: View, rows: int) -> None:
 
 
 def _fitting(widths: Sequence[int]) -> int:
-    """Return the number of columns that fit in the terminal; all if the output is not one."""
+    """Return how many columns fit in the terminal, or all if the output is not a terminal."""
     if not sys.stdout.isatty():
         return len(widths)
     room, used = shutil.get_terminal_size().columns, 0

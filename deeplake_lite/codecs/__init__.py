@@ -1,8 +1,8 @@
 """Lookup of codecs by name, by configuration, or by the first bytes of a file.
 
-A codec's module is imported on first use, because Pillow and numcodecs take longer to import than
-this package may. A new codec is one file in this folder and one line below; other packages add
-theirs through entry points (`deeplake_lite.plugins`).
+A codec's module is imported on first use, because importing Pillow and numcodecs takes longer than
+the time limit for importing this package. A new codec is one file in this folder and one line
+below; other packages add theirs through entry points (`deeplake_lite.plugins`).
 
 >>> get("jpeg", quality=95)
 Jpeg(quality=95, subsampling='420')
@@ -85,7 +85,7 @@ def image_codecs() -> tuple[str, ...]:
 
 
 def number_codecs() -> tuple[str, ...]:
-    """Return the names of the codecs of numbers, which store neither dtype nor shape.
+    """Return the names of the codecs for bare numbers, which store neither dtype nor shape.
 
     >>> number_codecs()
     ('raw', 'zstd', 'lz4', 'blosc')
@@ -169,7 +169,7 @@ def sniff(data: Buffer) -> ImageCodec:
     deeplake_lite.errors.InvalidValueError: must be an image file (JPEG, PNG, WEBP, TIFF, BMP),
     but its 8 bytes look like a PDF document. Convert it, or use another column type.
     """
-    # entry points are looked up only if no codec of ours matches
+    # entry points are looked up only if no built-in codec matches
     codec = _first_match(data, IMAGES) or _first_match(data, image_codecs())
     if codec is not None:
         return codec

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def little(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in C order and little-endian byte order, without a copy if it is so already.
+    """Return an array in C order and little-endian byte order; it is copied only if necessary.
 
     >>> little(np.array([1, 2], ">i4")).dtype.str
     '<i4'

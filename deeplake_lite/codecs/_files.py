@@ -52,7 +52,7 @@ _KINDS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"%PDF", "a PDF document"),
     (0, b"version https://git-lfs", "a Git LFS pointer, whose file was not fetched"),
 )
-"""Offset of a format's signature, the signature, and a description of such files."""
+"""For each format: the offset of its signature, the signature, and a description."""
 
 
 def as_bytes(data: Buffer) -> bytes:
@@ -156,7 +156,7 @@ def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueErr
 
 
 def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
-    """Return the error for a complete file of a kind that Pillow cannot read.
+    """Return the error for a complete file that Pillow cannot read.
 
     The reason completes a sentence about the file, such as ``"has 600 scans"``.
     """

@@ -1,4 +1,4 @@
-"""Check that everything that the directories of a TIFF file point to is within the file.
+"""A check that everything that the directories of a TIFF file point to is inside the file.
 
 Steps: read a directory, check that the file contains the values of its entries, check that it
 contains the listed strips or tiles and that they are enough for the image, and continue with the
@@ -197,5 +197,5 @@ def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int
 
 
 def _ceil(size: int, part: int) -> int:
-    """Return how many parts cover a size; 0 if the parts are empty."""
+    """Return how many parts are needed to cover a size; 0 if the parts are empty."""
     return -(-size // part) if part else 0

@@ -47,13 +47,13 @@ class NumberCodec(Codec):
     def encode(self, array: NDArray[Any]) -> Buffer:
         if array.dtype.kind not in _KINDS:
             raise InvalidValueError(
-                f"must be numbers for codec {self.name!r}, but the array is {array.dtype}. "
-                f"Convert it with astype()."
+                f"must be an array of numbers for codec {self.name!r}, but its dtype is "
+                f"{array.dtype}. Convert it with astype()."
             )
         if array.nbytes > self.max_bytes:
             raise InvalidValueError(
                 f"must have at most {self.max_bytes:,} bytes for codec {self.name!r}, but it has "
-                f"{array.nbytes:,}. Use 'zstd'."
+                f"{array.nbytes:,}. Use the codec 'zstd'."
             )
         return self._compress(little(array)) if array.size else b""
 

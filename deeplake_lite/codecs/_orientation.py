@@ -1,7 +1,7 @@
 """Orientation of images: read from a file's metadata, and applied to pixels.
 
 The orientation is read in the same way as by Pillow's ``ImageOps.exif_transpose``: from EXIF tag
-0x0112 of the first directory, else from XMP's ``tiff:Orientation``.
+0x0112 of the first directory, or if that is missing, from XMP's ``tiff:Orientation``.
 
 Notes
 -----
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ORIENTATION = 0x0112
-_LONG = 4  # TIFF type of four bytes; the tag should be SHORT, of two
+_LONG = 4  # TIFF type LONG, four bytes; the tag should be SHORT, two bytes
 _XMP = re.compile(rb'tiff:Orientation(?:="|>)([0-9])')
 _ORDERS: dict[bytes, Literal["little", "big"]] = {b"II": "little", b"MM": "big"}
 
 
 def read_orientation(exif: bytes, xmp: bytes = b"") -> int:
-    """Return the orientation in metadata, 1 to 8; 1, which is upright, if there is none.
+    """Return the orientation from metadata, 1 to 8. The default is 1, which is upright.
 
     Parameters
     ----------

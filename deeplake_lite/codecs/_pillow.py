@@ -181,7 +181,7 @@ class PillowCodec(ImageCodec):
         return Header((*self._size(image, data), *layout.channels), layout.dtype)
 
     def _canvas(self, data: bytes) -> tuple[int, int] | None:  # noqa: ARG002 (WebP needs data)
-        """Return height and width if Pillow allocates memory as soon as it opens such a file."""
+        """Return height and width if Pillow allocates memory already when it opens the file."""
         return None
 
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
@@ -215,7 +215,7 @@ class PillowCodec(ImageCodec):
         return (width, height) if self._orientation(image, data) >= 5 else (height, width)
 
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Prepare memory, or check what Pillow does not. May raise anything."""
+        """Prepare memory, or make checks that Pillow does not make. May raise anything."""
 
     def _after_load(self, image: ImageFile, data: bytes) -> None:
         """Check that all pixels are there. May raise anything."""
@@ -232,7 +232,7 @@ def open_image(
     data: bytes,
     failure: Callable[[ImageCodec, bytes, object], LakeError],
 ) -> Iterator[ImageFile]:
-    """Open a file with one Pillow plugin; errors until the file is closed are turned into ours.
+    """Open a file with one Pillow plugin; convert errors to ours until the file is closed.
 
     For malformed bytes, the plugins let any error of their parsers through (struct.error, KeyError,
     zlib.error, …), so every exception is caught.

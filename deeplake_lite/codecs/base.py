@@ -1,8 +1,8 @@
 """Base classes of codecs, which convert one sample to bytes and back.
 
 `encode` turns an array into bytes, and `decode` turns bytes into an array. For image files, `probe`
-reads shape and dtype from the header and rejects incomplete files. A codec knows nothing of htypes
-and rows.
+reads shape and dtype from the header and rejects incomplete files. A codec knows nothing about
+htypes or rows.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ImageCodec(Codec):
     """A codec whose bytes are an image file with its own header."""
 
     magic: ClassVar[tuple[bytes, ...]]
-    """Possible first bytes of such files."""
+    """Possible first bytes of files in this format."""
 
     lossless: bool
     """Whether decode(encode(array)) equals array."""
@@ -130,11 +130,11 @@ class ImageCodec(Codec):
         return 1
 
     def colour_space(self, data: bytes) -> str:  # noqa: ARG002 (most formats have RGB)
-        """Return the colour space of a file if `decode` converts it to RGB, else nothing."""
+        """Return the colour space of a file if `decode` converts it to RGB, or else ""."""
         return ""
 
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
-        """Return whether `decode` returns fewer bits per channel than a file has."""
+        """Return whether `decode` returns fewer bits per channel than the file stores."""
         return False
 
     def decode_small(
@@ -148,8 +148,9 @@ class ImageCodec(Codec):
     ) -> NDArray[Any]:
         """Return the pixels like `decode`, possibly scaled down: for thumbnails.
 
-        The longer side keeps at least `side` pixels, if it has as many. With `fast`, the result may
-        be coarser, for images that only people look at. `shape` is the full shape of the image.
+        The longer side keeps at least `side` pixels, or all of its pixels if it has fewer. With
+        `fast`, the result may be coarser, for images that only people look at. `shape` is the full
+        shape of the image.
         """
         return self.decode(data, shape, dtype)
 

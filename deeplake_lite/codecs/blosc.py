@@ -1,4 +1,4 @@
-"""Blosc, which shuffles the bytes of numbers before it compresses them: small for measurements.
+"""Blosc, which shuffles the bytes of numbers before it compresses them. It suits measurements.
 
 Notes
 -----
@@ -38,7 +38,7 @@ class Blosc(NumberCodec):
     level : int
         Level of compression, 0 to 9.
     shuffle : {"byte", "bit", "none"}
-        Whether bytes, or bits, at the same place of all numbers are grouped together.
+        Whether the bytes, or the bits, at the same place in all numbers are grouped together.
 
     Examples
     --------

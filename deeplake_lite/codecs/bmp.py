@@ -1,8 +1,8 @@
 """BMP: uncompressed pixels, grey and RGB.
 
 A file is complete if it contains all pixels that its header announces. The file size in the header
-is ignored, since many programs write a wrong one, except for compressed pixels: nothing else shows
-where they end.
+is ignored, since many programs write it incorrectly. The exception is compressed pixels, because
+nothing else shows where they end.
 
 Notes
 -----

@@ -95,7 +95,8 @@ class Jpeg(ImageCodec):
     quality : int
         Quality, 1 to 100.
     subsampling : {"444", "422", "420"}
-        How much coarser colour is stored than brightness; ``"444"`` stores it in full.
+        How much coarser colour is stored than brightness; ``"444"`` stores colour at full
+        resolution.
 
     Notes
     -----

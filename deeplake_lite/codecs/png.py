@@ -34,7 +34,7 @@ _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
 _MAX_INFLATION = 1032  # deflate's best: 258 bytes in 2 bits
 _METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may hold an orientation
 _GREY = 0
-_PIECE = 1 << 20  # bytes to inflate at a time
+_PIECE = 1 << 20  # number of bytes to decompress at a time
 _ADAM7 = [
     (0, 0, 8, 8),
     (4, 0, 8, 8),
@@ -44,7 +44,7 @@ _ADAM7 = [
     (1, 0, 2, 2),
     (0, 1, 1, 2),
 ]
-"""Left and top of the passes of an interlaced image, and their horizontal and vertical steps."""
+"""Left, top, horizontal step and vertical step of each pass of an interlaced image."""
 
 _STRETCH = {2: 85, 4: 17}  # factor by which Pillow multiplies grey, by the number of bits
 _INDEXED = {"1": Layout("1"), "P": Layout("P")}
@@ -231,5 +231,5 @@ def _unpacked_size(data: bytes) -> int:
 
 
 def _fill_value(image: ImageFile) -> int:
-    """Return the value that memory is filled with; a last row seldom consists of it alone."""
+    """Return the value to fill memory with, chosen so that a last row rarely consists of it."""
     return 255 if image.mode == "1" else 0xA5

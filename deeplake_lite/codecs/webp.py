@@ -1,4 +1,4 @@
-"""WebP: small files with or without losses, RGB and RGBA.
+"""WebP: small files, lossy or lossless, RGB and RGBA.
 
 A file is whole if it has as many bytes as its RIFF header says.
 

@@ -181,8 +181,8 @@ class Column:
         if dtype is not None and np.dtype(dtype).kind == "O":
             return np.fromiter(values, object, len(values))
         raise OptionError(
-            f"Column {self.name!r} cannot become an array, because its values, or the items of one "
-            "value, differ in shape. Read them as a list: column[:]."
+            f"Column {self.name!r} cannot be converted to one array, because its values, or the "
+            "items of one value, differ in shape. Read them as a list: column[:]."
         )
 
     def encoded(self, index: object = slice(None)) -> list[Buffer]:

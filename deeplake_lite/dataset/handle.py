@@ -86,10 +86,9 @@ class Handle:
         """
         if self._editor == threading.get_ident():
             raise UncommittedError(
-                "A handle makes one edit at a time, but this call comes from a generator or a "
-                "function that supplies the values of an edit that is still running. Call it "
-                "before or after that edit, or on a handle of its own: "
-                f"dl.open({self.url!r})."
+                "A handle runs one edit at a time, but this call comes from a generator or "
+                "function that supplies values to an edit in progress. Call it before or after "
+                f"that edit, or on a separate handle: dl.open({self.url!r})."
             )
         return self._guard
 
@@ -160,7 +159,7 @@ class Handle:
         Parameters
         ----------
         action : str
-            Action of the caller, as it appears in the message, such as ``"merging branches"``.
+            What the caller is about to do, as the message calls it, such as ``"merging branches"``.
         """
         if not self.table.edits:
             return

@@ -1,4 +1,4 @@
-"""Maintenance of a lake: rewrite it contiguously, delete files that nothing needs, and verify it.
+"""Maintenance of a lake: rewriting it contiguously, deleting unneeded files, and verifying it.
 
 A vacuum runs under the writers' lock. It first lets old versions expire, and then deletes objects
 that no remaining version needs and that are older than the spared age.
@@ -45,7 +45,7 @@ class Vacuumed:
     """Counts of the objects that a vacuum deleted, or would delete.
 
     On an object store, a dry run does not count the objects of versions that would expire, but only
-    the objects that no version needs already. To find the former, it would have to read the
+    the objects that no version needs already. Counting the others would require reading the
     versions' manifests from the store.
     """
 
@@ -280,7 +280,7 @@ def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
     if age < LEAST_SPARED_AGE:
         raise OptionError(
             f"On an object store, spare must be at least {_format_age(LEAST_SPARED_AGE)}, because "
-            "objects that other writers are about to commit cannot be recognized, but it is "
+            "a vacuum cannot tell which objects other writers are about to commit, but it is "
             f"{spare}. Try spare='24h', or copy the lake to a folder."
         )
 

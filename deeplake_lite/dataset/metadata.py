@@ -63,7 +63,7 @@ class Metadata(MutableMapping[str, Any]):
             return f"<no metadata: {error}>"
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, object]]]:
-        """Make copies and pickles plain dicts, whose changes do not reach the lake."""
+        """Return copies and pickles as plain dicts; changing those does not change the lake."""
         return dict, (deepcopy(dict(self._read())),)
 
 

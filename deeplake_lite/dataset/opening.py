@@ -162,8 +162,8 @@ def open(
 def open_for(lake: Lake, url: str, version: history.Version | None = None) -> Dataset:
     """Open a lake that a query or a saved view refers to by URL, with the settings of `lake`.
 
-    The limits and the verification of reads are taken over. Storage options and the roots of links
-    are only used if the URL is that of `lake` itself, so that credentials never reach another
+    The limits and the verification of reads are inherited. Storage options and the roots of links
+    are inherited only if the URL is that of `lake` itself, so that credentials never reach another
     store.
 
     Parameters

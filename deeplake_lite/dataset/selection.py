@@ -99,7 +99,7 @@ class ReadTable(Protocol):
         ...
 
     def valid(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where a cell is null, or None if no cell is null."""
+        """Return which cells are not null, (n,) bool, or None if no cell is null."""
         ...
 
     def digests(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -185,6 +185,6 @@ class RowSelection:
         """
         if self.table.uncommitted:
             raise UncommittedError(
-                f"{purpose} needs committed rows. Commit first: ds.commit('…'). A view keeps "
-                "showing the rows that it was created from, so create it again after the commit."
+                f"{purpose} needs committed rows. Commit first: ds.commit('…'). A view always "
+                "shows the rows that it was created from, so create it again after the commit."
             )

@@ -127,7 +127,7 @@ def version_of(view: View) -> tuple[str, str]:
 
 
 def dirty_of(view: View) -> str:
-    """Describe the edits of the open transaction; return an empty string without any."""
+    """Describe the edits of the open transaction; return an empty string if there are none."""
     from deeplake_lite.dataset.versions.diff import Status  # its repr is made by this module
 
     table = view.rows.table
@@ -162,19 +162,19 @@ VERSIONS = 8
 def _first_slots(view: View) -> Slots:
     """Return the slots of the first rows, as many as a page may read.
 
-    If the view has more rows than that, one more is returned: it shows the caller that the rows are
-    not all.
+    If the view has more rows than that, one more is returned, from which the caller sees that there
+    are more.
     """
     return view.rows.at(np.arange(min(len(view), preview.COUNTED_ROWS + 1)))
 
 
 def _in_parallel[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
-    """Call `read` for each argument in the threads that decode: a read waits for the store."""
+    """Call `read` for each argument in the decoding threads, since a read waits for the store."""
     return decode_pool().map(read, of)
 
 
 def _try[T](read: Callable[[], T], default: T) -> T:
-    """Return the result of a read, or the default if it fails: a damaged lake has a page, too."""
+    """Return the result of a read, or the default if it fails: a damaged lake still has a page."""
     try:
         return read()
     except Exception:

@@ -2,7 +2,7 @@
 
 A view reads one snapshot, or the open transaction of a dataset as it was when the view was made.
 Indexing a view with a name returns a column, with an integer a row, and with anything else another
-view. A Dataset is a view, too.
+view. A Dataset is also a view.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class View(LoadableRows, Exports, Queryable):
         self.origin = origin
         """How the rows were selected, such as ``"[3:9]"`` or a query."""
         self.record = record
-        """Plan and timings of the query behind the view, for `explain`; None without a query."""
+        """Plan and timings of the query behind the view, for `explain`; None if it has none."""
 
     # ---- properties
 

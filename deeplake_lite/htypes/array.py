@@ -54,12 +54,12 @@ class Array(Htype):
     dtype : str
         As for `Scalar`.
     shape : tuple of int or None
-        Size of each axis; None for an axis whose size varies from row to row. None instead of the
-        tuple if the number of axes varies too, from 0 to 8.
+        Size of each axis; None for an axis whose size varies from row to row. Pass None instead of
+        a tuple if the number of axes also varies, from 0 to 8.
     codec : {"raw", "zstd", "lz4", "blosc"}, optional
-        Stores each row's array by itself: as it is (``"raw"``), or compressed. Without a codec,
-        arrays of varying shape are stored as raw bytes, and arrays of fixed shape as one Zarr
-        array, whose chunks Zarr compresses.
+        Codec that stores each row's array separately, either as it is (``"raw"``) or compressed.
+        Without a codec, arrays of varying shape are stored as raw bytes, and arrays of fixed shape
+        as one Zarr array, whose chunks Zarr compresses.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class Array(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return values as numbers, whatever they mean in the other type."""
+        """Return values as plain numbers, without their meaning in the other type."""
         return values
 
     @property
@@ -230,8 +230,8 @@ def check_shape(shape: object, dtype: str) -> Shape:
         type(size) is int and size > 0 for size in sized
     ):
         raise SchemaError(
-            f"shape must be a tuple of 1 to {_MOST_AXES} positive sizes, None for an axis of any "
-            f"size, but it is {brief(shape, 80)}. Declare a column of single numbers as "
+            f"shape must be a tuple of 1 to {_MOST_AXES} positive sizes, with None for an axis of "
+            f"any size, but it is {brief(shape, 80)}. Declare a column of single numbers as "
             f"Scalar({dtype!r})."
         )
     nbytes = np.dtype(dtype).itemsize

@@ -84,7 +84,7 @@ def _pool() -> Pool:
 
 
 def as_block(values: Values, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
-    """Return values of one shape as an array (n, *shape); errors suggest one of `dtypes`.
+    """Return values of equal shape as an array (n, *shape); errors suggest one of `dtypes`.
 
     >>> as_block([1, True], "int8", ())
     array([1, 1], dtype=int8)
@@ -112,7 +112,7 @@ def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> N
     array = value if type(value) is np.ndarray else _to_numpy(value, dtype, shape)
     array = with_numpys_dtype(array)
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
-        return np.zeros([size or 0 for size in shape], dtype)  # an empty list has no certain rank
+        return np.zeros([size or 0 for size in shape], dtype)  # an empty list has an unknown rank
     if not fits(array.shape, shape):
         raise _wrong_shape(value, array, dtype, shape)
     return cast(array, dtype, dtypes)
@@ -355,7 +355,7 @@ def _from_objects(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _decimals_to_floats(array: NDArray[Any]) -> NDArray[Any]:
-    """Return objects with floats for decimals, except for those too large for any float.
+    """Replace decimals by floats in an object array, except for those too large for any float.
 
     >>> _decimals_to_floats(np.array([Decimal("0.1"), Decimal("1e400")], object))
     array([0.1, Decimal('1E+400')], dtype=object)

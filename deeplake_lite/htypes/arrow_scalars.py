@@ -1,7 +1,7 @@
-"""Values of Arrow as Python has them, or as NumPy has times that Python's calendar does not reach.
+"""Arrow values as Python objects, or as NumPy times where Python's calendar is too short.
 
-Times of Python begin with year 1 and end with year 9999, also in their time zone, and durations
-have at most 999,999,999 days: for others, pyarrow raises errors that name no row.
+Python's times range from the year 1 to 9999, also in their time zone, and its durations have at
+most 999,999,999 days. For values outside, pyarrow raises errors that do not name the row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return the values of a column as `python_value` does; all its times are NumPy's if one is.
+    """Convert a column like `python_value`; if one time becomes a NumPy time, all times do.
 
     >>> python_values(pa.array([0, 3_000_000], pa.int32()).cast(pa.date32()))
     [np.datetime64('1970-01-01'), np.datetime64('10183-09-21')]
@@ -29,9 +29,9 @@ def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
 def python_value(item: pa.Scalar) -> Any:
     r"""Return a value as a Python object.
 
-    Times that Python cannot represent become NumPy's. Bytes in a text that are not UTF-8 become
-    lone surrogates, which no type takes: an error names the row, and `on_error="skip"` leaves it
-    out.
+    Times that Python cannot represent become NumPy times. Invalid UTF-8 bytes in a string become
+    lone surrogates, which no type accepts, so an error names the row and `on_error="skip"` leaves
+    it out.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def _exact(item: pa.Scalar) -> object:
             return np.datetime64(item.value, "D")
         case pa.Date64Scalar():
             return np.datetime64(item.value, "ms")
-        case pa.TimestampScalar():  # in UTC, as lakes have it
+        case pa.TimestampScalar():  # in UTC, as in lakes
             return np.datetime64(item.value, item.type.unit)
         case pa.DurationScalar():
             return np.timedelta64(item.value, item.type.unit)
@@ -80,6 +80,6 @@ def _fields(item: pa.StructScalar) -> dict[str, object]:
     names = [f.name for f in item.type]
     if len({*names}) < len(names):
         raise InvalidValueError(
-            f"a struct must have fields of different names, but it is {item.type}. Rename one."
+            f"the field names of a struct must be unique, but it is {item.type}. Rename one."
         )
     return {name: _exact(item[i]) for i, name in enumerate(names)}

@@ -108,7 +108,7 @@ class Htype(Facets):
             raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
         except RecursionError as error:
             raise SchemaError(
-                f"The default of {type(self).__name__} must be nested less deeply, but it is "
+                f"The default of {type(self).__name__} is nested too deeply: "
                 f"{brief(self.default)}. Flatten it."
             ) from error
 
@@ -118,7 +118,7 @@ class Htype(Facets):
         cells = self.encode([self.default])
         if not _fits_json(default):
             # An object of another library, such as a Pillow image. Its decoded cell has built-in
-            # types, and must be a value of the type in turn.
+            # types, and must itself be a valid value of the type.
             default = plain(self.decode_cells(cells)[0])
             self._set(default=fixed(default))
             self.encode([self.default])
@@ -162,7 +162,7 @@ class Htype(Facets):
 
     @property
     def stores_shapes(self) -> bool:
-        """Whether the shape that is stored with a cell is the shape of its value."""
+        """Whether the shape stored with a cell is the shape of its value."""
         return True
 
     @property
@@ -175,10 +175,10 @@ class Htype(Facets):
         return False
 
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Convert the values of a column of another type to the form that this type takes.
+        """Convert the values of a column of another type to a form that this type accepts.
 
-        Equal numbers may mean different things in two types: classes, corners, points. A type
-        whose numbers have such a meaning converts them here, or refuses to.
+        Equal numbers may mean different things in two types: classes, corners, points. A type whose
+        numbers have a meaning converts them here, or raises an error.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class Htype(Facets):
         side : int
             Pixels that the longer side keeps at least.
         fast : bool
-            Whether details may be lost for speed.
+            Whether detail may be lost to save time.
         """
         return self.decode(data, shape)
 
@@ -293,7 +293,7 @@ class Htype(Facets):
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
 
     def computed(self) -> Htype:
-        """Return the type of such values in the result of a query: nullable and lossless."""
+        """Return the type for these values in the result of a query: nullable and lossless."""
         return replace(self, nullable=True, default=None)
 
     def encode_default(self, n: int) -> Cells:
@@ -431,7 +431,7 @@ class Htype(Facets):
 
 
 def _as_numpy(default: object) -> object:
-    """Return a default with NumPy arrays and Python objects for those of other libraries."""
+    """Convert other libraries' arrays and objects in a default to those of NumPy and Python."""
     [value] = _as_block([default])
     return array_of(value) if is_column(type(value)) else value
 
@@ -455,7 +455,7 @@ def is_null(kind: type) -> bool:
 
 
 def pasted(htype: Htype) -> str:
-    """Return the code of a type for users who have imported the package as dl.
+    """Return a type as code that users can paste if they have imported the package as dl.
 
     >>> from deeplake_lite.htypes import Sequence, ClassLabel
     >>> pasted(Sequence(ClassLabel(["Text("])))
@@ -542,14 +542,14 @@ def _collect_masks(values: Iterable[object]) -> list[NDArray[np.bool_]]:
 
 
 def _strip_masks(value: object) -> object:
-    """Return a list with plain arrays for masked ones."""
+    """Replace masked arrays in a list by plain arrays."""
     if isinstance(value, list | tuple):
         return [_strip_masks(item) for item in value]
     return np.ma.getdata(value) if isinstance(value, np.ma.MaskedArray) else value
 
 
 def _masks_to_none(value: object) -> object:
-    """Return a list with lists for masked arrays, and None for their masked elements."""
+    """Replace masked arrays in a list by lists with None for masked elements."""
     if isinstance(value, list | tuple):
         return [_masks_to_none(item) for item in value]
     return value.tolist() if isinstance(value, np.ma.MaskedArray) else value
@@ -558,8 +558,9 @@ def _masks_to_none(value: object) -> object:
 def _partly_masked_error(value: object, row: int) -> InvalidValueError:
     shown = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
-        f"a row is null as a whole or not at all, but some of its elements are masked: "
-        f"{shown!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
+        "a row must be either entirely masked, which means null, or not masked at all, but some "
+        f"of its elements are masked: {shown!s:.60}. Fill them, x.filled(0), or declare a Sequence "
+        "of a nullable type.",
         row=row,
     )
 

@@ -30,7 +30,7 @@ FORMATS = ("xyxy", "xywh", "cxcywh")
 
 _UNITS = ("pixels", "fraction")
 _DTYPES = ("float16", "float32", "float64", "int16", "int32", "int64")
-_TOLERANCE = 1e-3  # fractions may exceed 0 and 1 by this much, since converters round
+_TOLERANCE = 1e-3  # fractions may be below 0 or above 1 by this much, since converters round
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -25,7 +25,7 @@ class DenseCells:
     """Values in the stored dtype: (n, *shape). Null cells hold the htype's blank."""
 
     valid: NDArray[np.bool_] | None = None
-    """(n,) bool, False where null; None when no cell is."""
+    """(n,) bool, False where null; None if no cell is null."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -43,7 +43,7 @@ class RaggedCells:
     cell has none). (n, 0) if the layout stores no shapes."""
 
     valid: NDArray[np.bool_] | None = None
-    """(n,) bool, False where null; None when no cell is."""
+    """(n,) bool, False where null; None if no cell is null."""
 
     def __len__(self) -> int:
         return len(self.buffers)
@@ -60,7 +60,7 @@ class FlatCells:
     """(n,) int64: number of bytes of each cell; 0 where null."""
 
     valid: NDArray[np.bool_] | None = None
-    """(n,) bool, False where null; None when no cell is."""
+    """(n,) bool, False where null; None if no cell is null."""
 
     @classmethod
     def of(cls, cells: RaggedCells) -> Self:
@@ -88,7 +88,7 @@ class NestedCells:
     """Items of all cells, one after the other."""
 
     valid: NDArray[np.bool_] | None = None
-    """(n,) bool, False where null; None when no cell is."""
+    """(n,) bool, False where null; None if no cell is null."""
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -1,7 +1,7 @@
 """Options with a fixed set of values: codecs, formats, units, dtypes.
 
-Users may write a value in any case or by a common alias; it is stored under its one name. The error
-for anything else lists the values and suggests the nearest.
+Users may write a value in any case or use a common alias; it is stored under its canonical name.
+The error for anything else lists the values and suggests the most similar one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def choice(
     *,
     else_: str = "",
 ) -> str:
-    """Return the known value that the user means; `else_` is a last sentence for the error.
+    """Return the known value that the user means; `else_` is a final sentence for the error.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def dtype_choice(name: str, value: object, known: Sequence[str]) -> str:
 
 
 def dtype_name(value: object) -> str:
-    """Return NumPy's name of a dtype; anything else as a string.
+    """Return NumPy's name for a dtype, or anything else as a string.
 
     >>> dtype_name(float), dtype_name("Float32"), dtype_name("floaty")
     ('float64', 'float32', 'floaty')

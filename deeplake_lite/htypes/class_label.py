@@ -44,10 +44,10 @@ class ClassLabel(Htype):
 
     Notes
     -----
-    Booleans stand for the classes 0 and 1 of a column with two names, or without names. Elsewhere,
-    and in rows of several classes, they are rejected: to convert a vector with True for each class
-    of a row, use ``np.flatnonzero``. A row of several classes keeps their order, and may contain a
-    class more than once, like the objects in an image.
+    Booleans stand for the classes 0 and 1 of a column with two names, or without names. Otherwise,
+    and in rows of several classes, they are rejected. To convert a boolean vector with an entry for
+    each class, use ``np.flatnonzero``. A row of several classes keeps their order, and may contain
+    a class more than once, like the objects in an image.
 
     Examples
     --------
@@ -232,16 +232,16 @@ class ClassLabel(Htype):
         return numbers
 
     def _check_no_booleans(self, values: Values) -> None:
-        """Reject booleans where they may be one-hot: True for each class that a row has."""
+        """Reject booleans that may be one-hot vectors, which have True for each class of a row."""
         if self.takes_truth:
             return
         row = _find_boolean(values)
         if row is None:
             return
         if self.multiple:
-            hint = "Give the numbers of the classes that a row has: np.flatnonzero(row)."
+            hint = "Pass the numbers of the row's classes: np.flatnonzero(row)."
         else:
-            hint = "Give class numbers: x.astype(int)."
+            hint = "Pass class numbers: x.astype(int)."
         raise InvalidValueError(
             f"must be class numbers or names, but {brief(values[row])} is a boolean. {hint}",
             row=row,

@@ -22,7 +22,7 @@ class Dtypes:
     """Names of the dtypes that a message may suggest."""
 
     of: Any = None
-    """The type that takes the dtype as an argument; None if the dtype alone declares a column."""
+    """Name of the type that takes the dtype as its argument; None if the dtype is enough."""
 
     def declared(self, name: str) -> str:
         """Return the declaration of a column with one of the dtypes.
@@ -68,7 +68,7 @@ class Dtypes:
         if widest in self.names and is_finite:
             hint = f"Declare the column as {self.declared(widest)}."
         elif self == ANY:
-            hint = "Declare the column as 'text', and give str(value)."
+            hint = "Declare the column as 'text', and pass str(value)."
         else:
             hint = _NO_DTYPE
         return InvalidValueError(

@@ -1,6 +1,6 @@
-"""The questions that the layers above ask a type, apart from how its cells are stored.
+"""Properties of a type that the layers above need, other than the storage of its cells.
 
-Each answer is plain data, so that no layer has to know a type by its class:
+Each of them is plain data, so that no layer depends on the class of a type:
 
 ===============  ===================================================================
 asked by         questions
@@ -14,7 +14,7 @@ versions, mixes  `continues`, `united`, `with_mode`
 ``ingest``       `widened`, `describes`
 ===============  ===================================================================
 
-A type overrides the questions whose default answer is wrong for it, in its own file.
+A type overrides, in its own file, the properties whose default is wrong for it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Pixels:
     """Names of the classes of a mask."""
 
     files: bool = False
-    """Whether cells are image files, which say themselves which dtype and channels they have."""
+    """Whether cells are image files, each of which has its own dtype and channels."""
 
     @property
     def is_image(self) -> bool:
@@ -116,7 +116,7 @@ class Browser:
 
 
 class Facets(ABC):
-    """The questions and their default answers: a value of numbers without further meaning."""
+    """The properties with their defaults, which describe numbers without further meaning."""
 
     # ---- structure
 
@@ -127,7 +127,7 @@ class Facets(ABC):
 
     @property
     def item(self) -> Htype | None:
-        """Type of the items, where a value is a list of them that have a meaning each."""
+        """Type of the items if a value is a list whose items are values themselves, else None."""
         return None
 
     @property
@@ -149,7 +149,7 @@ class Facets(ABC):
 
     @property
     def is_array(self) -> bool:
-        """Whether a value is an array of numbers that mean nothing but themselves."""
+        """Whether a value is an array of plain numbers without further meaning."""
         return False
 
     @property
@@ -200,11 +200,11 @@ class Facets(ABC):
         return str(getattr(self, "dtype", layout.dtype))
 
     def details(self) -> Iterator[str]:
-        """Yield the rest of the configuration in words: codec, classes, format."""
+        """Yield short descriptions of the rest of the configuration: codec, classes, format."""
         yield from ()
 
     def to_words(self, value: Any) -> str | None:
-        """Return a value in words that no other value has; None for one that is drawn instead.
+        """Return text that differs from that of any other value; None if values are drawn instead.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Facets(ABC):
         return in_words(value)
 
     def load(self, value: Any, allow: tuple[str, ...]) -> Any:  # noqa: ARG002 (links look at it)
-        """Return the content of the file that a value links to; any other value itself.
+        """Return the content of the file that a value links to; return other values unchanged.
 
         Parameters
         ----------
@@ -258,25 +258,25 @@ class Facets(ABC):
         return self == other
 
     def united(self, other: Htype) -> Htype | None:
-        """Return the type for values of both; None where they mean different things.
+        """Return a type that can hold the values of both, or None if they mean different things.
 
         Neither type takes nulls or has a default: the caller decides about those.
         """
         return other if self == other else None
 
     def widened(self, coming: Htype) -> Htype | None:  # noqa: ARG002 (few types can be widened)
-        """Return this type, changed so that a column of it takes values of another type, too.
+        """Return this type, extended so that it also accepts values of another type.
 
         Parameters
         ----------
         coming : Htype
-            Type of the values that are coming.
+            Type of the new values.
 
         Returns
         -------
         Htype or None
-            It takes nulls and has a default as this type does; None where this type need not
-            change, or cannot.
+            The extended type, with the nullability and default of this type. None if no change is
+            needed or possible.
         """
         return None
 

@@ -94,7 +94,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     InvalidValueError
         When the file does not exist, cannot be read or is empty. The message names `source`.
     MissingPackageError
-        When fsspec lacks the package for the scheme.
+        When a package that fsspec needs for the scheme is not installed.
     """
     text = os.fspath(source)
     scheme = scheme_of(text)
@@ -117,7 +117,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidValueError(
-            f"{brief(text, 200)} cannot be read: {reason}. Check it."
+            f"{brief(text, 200)} cannot be read: {reason}. Check the path and its permissions."
         ) from error
     if not data:
         raise InvalidValueError(
@@ -134,5 +134,7 @@ def _read_store(url: str) -> bytes:
         with fsspec.open(url, "rb") as file:
             data: bytes = file.read()
     except ImportError as error:
-        raise MissingPackageError(f"Reading {brief(url, 120)} needs a package: {error}.") from error
+        raise MissingPackageError(
+            f"A package that is needed to read {brief(url, 120)} is not installed: {error}."
+        ) from error
     return data

@@ -1,8 +1,8 @@
 r"""Conversion of pandas, polars and Arrow columns to NumPy without loss.
 
-NumPy has no nulls and cuts strings at a trailing NUL: it would turn a null into NaN, the integers
-around it into floats, and "a\0" into "a". None of these libraries is imported; a column is
-recognised by the name of its class.
+NumPy has no nulls and cuts strings at a trailing NUL: it would convert a null to NaN, the integers
+around it to floats, and "a\0" to "a". None of these libraries is imported; a column is recognised
+by the name of its class.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def column_array(column: Any) -> np.ndarray[Any, Any]:
 
 def _is_plain(column: Any) -> bool:
     """Return whether NumPy can hold all values of a column: times, or numbers without nulls."""
-    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # NaN stands for null there
+    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # there, NaN means null
         return True
     kind = np.asarray(column[:1]).dtype.kind
     return kind in "mM" or (kind in "biufc" and not _find_nulls(column).any())

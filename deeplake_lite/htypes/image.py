@@ -84,11 +84,11 @@ class _Cell(NamedTuple):
     """Stored shape, padded to three axes."""
 
     notice: str = ""
-    """The warning for users if detail or channels were lost, else empty."""
+    """The warning for users if detail or channels were lost, otherwise empty."""
 
 
 def _known_codecs(given: object) -> tuple[str, ...]:
-    """Return the names of codecs; plugins are looked up only if `given` is not one of ours."""
+    """Return the names of codecs; plugins are looked up only if `given` is not built in."""
     ours = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
     return ours if str(given) in ours else ("auto", *codecs.names())
 
@@ -400,7 +400,7 @@ class Image(Htype):
         return _Cell(data, _pad_shape(self._converted_shape(shape)), notice)
 
     def _codec_of(self, data: Buffer) -> ImageCodec:
-        """Return the codec of a file: the column's own if it matches, else the first that does."""
+        """Return the codec of a file: the column's codec if it matches, or else the first match."""
         own = self._own
         return own if own is not None and own.matches(data) else codecs.sniff(data)
 
@@ -505,7 +505,7 @@ class Image(Htype):
 
 
 def _bits_notice(image: Pillow) -> str:
-    """Return the warning for an image whose file has more bits than Pillow reads, else nothing."""
+    """Return a warning if a file has more bits than Pillow reads, or else an empty string."""
     if image.format not in _DEEP or (file := source_file(image)) is None:
         return ""
     try:

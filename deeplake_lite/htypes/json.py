@@ -32,8 +32,8 @@ class Json(Htype):
     -----
     Values are stored as compact UTF-8, with keys in their original order. NumPy numbers and arrays
     become numbers and lists, tuples become lists, keys become strings; two keys that become the
-    same string are rejected. A lone None is null. NaN and infinity are rejected, since JSON has
-    neither.
+    same string are rejected. None by itself is null. NaN and infinity are rejected, since JSON
+    supports neither.
 
     Examples
     --------
@@ -103,12 +103,12 @@ def _write(value: object) -> bytes:
         reason = _find_duplicate_key(value) or error
         raise InvalidValueError(
             f"must be a JSON value, but it is {type(value).__name__} {brief(value)} ({reason}). "
-            "Use None for NaN, and strings for anything else that JSON lacks."
+            "Use None for NaN, and strings for anything else that JSON does not support."
         ) from error
 
 
 def _find_duplicate_key(value: object) -> Exception | None:
-    """Return the error for a duplicate key in encoded JSON, which the cells of a CSV file are."""
+    """Return the error for a duplicate key in a JSON string, such as a cell of a CSV file."""
     if isinstance(value, bytes):
         try:
             json.loads(value, object_pairs_hook=object_of)

@@ -13,11 +13,11 @@ from deeplake_lite.htypes.decimals import as_json_number
 
 
 def same_json(a: object, b: object) -> bool:
-    """Return whether two values are the same JSON, which ``==`` does not.
+    """Return whether two values are the same JSON, for which ``==`` is not strict enough.
 
     Numbers are compared by value, and objects regardless of the order of their keys, but true is
-    not 1, and 0.0 is not -0.0. Values that JSON lacks, such as bytes in a default, are compared
-    with ``==``.
+    not 1, and 0.0 is not -0.0. Values that JSON does not support, such as bytes in a default, are
+    compared with ``==``.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def canonical_json(value: object) -> str:
     Raises
     ------
     TypeError, ValueError, RecursionError
-        For a value that JSON lacks.
+        For a value that JSON does not support.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def built_in(value: object) -> Any:
         return float(value)
     if isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "biufUO":
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not JSON")
+    raise TypeError(f"{type(value).__name__} cannot be stored as JSON")
 
 
 def _with_whole_numbers(value: object) -> object:
@@ -141,7 +141,7 @@ def _with_whole_numbers(value: object) -> object:
 
 
 def _key_to_string(key: object) -> str:
-    """Return a key as the string that JSON makes of it."""
+    """Return a key as the string to which JSON converts it."""
     if isinstance(key, str):
         return key
     [text] = json.loads(json.dumps({key: None}))

@@ -104,7 +104,7 @@ class Keypoints(Htype):
     @property
     @override
     def varying(self) -> int:
-        """One axis, the instances; two if the points have no names, so that their number varies."""
+        """1, for the instances, or 2 if the points have no names, so that their number varies."""
         return 1 if self.names else 2
 
     @property
@@ -136,8 +136,8 @@ class Keypoints(Htype):
         if set(self.names) != set(of.names):
             other = min(set(self.names) ^ set(of.names))
             raise InvalidValueError(
-                "points are matched by name, so both types must name the same points, but only "
-                f"one names {other!r}. Select the points yourself, and pass them as arrays: "
+                "points are matched by name, so both types must have the same point names, but "
+                f"only one has {other!r}. Select the points yourself, and pass them as arrays: "
                 "[row[:, order] for row in column[:]]."
             )
         order = [of.names.index(name) for name in self.names]

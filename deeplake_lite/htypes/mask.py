@@ -186,9 +186,9 @@ class Mask(Htype):
             if name not in numbers:
                 label = f"class {name!r}" if name else f"pixels of class {number}, without a name"
                 raise InvalidValueError(
-                    f"classes are matched by name, but the mask has {label}, which is not one of "
-                    f"{', '.join(map(repr, self.names[:10]))}. Declare it in a new column, or map "
-                    "the numbers yourself and pass arrays."
+                    f"classes are matched by name, but the mask contains {label}, which is not "
+                    f"among {', '.join(map(repr, self.names[:10]))}. Declare it in a new column, "
+                    "or map the numbers yourself and pass arrays."
                 )
             renumbered[mask == number] = numbers[name]
         return renumbered
@@ -267,7 +267,7 @@ class Mask(Htype):
             )
         if not source.keeps_numbers(data):
             raise InvalidValueError(
-                "a mask must decode to the numbers that are stored, but "
+                "the pixels of a mask must decode to exactly the stored numbers, which "
                 f"{source.name.upper()} files with fewer than 8 bits per pixel, or with "
                 "WhiteIsZero, do not. Pass a PNG, or the numbers as an array."
             )
@@ -336,7 +336,7 @@ class Mask(Htype):
 
 
 def _same_numbers(of: Mask, to: Mask) -> bool:
-    """Return whether class numbers mean the same in two types, as far as both have names.
+    """Return whether class numbers have the same names in two types, where both have names.
 
     >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
     True

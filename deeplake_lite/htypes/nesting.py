@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def nest(rows: Values, item: Htype, check: Check) -> NestedCells:
-    """Encode rows of items; an InvalidValueError names the row, and the item in its message."""
+    """Encode rows of items; an InvalidValueError has the row, and names the item in its message."""
     lists = [_as_list(value, row) for row, value in enumerate(rows)]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     try:

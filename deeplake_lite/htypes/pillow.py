@@ -1,9 +1,10 @@
 """Access to the pixels of Pillow images and to the files that they were opened from.
 
 An image remembers its file's name, or the stream that it was read from, until its pixels are
-loaded. Neither proves that it still shows that file: it may have been painted on, rotated in place
-or moved to another frame, and the file may have been replaced. So the file is opened again and
-compared with the image: by its header while neither is loaded, by its pixels afterwards.
+loaded. This does not prove that the image still shows that file: it may have been painted on,
+rotated in place or moved to another frame, and the file may have been replaced. So the file is
+opened again and compared with the image. Headers are compared while neither is loaded, and pixels
+afterwards.
 
 Pillow is imported with the first image, since the import takes as long as the rest of this package.
 """
@@ -40,7 +41,7 @@ CODECS = {
 """Name of our codec for each format, by Pillow's name."""
 
 _SINGLE = ("JPEG", "MPO", "BMP")
-"""Formats with one image; the further ones of an MPO are previews, depth maps and the like."""
+"""Formats that count as having one image; further images in an MPO are previews or depth maps."""
 
 _MODES = {
     "1": "L",
@@ -124,7 +125,7 @@ def source_file(image: Image) -> bytes | None:
 
 @contextmanager
 def loading(image: Image) -> Iterator[None]:
-    """Turn errors while an image is loaded, when Pillow notices a damaged file, into ours.
+    """Convert errors while an image is loaded, when Pillow notices a damaged file, to ours.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def loading(image: Image) -> Iterator[None]:
 
 
 def frames_of(image: Image) -> int:
-    """Return the number of frames in the file of an image that shows the first one, else 1.
+    """Return the number of frames in the file of an image that shows the first one; otherwise 1.
 
     The TIFF plugin counts pages by seeking to each, which would discard edits to the image, so
     they are counted on a fresh copy.
@@ -289,7 +290,7 @@ _ORIENTATION = 0x0112
 def _has_pixels(image: ImageFile) -> bool:
     """Return whether the pixels were loaded, and so may have been changed since.
 
-    Calling `load` instead would close the stream, which the next row with this image needs.
+    Calling `load` instead would close the stream, which is needed by the next row with this image.
     """
     return getattr(image, "_im", image) is not None
 

@@ -81,9 +81,9 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
 
 
 def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
-    """Return the mode of pixels whose conversion to another mode lost something, else nothing.
+    """Return the mode of pixels if conversion to another mode loses information, otherwise "".
 
-    Grey pixels lose nothing in any mode, and opaque pixels lose nothing without their alpha.
+    Grey pixels lose nothing in any mode, and opaque pixels lose nothing if alpha is dropped.
 
     >>> colour, grey = np.full((1, 1, 3), [[[9, 0, 0]]], "uint8"), np.full((1, 1, 3), 9, "uint8")
     >>> [lost_channels(p, convert_pixels(p, "L")) for p in (colour, grey)]

@@ -1,8 +1,8 @@
 """Conversion of htype configurations to strict JSON and back.
 
-Defaults may hold NaN, bytes and complex numbers, which JSON lacks. They are written as an object
-with a single key that begins with ``$``; an object that has such a key itself is written as
-``$object``.
+Defaults may hold NaN, bytes and complex numbers, which JSON does not support. They are written as
+an object with a single key that begins with ``$``; an object that has such a key itself is written
+as ``$object``.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def from_json(value: object) -> Any:
             return {key: from_json(item) for key, item in items.items()}
     if any(key.startswith("$") for key in value):
         raise FormatError(
-            f"A value is written as {', '.join(value)}, which this release does not know. Upgrade "
-            "deeplake-lite."
+            f"A value is stored in the form {', '.join(value)}, which this release does not know. "
+            "Upgrade deeplake-lite."
         )
     return {key: from_json(item) for key, item in value.items()}
 

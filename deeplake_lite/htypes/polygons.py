@@ -77,8 +77,8 @@ class Polygons(Htype):
         """Return outlines. Raises InvalidValueError for keypoints, which are not corners."""
         if of.name == "keypoints":
             raise InvalidValueError(
-                "keypoints are not the corners of an outline. If these are, pass them as arrays: "
-                "column[:]."
+                "keypoints are usually not the corners of a polygon. If these are, pass them as "
+                "arrays: column[:]."
             )
         return super().values_from(of, values)
 

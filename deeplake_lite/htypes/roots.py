@@ -2,7 +2,7 @@
 
 A lake from a stranger may hold links to your files. Local paths are compared after symbolic links
 and ``..`` are resolved. URLs are compared by scheme, host and path, and are rejected if servers
-could read them in two ways.
+could interpret them in different ways.
 """
 
 from __future__ import annotations

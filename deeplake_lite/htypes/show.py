@@ -66,7 +66,7 @@ def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL, slack: float = 1.0) -
     grey_or_rgb = pixels.ndim == 2 or pixels.shape[2] == 3
     if slack > 1 and max(pixels.shape[:2]) <= slack * side and grey_or_rgb:
         return _encode(np.ascontiguousarray(eight_bits(pixels)), "jpeg", quality=80)
-    step = max(1, min(pixels.shape[:2]) // (4 * side))  # spares Pillow a resize of 100 megapixels
+    step = max(1, min(pixels.shape[:2]) // (4 * side))  # saves Pillow from resizing 100 megapixels
     image = fromarray(np.ascontiguousarray(eight_bits(pixels[::step, ::step])))
     image.thumbnail((side, side))
     if image.mode in ("LA", "RGBA"):
@@ -108,7 +108,7 @@ def _encode(pixels: NDArray[np.uint8], codec: str, **options: object) -> Picture
 
 
 def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
-    """Stretch an image to 8 bits, from its least to its greatest finite number.
+    """Stretch an image to 8 bits, from its smallest to its largest finite number.
 
     >>> eight_bits(np.array([[0, np.nan], [2, np.inf]])).tolist()
     [[0, 0], [255, 255]]

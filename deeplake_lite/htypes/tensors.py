@@ -132,4 +132,4 @@ def _to_numpy(value: object) -> np.ndarray[Any, Any]:
 
 
 _WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")
-"""Dtypes that NumPy lacks, and that float32 holds exactly."""
+"""Dtypes that NumPy does not have, and whose values float32 represents exactly."""

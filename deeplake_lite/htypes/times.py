@@ -80,9 +80,9 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def spans_of(values: Any, dtype: str) -> Any:
-    """Return whole numbers of a table, also in lists, as the durations that they count.
+    """Convert whole numbers in a table, also within lists, to the durations that they count.
 
-    If `dtype` is not a duration, or a number does not count it, values are returned as they are.
+    Values are returned unchanged if `dtype` is not a duration, or if they are not whole numbers.
 
     >>> spans_of([5, None, [np.array([1])]], "timedelta64[M]")
     [np.timedelta64(5,'M'), None, [array([1], dtype='timedelta64[M]')]]
@@ -104,7 +104,7 @@ def spans_of(values: Any, dtype: str) -> Any:
 
 
 _MAX_COUNT = 2**63 - 1
-"""Largest count of a unit; the least int64 is NaT."""
+"""Largest count of a unit; the smallest int64 is NaT."""
 
 
 def read_time(value: object, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
@@ -198,8 +198,8 @@ def _read_datetime(value: object, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                "must have a year that its number of decimal places can represent, but it is "
-                f"{brief(value)}. Write the seconds with fewer decimal places."
+                "is outside the range of years that times with this many decimal places can "
+                f"represent: {brief(value)}. Write the seconds with fewer decimal places."
             ) from None
     raise _not_a_time(value, dtype)
 

@@ -1,6 +1,6 @@
-"""Values in words that tell them apart: every digit, every name, every letter.
+"""Formatting of values as text that distinguishes them: every digit, every name, every letter.
 
-A preview (`Htype.preview`) is for a glance, where two different values may look the same.
+A preview (`Htype.preview`) is only an impression: two different values may look the same.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
 
 NUMBERS = 20_000
-"""Numbers of an array that are written; of a longer one, the first and the last few."""
+"""Maximum length of an array that is written in full; of longer ones, only the ends are written."""
 
 
 def in_words(value: object) -> str:
-    """Return an array with all digits of its numbers, and any other value as Python writes it.
+    """Format an array with all digits of its numbers, and any other value as Python does.
 
-    Numbers have the fewest digits from which their dtype reads the same one.
+    Numbers have the fewest digits that identify them in their dtype.
 
     >>> in_words(np.float32(0.1)), in_words(np.float64(1700000123.25))
     ('0.1', '1700000123.25')
@@ -57,7 +57,7 @@ def digest_of(data: bytes) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a string of a list, in quotes where it would be read as something else.
+    """Format a string in a list, with quotes if it could be mistaken for something else.
 
     >>> quoted("a"), quoted("a, b"), quoted("null")
     ('a', '"a, b"', '"null"')
@@ -67,7 +67,7 @@ def quoted(text: str) -> str:
 
 
 def item_in_words(of: Htype, item: object) -> str:
-    """Return an item of a list in words, "null" for None; lists of lists keep their brackets.
+    """Format an item of a list; None becomes "null", and lists of lists keep their brackets.
 
     >>> from deeplake_lite.htypes import Sequence, Text
     >>> item_in_words(Text(), "a, b"), item_in_words(Sequence("int8"), [1, 2])

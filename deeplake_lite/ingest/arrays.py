@@ -115,7 +115,7 @@ class LakeColumn:
 
     @property
     def nbytes(self) -> int:
-        """A size that makes blocks of `LAKE_ROWS` rows; the real size is unknown."""
+        """A nominal size that results in blocks of `LAKE_ROWS` rows; the real size is unknown."""
         return len(self.column) * (BLOCK_BYTES // LAKE_ROWS)
 
     def htype(self, *, classes: bool = False) -> Htype:  # noqa: ARG002 - as for ArrowColumn
@@ -144,7 +144,7 @@ class MemorySource:
     """Name of the source in messages."""
 
     fingerprint: None = None
-    """Data in memory has no name by which a further ingest could recognise it."""
+    """Data in memory has no name by which a later ingest could recognise it."""
 
     left_out: tuple[Skipped, ...] = ()
     """Always empty."""
@@ -270,7 +270,7 @@ def infer_htype(values: Any) -> Htype:
         htype = _of_items(present)
     except RecursionError as error:
         raise SchemaError(
-            f"values must be nested less deeply, but they are {brief(present)}. Flatten them."
+            f"values are nested too deeply: {brief(present)}. Flatten them."
         ) from error
     return replace(htype, nullable=True) if len(present) < len(values) else htype
 
@@ -293,7 +293,7 @@ def _of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
 
 _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((bool, np.bool_), Scalar("bool")),
-    ((timedelta, time, np.timedelta64), Scalar("timedelta64[us]")),  # NumPy's is an np.integer, too
+    ((timedelta, time, np.timedelta64), Scalar("timedelta64[us]")),  # it is also an np.integer
     ((int, np.integer), Scalar("int64")),
     ((int, float, np.integer, np.floating), Scalar("float64")),
     ((int, float, complex, np.number), Scalar("complex128")),
@@ -315,7 +315,7 @@ def _of_items(items: list[Any]) -> Htype:
     """Return the type for Python objects, none of which is None."""
     if not items:
         return Text(nullable=True)
-    if any(isinstance(item, datetime) for item in items):  # dates beside them become timestamps
+    if any(isinstance(item, datetime) for item in items):  # dates mixed with them become timestamps
         items = [_as_timestamp(item) for item in items]
     for types, htype in _KINDS:
         if all(_is_one(item, types) for item in items):
@@ -337,10 +337,10 @@ def _of_items(items: list[Any]) -> Htype:
     kinds = ", ".join(sorted({type(item).__name__ for item in items}))
     if any(isinstance(item, Decimal) for item in items):
         raise SchemaError(
-            f"there is no one type for {kinds}; float(value) rounds a Decimal, but str(value) "
-            "keeps its digits."
+            f"no column type can store {kinds} together. Convert the values: float(value) rounds a "
+            "Decimal, but str(value) keeps its digits."
         )
-    raise SchemaError(f"there is no one type for {kinds}.")
+    raise SchemaError(f"no column type can store {kinds} together.")
 
 
 def _check_unrounded(items: list[Any]) -> None:
@@ -353,13 +353,14 @@ def _check_unrounded(items: list[Any]) -> None:
                 is_exact = False
             if not is_exact:
                 raise SchemaError(
-                    f"there is no one type for floats and the integer {brief(int(item))}, which "
-                    "float64 rounds; str(value) keeps its digits."
+                    "no column type can store floats together with the integer "
+                    f"{brief(int(item))}, because float64 would round it. To keep its digits, use "
+                    "str(value)."
                 )
         elif isinstance(item, np.longdouble | np.clongdouble) and _is_rounded(item):
             raise SchemaError(
-                f"there is no type for the {type(item).__name__} {item!s}, which float64 "
-                "rounds; str(value) keeps its digits."
+                f"no column type can store the {type(item).__name__} {item!s} exactly, because "
+                "float64 would round it. To keep its digits, use str(value)."
             )
 
 
@@ -378,7 +379,7 @@ _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
     *(Array("int64", None), Array("float64", None), Array("complex128", None), Json(), Bytes()),
 )
-"""General types that are tried for values without a common type."""
+"""General types to try if the values have no common type."""
 
 _TRIED = 1_000
 """Number of rows on which they are tried."""
@@ -437,11 +438,13 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     """
     dtypes = {array.dtype for array in arrays}
     if len(dtypes) > 1 and not any({d.kind for d in dtypes} <= {*kinds} for kinds in _TOGETHER):
-        raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.")
+        raise SchemaError(f"no column type can store arrays of {_listed(dtypes)} together.")
     try:
         common = np.result_type(*dtypes)
     except TypeError as error:  # months and days have no common unit
-        raise SchemaError(f"there is no one type for arrays of {_listed(dtypes)}.") from error
+        raise SchemaError(
+            f"no column type can store arrays of {_listed(dtypes)} together."
+        ) from error
     if common.kind == "f" and all(dtype.kind in "ui" for dtype in dtypes):
         return _common_integer(arrays)
     if common.kind in "fc" and np.finfo(common).nmant < _LONGEST:
@@ -458,8 +461,8 @@ def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     most = max((int(np.ma.getdata(array).max()) for array in sized), default=0)
     if most >= 2**63:
         raise SchemaError(
-            f"there is no one type for the integers {least} and {most}; str(value) keeps their "
-            "digits."
+            f"no column type can store both integers {least} and {most}. To keep their digits, use "
+            "str(value)."
         )
     return np.dtype(np.int64)
 
@@ -483,7 +486,7 @@ def _sequence(name: str, values: Any) -> Any:
     """Return a column's values as an array or a list."""
     if isinstance(values, Column):
         return LakeColumn(values)
-    if hasattr(values, "to_dataset"):  # a DataArray of xarray's
+    if hasattr(values, "to_dataset"):  # an xarray DataArray
         return column_values(values)
     if is_series(values):
         values = _series(name, values)

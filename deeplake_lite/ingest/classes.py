@@ -46,15 +46,15 @@ def check_class_numbers(values: object, htype: Htype) -> None:
     >>> check_class_numbers([0, 1], ClassLabel(["1", "2"]))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.InvalidValueError: a class number must not be the name of another ...
+    deeplake_lite.errors.InvalidValueError: 1 is ambiguous: it could mean class number 1 or ...
     """
     named = {number for number, at in _numbers_in_names(htype).items() if number != at}
     ambiguous = _numbers_among(values, named) if named else set()
     if ambiguous:
         number = min(ambiguous)
         raise InvalidValueError(
-            f"a class number must not be the name of another class, but {number} may be class "
-            f"number {number} or the class named '{number}'. Use names, as strings."
+            f"{number} is ambiguous: it could mean class number {number} or the class named "
+            f"'{number}'. Pass class names, as strings."
         )
 
 

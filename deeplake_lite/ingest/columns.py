@@ -79,7 +79,7 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
         return Array(str(dtype_of(kind.value_type)), shape_of(kind))
     if kinds.is_struct(kind) and len({f.name for f in kind}) < kind.num_fields:
         raise SchemaError(
-            f"A struct must have fields of different names, but it is {kind}. Rename one."
+            f"The field names of a struct must be unique, but it is {kind}. Rename one."
         )
     if kinds.is_dictionary(kind):
         return ClassLabel(names) if is_text(kind.value_type) else _plain_htype(kind.value_type, ())
@@ -233,9 +233,9 @@ def values_of(array: pa.Array, htype: Htype) -> object:
     """
     values = arrow_values(array, htype)
     names = htype.classes is not None or htype.target is not None or htype.takes_files
-    return [value or None for value in values] if names and _holds_texts(array.type) else values
+    return [value or None for value in values] if names and _holds_strings(array.type) else values
 
 
-def _holds_texts(kind: pa.DataType) -> bool:
+def _holds_strings(kind: pa.DataType) -> bool:
     kind = unwrapped(kind)
     return is_text(kind.value_type if kinds.is_dictionary(kind) else kind)

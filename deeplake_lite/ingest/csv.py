@@ -108,10 +108,10 @@ def from_csv(
     for it.
 
     Numbers that an integer or a float cannot reproduce, such as the code 01234 or a number of
-    thirty digits, make a column of strings. A float reproduces a number if it equals the number
-    when it is written with as many digits as in the file: 1.10 and 0.10000000000000001 become
-    floats, but 12345678901234567.5 and 1e-400 become strings. Spaces around a number and a plus
-    sign are ignored.
+    thirty digits, make a column of strings. A float reproduces a number if writing it with as many
+    digits as in the file gives the same number: 1.10 and 0.10000000000000001 become floats, but
+    12345678901234567.5 and 1e-400 become strings. Spaces around a number and a plus sign are
+    ignored.
 
     Empty lines are ignored, except in a file with a single column. There, an empty line is an empty
     value, also at the end of the file.
@@ -170,9 +170,8 @@ class CsvSource(TabularSource):
             return super()._values(pa.record_batch({name: texts.cast(kind)}), name)
         if exact:
             raise InvalidValueError(
-                f"{self.title} has {kind} in its first rows, but later "
-                f"{brief(texts[wrong[0]].as_py())}. Declare its type: "
-                f"schema={{{name!r}: 'text'}}.",
+                f"the first rows of {self.title} have {kind}, but a later one has "
+                f"{brief(texts[wrong[0]].as_py())}. Declare its type: schema={{{name!r}: 'text'}}.",
                 column=name,
             )
         fits = pa.array(~np.isin(np.arange(len(texts)), wrong))
@@ -371,7 +370,7 @@ def _parse_duration(text: str, htype: Htype) -> object:
 
 
 def _is_parsed(htype: Htype) -> bool:
-    """Return whether `parse_values` makes the values from strings."""
+    """Return whether `parse_values` has to convert the values from strings."""
     return _is_complex(htype) or _is_coarse(htype) or _is_duration(htype)
 
 

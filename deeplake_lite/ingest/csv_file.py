@@ -38,7 +38,7 @@ DELIMITERS = (",", ";", "\t", "|")
 """Usual delimiters of CSV files."""
 
 HEADER_BYTES = 2**16
-"""Number of bytes in which the first line is searched."""
+"""Number of bytes at the start of the file that are searched for the end of the first line."""
 
 NULLS = arrow_csv.ConvertOptions().null_values
 """Strings that mean a missing number, date or boolean: the empty string and those of pandas.
@@ -97,7 +97,7 @@ class CsvFile:
         return Path(self.path).stat().st_size > AT_ONCE
 
     def first_rows(self, texts: Iterable[str]) -> pa.Table:
-        """Return all rows, or the first block of a large file, with columns `texts` as strings.
+        """Return all rows, or the first block of a large file, with the columns `texts` as strings.
 
         Raises
         ------
@@ -290,7 +290,7 @@ def convert(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
 
 
 def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T:
-    """Return strings with null for those that mean null, without whitespace and plus signs.
+    """Strip whitespace and plus signs from strings, and replace those that mean null.
 
     >>> with_nulls(pa.array([" +5", "NA", "nan"]), pa.int64()).to_pylist()
     ['5', None, None]
@@ -298,13 +298,13 @@ def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T
     ['5', None, 'nan']
     """
     trimmed = pc.utf8_trim_whitespace(texts)
-    if _any_plus(trimmed):
+    if _any_plus_sign(trimmed):
         trimmed = pc.replace_substring_regex(trimmed, pattern=r"^\+([0-9.])", replacement=r"\1")
     nulls = NULLS_OF_FLOATS if kinds.is_floating(kind) else NULLS
     return pc.if_else(pc.is_in(trimmed, pa.array(nulls)), None, trimmed)
 
 
-def _any_plus(texts: pa.Array | pa.ChunkedArray) -> bool:
+def _any_plus_sign(texts: pa.Array | pa.ChunkedArray) -> bool:
     """Return whether any string begins with a plus, which Arrow does not accept for integers."""
     return bool(pc.any(pc.starts_with(texts, "+")).as_py())
 
@@ -320,7 +320,7 @@ def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
     >>> _exact_type(pa.chunked_array([["02139", "10115"]]), pa.int64())
     DataType(string)
     """
-    signed = _any_plus(pc.utf8_trim_whitespace(texts))
+    signed = _any_plus_sign(pc.utf8_trim_whitespace(texts))
     for exact in (pa.int64(), pa.uint64(), kind) if signed else (kind, pa.uint64()):
         if _can_convert(with_nulls(texts, exact), exact, exact=True):
             return exact
@@ -412,8 +412,9 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
     other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
     if len(schema) == 1 and other:
         raise InvalidValueError(
-            f"Values of a CSV file must be separated by {delimiter!r}, but this one has a single "
-            f"column, {brief(schema.names[0], 80)}. Pass its delimiter: delimiter={other!r}."
+            f"Values of a CSV file must be separated by {delimiter!r}, but this file then has a "
+            f"single column, {brief(schema.names[0], 80)}. Pass its delimiter: "
+            f"delimiter={other!r}."
         )
     if columns is None:
         _check_names(schema.names)

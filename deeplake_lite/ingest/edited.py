@@ -168,7 +168,7 @@ class History:
         return edited.without_cells(self._changes(version, merged).cells)
 
     def _undone(self, step: Step, ours: Edited, theirs: Edited) -> Edited:
-        """Return edits of keys that a merge base has, but not both sides have."""
+        """Return key edits that the merge base has, but at least one side does not."""
         undone = Edited()
         if len(ours.deleted) or len(theirs.deleted) or len(ours.rekeyed) or len(theirs.rekeyed):
             for version in self._lineage.bases(step):
@@ -207,7 +207,7 @@ class History:
         return NO_KEYS if key is None else digests_by_value(table, key, slots_of(table, ids))
 
     def _rekeyed(self, a: Table, b: Table, changes: Changes) -> NDArray[np.uint64]:
-        """Return digests of the keys of `a` whose rows have another key in `b`."""
+        """Return digests of the keys in `a` whose rows have a different key in `b`."""
         old, new = self._key_in(a), self._key_in(b)
         if old is None or new is None:
             return NO_KEYS

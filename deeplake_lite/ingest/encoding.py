@@ -57,7 +57,7 @@ class Encoded:
     """Numbers of the bad rows within the block."""
 
     unread: int = 0
-    """Number of rows that the lake has already, and of which only the key was read."""
+    """Number of rows that the lake already has, for which only the key was read."""
 
     reencoded: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Notices of values that were re-encoded with losses, by column id."""

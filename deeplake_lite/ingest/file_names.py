@@ -203,10 +203,10 @@ class _Candidate:
         return len(set(self.files) - {None})
 
     def rank(self, most: int) -> tuple[bool, bool, bool, int]:
-        """Return the rank of the column; `most` is the greatest number of files that one names.
+        """Return the rank of the column; `most` is the highest count of files that a column names.
 
-        A column that names less than half of them does so by chance. Names with suffixes outrank
-        names without, which may be numbers.
+        A column that names fewer than half as many probably does so by chance. Names with suffixes
+        rank above names without, which may be numbers.
         """
         is_own = self.column == FILE_NAMES and 2 * self.named >= most
         is_whole, is_usual = 2 * self.whole >= most, bool(_USUAL.fullmatch(self.column))

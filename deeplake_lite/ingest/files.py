@@ -29,7 +29,7 @@ def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
     NotFoundError
         If there are none.
     InvalidValueError
-        For a pipe or device, which might never end.
+        For a pipe or device, reading which might never end.
     """
     here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():

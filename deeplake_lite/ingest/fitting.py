@@ -108,21 +108,21 @@ def is_compatible(declared: Htype, existing: Htype) -> bool:
 
 
 def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
-    """Give a column a wider type of the same layout."""
+    """Change a column to a wider type of the same layout."""
     changed = tuple(replace(f, htype=htype) if f is existing else f for f in ds.schema)
     ds.handle.edit(lambda table: table.set_document(schema=Schema(changed)))
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Reject a source that lacks a column which has no default, before anything is read."""
+    """Before anything is read, reject a source without a column that has no default in the lake."""
     for f in ds.schema:
         if f.name not in columns:
             try:
                 f.htype.encode_default(1)
             except InvalidValueError as error:
                 raise SchemaError(
-                    f"The rows have no column {f.name!r}, and it has no default. Set one, "
-                    f"ds.set_default({f.name!r}, …), commit, and ingest again."
+                    f"The rows have no column {f.name!r}, and the lake's column has no default. "
+                    f"Set one, ds.set_default({f.name!r}, …), commit, and ingest again."
                 ) from error
 
 

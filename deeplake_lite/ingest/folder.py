@@ -177,7 +177,7 @@ def folder_source(
 
 
 def _check_label(label: str, own: Collection[str]) -> None:
-    """Reject a name of labels that one of the folder's own columns has."""
+    """Reject a name for the labels that is already the name of one of the folder's own columns."""
     if label in own:
         raise OptionError(
             f"label must be a new name, but a folder already has a column {label!r}. "

@@ -33,7 +33,7 @@ def find_images(folder: Path, scanned: FolderScan) -> tuple[list[File], list[Ski
     formats = formats_of([folder / f.path for f in scanned.others])
     images = [f for f, name in zip(scanned.others, formats, strict=True) if name]
     others = [f for f, name in zip(scanned.others, formats, strict=True) if not name]
-    reason = "its first bytes are not those of an image"
+    reason = "its first bytes do not match any image format"
     skipped = [*scanned.irregular, *(Skipped(f.path, reason) for f in others)]
     return (
         sorted([*scanned.images, *images], key=lambda f: f.path),

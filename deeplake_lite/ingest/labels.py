@@ -88,14 +88,16 @@ class TableOptions:
     """The column of the file names; None to find it."""
 
     schema: Types = None
-    """Types that the user declares. If the folder and the table both have a column of a name, its
-    type is that of the table's column."""
+    """Types that the user declares.
+
+    If the folder and the table share a column name, the type is that of the table's column.
+    """
 
     known: Mapping[str, Htype] = field(default_factory=dict)
     """Types of the lake's columns."""
 
     def types(self, names: Mapping[str, str]) -> dict[str, object]:
-        """Return the types of a table's columns by their new names; `names` has them by the old."""
+        """Return the types of a table's columns by new name; `names` maps old names to new ones."""
         declared, known = types_of(self.schema), read_types(self.known)
         label = known.get(self.label)
         if label is not None and label.classes is not None:
@@ -264,7 +266,7 @@ class _Order:
 
     @classmethod
     def of(cls, values: list[Any], names: FileNames, path: Path, takes_null: bool) -> _Order:
-        """Look up the file names of a table; `takes_null` says whether images may be null.
+        """Find the files that a table names; `takes_null` says whether images may be null.
 
         Raises
         ------

@@ -91,7 +91,7 @@ class Layout:
         return PurePosixPath(path).parts[0] if self.splits else None
 
     def class_of(self, path: str) -> str | None:
-        """Return the class folder of a file, the first one below its split; None without one."""
+        """Return the class folder of a file, the first one below its split, or None."""
         folders = PurePosixPath(path).parts[1 if self.splits else 0 : -1]
         return folders[0] if folders else None
 
@@ -156,7 +156,7 @@ def image_column(schema: Types, others: Collection[str]) -> str:
 
 
 def own_columns(image: str, files: Sequence[File]) -> tuple[str, ...]:
-    """Return the columns that a folder has without a table: images, paths, and splits if any."""
+    """Return the columns of a folder without a table: images, paths, and splits if any."""
     return (image, "path", "split")[: 2 + bool(Layout.of(files).splits)]
 
 

@@ -1,4 +1,4 @@
-"""The commits that led to a version, without those that a restore has undone."""
+"""The commits that led to a version, except those that a restore has undone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """A commit on the line of versions that led to a state."""
+    """A commit in the lineage of a version."""
 
     commit: Commit
     before: str | None
@@ -100,7 +100,7 @@ class Lineage:
         return version if version in self.graph.commits else None
 
     def _restore(self, commit: Commit) -> tuple[str, str] | None:
-        """Return the replaced and the older version of a restore whose older version exists."""
+        """Return the version that a restore replaced, and the older one if it still exists."""
         restore = _restored(commit)
         return restore if restore is not None and restore[1] in self.graph.commits else None
 

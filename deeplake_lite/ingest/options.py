@@ -164,7 +164,6 @@ def check_commit_every(commit_every: int | None, source: Source) -> None:
     """Reject `commit_every` if an interrupted ingest could not resume. Raises OptionError."""
     if commit_every is not None and source.key is None and source.fingerprint is None:
         raise OptionError(
-            f"commit_every= needs a key for rows from {source.title}. Without a key, an "
-            "interrupted ingest that is run again would write rows twice. Name the key column: "
-            "on=…."
+            f"commit_every= needs a key for rows from {source.title}. Without one, rerunning an "
+            "interrupted ingest would write rows twice. Name the key column: on=…."
         )

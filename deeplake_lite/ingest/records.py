@@ -35,7 +35,7 @@ class Record:
     """Number of rows of the source that were read so far."""
 
     done: bool
-    """Whether these are all rows."""
+    """Whether all rows of the source have been read."""
 
     columns: Sequence[str]
     """Names of the ingested columns, sorted."""

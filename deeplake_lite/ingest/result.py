@@ -45,7 +45,7 @@ class Ingested:
     """Number of rows in which at least one cell was updated."""
 
     unchanged: int
-    """Number of rows that the lake had already."""
+    """Number of rows that the lake already had."""
 
     skipped: tuple[Skipped, ...]
     """Rows and files that were skipped, with the reasons."""
@@ -55,7 +55,7 @@ class Ingested:
     source; ``update="force"`` overwrites them."""
 
     repeated: str
-    """The version that has these rows already, if they have no key; then none were added."""
+    """The version that already has these rows, if they have no key; then no rows were added."""
 
     seconds: float
     """Duration in seconds."""

@@ -63,9 +63,9 @@ class Run:
     skipped: list[Skipped] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     repeated: str = ""
-    """The version that has these rows already."""
+    """The version that already has these rows."""
     content: Content | None = None
-    """Digest of the rows, by which a further ingest recognises rows without a key."""
+    """Digest of the rows, by which a later ingest recognises rows without a key."""
     keys: Keys | None = None
     seen: set[int] = field(default_factory=set)
     """Digests of the keys that this run has read."""
@@ -121,7 +121,7 @@ class Run:
         )
         if last is not None and not last[1].done and self.update != "force":
             raise InvalidValueError(
-                f"{self.source.title} has changed since a run was interrupted that committed "
+                f"{self.source.title} has changed since an interrupted run, which committed "
                 f"{last[1].rows:,} of its rows, and without a key it is unknown which ones. Pass a "
                 "key, on=, or restore the version before that run, ds.restore(…), commit, and "
                 'ingest all rows: update="force".'
@@ -163,7 +163,7 @@ class Run:
             yield replace(encoded, taken=encoded.taken + unread, unread=unread, bad=bad)
 
     def _rows_to_read(self, block: Block, first: int) -> NDArray[np.int64] | None:
-        """Return the rows of a block to read, None for all; `first` is the number of the first.
+        """Return which rows of a block to read, None for all; `first` numbers its first row.
 
         These are formerly skipped rows, or, with ``update=False``, rows whose key is new.
         """
@@ -273,7 +273,7 @@ class Run:
     # ---- committing
 
     def finish(self) -> None:
-        """Commit the rest, or discard it if the lake has the same rows without a key already."""
+        """Commit the remaining rows, or discard them if they have no key and exist already."""
         content = self.content.hexdigest() if self.content and self.added else None
         last = None
         if self.update != "force" and content is not None:
@@ -302,7 +302,7 @@ class Run:
             self._find_keys()
         newest = history.history(self.ds.rows.lake.repository, self.ds.version, 1)[0]
         if self.ds.version != before and newest.parent != before:
-            self.__dict__.pop("edited", None)  # others have committed, perhaps edits
+            self.__dict__.pop("edited", None)  # other writers have committed, perhaps edits
 
     def _find_keys(self) -> None:
         assert self.key is not None

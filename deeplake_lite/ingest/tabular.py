@@ -127,7 +127,7 @@ class TabularSource:
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the given columns of a schema; by default all except an unnamed index of pandas'.
+    """Return the given columns of a schema; by default all except an unnamed pandas index.
 
     Raises
     ------

@@ -71,8 +71,8 @@ def ingest(
     Raises
     ------
     InvalidValueError
-        For a bad row, with its file or its number. Uncommitted rows are discarded, and so is a new
-        lake on this machine, if nothing was committed.
+        For a bad row, with its file or its number. Uncommitted rows are discarded, and a new lake
+        on this machine is removed if nothing was committed.
     SchemaError
         If the columns do not fit those of the lake.
     """
@@ -153,7 +153,7 @@ def _report(ingested: Ingested) -> None:
 
 
 def _print(text: str) -> None:
-    """Print a line on stderr, where the progress bar is."""
+    """Print a line to stderr, where the progress bar is drawn."""
     import sys
 
     sys.stderr.write(f"{text}\n")

@@ -45,7 +45,7 @@ class Framework:
         """Prepare for an epoch, for example by reading the user's settings of the framework."""
 
     def adjust_recipe(self, recipe: Recipe) -> Recipe:
-        """Return how batches are made, given the recipe of the user's options."""
+        """Return the recipe for batches, given the recipe from the user's options."""
         return recipe
 
     def adjust_column(
@@ -54,7 +54,7 @@ class Framework:
         recipe: ColumnRecipe,
         resources: Resources,  # noqa: ARG002
     ) -> ColumnRecipe:
-        """Return how a column becomes part of a batch, for example padded to a fixed shape."""
+        """Return the recipe for a column, which may for example be padded to a fixed shape."""
         return recipe
 
     def convert(self, batch: object, resources: Resources) -> object:  # noqa: ARG002

@@ -197,8 +197,8 @@ class Loader:
         Raises
         ------
         OptionError
-            When the version, view, seed, shuffle or total batch size of all ranks differs from
-            that of the state. The message says which of them, and what to set.
+            When the version, view, seed, shuffle or total batch size of all ranks differs from that
+            of the state. The message says which one, and what to set.
         """
         progress = check_state(
             state, self.resources.samples, self.shuffle, self.options.seed, self.shares
@@ -297,9 +297,9 @@ class Loader:
         return self._meters.stats()
 
     def explain(self) -> Explanation:
-        """Return the bottleneck, in the loader or in the code that uses it, and possible remedies.
+        """Explain the bottleneck, in the loader or in the code that uses it, and possible remedies.
 
-        The explanation is about the current epoch, or the one before if that has just begun.
+        The explanation covers the current epoch, or the previous one if it has just begun.
 
         Examples
         --------
@@ -335,7 +335,10 @@ class Loader:
         True
         """
         if not len(self.resources.samples):
-            raise OptionError("The decode limit is measured on rows, but there are none. Add some.")
+            raise OptionError(
+                "Measuring the decode limit needs rows, but the view is empty. Append some rows "
+                "first."
+            )
         threads, seconds = max(1, self.options.threads), as_seconds("seconds", seconds)
         return decode_limit(
             self.resources.samples, self.resources.recipe, self.batch_size, threads, seconds

@@ -55,7 +55,7 @@ class _Pool:
     def give(self, memory: NDArray[np.uint8]) -> None:
         """Add memory to the pool, and drop the oldest pieces if there are too many."""
         # The garbage collector may call this in a thread that is within `take` and holds the lock.
-        # Waiting for the lock would then be a deadlock, so the memory is freed instead.
+        # Waiting for the lock would then cause a deadlock, so the memory is freed instead.
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -74,7 +74,7 @@ class _Pool:
 
 
 class _Lease:
-    """Owner of memory from the pool. It lives as long as any array that shares the memory."""
+    """Owner of memory from the pool. It stays alive as long as any array that shares the memory."""
 
     __slots__ = ("_memory",)
 
@@ -92,7 +92,7 @@ _pool = _Pool()
 
 
 def limit_spare(nbytes: int) -> None:
-    """Set how much memory of freed batches is held for reuse. The last call counts."""
+    """Set how much memory of freed batches is kept for reuse. The last call wins."""
     _pool.limit(nbytes)
 
 

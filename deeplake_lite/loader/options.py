@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 MOST_THREADS = 8
 """Default limit of the number of threads.
 
-Threads that decode images wait for each other at Python's global lock. On 16 cores, 8 threads
-decoded as many images as 12, and a third more than 16.
+Threads that decode images contend for Python's global interpreter lock. On 16 cores, 8 threads
+decoded as many images per second as 12, and a third more than 16.
 """
 
 LEAST = {"batch_size": 1, "num_workers": 0, "world_size": 1, "rank": 0, "seed": None}
-"""Options that are integers, with the least value of each."""
+"""Integer options, with the minimum value of each."""
 
 DATALOADER_HINTS = {
     "collate_fn": "Use collate=, which takes a function of a list of samples, or 'stack', 'pad', "
@@ -147,7 +147,7 @@ class Options(Keywords):
 
     @property
     def most_workers(self) -> int:
-        """Number of workers beyond which batches are not made any faster."""
+        """Number of workers beyond which batches are not produced any faster."""
         return cores() if self.workers == "processes" else min(cores(), MOST_THREADS)
 
     @cached_property

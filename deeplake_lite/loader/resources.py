@@ -51,7 +51,7 @@ AHEAD_SHARE = 0.1
 """Share of the budget for rows that are read ahead. Batches that are made ahead get as much."""
 
 MOST_AHEAD_SHARE = 0.3
-"""The same share where rows are large, so that no thread waits for memory to make a batch."""
+"""The same share if rows are large, so that no thread waits for memory to make a batch."""
 
 SAMPLE_ROWS = 64
 """Number of rows that are read at a time to find an image that is not null."""
@@ -116,7 +116,7 @@ class Resources:
                 )
 
     def close(self) -> None:
-        """Stop threads and processes, and free the memory. Later uses create them anew."""
+        """Stop threads and processes, and free the memory. They are recreated when needed."""
         # `cached_property` stores its value in `__dict__`: without it, the next access creates one.
         pool = self.__dict__.pop("pool", None)
         worker_pool = self.__dict__.pop("_worker_pool", None)

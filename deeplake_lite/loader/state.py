@@ -63,8 +63,8 @@ def check_state(
     if state["view"] != own["view"] or state["rows"] != own["rows"]:
         raise OptionError(
             f"The state belongs to another view of this version, with {state['rows']:,} rows, but "
-            f"this view has {own['rows']:,}. Run the same query, with a seed if it draws random "
-            "rows, for the same columns in the same order."
+            f"this view has {own['rows']:,}. Run the same query, with the same seed if it draws "
+            "random rows, and select the same columns in the same order."
         )
     if state["global_batch_size"] != own["global_batch_size"]:
         raise OptionError(_explain_batch_size(state["global_batch_size"], shares))

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 MOST_DEPTH = 250
-"""Maximum number of functions that may be nested. Computing each takes up to three of Python's
-1,000 frames, on top of those of the caller."""
+"""Maximum number of functions that may be nested. Each level takes up to three
+of Python's 1,000 stack frames, in addition to those of the caller."""
 
 
 def query(
@@ -131,7 +131,7 @@ def _run(
 
 
 def explain(view: View) -> str:
-    """Return the plan of the query that made a view, with the rows and the time of each step."""
+    """Return the plan of the query behind a view, with the rows and the time of each step."""
     if not isinstance(view.record, Record):
         return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}, without a query"
     return plan_text(view.record.plan, view.record.steps)

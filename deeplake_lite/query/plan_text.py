@@ -125,7 +125,7 @@ def _bytes(count: int) -> str:
 
 
 def named(message: str, plan: Plan) -> str:
-    """Return a message of DuckDB's with the query's names instead of internal ones."""
+    """Replace internal names in a DuckDB message by those of the query."""
     names = {
         name: text
         for i in plan.instances
@@ -146,7 +146,7 @@ def _is_row(e: exp.Expr) -> bool:
 
 
 def _show_sql(node: exp.Expr, plan: Plan) -> str:
-    """Return SQL with the query's names instead of internal ones."""
+    """Replace internal names in SQL by those of the query."""
     by_table = {i.table: i for i in plan.instances}
     texts = {udf.name: udf.text for udf in plan.udfs}
 

@@ -11,11 +11,12 @@ CLAUSES = {
         "The columns of the result. `*` and `* EXCLUDE (a, b)` work, too."
     ),
     "`FROM source [VERSION 'v'] [AS a]`": (
-        "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or"
-        " a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
+        "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or "
+        "a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
         "reads the dataset that `query` was called on. A subquery without FROM reads the same "
-        "dataset, unless it selects only constants. A subquery of rows in its select list is not "
-        "a constant: `(SELECT (SELECT MAX(id)) AS m)` has one row for each row of the dataset."
+        "dataset, unless it selects only constants. In `(SELECT (SELECT MAX(id)) AS m)`, the inner "
+        "subquery reads rows and is not a constant, so the outer one reads the dataset, too, and "
+        "has one row for each of its rows."
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "Joins lakes, or versions of one lake. `USING (column)` is a shorthand."
@@ -73,30 +74,31 @@ RULES = {
     "Integers": (
         "Scalar integers are never rounded, whether they are stored or computed: a result that "
         "neither int64 nor uint64 can hold is an error, unless you use `CAST(x AS DOUBLE)`. "
-        "Comparisons with numbers of any size and with fractions are exact, too. Between "
-        "two tensors, or a tensor and a column, NumPy's rules apply: integers combined with "
-        "floats become floats, which round integers beyond 2**53. A column that mixes the two, "
-        "such as one from CASE or UNION, does not round them."
+        "Comparisons with numbers of any size and with fractions are exact, too. Between two "
+        "tensors, or a tensor and a column, NumPy's rules apply: integers combined with floats "
+        "become floats, which round integers beyond 2**53. A column that contains both integers "
+        "and floats, such as one from CASE or UNION, does not round the integers."
     ),
     "Fractions": (
         "When compared with a column of float16 or float32, a number with a fractional part stands "
-        "for the nearest number that the column can hold, so `f = 0.1` finds a stored 0.1; so does "
-        "`ds[ds['f'] == 0.1]`. In a query, so does a number with an exponent, such as `1e23`, and "
-        "one that is the shortest way to write a number of the column. Elsewhere, a number with an "
-        "exponent is a float64. Other whole numbers, lists, arrays and `CAST(0.1 AS DOUBLE)` are "
-        "compared exactly. NumPy differs in that it also rounds whole numbers, but not np.float64 "
-        "values."
+        "for the nearest number that the column can hold, so `f = 0.1` finds a stored 0.1, and so "
+        "does `ds[ds['f'] == 0.1]`. In a query, the same holds for a number with an exponent, such "
+        "as `1e23`, and for a number with a decimal point that is the shortest notation of a "
+        "number of the column, such as `123456790.0` for 123456792. When compared with anything "
+        "else, a number with an exponent is a float64. Lists, arrays, `CAST(0.1 AS DOUBLE)` and "
+        "all other whole numbers are compared exactly. NumPy, in contrast, also rounds whole "
+        "numbers, but does not round np.float64 values."
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
-        "compares as NaN does. `MIN`, `MAX`, `SORT` and `UNIQUE` of an array order them, and a "
-        "column of arrays in several units is in the finest. Timestamps keep their nanoseconds, "
-        "even when a duration is added. "
-        "Durations are in microseconds: a difference that has nanoseconds is an error (use "
-        "`EPOCH_NS(a) - EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. A "
-        "result cannot contain a duration with months, such as `INTERVAL 1 MONTH` or `AGE(a, b)`, "
-        "because months differ in length: add it to a time within the query, or count days with "
-        "`DATE_DIFF('day', a, b)`. Nor can it contain SQL's infinite times."
+        "compares as NaN does. `MIN`, `MAX`, `SORT` and `UNIQUE` work on arrays of times. A column "
+        "that combines arrays with different units has the finest of these units. Timestamps keep "
+        "their nanoseconds, even when a duration is added. Durations are in microseconds: a "
+        "difference that has nanoseconds is an error (use `EPOCH_NS(a) - EPOCH_NS(b)`), and "
+        "quotients and averages are rounded to microseconds. A result cannot contain a duration "
+        "with months, such as `INTERVAL 1 MONTH` or `AGE(a, b)`, because months differ in length: "
+        "add it to a time within the query, or count days with `DATE_DIFF('day', a, b)`. Nor can "
+        "it contain SQL's infinite times."
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
@@ -114,13 +116,12 @@ RULES = {
     "JSON": (
         "Numbers sort by size, before strings; JSON within lists and structs has no order. `LEN` "
         "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
-        "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not "
-        'matter, but `true`, `1` and `"1"` are three different values, and `<` between them is '
-        "null. Times and durations do not compare with JSON, which has none: write "
-        "`CAST(meta.t AS TIMESTAMP) < t`, or `AS INTERVAL`. "
-        "Items of a sequence of JSON are compared in the same way. A JSON null is an SQL "
-        "null. Arithmetic and `SUM` use floats; an integer that a float cannot represent is an "
-        "error, unless `CAST(x AS BIGINT)` preserves it."
+        "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not matter, "
+        'but `true`, `1` and `"1"` are three different values, and `<` between them is null. JSON '
+        "has no times and durations, so cast it before you compare it with them: `CAST(meta.t AS "
+        "TIMESTAMP) < t`, or `AS INTERVAL`. Items of a sequence of JSON are compared in the same "
+        "way. A JSON null is an SQL null. Arithmetic and `SUM` use floats; an integer that a float "
+        "cannot represent is an error, unless `CAST(x AS BIGINT)` preserves it."
     ),
     "Conditions": (
         "A condition has one boolean per row. Wrap a tensor in `ANY(…)` or `ALL(…)`. A number is "
@@ -161,15 +162,14 @@ RULES = {
         "passed the previous ones."
     ),
     "`HASH`": (
-        "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by "
-        "value (`true` as 1), classes by name, timestamps by the time they denote. The hash of "
-        "null is null. There are two exceptions: a complex number and a real number that it "
-        "equals have different hashes, and so have a list in a JSON column and an equal sequence "
-        "or array.</li><li>The hash of a stored tensor column is the hash of its encoded bytes, "
-        "which is stored with the column. Columns of floats, and columns whose arrays differ in "
-        "their number of axes, are hashed by value.</li><li>If two hashes are compared, as in "
-        "`HASH(image) = HASH($p)`, the values are read and both are hashed by value, unless both "
-        "are columns of the same type.</li></ul>"
+        "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by value "
+        "(`true` as 1), classes by name, timestamps by the time they denote. The hash of null is "
+        "null. In two cases, equal values have different hashes: a complex and a real number, and "
+        "a list in a JSON column and a sequence or array.</li><li>The hash of a stored tensor "
+        "column is the hash of its encoded bytes, which is stored with the column. Columns of "
+        "floats, and columns whose arrays differ in their number of axes, are hashed by "
+        "value.</li><li>If two hashes are compared, as in `HASH(image) = HASH($p)`, the values are "
+        "read and both are hashed by value, unless both are columns of the same type.</li></ul>"
     ),
     "Distinct tensors": (
         "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
@@ -192,13 +192,13 @@ RULES = {
         "comparing rows, such as `FIRST`, `ARG_MAX` and `MODE`, may return 0.0 in its place."
     ),
     "Null": (
-        "An operation on null gives null, and a condition treats null as false. With tensors, "
-        "that includes `AND` and `OR`: if one side is null as a whole, so is the result. "
-        "Aggregates skip nulls, except `FIRST`, `LAST` and `LIST`. Nulls sort last, unless you "
-        "write `NULLS FIRST`. Null items of a sequence follow the same rules: they compare as "
-        "null, `NOT` leaves them null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other "
-        "reductions skip them. As in SQL, `ANY` and `ALL` of them are null if no other item "
-        "decides."
+        "An operation on null gives null, and a condition treats null as false. With tensors, that "
+        "includes `AND` and `OR`: if one side is null as a whole, so is the result. Aggregates "
+        "skip nulls, except `FIRST`, `LAST` and `LIST`. Nulls sort last, unless you write `NULLS "
+        "FIRST`. Null items of a sequence follow the same rules: they compare as null, `NOT` "
+        "leaves them null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other reductions skip "
+        "them. As in SQL, `ANY` and `ALL` of such a sequence are null unless the other items "
+        "decide the result."
     ),
     "Names": (
         "If a column and an alias have the same name, WHERE uses the column. ORDER BY uses the "
@@ -212,11 +212,10 @@ RULES = {
     "Strings": (
         "A quoted string that is compared or combined with a number or a time is read exactly, to "
         "the last digit: `t < '2026-01-02T03:04:05.5'`. UTC offsets are respected, as in "
-        "`'2026-01-02T03:04+01:00'` and `DATE_DIFF('day', t, '2026-01-02')`. "
-        "Times have at most nine digits after the point and durations "
-        "six; more are an error, and so are digits of a string that the type of a `CAST` does not "
-        "hold. A column of strings can be compared only with strings; use `CAST(x AS DOUBLE)` for "
-        "numbers."
+        "`'2026-01-02T03:04+01:00'` and `DATE_DIFF('day', t, '2026-01-02')`. Times have at most "
+        "nine digits after the point, and durations at most six. More digits are an error, as are "
+        "more digits than the type of a `CAST` can hold. A column of strings can be compared only "
+        "with strings; use `CAST(x AS DOUBLE)` for numbers."
     ),
     "Casts": (
         "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`,"
@@ -235,9 +234,9 @@ RULES = {
     "Parameters": (
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
         "Dicts become JSON, and so do lists that mix strings with numbers. JSON has no times, so "
-        "dicts take none; an item of a list of times is a time: `t BETWEEN $range[0] AND "
-        "$range[1]`. A result copies "
-        "parameters and keeps them exactly, even when it is saved or pickled."
+        "dicts cannot contain them. Lists can, and their items are times: `t BETWEEN $range[0] AND "
+        "$range[1]`. A result copies parameters and keeps them exactly, even when it is saved or "
+        "pickled."
     ),
     "Randomness": (
         "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result "

@@ -41,8 +41,8 @@ def function[F: Callable[..., Any]](
         Name in queries, in any case; by default the name of the function.
     override : bool
         Whether to replace a built-in function of this name for all types of arguments. If you
-        replace an aggregate, your function is called for each row. Your own functions are always
-        replaced, so you can run a notebook's cell again.
+        replace an aggregate, your function is called for each row. Functions that you registered
+        are always replaced, so you can rerun a notebook cell.
 
     Raises
     ------
@@ -137,5 +137,5 @@ def unregister(name: str) -> None:
         If you have not registered a function of this name.
     """
     if name.upper() not in OWN:
-        raise NotFoundError.named("function of yours", name, [*OWN])
+        raise NotFoundError.named("registered function", name, [*OWN])
     del OWN[name.upper()]

@@ -77,7 +77,7 @@ class Kind:
 
     @property
     def listed(self) -> Kind:
-        """Kind of a list of such values."""
+        """Kind of a list of values of this kind."""
         return Kind("list", names=self.names, htype=self.htype, item=self)
 
     @property
@@ -89,7 +89,7 @@ class Kind:
 
     @property
     def computed(self) -> Kind:
-        """Kind of such values once they are computed; timestamps keep their nanoseconds."""
+        """Kind of values computed from values of this kind; timestamps keep their nanoseconds."""
         dtype = self.column_dtype
         if dtype == "datetime64[ns]":
             return self
@@ -132,7 +132,7 @@ def _finest(*kinds: Kind) -> Htype | None:
     if any(kind.name != "time" for kind in kinds):
         return None
     dtypes = [kind.time_dtype for kind in kinds]
-    if "datetime64[ns]" in dtypes:  # there is no finer unit, so the other one does not matter
+    if "datetime64[ns]" in dtypes:  # no unit is finer, so the other one does not matter
         return Scalar("datetime64[ns]")
     if not all(dtype.startswith("datetime64") for dtype in dtypes):
         return None
@@ -198,7 +198,7 @@ def _read_only(value: object) -> object:
 class Literal_:
     """A leaf: a constant, which is a number, a string or an array.
 
-    Arrays are read-only, because all rows share them: whoever wants to write makes a copy.
+    Arrays are read-only, because all rows share them. Code that needs to write makes a copy.
     """
 
     value: Any

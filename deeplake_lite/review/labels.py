@@ -45,7 +45,7 @@ class Labels:
         if f.htype.sql not in ("class", "text") and f.htype.scalar is None:
             raise SchemaError(
                 "A column of labels must have one class label, string or number per row, but "
-                f"column {name!r} is {f.htype}. Name another column."
+                f"column {name!r} is {f.htype}. Choose another column."
             )
         htype = f.htype.bare
         labels = read_values(view, [f], np.arange(len(view)))[name]

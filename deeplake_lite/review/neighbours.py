@@ -29,7 +29,7 @@ COMPARED = 1_024
 BLOCK_BYTES = 16 * 2**20
 """Maximum size of cosines in memory at a time, in bytes."""
 
-_CLUSTER_ROWS = 512  # average size of a cluster: half of COMPARED, so that two or more are compared
+_CLUSTER_ROWS = 512  # mean cluster size: half of COMPARED, so that two clusters are searched
 _MOST_CLUSTERS = 1024
 _TRAINING_ROWS = 32  # average number of rows per cluster that k-means uses
 _ROUNDS = 4  # iterations of k-means
@@ -91,7 +91,7 @@ def largest(values: Vectors, count: int) -> Rows:
     [[1, 3], [2, 3]]
     """
     width = values.shape[1]
-    high = int((width / count) ** 0.5)  # columns of a tile: both steps take equally long
+    high = int((width / count) ** 0.5)  # columns per tile: both steps take equally long
     tiles = width // max(high, 1)
     if tiles <= count:
         return np.argpartition(values, -count, axis=1)[:, -count:]

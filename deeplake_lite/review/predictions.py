@@ -1,4 +1,4 @@
-"""Predictions of a model and the truth: pairs of such columns, and queries that compare them."""
+"""Predictions of a model and the truth: pairs of columns, and queries that compare them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _is_share(f: Field) -> bool:
 
 
 def _measure(truth: Field, prediction: Field) -> str | None:
-    """Return the SQL expression for the agreement of two columns, or None without a comparison."""
+    """Return the SQL expression for the agreement of two columns, or None if there is none."""
     a, b = quoted(truth.name), quoted(prediction.name)
     ours, theirs = truth.htype, prediction.htype
     boxes, others = _boxes(ours), _boxes(theirs)

@@ -74,7 +74,7 @@ def suspects(
     suspicion, suggested = _METHODS[by](judged, f, labels.at(rows), neighbours)
     params = {"label": label, "by": by, "column": f.name, "neighbours": neighbours}
     question = Question(f"suspects of {label} by {f.name}", params, asked=pinned, kind="suspects")
-    # Columns of an earlier ranking are replaced. Other columns of these names stay.
+    # Columns of an earlier ranking are replaced. Other columns with these names are kept.
     others = (f.name for f in judged.schema if not _is_ranked(judged, f))
     names = unused(others, SUSPICION, SUGGESTED)
     added: dict[str, VirtualColumn] = {
@@ -85,7 +85,7 @@ def suspects(
 
 
 def suggestion(view: View) -> dict[str, str] | None:
-    """Return the name of a view's column of suggested labels, and of their column; None without.
+    """Return the names of a view's suggested labels and of the labels they are for, or None.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://suggestion-doc", {"kind": "text", "e": dl.Embedding(2)})
@@ -237,9 +237,8 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
     names = len(labels.values)
     if labels.htype.classes is None or classes < names:
         raise SchemaError(
-            "There must be one score per class of a ClassLabel, but column "
-            f"{f.name!r} has {classes} scores and the labels are {labels.htype}. Name another "
-            "column."
+            f"There must be one score per class of a ClassLabel, but column {f.name!r} has "
+            f"{classes} scores and the labels are {labels.htype}. Choose another column."
         )
 
     def blocks() -> Iterator[tuple[slice, NDArray[np.float32]]]:
@@ -256,7 +255,7 @@ def _probabilities(values: NDArray[np.float32], name: str, first: int) -> NDArra
     if not good.all():
         row = int(np.flatnonzero(~good)[0])
         raise InvalidValueError(
-            "scores must be probabilities, none negative and with a sum of 1, but they are "
+            "scores must be non-negative probabilities that sum to 1, but they are "
             f"{values[row][:8].tolist()} with a sum of {values[row].sum():.4g}. Apply softmax "
             "first.",
             column=name,

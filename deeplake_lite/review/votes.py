@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LEAST_WEIGHT = 1e-6  # weight of a neighbour with a cosine of 0 or less
+_LEAST_WEIGHT = 1e-6  # weight of neighbours whose cosine is 0 or less
 
 
 def votes(

@@ -36,7 +36,7 @@ WIDE_BYTES = 4_096
 than reading them from disk."""
 
 NARROW_BYTES = 16
-"""Chunks with rows of up to this many bytes are cached. The arrays of the index are like that."""
+"""Chunks with rows of up to this many bytes are cached. The index arrays have such rows."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class ArraySpec:
         return rows
 
     def encode_chunk(self, rows: NDArray[Any]) -> bytes:
-        """Encode a chunk that begins with `rows` and has zeros after them.
+        """Encode a chunk that begins with `rows` and is filled up with zeros.
 
         >>> spec = ArraySpec("int32", (2,))
         >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
@@ -184,15 +184,15 @@ def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
     >>> room_for((2**60, 3), "int8", "0/c1/data")
     Traceback (most recent call last):
     deeplake_lite.errors.TooLargeError: Reading 1,152,921,504,606,846,976 entries of 0/c1/data takes
-    3,458,764,513,820,540,928 bytes, for which there is no memory. Read fewer rows at a time.
+    3,458,764,513,820,540,928 bytes, but there is not enough memory. Read fewer rows at a time.
     """
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError) as error:
         nbytes = prod(shape) * np.dtype(dtype).itemsize
         raise TooLargeError(
-            f"Reading {shape[0]:,} entries of {path} takes {nbytes:,} bytes, for which there is no "
-            "memory. Read fewer rows at a time."
+            f"Reading {shape[0]:,} entries of {path} takes {nbytes:,} bytes, but there is not "
+            "enough memory. Read fewer rows at a time."
         ) from error
 
 

@@ -208,7 +208,7 @@ class SlotArray:
         parts = await self._session.get_ranges(self.path, ranges, "/0" * len(spec.shape))
         data = b"".join(part or b"" for part in parts)
         if len(data) != length * len(slots):
-            return None  # a chunk is missing: the caller then reads whole rows, which says so
+            return None  # a chunk is missing: the caller reads whole rows, which raises the error
         return view(data, len(slots))
 
     def append(self, values: NDArray[Any]) -> None:
@@ -314,8 +314,8 @@ class SlotArray:
         """Write rows from `start` on, which become the last ones; create the array if it is new."""
         if self._new:
             if await session.has(f"{self.path}/zarr.json"):
-                # The tip has an array here that the edits have undone, by restoring a version
-                # from before it was created.
+                # The tip has an array here that the edits removed by restoring a version from
+                # before it was created.
                 await session.delete_tree(self.path)
             await session.create_array(self.path, self.spec, len(rows))
         else:
@@ -360,7 +360,7 @@ class SlotArray:
         """Return the rows of a chunk that is about to be rewritten. Raises DamagedError.
 
         Its bytes are always compared with their checksum. Otherwise damaged rows would be written
-        again with a new checksum, and nobody could tell any more that they are damaged.
+        again with a new checksum, and the damage could no longer be detected.
         """
         size, data = (
             self.spec.chunk_rows,
@@ -534,5 +534,5 @@ def _compare(data: memoryview | None, expected: int | None) -> memoryview:
     if data is None:
         raise ValueError("a chunk is missing.")
     if expected is not None and checksum(data) != expected:
-        raise ValueError("the stored bytes of a chunk are not those that belong there.")
+        raise ValueError("a chunk contains the bytes of another chunk or version.")
     return data

@@ -1,8 +1,8 @@
 """The table of checksums of the stored chunks of all slot arrays.
 
-The checksum inside a chunk says that its bytes are those of *some* chunk. Only a checksum that is
-stored elsewhere says that they are those of *this* chunk, and not of another one or of an older
-version. One table serves the whole lake, ``checksums`` (rows, chunks) uint64::
+The checksum inside a chunk shows only that its bytes belong to *some* chunk. Only a checksum stored
+elsewhere can show that they belong to *this* chunk, and not to another one or to an older version.
+One table serves the whole lake, ``checksums`` (rows, chunks) uint64::
 
                chunk 0   chunk 1   chunk 2  …
     row 0      ┌──────────────────────────── rows/id
@@ -69,7 +69,7 @@ OFFSETS = {
 """Row of an array among those of its level, by the array's name."""
 
 _CODECS = [blosc_codec("noshuffle"), CRC32C]
-"""Checksums do not compress, but most of a small lake's table is zeros."""
+"""Checksums do not compress, but the table of a small lake is mostly zeros."""
 
 type ChunkSums = Mapping[tuple[str, int], int]
 """Checksums by the path of the array and the number of the chunk."""

@@ -1,6 +1,6 @@
 """The chunk files of a local lake, read directly and not through the engine.
 
-To read a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. Manifests
+Reading a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. Manifests
 name the files. They are parsed as Icechunk's specification describes them
 (https://icechunk.io/en/latest/spec/)::
 
@@ -9,8 +9,8 @@ name the files. They are parsed as Icechunk's specification describes them
     │ ICE🧊CHUNK … 1 2 1│ FlatBuffer: id, arrays → chunks → file id   │
     └───────────────────┴─────────────────────────────────────────────┘
 
-Whatever is not as expected, such as another version of the specification or a chunk that is inlined
-in the manifest, is left to the engine.
+Anything unexpected, such as another version of the specification or a chunk that is inlined in the
+manifest, is left to the engine.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ CHUNK_BYTES = 1024
 """An upper bound for the uncompressed bytes per chunk in a manifest, even of an inlined chunk."""
 
 MAPPED_BYTES = 1 << 20
-"""Ranges of at least this size are mapped, not read. To read 100 MB into new memory takes 55 ms,
-most of it for a page fault every 4 KiB; to map it takes 1 ms."""
+"""Ranges of at least this size are mapped, not read. Reading 100 MB into new
+memory takes 55 ms, most of it for a page fault every 4 KiB; mapping it takes 1 ms."""
 
 
 def most_mapped() -> int:
@@ -153,7 +153,7 @@ class ChunkFiles:
                 except LakeError:
                     raise
                 except (OSError, ValueError, LookupError, RuntimeError, struct.error):
-                    pass  # not as expected: these chunks are read through the engine
+                    pass  # unexpected format: these chunks are read through the engine
                 learned.add(manifest.name)
 
     def read_all(
@@ -161,7 +161,7 @@ class ChunkFiles:
     ) -> list[memoryview | None]:
         """Read ranges of the chunks of a 1-D array, given as (chunk, start, stop).
 
-        None in the result stands for a range that must be read through the engine.
+        None in the result means that the range must be read through the engine.
         """
         files = self._files.get(path, {})
         return [_read(files.get(chunk), start, stop) for chunk, start, stop in ranges]
@@ -272,7 +272,7 @@ def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
 
 def _swapped(name: Path | str) -> DamagedError:
     return DamagedError(
-        f"{str(name)!r} is not the file that the lake wrote there. Run ds.verify()."
+        f"{str(name)!r} is not the file that the lake wrote under this name. Run ds.verify()."
     )
 
 
@@ -411,7 +411,7 @@ def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[t
     Raises
     ------
     ValueError
-        When the bytes are not a manifest of a single array as this release knows it.
+        When the bytes are not a manifest of a single array in the format that this release knows.
     DamagedError
         When it is not the expected manifest.
     """

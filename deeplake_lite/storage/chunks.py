@@ -33,7 +33,7 @@ _cached = np.arange(0)
 def count_up(count: int) -> NDArray[np.int64]:
     """Return the read-only array 0, 1, 2, …, a view of a cached array unless it is very long.
 
-    To create an array of a million numbers takes longer than many queries on a million rows.
+    Creating an array of a million numbers takes longer than many queries on a million rows.
 
     >>> count_up(3)
     array([0, 1, 2])
@@ -126,9 +126,9 @@ class ChunkRead:
     chunk: int
     """Number of the chunk."""
     start: int
-    """First byte of the range, counted from the begin of the chunk."""
+    """First byte of the range, counted from the start of the chunk."""
     stop: int
-    """End of the range (exclusive), counted from the begin of the chunk."""
+    """End of the range (exclusive), counted from the start of the chunk."""
     cells: NDArray[np.int64]
     """Indices, (n,) int64, of the cells in the range."""
 
@@ -181,7 +181,7 @@ def plan_reads(
 def copies(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], to: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Turn copies of non-empty byte ranges into few copies, each from a single chunk.
+    """Combine copies of non-empty byte ranges to fewer copies, each from a single chunk.
 
     Copies that follow each other in both source and target are joined. The results are cut at the
     ends of chunks, which have `size` bytes.

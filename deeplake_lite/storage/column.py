@@ -47,7 +47,7 @@ class Place:
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the chunk after the last one taken, by path of an array ``values``."""
+    """Number of the first chunk after those in use, by path of an array ``values``."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
@@ -125,7 +125,7 @@ class Column(ABC):
 
     @abstractmethod
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests of cells: equal cells have equal ones, and nulls their own."""
+        """Return digests of cells, (n,) uint64: equal for equal cells, and special for nulls."""
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
         """Return the digests of `cells` that need not be stored."""
@@ -160,14 +160,14 @@ class Column(ABC):
             await self.arrays[name].set(slots, values)
 
     async def read_valid(self, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where a cell is null, or None if no cell is."""
+        """Return which cells are not null, (n,) bool, or None if no cell is null."""
         if "valid" not in self.arrays:
             return None
         valid: NDArray[np.bool_] = await self.arrays["valid"].read(slots)
         return None if valid.all() else valid
 
     async def make_nullable(self, htype: Htype) -> None:
-        """Accept nulls from now on; no existing cell is one."""
+        """Accept nulls from now on; no existing cell is null."""
         self.htype = htype
         array = replace(self.place, new=True).array("valid", ArraySpec("bool"))
         array.append(np.ones(await self.length(), bool))
@@ -227,5 +227,5 @@ async def _pending_bytes(array: SlotArray) -> int:
 
 
 def validity(cells: Cells) -> NDArray[np.bool_]:
-    """Return (n,) bool, False where a cell is null."""
+    """Return which cells are not null, (n,) bool."""
     return np.ones(len(cells), bool) if cells.valid is None else cells.valid

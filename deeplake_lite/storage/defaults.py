@@ -57,9 +57,9 @@ def default_cells(f: Field, count: int) -> Cells:
         return f.htype.encode_default(count)
     except InvalidValueError as error:
         missing = MissingDefaultError(
-            f"rows from a version without this column get its default, but it has none, and there "
-            f"are {count:,} such rows. Set one with set_default({f.name!r}, …) on the branch that "
-            "has the column.",
+            f"{count:,} rows come from a version without this column and need its default, but the "
+            f"column has none. Set one with set_default({f.name!r}, …) on the branch that has the "
+            "column.",
             column=f.name,
         )
         missing.field_id = f.id

@@ -67,7 +67,7 @@ class DenseColumn(Column):
         return staged
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests: bits of small cells, hashes of others. NaN equals NaN."""
+        """Return digests, (n,) uint64: bits of small cells, hashes of others. NaN equals NaN."""
         return self.digest(await self.read(slots))
 
     async def verify(self, slots: Slots) -> list[Damage]:
@@ -175,7 +175,7 @@ class _Statistics:
             await self._add_to_chunk(int(keys[run.start]), stats.summarize(values[run], part))
 
     async def _add_to_chunk(self, chunk: int, new: tuple[NDArray[Any], NDArray[np.int64]]) -> None:
-        """Widen the summary of a chunk by another; the values that were replaced stay in it."""
+        """Widen the summary of a chunk by another one; it still covers replaced values."""
         bounds, counts = self.arrays["bounds"], self.arrays["counts"]
         if chunk == await bounds.length():
             bounds.append(new[0][None])
@@ -195,7 +195,7 @@ class _Statistics:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` of each array; all, if None. A chunk that cannot be read damage all its slots.
+    """Read `slots` of each array; all, if None. A chunk that cannot be read damages all its slots.
 
     Each array must be as long as the lake's document says. This is checked first, because a wrong
     length in the document would make the read below allocate memory for rows that do not exist.

@@ -29,7 +29,7 @@ an array object for each row."""
 
 
 def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
-    """Return (n,) uint64 digests of cells. NaN equals NaN, and a null equals only a null.
+    """Return digests of cells, (n,) uint64. NaN equals NaN, and a null equals only a null.
 
     >>> from deeplake_lite.htypes import Array
     >>> column = Array("float32", (None,), nullable=True)

@@ -27,7 +27,7 @@ class Edits:
     """The edits of an open transaction, in terms of slots."""
 
     appended: int = 0
-    """How many rows were added."""
+    """Number of rows that were added."""
     deleted: list[Slots] = field(default_factory=list)
     """Slots of the rows that were deleted."""
     updated: dict[str, list[Slots]] = field(default_factory=dict)

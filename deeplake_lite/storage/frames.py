@@ -30,7 +30,7 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
     True
     """
     declared, begin = content_size(memoryview(data))
-    most_bytes(memoryview(data), begin)  # raises if another frame follows, which adds its own size
+    most_bytes(memoryview(data), begin)  # raises if another frame follows, with its own size
     if declared != size:
         raise ValueError(f"a frame decompresses to {declared} bytes instead of {size}.")
     out = np.empty(size, np.uint8)
@@ -67,10 +67,13 @@ def check_blosc(data: bytes | memoryview, size: int) -> None:
     ValueError
     """
     if len(data) < BLOSC_HEADER:
-        raise ValueError(f"a Blosc chunk has a header of 16 bytes, but this has only {len(data)}.")
+        raise ValueError(
+            f"a Blosc chunk starts with a header of 16 bytes, but this chunk has only {len(data)} "
+            "bytes."
+        )
     unpacked, _, packed = np.frombuffer(data, "<u4", 3, offset=4).tolist()
     if unpacked != size or packed != len(data):
         raise ValueError(
-            f"by its header, a Blosc chunk has {packed} bytes and decompresses to {unpacked}, but "
-            f"it must have {len(data)} bytes and decompress to {size}."
+            f"according to its header, a Blosc chunk has {packed} bytes and decompresses to "
+            f"{unpacked}, but it must have {len(data)} bytes and decompress to {size}."
         )

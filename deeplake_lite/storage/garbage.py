@@ -1,7 +1,7 @@
 """The files of a local lake that belong to versions, found through their manifests.
 
-They tell how much space a vacuum would free. The engine only counts the files that no version
-needs now, not those that no version would need after some have expired.
+They tell how much space a vacuum would free. The engine only counts the files that no version needs
+now, not those that would become unneeded after some versions have expired.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The bytes of a ragged column, stored as one run and found by extents.
+"""The bytes of a ragged column, stored as one contiguous run and located by extents.
 
-An extent is ``(start, length)``. A start of zero or more is a position in ``values``, an array
-that has its full size from the start. Every transaction claims a free range of its chunks, so that
-two writers never touch the same one. A negative start is byte ``~start`` of ``tail``, an array that
+An extent is ``(start, length)``. A start of zero or more is a position in ``values``, an array that
+has its full size from the start. Every transaction claims a free range of its chunks, so that two
+writers never touch the same one. A negative start is byte ``~start`` of ``tail``, an array that
 grows with every commit: the bytes of a transaction that do not fill a chunk of ``values`` go there.
-Which those are is known only at the commit. Until then, starts count from `PENDING`, and a start
-less `PENDING` is an offset in the bytes that this transaction has appended.
+Which bytes these are is known only at the commit. Until then, starts count from `PENDING`, and a
+start less `PENDING` is an offset in the bytes that this transaction has appended.
 
 Take a transaction that has claimed the chunks from 10 on and has appended the cells a to e::
 
@@ -72,7 +72,7 @@ RAW_CHUNK = 4 * 2**20
 cost nothing."""
 
 TEXT_CHUNK = 256 * 1024
-"""Bytes of a chunk of ``values`` with Zstandard. To read one string, a whole chunk is decoded."""
+"""Bytes of a chunk of ``values`` with Zstandard. Reading one string decodes a whole chunk."""
 
 TAIL_CHUNK = 64 * 1024
 """Bytes of a chunk of ``tail``. A commit of one row rewrites one of them."""
@@ -98,7 +98,7 @@ WRITES_IN_FLIGHT = 2
 
 
 class Claims(Protocol):
-    """The services of the open transaction that a heap needs."""
+    """What a heap needs from the open transaction."""
 
     async def fork(self) -> Session:
         """Return the session to which chunks are written before the commit."""
@@ -129,7 +129,7 @@ class _Buffer:
         return self._size
 
     def add(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Append pieces of `size` bytes; the caller must not change them before `own` or `take`."""
+        """Append pieces of `size` bytes; the caller must not modify them before `own` or `take`."""
         self._pieces += pieces
         self._size += size
 
@@ -261,7 +261,7 @@ class Heap:
         # All of these are offsets in the transaction's bytes; those before `at` are added already.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
-            if self._first < 0:  # not before there is a full chunk: most transactions have none
+            if self._first < 0:  # only once a chunk is full: most transactions have none
                 self._first = await claims.claim(f"{self.path}/values")
             self._fork = await claims.fork()
             if self._new:
@@ -400,9 +400,9 @@ class Heap:
         """
         if self._first + self._written >= HEAP_CHUNKS:
             raise StorageError(
-                f"A column has {HEAP_CHUNKS:,} chunk numbers, and those of {self.path} are used "
-                "up: overlapping transactions leave some of them free for good. Discard the edits, "
-                "renumber the chunks with ds.optimize(), then write the rows again."
+                f"All {HEAP_CHUNKS:,} chunk numbers of {self.path} are used up, because "
+                "overlapping transactions leave unused gaps. Discard the edits, renumber the "
+                "chunks with ds.optimize(), then write the rows again."
             )
         chunk, data = self._first + self._written, self._open.take()
         self._written += 1
@@ -493,8 +493,8 @@ class Heap:
             whole, at = io.BytesIO(bytes(length)), 0
         except MemoryError as error:
             raise TooLargeError(
-                f"A cell of {self.path} takes {length:,} bytes, for which there is no memory. Free "
-                "some memory, or leave the row out."
+                f"A cell of {self.path} takes {length:,} bytes, but there is not enough memory. "
+                "Free some memory, or leave the row out."
             ) from error
         with whole.getbuffer() as out:
             pieces = chunks.pieces(start, length, self._chunk_size(name))

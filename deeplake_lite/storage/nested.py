@@ -98,8 +98,8 @@ class NestedColumn(Column):
         if not sound.all():
             first, count = spans[~sound][0].tolist()
             raise DamagedError(
-                f"A cell of {self.place.path} has {count} items from item {first} on, but there "
-                f"are only {length} items. Run ds.verify()."
+                f"A cell of {self.place.path} refers to {count} items starting at item {first}, "
+                f"but there are only {length} items. Run ds.verify()."
             )
         if int(spans[:, 1].sum()) > length:
             # More items are requested than exist. That is fine if some slots are repeated, as in
@@ -244,7 +244,7 @@ class NestedColumn(Column):
 
 
 def are_within(spans: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Return, (n,) bool, which spans (first, count) are within `length` items.
+    """Return which spans (first, count) are within `length` items, (n,) bool.
 
     >>> are_within(np.array([[4, 2], [0, 7], [0, -1], [-1, 1]]), 6).tolist()
     [True, False, False, False]

@@ -105,7 +105,7 @@ class RaggedColumn(Column):
         return FlatCells(data, extents[:, 1], await self.read_valid(slots))
 
     async def read_shapes(self, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes without reading bytes; -1 for axes that a cell lacks."""
+        """Return shapes, (n, ndim) int32, without reading bytes; -1 for missing axes."""
         if "shapes" not in self.arrays:
             return np.empty((len(slots), 0), np.int32)
         return await self.arrays["shapes"].read(slots)
@@ -133,7 +133,7 @@ class RaggedColumn(Column):
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """All slot arrays but ``extents``: which cells end up in the tail is known at commit."""
+        """All slot arrays except ``extents``: only the commit knows which cells go to the tail."""
         return [array for name, array in self.arrays.items() if name != "extents"]
 
     async def lengths(self) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """The rows of a lake: their slots, their order and their ids.
 
 A row stays in its slot for good. `Rows.order` maps positions to slots, and is None as long as the
-row at position *i* is in slot *i*; to delete or reorder rows changes nothing else.
+row at position *i* is in slot *i*; deleting or reordering rows changes nothing else.
 
 Each slot has a row id, an int64 that no other row on any branch or machine has::
 
@@ -51,7 +51,7 @@ SCAN_ROWS = 2**20
 
 @dataclass(frozen=True)
 class IdRuns:
-    """Row ids as runs in which slot and id both go up by one. A million rows have only a few runs.
+    """Row ids as runs in which slot and id increase by one. A million rows have only a few runs.
 
     >>> runs = IdRuns.of(np.array([0, 1, 4]), np.array([71, 72, 70]))
     >>> runs.slots.tolist(), runs.ids.tolist(), runs.lengths.tolist()
@@ -207,7 +207,7 @@ class Rows:
         return positions if self.order is None else self.order[positions]
 
     def are_live(self, start: int) -> NDArray[np.bool_]:
-        """Return, (n,) bool, which of the slots from `start` on hold a row."""
+        """Return which of the slots from `start` on hold a row, (n,) bool."""
         is_live = np.full(self.slots - start, self.order is None)
         if self.order is not None:
             is_live[self.order[self.order >= start] - start] = True
@@ -224,7 +224,7 @@ class Rows:
     async def ids_at(self, slots: Slots) -> NDArray[np.int64]:
         """Return the ids of the given slots."""
         runs, are_many = self._stored_ids.runs, len(slots) > self.slots // 2
-        if runs is None and not are_many:  # it would take longer to read all ids as runs
+        if runs is None and not are_many:  # reading all ids as runs would take longer
             return await self.ids.read(slots)
         runs, stored = runs or await self._stored_ids.load(), await self.ids.stored()
         if self.slots == stored:
@@ -321,12 +321,15 @@ class Rows:
         return damage
 
     async def _verify_blocks(self) -> list[Damage]:
-        """Look for ids whose block is not listed as taken, so that it may be drawn again."""
+        """Look for ids whose block is not listed as taken, so that the block may be drawn again."""
         runs, taken = await self._stored_ids.load(), await self.blocks.read_all()
         first, last = runs.ids >> COUNTER_BITS, (runs.ids + runs.lengths - 1) >> COUNTER_BITS
         spans = np.stack([first, last - first + 1], axis=1)
         slots = np.repeat(runs.slots, spans[:, 1])[~np.isin(item_slots(spans), taken)]
-        reason = "row ids: its block counts as free, so another row may get the same id"
+        reason = (
+            "row ids: the block of this id is not recorded as taken, so another row may get the "
+            "same id"
+        )
         return [Damage(slot, reason) for slot in np.unique(slots).tolist()]
 
     async def _verify_order(self) -> list[Damage]:

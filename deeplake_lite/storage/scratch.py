@@ -11,16 +11,16 @@ dropped with all of its chunks, and the scratch of the edit before is as it was:
 `Ranges` claims ranges of heap chunks for one transaction. In a local lake, writers coordinate
 through the folder ``.writers/``: each open transaction has a file there with its start, the version
 that it builds on and its claims, and holds a file lock, which the operating system releases if the
-process dies. A claim has a start but no end, because nobody knows yet how much its transaction will
-write. So the next claim begins some distance after it::
+process dies. A claim has a start but no end, because it is not yet known how much its transaction
+will write. So the next claim begins some distance after it::
 
      taken             claim of A            claim of B
     ─────────────────►├─────────────────────┼─────────────────────►
                      end            end + room(end)
 
 On an object store, a claim begins at a random chunk within that distance after the last one taken,
-and the commit checks that nobody else has taken the same chunks. Either way some chunks stay free
-for good. The distance shrinks with the number of chunks that are left.
+and the commit checks that nobody else has taken the same chunks. In both cases, some chunks stay
+unused forever. The distance shrinks with the number of chunks that are left.
 
 If a process is killed, its lock becomes free. The next writer that looks at its file notices that,
 and removes the file and with it the claim. The chunks that the dead process has written belong to
@@ -119,7 +119,7 @@ class _Chunks:
     """The chunks that were in a session when an edit ended.
 
     A session cannot be copied cheaply, so the next edit writes to the same one. If that edit fails,
-    the session has the chunks of both edits. Whoever asks for these chunks then gets a session that
+    the session has the chunks of both edits. A request for these chunks then returns a session that
     is recreated from the serialized form, which was saved before the session was handed over.
     """
 
@@ -333,12 +333,12 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
             if path.suffix != ".json" or path.stem == but:
                 continue
             try:
-                # Whoever gets the lock knows that the writer is dead.
+                # If the lock can be acquired, the writer is dead.
                 with take_lock(path.with_suffix(".lock"), timeout=0):
                     path.unlink(missing_ok=True)
                 path.with_suffix(".lock").unlink(missing_ok=True)
             except TimeoutError:
-                with contextlib.suppress(FileNotFoundError):  # it has left in the meantime
+                with contextlib.suppress(FileNotFoundError):  # the writer has ended in the meantime
                     notes.append(_with_time_of_files(_read_note(path), path))
     return notes
 
@@ -370,8 +370,8 @@ def _read_note(path: Path) -> Note:
         return _parse_note(json.loads(path.read_bytes()))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise DamagedError(
-            f"The note of another writer of this lake cannot be read: {str(path)!r}. It says which "
-            "chunks that writer uses. Wait until the writer has committed or ended, then try again."
+            "A file in which another writer of this lake records its chunks cannot be read: "
+            f"{str(path)!r}. Wait until the writer has committed or ended, then try again."
         ) from error
 
 

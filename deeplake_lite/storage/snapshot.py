@@ -87,8 +87,8 @@ class Snapshot:
     def checked(self) -> Self:
         """Return this table as the source of a copy; it must only be read.
 
-        Copied cells get new hashes. Whatever is read from a source is compared with its checksums
-        and hashes, pending edits included, so that damaged cells raise an error instead.
+        Copied cells get new hashes. Everything that is read from a source is compared with its
+        checksums and hashes, pending edits included, so that damaged cells raise an error instead.
         """
         source = copy.copy(self)
         source._is_source = True
@@ -210,11 +210,11 @@ class Snapshot:
         return run(dense.read_part(slots, index)) if isinstance(dense, DenseColumn) else None
 
     def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
-        """Return (n,) uint64 digests of cells; equal cells have equal digests."""
+        """Return digests of cells, (n,) uint64; equal cells have equal digests."""
         return run(self._column(column).digests(slots))
 
     def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
-        """Return (n, ndim) int32 shapes; -1 for axes that a cell lacks, such as those of a null."""
+        """Return shapes, (n, ndim) int32; -1 for missing axes, as in a null."""
         stored = self._column(column)
         if isinstance(stored, RaggedColumn):
             return run(stored.read_shapes(slots))
@@ -229,13 +229,13 @@ class Snapshot:
         return shapes
 
     def valid(self, column: str, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return (n,) bool, False where a cell is null, without reading it, or None if none is."""
+        """Return which cells are not null, (n,) bool, without reading them; None if all are."""
         return run(self._column(column).read_valid(slots))
 
     def in_chunks(
         self, column: str, slots: Slots, touched: Mapping[str, set[int]]
     ) -> NDArray[np.bool_]:
-        """Return, (n,) bool, which slots may have a changed cell, by the chunks that were written.
+        """Return which slots may have a changed cell, (n,) bool, given the written chunks.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
 It holds the number of the format, the schema, the user's metadata, and numbers that say how far
 arrays and heaps are in use. Everything else is in arrays. The document is checked completely before
-anything of it is used, because a write that trusts a wrong number overwrites data.
+any part of it is used, because a write that relies on a wrong number would overwrite data.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class State:
     generation: int = 0
     """Number of the group that holds the arrays; `optimize` writes the next."""
     revision: int = 0
-    """Number of commits that led here. Without it, a merge that changes no row would change
-    nothing, and the engine rejects such a commit."""
+    """Number of commits that led to this version. Without it, a merge that changes no row would
+    change nothing, and the engine rejects such a commit."""
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Number of the chunk after the last one taken, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)

@@ -176,14 +176,14 @@ class Table(Snapshot):
         return fork
 
     def abandon(self) -> None:
-        """End the writes of an edit that failed. This table must not be used any more."""
+        """End the writes of an edit that failed. This table must not be used afterwards."""
         run(self._abandon())
 
     async def _abandon(self) -> None:
         await gather(self._columns[column].abandon() for column in self._forked)
 
     def _edited(self, column: str) -> Column:
-        """Return a column for writing: a copy, unless this table has its own already."""
+        """Return a column for writing; it is copied unless this table already has its own."""
         if column not in self._forked:
             self._columns[column] = self._column(column).forked()
             self._forked.add(column)
@@ -424,7 +424,7 @@ class Table(Snapshot):
         if edits.document or edits.arranged or edits.spilled:
             return False
         theirs, ours = ({f.id: f.htype for f in s.schema} for s in (tip, self.state))
-        if not all(c in theirs and _reads_as(theirs[c], ours[c]) for c in self._columns):
+        if not all(c in theirs and _is_readable_as(theirs[c], ours[c]) for c in self._columns):
             return False
         keys = [
             f"{path}/c/{chunk}"
@@ -434,7 +434,7 @@ class Table(Snapshot):
         return not any(await gather(map(session.has, keys)))
 
     async def _adopt(self, other: Table, edits: Edits, *, moved: bool) -> None:
-        """Take over the pending edits of `other`; columns that it lacks get their default."""
+        """Take over the pending edits of `other`; missing columns get their default."""
         for f in self.schema:
             column = self._column(f.id)
             if f.id in other._columns:
@@ -497,6 +497,6 @@ class Table(Snapshot):
         return edits, scratch
 
 
-def _reads_as(theirs: Htype, ours: Htype) -> bool:
+def _is_readable_as(theirs: Htype, ours: Htype) -> bool:
     """Return whether cells that were written as our type mean the same as theirs."""
     return theirs.nullable == ours.nullable and theirs.bare.continues(ours.bare)

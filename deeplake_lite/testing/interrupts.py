@@ -1,4 +1,4 @@
-"""Simulation of Ctrl-C at any moment of an operation, also within the standard library."""
+"""Simulation of Ctrl-C at any moment of an operation, including within the standard library."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Interrupted:
 
 
 def interrupted_everywhere(operation: Callable[[], object], check: Callable[[str], object]) -> int:
-    """Interrupt an operation at one moment after the other, until it ends first.
+    """Interrupt an operation at one moment after another, until it finishes before the interrupt.
 
     Each error, and all objects that its traceback refers to, live until the next one.
 

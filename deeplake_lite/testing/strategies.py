@@ -40,14 +40,14 @@ NUMBERS = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "floa
 """Dtypes that are drawn."""
 
 SIDE = 4
-"""Longest axis of a drawn array."""
+"""Maximum length of an axis of a drawn array."""
 
 LONGEST = 6
-"""Greatest length of a drawn string, list or sequence."""
+"""Maximum length of a drawn string, list or sequence."""
 
 
 def column_names() -> SearchStrategy[str]:
-    """Draw column names, with and without groups. There are only a few, so that they clash."""
+    """Draw column names, with and without groups. There are only a few, so that they collide."""
     return st.sampled_from(["a", "b", "c", "d/e", "d/f", "ü"])
 
 

@@ -100,8 +100,8 @@ class Difference(Display):
         name, pairs = fields.text(request, "side", "b"), self._pairs
         if name not in pairs.sides:
             raise LakeError(
-                f"Version {getattr(self.diff, name, name)!r} does not have this row. Look at the "
-                "other side."
+                f"This row does not exist in version {getattr(self.diff, name, name)!r}. Look at "
+                "the other side."
             )
         picture = fields.text_or_none(request, "picture") or self.settings.get("picture")
         return pairs.detail(name, {**request, "picture": picture}, self.thumbnails, pack)

@@ -91,10 +91,9 @@ class Display(anywidget.AnyWidget):
     def _ipython_display_(self) -> None:
         """Show the widget under an id, which `freeze` updates, and a strip of rows.
 
-        The strip is an output of its own. If it were in one bundle with the widget, hosts would
-        choose the widget wherever its state is stored with the notebook, as after `nbconvert
-        --execute`, and show nothing without a kernel. Beside a working widget, our style sheet
-        hides the strip.
+        The strip is a separate output. If it were in one bundle with the widget, hosts would choose
+        the widget wherever its state is stored with the notebook, as after `nbconvert --execute`,
+        and show nothing without a kernel. Beside a working widget, our style sheet hides the strip.
         """
         from IPython import display
 

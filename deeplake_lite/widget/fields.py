@@ -1,7 +1,7 @@
 """Functions that read and check the fields of messages from the page.
 
-A page that is older than the kernel, or a truncated message, may lack a field or have a value of
-another type in it. The error says so to users, like an error in a query.
+A page that is older than the kernel, or a truncated message, may have no such field, or a value of
+another type in it. The error is shown to users like an error in a query.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MessageError(LakeError):
-    """A message lacks a field, or has a value of another type in it."""
+    """A message does not have a field, or the field has a value of another type."""
 
 
 def text(message: Mapping[str, object], name: str, default: str | None = None) -> str:
@@ -48,7 +48,7 @@ def whole(message: Mapping[str, object], name: str, default: int | None = None) 
     (3, 160)
     >>> whole({}, "p")
     Traceback (most recent call last):
-    deeplake_lite.widget.fields.MessageError: The page's message lacks 'p'. Reload the page.
+    deeplake_lite.widget.fields.MessageError: The page's message has no field 'p'. Reload ...
     """
     value = _number(message, name, default, "a whole number")
     return int(value) if float(value).is_integer() else _refuse(name, "a whole number", value)
@@ -180,7 +180,7 @@ def _value(message: Mapping[str, object], name: str, default: object = None) -> 
     if value is not None:
         return value
     if default is None:
-        raise MessageError(f"The page's message lacks {name!r}. Reload the page.")
+        raise MessageError(f"The page's message has no field {name!r}. Reload the page.")
     return default
 
 

@@ -11,7 +11,7 @@ __all__ = ["script", "style"]
 HERE = Path(__file__).parent
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z-]+)\.js";\n', re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)
-"""Comments on lines of their own. They are removed, because every notebook stores the script."""
+"""Comments on separate lines. They are removed, because every notebook stores the script."""
 
 
 @cache

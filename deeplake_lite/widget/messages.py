@@ -102,8 +102,8 @@ class Dispatcher:
     Notes
     -----
     Slow requests (`SLOW`) are handled in a thread of their own, so that the grid stays responsive.
-    Some hosts do not deliver messages that are sent from threads. So the thread first sends a test
-    message, and is used only once the page has confirmed it.
+    Some hosts do not deliver messages that are sent from threads. Therefore, the thread first sends
+    a test message, and is used only after the page has confirmed it.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class Dispatcher:
         now, generation = self._generation(), request.get("gen")
         if kind in ABOUT_ROWS and generation is not None and generation != now:
             raise StaleError(
-                f"The request must be about result {now}, which is shown, but it is about result "
+                f"The request must refer to result {now}, which is shown, but it refers to result "
                 f"{brief(generation, 20)}. Send it again."
             )
         return handler(request, pack)
@@ -221,12 +221,12 @@ def problem_of(error: Exception, text: str = "") -> Problem:
     elif isinstance(error, LakeError) and error.place is not None:
         problem["message"] = str(error.args[0])
         problem["line"], problem["column"] = error.place.line, error.place.column
-    elif place := _place_of_quoted(message, text):
+    elif place := _place_of_quoted_word(message, text):
         problem["line"], problem["column"] = place
     return problem
 
 
-def _place_of_quoted(message: str, text: str) -> tuple[int, int] | None:
+def _place_of_quoted_word(message: str, text: str) -> tuple[int, int] | None:
     """Return the line and column in a query of the first word that a message quotes, or None."""
     for word in re.findall(r"['\"`]([^'\"`]+)['\"`]", message):
         if match := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE):

@@ -1,4 +1,4 @@
-"""Queries that sort rows by nearness to a row.
+"""Queries that sort rows by similarity to a row.
 
 The row is named by its id. Its position would mean another row once earlier rows are deleted.
 """
@@ -26,7 +26,7 @@ _VECTOR = re.compile(
 
 
 def nearest_first(shown: Shown, position: int, name: str) -> str:
-    """Return a query that sorts all rows by nearness to a shown row.
+    """Return a query that sorts all rows by similarity to a shown row.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
     ids, base = shown.ids(np.array([position])), shown.base
     if ids is None:
         raise SchemaError(
-            "Only rows of the dataset have neighbours, but the query computes rows of its own. "
+            "Only rows of the dataset have neighbours, but this row is computed by the query. "
             "Clear the query."
         )
     match _has_vector(base, name, int(ids[0])):
@@ -56,7 +56,7 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
             )
         case False:
             raise SchemaError(
-                f"Row {position:,} has no {name!r} that others could be compared with. Choose "
+                f"Row {position:,} has no value in {name!r} to compare other rows with. Choose "
                 "another row or column."
             )
     column = quoted(name)
@@ -65,9 +65,9 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
 
 
 def check_row(text: str, base: View) -> None:
-    """Reject a query by nearness to a row that is gone or has lost its vector.
+    """Reject a query that sorts by similarity to a row that was deleted or lost its vector.
 
-    The vector would be null, and the order would mean nothing. Raises LakeError.
+    The vector would be null, and the order would be meaningless. Raises LakeError.
 
     Examples
     --------
@@ -75,15 +75,15 @@ def check_row(text: str, base: View) -> None:
     >>> ds = dl.create("memory://check-row-doc", {"v": dl.Embedding(2)})
     >>> check_row("SELECT * WHERE (SELECT v FROM dataset WHERE ROW_ID() = 7 LIMIT 1) = v", ds)
     Traceback (most recent call last):
-    deeplake_lite.errors.LakeError: The query sorts by 'v' of row 7, which is gone. ...
+    deeplake_lite.errors.LakeError: The query sorts by similarity to 'v' of row 7, which ...
     """
     for column, row_id in _VECTOR.findall(text):
         name = next((n for n in base.columns if column in (n, quoted(n))), None)
         if name is not None and not (has := _has_vector(base, name, int(row_id))):
-            state = "is gone" if has is None else "no longer has one"
+            state = "no longer exists" if has is None else "no longer has a value"
             raise LakeError(
-                f"The query sorts by {name!r} of row {row_id}, which {state}. Clear the query, or "
-                "search for rows like another one."
+                f"The query sorts by similarity to {name!r} of row {row_id}, which {state}. Clear "
+                "the query, or search for neighbours of another row."
             )
 
 

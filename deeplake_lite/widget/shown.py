@@ -142,8 +142,8 @@ has moved to branch 'fix', ...
         here = f"branch {self.branch!r}" if self.branch else f"version {self.name or 'unnamed'!r}"
         back = f"Go back with ds.checkout({self.branch!r}), or show" if self.branch else "Show"
         raise UncommittedError(
-            f"The browser shows {here}, but the dataset has moved to branch {now!r}, which edits "
-            f"would be written to. {back} {now!r} with w.discard() and w.refresh()."
+            f"The browser shows {here}, but the dataset has moved to branch {now!r}, to which the "
+            f"edits would be written. {back} {now!r} with w.discard() and w.refresh()."
         )
 
     @property

@@ -123,7 +123,7 @@ def rows_with(
     ids : ndarray, (n,) int64
         Ids of the rows.
     dataset : callable
-        Returns the dataset, which is read instead if the view's version lacks the column.
+        Returns the dataset, which is read instead if the view's version does not have the column.
 
     Raises
     ------
@@ -145,5 +145,7 @@ def rows_with(
         lake, table = ds.handle.lake, ds.handle.table
     slots = table.find(ids)
     if (slots < 0).any():
-        raise LakeError("The row is gone, because another writer removed it. Refresh the browser.")
+        raise LakeError(
+            "The row no longer exists, because another writer deleted it. Refresh the browser."
+        )
     return View(RowSelection(lake, table, slots), table.schema.names, "")

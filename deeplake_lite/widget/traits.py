@@ -61,7 +61,7 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
         if array.shape != (rows,):
             raise RowIndexError(
                 f"A mask must have one value for each of the {rows:,} rows, but its shape is "
-                f"{array.shape}. Make one from the shown view, w.view."
+                f"{array.shape}. Create one from the shown view, w.view."
             )
         return np.flatnonzero(np.ma.filled(value, fill_value=False))
     if not array.size:

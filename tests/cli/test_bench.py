@@ -86,7 +86,7 @@ def test_old_version_is_loaded(lake):
 
 def test_view_without_rows_is_refused(lake):
     text = run(lake.url, "--query", "SELECT * WHERE FALSE", code=2)
-    assert "bench needs rows to load, but there are none" in text
+    assert "bench needs rows to load, but the view is empty" in text
 
 
 def test_unknown_column_is_refused(lake):

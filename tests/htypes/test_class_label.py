@@ -115,7 +115,7 @@ def test_booleans_are_not_a_row_of_multiple_classes(names, values, way):
     ds = dl.create("memory://truths", {"c": htype}, overwrite=True)
     ds.append({"c": [[0]]})
     row = values[0].to_list() if hasattr(values[0], "to_list") else values[0]  # polars' Series
-    wanted = r"is a boolean\. .*np\.flatnonzero\(row\)|no one type for bool, (str|int)"
+    wanted = r"is a boolean\. .*np\.flatnonzero\(row\)|no column type can store bool, (str|int)"
     with pytest.raises(dl.LakeError, match=wanted):
         WAYS[way](ds, values=values, row=row)
 

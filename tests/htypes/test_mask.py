@@ -216,7 +216,7 @@ BITS, NUMBERS = np.array([[0, 1], [1, 0]], bool), np.array([[0, 3], [1, 2]], "ui
 def test_files_give_their_stored_numbers_or_are_refused(data, numbers):
     mask = Mask()
     if numbers is None:
-        with pytest.raises(InvalidValueError, match="must decode to the numbers that are stored"):
+        with pytest.raises(InvalidValueError, match="must decode to exactly the stored numbers"):
             mask.encode([data])
     else:
         [found] = mask.decode_cells(mask.encode([data]))

@@ -229,7 +229,9 @@ def test_numbers_next_to_complex_ones_are_complex(values):
 
 
 def test_integer_that_a_complex_number_would_round_has_no_type():
-    with pytest.raises(dl.SchemaError, match="no one type for floats and the integer"):
+    with pytest.raises(
+        dl.SchemaError, match="no column type can store floats together with the integer"
+    ):
         dl.from_arrays({"x": [1j, 2**53 + 1]}, "memory://rounded")
 
 

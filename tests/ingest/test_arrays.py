@@ -37,12 +37,12 @@ APART = [pair for pair in permutations(KINDS, 2) if not NUMBERS.issuperset(pair)
 @pytest.mark.parametrize("within", [False, True])
 def test_arrays_of_mixed_kinds_have_no_type(pair, within):
     rows = [KINDS[name] for name in pair]
-    with pytest.raises(dl.SchemaError, match="Column 'x': there is no one type for"):
+    with pytest.raises(dl.SchemaError, match="Column 'x': no column type can store"):
         take([rows] if within else rows)
 
 
 def test_durations_without_a_common_unit_have_no_type():
-    with pytest.raises(dl.SchemaError, match="no one type for arrays of timedelta64"):
+    with pytest.raises(dl.SchemaError, match="no column type can store arrays of timedelta64"):
         take([np.array([1], "m8[Y]"), np.array([1], "m8[s]")])
 
 
@@ -82,12 +82,16 @@ def test_integer_that_a_float_represents_becomes_a_float_next_to_floats(form):
 
 
 def test_unsigned_integer_that_a_complex_number_would_round_has_no_type():
-    with pytest.raises(dl.SchemaError, match="no one type for floats and the integer"):
+    with pytest.raises(
+        dl.SchemaError, match="no column type can store floats together with the integer"
+    ):
         take([np.array([2**63 + 1], "u8"), np.array([1j])])
 
 
 def test_integers_without_a_common_dtype_have_no_type():
-    with pytest.raises(dl.SchemaError, match=f"no one type for the integers -1 and {2**63 + 1}"):
+    with pytest.raises(
+        dl.SchemaError, match=f"no column type can store both integers -1 and {2**63 + 1}"
+    ):
         take([np.array([2**63 + 1], "u8"), np.array([-1])])
 
 
@@ -116,7 +120,7 @@ def test_varying_numbers_of_strings_are_sequences():
     "rows", [[Decimal("NaN")], [[Decimal("0.1"), 0.1]], [Decimal(1), 2], [Decimal("0.1"), "a"]]
 )
 def test_decimals_have_no_type_and_the_error_suggests_one(rows):
-    with pytest.raises(dl.SchemaError, match=r"Decimal.*; float\(value\) rounds a Decimal"):
+    with pytest.raises(dl.SchemaError, match=r"Decimal.*float\(value\) rounds a Decimal"):
         take(rows)
 
 
@@ -151,7 +155,7 @@ def test_fully_masked_value_makes_the_type_nullable(null):
 def test_duration_is_not_a_number(unit, beside):
     row = [np.timedelta64(5, unit), beside]
     for values in (row, [row], [[row]], np.array(row, object)):
-        with pytest.raises(dl.SchemaError, match="no one type"):
+        with pytest.raises(dl.SchemaError, match="no column type can store"):
             dl.from_arrays({"x": values}, f"memory://{next(fresh)}", progress=False)
     for htype in ("int64", "float32", "complex128", "bool", dl.Embedding(2), dl.Sequence("float64"),
                   dl.Array("int64", (None,)), dl.Array("float32", (2,))):  # fmt: skip
@@ -171,5 +175,5 @@ def test_duration_is_not_a_number(unit, beside):
     ],
 )
 def test_booleans_next_to_numbers_have_no_type(values):
-    with pytest.raises(dl.SchemaError, match="no one type for"):
+    with pytest.raises(dl.SchemaError, match="no column type can store"):
         dl.from_arrays({"x": values}, f"memory://{next(fresh)}", progress=False)

@@ -92,7 +92,7 @@ def test_classes_of_a_table_are_its_valid_strings(tmp_path):
 def test_struct_with_duplicate_field_names_is_refused(tmp_path):
     twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     for schema in ({}, {"x": "text"}, {"x": "json"}):
-        with pytest.raises(dl.LakeError, match="fields of different names"):
+        with pytest.raises(dl.LakeError, match="names of a struct must be unique"):
             frame(pa.table({"x": twice}), tmp_path, schema=schema)
 
 

@@ -360,7 +360,7 @@ def test_changed_files_after_an_interruption_are_refused(interrupted_folder, url
     folder, asked = interrupted_folder
     write_files(folder, change)
     for again in (asked, folder / "*.p*"):
-        with pytest.raises(dl.InvalidValueError, match="changed since a run was interrupted"):
+        with pytest.raises(dl.InvalidValueError, match="changed since an interrupted run"):
             dl.from_parquet(again, url)
     assert len(dl.open(url)) == 50
 
@@ -368,7 +368,7 @@ def test_changed_files_after_an_interruption_are_refused(interrupted_folder, url
 def test_many_new_files_after_an_interruption_are_refused(interrupted_folder, url):
     folder, asked = interrupted_folder
     write_files(folder, {f"{i}.parquet": [i] for i in range(200)})
-    with pytest.raises(dl.InvalidValueError, match="changed since a run was interrupted"):
+    with pytest.raises(dl.InvalidValueError, match="changed since an interrupted run"):
         dl.from_parquet(asked, url)
 
 

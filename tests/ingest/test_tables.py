@@ -219,7 +219,7 @@ def test_types_can_be_given_and_classes_inferred(url):
         ({"a": [1, 2], "b": [1]}, "same length, but they have 'a' 2, 'b' 1"),
         ({"a": 5}, "column 'a': must be an array or a list"),
         ({"a": "text"}, "must be an array or a list"),
-        ({"a": [1, "x"]}, "no one type for int, str"),
+        ({"a": [1, "x"]}, "no column type can store int, str"),
         ([1, 2], "must be a dict"),
     ],
 )

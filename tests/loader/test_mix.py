@@ -171,7 +171,7 @@ def test_invalid_mixes_are_refused(views, weights, options, message):
 def test_empty_views_and_no_views_are_refused(views):
     with pytest.raises(ValueError, match="view 1 has none"):
         dl.mix([(views[0], 1), (views[1][:0], 1)])
-    with pytest.raises(ValueError, match="at least one view, but there is none"):
+    with pytest.raises(ValueError, match="at least one view, but none was passed"):
         dl.mix({})
 
 

@@ -1,6 +1,6 @@
 """Random conditions over lakes of all types, in every clause: 500 lakes."""
 
-from tests.query.test_partitions import check_trial
+from tests.query.run.test_partitions import check_trial
 
 
 def test_partitions_of_many_lakes_make_up_the_lakes(trials):

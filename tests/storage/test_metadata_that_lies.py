@@ -242,7 +242,7 @@ def test_row_ids_in_blocks_marked_as_free_are_damage(sound, tmp_path):
     craft_document(url, lengths("block", 0))
     report = dl.open(url).verify()
     assert not report
-    assert "counts as free" in repr(report)
+    assert "is not recorded as taken" in repr(report)
 
 
 def test_out_of_memory_raises_our_error(make_lake, monkeypatch):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake_lite.widget import front_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TRAITS = (
     "query", "_selected", "settings", "about", "state", "staged", "staged_count", "staged_rows",
@@ -29,7 +29,7 @@ const each = (values, f) =>
 	Object.fromEntries(Object.entries(values).map(([name, value]) => [name, f(value)]));
 class Bridge {
 	constructor(traits) {
-		Object.assign(this, { handlers: {}, changed: {}, traits: each(traits, unpack) });
+		Object.assign(this, { handlers: {}, changed: {}, calls: 0, traits: each(traits, unpack) });
 	}
 	get(name) { return this.traits[name]; }
 	on(name, handler) { (this.handlers[name] ??= new Set()).add(handler); }
@@ -45,7 +45,9 @@ class Bridge {
 	}
 	send(message) { this.call({ message }); }
 	async call(sent) {
+		this.calls++;
 		const back = JSON.parse(await window.python(JSON.stringify(sent)));
+		this.calls--;
 		for (const { trait, value, reply, buffers } of back) {
 			if (trait) {
 				this.traits[trait] = unpack(value);
@@ -131,19 +133,24 @@ def pushed(page: Any) -> None:
     page.evaluate("() => window.model.call({ changed: {} })")
 
 
-SLOWED = """([name, ms]) => {
+HELD = """(name) => {
 	const python = window.python;
+	const released = new Promise((go) => (window.release = go));
 	window.python = async (text) => {
 		const back = await python(text);
-		if (JSON.parse(text).message?.type === name) await new Promise((go) => setTimeout(go, ms));
+		if (JSON.parse(text).message?.type === name) await released;
 		return back;
 	};
 }"""
 
 
-def slowed(page: Any, kind: str, ms: int) -> None:
-    """Delay the replies to one kind of message, as a busy kernel does."""
-    page.evaluate(SLOWED, [kind, ms])
+def held(page: Any, kind: str) -> Callable[[], None]:
+    """Hold back the replies to one kind of message, as a busy kernel does.
+
+    Returns a function that releases them. A fixed delay could end too early on a slow machine.
+    """
+    page.evaluate(HELD, kind)
+    return lambda: page.evaluate("() => window.release()")
 
 
 def painted(page: Any) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.widget import front_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 FAKE = Path(__file__).with_name("fake.mjs")
 POLICY = (
@@ -35,6 +36,20 @@ window.__close = render({{ model, el: document.getElementById("here") }});
 </script></body></html>"""
 
 
+def eventually(page: Any, holds: Callable[[], object]) -> None:
+    """Wait until a condition is true, and fail if it is still false after a minute.
+
+    Replies, selections and drawings arrive some time after the action that causes them, and later
+    on a slow machine. Without that wait, a test would fail there.
+    """
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if holds():
+            return
+        page.wait_for_timeout(20)
+    assert holds()
+
+
 @dataclasses.dataclass
 class Opened:
     """A page with the widget, and all errors on it."""
@@ -47,6 +62,26 @@ class Opened:
         """Wait until every visible card is painted."""
         self.page.wait_for_function(
             "() => document.querySelector('.dl-browser')?.dataset.missing === '0'", timeout=600_000
+        )
+
+    def eventually(self, holds: Callable[[], object]) -> None:
+        """Wait until a condition is true, and fail if it is still false after a minute."""
+        eventually(self.page, holds)
+
+    def answered(self) -> None:
+        """Wait until the page has received a reply to each of its requests."""
+        self.page.wait_for_function(
+            "() => document.querySelector('.dl-browser').dataset.pending === '0'", timeout=600_000
+        )
+
+    def prefetched(self) -> None:
+        """Wait until the page has the rows below the visible ones, so that it requests no more."""
+        self.page.wait_for_function(
+            "() => { const shown = document.querySelector('.dl-browser').dataset;"
+            " const asked = __model.sent.filter((m) => m.type === 'cells').map((m) => m.stop);"
+            " const wanted = Math.min(+shown.rows, 2 * shown.stop - shown.start);"
+            " return shown.pending === '0' && Math.max(...asked) >= wanted; }",
+            timeout=600_000,
         )
 
     def data(self, name: str) -> str:
@@ -93,7 +128,6 @@ class Opened:
         self.page.mouse.click(*self.card(position))
         for key in keys:
             self.page.keyboard.up(key)
-        self.page.wait_for_timeout(60)
 
 
 @contextlib.contextmanager

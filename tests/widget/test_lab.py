@@ -11,6 +11,8 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.cli.demo import DemoState, gather, write_digits, write_photographs
 
+from .page import eventually
+
 pytestmark = pytest.mark.browser
 
 OPEN = """\
@@ -153,7 +155,10 @@ def test_mistakes_of_the_demo_are_found_corrected_committed_and_compared(
         page.get_by_role("button", name="Captions").click()
         page.get_by_role("checkbox", name="text").check()  # reports what was written
         page.keyboard.press("Escape")
-        nb.page.wait_for_selector("[data-position='0'][aria-label*='handwritten']")
+        nb.page.wait_for_function(
+            "() => [...document.querySelectorAll('.dl-cell')].every("
+            "(cell) => cell.ariaLabel.includes('handwritten'))"
+        )
         wrong = suspects_in_view(nb)
         nb.click(wrong[0][0])
         for position, _ in wrong[1:]:
@@ -215,7 +220,7 @@ def test_staged_edits_survive_a_kernel_restart(lab, chrome, url, tmp_path):
         nb.shot(tmp_path / "restarted.png")
         nb.run(0)
         nb.painted()
-        assert page.get_by_text("The kernel has restarted").count() == 0
+        eventually(page, lambda: page.get_by_text("The kernel has restarted").count() == 0)
         page.get_by_text("1 edit of 1 row, staged").first.wait_for()
         nb.shot(tmp_path / "offered.png")
         assert dl.open(url, branch="practice").version == before.version

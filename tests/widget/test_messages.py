@@ -60,7 +60,7 @@ def test_missing_field_is_named(ds, page, caplog):
     p = page(ds)
     error = p.fails("complete", text="SELECT")
     assert error["kind"] == MessageError.__name__
-    assert error["message"] == "The page's message lacks 'cursor'. Reload the page."
+    assert error["message"] == "The page's message has no field 'cursor'. Reload the page."
     assert "must be a whole number, but it is 'x'" in p.fails("detail", p="x")["message"]
     assert caplog.text == ""
 

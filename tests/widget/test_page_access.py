@@ -30,26 +30,28 @@ def nameless(shown):
 
 
 STATES = {
-    "filters": ({"panel": "facets"}, []),
-    "map": ({"panel": "map"}, []),
-    "versions": ({"panel": "versions"}, []),
-    "edits": ({"panel": "edits"}, ["3"]),
-    "help": ({}, ["?"]),
-    "chooser": ({}, ["l"]),
-    "review": ({}, ["s"]),
-    "detail": ({}, ["Enter"]),
+    "filters": ({"panel": "facets"}, [], ".dl-facet"),
+    "map": ({"panel": "map"}, [], ".dl-legend-item"),
+    "versions": ({"panel": "versions"}, [], ".dl-version"),
+    "edits": ({"panel": "edits"}, ["ArrowRight", "3"], ".dl-edit"),
+    "help": ({}, ["?"], "[role=dialog]"),
+    "chooser": ({}, ["ArrowRight", "l"], "[role=dialog]"),
+    "review": ({}, ["s"], "[role=dialog]"),
+    "detail": ({}, ["Enter"], ".dl-detail:not(.dl-loading) .dl-field"),
 }
+"""Settings, keys to press, and an element that appears then."""
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_control_has_a_name(chrome, tmp_path, state):
-    settings, keys = STATES[state]
+    settings, keys, appears = STATES[state]
     with opened(chrome, tmp_path, rows=200, settings=settings) as shown:
         shown.painted()
         shown.page.locator("[role=grid]").focus()
         for key in keys:
             shown.page.keyboard.press(key)
-        shown.page.wait_for_timeout(250)
+        shown.page.locator(appears).first.wait_for()
+        shown.answered()
         assert nameless(shown) == []
 
 
@@ -74,7 +76,7 @@ def test_ids_are_unique_and_references_point_somewhere(chrome, tmp_path):
         shown.painted()
         shown.page.locator("[role=grid]").focus()
         shown.page.keyboard.press("ArrowRight")
-        shown.page.wait_for_timeout(100)
+        shown.page.locator(".dl-facet").first.wait_for()
         doubled, dangling = shown.page.evaluate(
             """() => {
                 const ids = [...document.querySelectorAll('[id]')].map((node) => node.id);
@@ -92,16 +94,16 @@ def test_changes_are_announced_to_screen_readers(chrome, tmp_path):
         shown.painted()
         live = shown.page.locator("[aria-live=polite]")
         shown.click(2)
-        assert live.text_content() == "1 row selected"
+        shown.eventually(lambda: live.text_content() == "1 row selected")
         shown.page.get_by_role("combobox", name="Query").fill("label = 'cat'")
         shown.page.keyboard.press("Enter")
-        shown.page.wait_for_timeout(200)
-        assert live.text_content().endswith("rows shown")
+        shown.eventually(lambda: live.text_content().endswith("rows shown"))
 
 
 def test_focus_reaches_every_control_and_is_visible(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=100, settings={"panel": "facets"}) as shown:
         shown.painted()
+        shown.page.locator(".dl-facet").first.wait_for()
         shown.page.evaluate("() => document.body.focus()")
         seen = []
         for _ in range(60):

@@ -26,7 +26,7 @@ def test_query_filters_and_reports_count_and_duration(chrome, tmp_path):
         shown.painted()
         write(shown, "label = 'cat'")
         rows(shown, 95)
-        assert shown.page.get_by_text("95 of 1,000 rows · 12.3 ms").is_visible()
+        shown.page.get_by_text("95 of 1,000 rows · 12.3 ms").wait_for()
         assert shown.data("generation") == "2"
         write(shown, "")
         rows(shown, 1000)
@@ -57,6 +57,8 @@ def test_completions_are_offered_and_accepted(chrome, tmp_path):
         box.press("Tab")
         assert box.input_value() == "score"
         box.press_sequentially(" < LEN")
+        shown.await_sent("complete", "text", "score < LEN")
+        shown.answered()  # the completions of "L" start with another one
         shown.page.get_by_role("option", name="LENGTH").wait_for()
         box.press("ArrowDown")
         box.press("Enter")
@@ -68,7 +70,7 @@ def test_earlier_queries_are_recalled_with_the_arrow_keys(chrome, tmp_path):
         shown.painted()
         for text in ["label = 'cat'", "score < 0.5"]:
             write(shown, text)
-            shown.page.wait_for_timeout(80)
+            shown.answered()
         box = shown.page.get_by_role("combobox", name="Query")
         box.press("ArrowUp")
         box.press("ArrowUp")
@@ -81,9 +83,9 @@ def test_click_on_a_class_adds_it_to_the_query(chrome, tmp_path):
         shown.page.get_by_role("button", name="bird: ").click()
         rows(shown, 108)
         box = shown.page.get_by_role("combobox", name="Query")
-        assert box.input_value() == "label = 'bird'"
+        shown.eventually(lambda: box.input_value() == "label = 'bird'")
         bird = shown.page.get_by_role("button", name="bird: 108 of 108")
-        assert bird.get_attribute("aria-pressed") == "true"
+        shown.eventually(lambda: bird.get_attribute("aria-pressed") == "true")
         shown.page.get_by_role("button", name="cat: ").click()
         rows(shown, 108 + 95)
         shown.page.screenshot(path=tmp_path / "facets.png")
@@ -101,25 +103,24 @@ def test_brush_over_a_histogram_filters_by_whole_bins(chrome, tmp_path):
         mouse.move(box["x"] + 0.49 * box["width"], y, steps=5)
         shown.page.screenshot(path=tmp_path / "brush.png")
         mouse.up()
-        shown.page.wait_for_timeout(200)
+        shown.page.get_by_role("button", name="Clear the filter of score").wait_for()
         sent = shown.sent("filter")[-1]
         assert (sent["expression"], sent["op"], sent["values"]) == ("score", "set", [0.25, 0.5])
         shown.page.get_by_label("score below").fill("0.75")
         shown.page.keyboard.press("Enter")
-        shown.page.wait_for_timeout(100)
-        assert shown.sent("filter")[-1]["values"] == [0.25, 0.75]
+        shown.eventually(lambda: shown.sent("filter")[-1]["values"] == [0.25, 0.75])
 
 
 def test_rows_are_sorted_by_a_facet(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200, settings={"panel": "facets"}) as shown:
         shown.painted()
         sorter = shown.page.get_by_role("button", name="Sort by score")
-        for descending in (False, True):
+        for way, descending in (("asc", False), ("desc", True)):
             sorter.click()
-            shown.page.wait_for_timeout(150)
+            shown.page.locator(f".dl-facet button[data-sort={way}]").wait_for()
             assert shown.sent("sort")[-1]["descending"] is descending
         sorter.click()
-        shown.page.wait_for_timeout(150)
+        shown.eventually(lambda: len(shown.sent("sort")) == 3)
         assert shown.sent("sort")[-1]["expression"] is None
 
 
@@ -173,7 +174,7 @@ def test_impossible_review_says_what_it_needs(chrome, tmp_path, dark):
         shown.page.screenshot(path=tmp_path / "needs.png")
         shown.page.keyboard.press("Escape")
         shown.page.get_by_role("button", name="Review").click()
-        assert said.is_visible()
+        said.wait_for()
         assert shown.sent("suspects") == []
 
 
@@ -189,7 +190,7 @@ def test_similar_rows_are_shown_by_a_button_and_a_key(chrome, tmp_path, dark):
         button.click()
         shown.page.wait_for_function("() => __model.get('state').generation === 2")
         shown.painted()
-        assert not button.is_visible()
+        button.wait_for(state="hidden")
         shown.page.locator("[role=grid]").focus()
         shown.page.keyboard.press("ArrowRight")  # from the row itself, which comes first
         shown.page.keyboard.press("r")
@@ -197,7 +198,7 @@ def test_similar_rows_are_shown_by_a_button_and_a_key(chrome, tmp_path, dark):
         asked = [(m["p"], m["column"]) for m in shown.sent("neighbours")]
         assert asked == [(5, "embedding"), (1, "embedding")]
         shown.page.keyboard.press("?")
-        assert shown.page.get_by_text("Rows most like this one").is_visible()
+        shown.page.get_by_text("Rows most like this one").wait_for()
 
 
 def test_one_of_several_embeddings_is_chosen_to_find_similar_rows(chrome, tmp_path):
@@ -236,7 +237,7 @@ def test_lasso_over_the_map_selects_at_once_without_a_request(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200_000, settings={"panel": "map"}) as shown:
         shown.painted()
         shown.page.get_by_text("automobile").first.wait_for()
-        shown.page.wait_for_timeout(300)
+        shown.prefetched()
         box = shown.page.locator(".dl-map-box").bounding_box()
         mouse = shown.page.mouse
         corners = [(0.1, 0.1), (0.9, 0.1), (0.9, 0.5), (0.1, 0.5)]
@@ -269,7 +270,7 @@ def test_lasso_over_the_map_selects_at_once_without_a_request(chrome, tmp_path):
 def test_map_shows_the_row_under_the_pointer(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=2000, settings={"panel": "map"}) as shown:
         shown.painted()
-        shown.page.wait_for_timeout(300)
+        shown.page.locator(".dl-legend-item").first.wait_for()
         box = shown.page.locator(".dl-map-box").bounding_box()
         for x in range(60, 95):
             shown.page.mouse.move(box["x"] + x / 100 * box["width"], box["y"] + 0.5 * box["height"])
@@ -284,14 +285,14 @@ def test_settings_made_in_python_are_shown(chrome, tmp_path):
         columns = int(grid.get_attribute("aria-colcount"))
         shown.page.evaluate("() => __model.put('settings', { size: 64, panel: 'edits' })")
         shown.painted()
-        assert int(grid.get_attribute("aria-colcount")) > columns
-        assert shown.page.get_by_role("heading", name="Edits").is_visible()
+        shown.eventually(lambda: int(grid.get_attribute("aria-colcount")) > columns)
+        shown.page.get_by_role("heading", name="Edits").wait_for()
 
 
 def test_problem_in_python_is_shown(chrome, tmp_path):
     problem = {"kind": "LakeError", "message": "There is no 'x'.", "line": 1, "column": 8}
     with opened(chrome, tmp_path, rows=30, problem=problem) as shown:
-        assert shown.page.get_by_text("LakeError: There is no 'x'. (line 1, column 8)").is_visible()
+        shown.page.get_by_text("LakeError: There is no 'x'. (line 1, column 8)").wait_for()
 
 
 def test_escape_closes_the_completions_and_then_keeps_the_typed_text(chrome, tmp_path):
@@ -329,7 +330,7 @@ def test_completions_that_arrive_after_escape_are_not_shown(chrome, tmp_path):
         completions = shown.page.locator(".dl-completions")
         completions.wait_for()
         shown.page.keyboard.type("b")
-        shown.page.wait_for_timeout(150)
+        shown.await_sent("complete", "text", "lab")
         shown.page.keyboard.press("Escape")
         shown.page.wait_for_timeout(500)
         assert completions.is_hidden()

@@ -7,6 +7,7 @@ import pytest
 import deeplake_lite as dl
 
 from .bridge import shown
+from .page import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -47,7 +48,7 @@ def test_ends_of_a_chart_are_never_cut_off(chrome, ds):
         assert said[0][1] == "-10000000000000000000"
         chart(page, "large").locator(".dl-histogram-box").hover(position={"x": 2, "y": 20})
         under = chart(page, "large").locator(".dl-range .dl-quiet")
-        assert under.inner_text() == "-1e19: 1 / 1"
+        eventually(page, lambda: under.inner_text() == "-1e19: 1 / 1")
         assert under.evaluate("(node) => node.scrollWidth <= node.clientWidth")
 
 

@@ -13,12 +13,24 @@ pytestmark = pytest.mark.browser
 
 def detail(shown, position):
     shown.page.mouse.dblclick(*shown.card(position))
-    loaded = ".dl-detail:not(.dl-loading) .dl-field"
-    shown.page.locator(loaded).first.wait_for()
+    loaded(shown)
+
+
+def loaded(shown):
+    shown.page.locator(".dl-detail:not(.dl-loading) .dl-field").first.wait_for()
 
 
 def staged(shown):
     return [edit for message in shown.sent("stage") for edit in message["edits"]]
+
+
+def await_staged(shown, count):
+    """Return the staged edits when there are that many; a row in detail is then read again."""
+    shown.eventually(lambda: len(staged(shown)) >= count)
+    shown.answered()
+    if shown.page.locator(".dl-detail").count():
+        loaded(shown)
+    return staged(shown)
 
 
 def test_number_keys_set_the_class_of_the_selection_and_can_be_undone(chrome, tmp_path):
@@ -32,8 +44,8 @@ def test_number_keys_set_the_class_of_the_selection_and_can_be_undone(chrome, tm
         assert staged(shown) == [edit]
         shown.painted()
         shown.page.screenshot(path=tmp_path / "edits.png")
-        label = shown.page.locator("[data-position='2']").get_attribute("aria-label")
-        assert label == "Row 2: label cat, edited"
+        card = shown.page.locator("[data-position='2']")
+        shown.eventually(lambda: card.get_attribute("aria-label") == "Row 2: label cat, edited")
         shown.page.keyboard.press("Control+z")
         shown.page.get_by_text("Nothing is staged").wait_for()
         shown.page.keyboard.press("Control+Shift+z")
@@ -50,13 +62,12 @@ def test_class_is_chosen_by_typing_its_beginning(chrome, tmp_path):
         shown.page.keyboard.type("fr")
         shown.page.screenshot(path=tmp_path / "chooser.png")
         shown.page.keyboard.press("Enter")
-        shown.page.wait_for_timeout(100)
-        assert staged(shown)[0]["value"] == 6
+        assert await_staged(shown, 1)[0]["value"] == 6
         shown.page.keyboard.press("t")
         shown.page.keyboard.type("night")
         shown.page.keyboard.press("Enter")
-        shown.page.wait_for_timeout(100)
-        assert (staged(shown)[1]["op"], staged(shown)[1]["value"]) == ("add_tag", 2)
+        tag = await_staged(shown, 2)[1]
+        assert (tag["op"], tag["value"]) == ("add_tag", 2)
 
 
 def test_edits_are_committed_with_a_message(chrome, tmp_path):
@@ -80,7 +91,7 @@ def test_conflict_shows_both_sides_and_is_resolved(chrome, tmp_path):
         dialog = shown.page.get_by_role("dialog", name="Another writer changed these rows")
         dialog.wait_for()
         shown.page.screenshot(path=tmp_path / "conflict.png")
-        assert dialog.get_by_role("cell", name="dog").is_visible()
+        dialog.get_by_role("cell", name="dog").wait_for()
         dialog.get_by_role("button", name="Keep theirs").click()
         shown.page.get_by_text("Committed").first.wait_for()
         assert shown.sent("resolve")[0]["choice"] == "theirs"
@@ -120,12 +131,13 @@ def test_columns_are_edited_in_place(chrome, tmp_path):
         detail(shown, 2)
         shown.page.get_by_label("score", exact=True).fill("0.25")
         shown.page.keyboard.press("Enter")
+        await_staged(shown, 1)
         caption = shown.page.get_by_label("caption", exact=True)
         caption.fill("A new text")
         shown.page.keyboard.press("Control+Enter")
+        await_staged(shown, 2)
         shown.page.get_by_role("button", name="Remove night").click()
-        shown.page.wait_for_timeout(150)
-        made = [(e["column"], e["op"], e["value"]) for e in staged(shown)]
+        made = [(e["column"], e["op"], e["value"]) for e in await_staged(shown, 3)]
         assert made == [
             ("score", "set", "0.25"),
             ("caption", "set", "A new text"),
@@ -146,25 +158,22 @@ def test_boxes_are_drawn_moved_named_and_removed(chrome, tmp_path):
         mouse.down()
         mouse.move(x - 90, y + 120, steps=4)
         mouse.up()
-        shown.page.wait_for_timeout(200)
-        drawn = staged(shown)[-1]
+        drawn = await_staged(shown, 1)[-1]
         assert (drawn["op"], len(drawn["value"]["boxes"])) == ("set_boxes", 2)
         mouse.move(x - 120, y + 90)
         mouse.down()
         mouse.move(x - 100, y + 70, steps=4)
         mouse.up()
-        shown.page.wait_for_timeout(200)
-        before, after = drawn["value"]["boxes"][1], staged(shown)[-1]["value"]["boxes"][1]
+        moved = await_staged(shown, 2)[-1]
+        before, after = drawn["value"]["boxes"][1], moved["value"]["boxes"][1]
         assert after[0] > before[0]
         assert after[1] < before[1]
         assert after[2] - after[0] == pytest.approx(before[2] - before[0])
         shown.page.screenshot(path=tmp_path / "boxes.png")
         shown.page.keyboard.press("3")
-        shown.page.wait_for_timeout(150)
-        assert staged(shown)[-1]["value"]["c"] == [1, 2]
+        assert await_staged(shown, 3)[-1]["value"]["c"] == [1, 2]
         shown.page.keyboard.press("Delete")
-        shown.page.wait_for_timeout(150)
-        assert len(staged(shown)[-1]["value"]["boxes"]) == 1
+        assert len(await_staged(shown, 4)[-1]["value"]["boxes"]) == 1
 
 
 def test_read_only_version_cannot_be_edited(chrome, tmp_path):
@@ -189,10 +198,12 @@ def test_diff_shows_pairs_by_kind_of_change(chrome, tmp_path):
         )
         shown.painted()
         shown.page.get_by_role("button", name="Changed").click()
+        shown.page.wait_for_function(
+            "() => document.querySelector('.dl-browser').dataset.rows === '120'"
+        )
         shown.painted()
         shown.page.get_by_label("Changed column").select_option("label")
-        shown.page.wait_for_timeout(100)
-        assert shown.sent("tab")[-1]["column"] == "label"
+        shown.await_sent("tab", "column", "label")
 
 
 def test_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
@@ -252,13 +263,11 @@ def test_keys_in_the_row_details_edit_that_row_and_not_the_selection_behind_it(c
             shown.page.keyboard.press(key)
             shown.page.get_by_role("dialog").wait_for()
             shown.page.keyboard.press("Enter")
-        shown.page.wait_for_timeout(150)
-        assert [edit["positions"] for edit in staged(shown)] == [[1], [1], [1]]
+        assert [edit["positions"] for edit in await_staged(shown, 3)] == [[1], [1], [1]]
         shown.page.locator(".dl-detail").focus()
         shown.page.keyboard.press("Escape")
         shown.page.keyboard.press("3")
-        shown.page.wait_for_timeout(150)
-        assert staged(shown)[-1]["positions"] == [0]
+        assert await_staged(shown, 4)[-1]["positions"] == [0]
 
 
 DIGITS = {"columns": [{"name": "digit", "kind": "class", "classes": list("0123456789")}]}
@@ -272,8 +281,7 @@ def test_digit_means_the_class_with_that_name(chrome, tmp_path):
         assert sorted(keys) == list("0123456789")
         for key in "70":
             shown.page.keyboard.press(key)
-        shown.page.wait_for_timeout(150)
-        assert [edit["value"] for edit in staged(shown)] == [7, 0]
+        assert [edit["value"] for edit in await_staged(shown, 2)] == [7, 0]
 
 
 def test_read_only_version_says_so_before_anything_is_selected(chrome, tmp_path):
@@ -302,7 +310,8 @@ def test_digit_without_a_class_of_a_box_leaves_the_row_unchanged(chrome, tmp_pat
         shown.page.keyboard.press("n")
         shown.page.keyboard.press("9")
         shown.page.keyboard.press("2")
-        shown.page.wait_for_timeout(150)
+        await_staged(shown, 1)
+        shown.page.wait_for_timeout(150)  # no other edit may follow
         assert [edit["op"] for edit in staged(shown)] == ["set_boxes"]
 
 
@@ -318,8 +327,8 @@ def test_keys_set_a_stored_column_and_not_a_computed_one(chrome, tmp_path):
         shown.page.locator("[data-position='1']").wait_for()
         shown.click(1)
         shown.page.keyboard.press("2")
-        shown.page.wait_for_timeout(150)
-        assert [(edit["column"], edit["value"]) for edit in staged(shown)] == [("label", 1)]
+        made = [(edit["column"], edit["value"]) for edit in await_staged(shown, 1)]
+        assert made == [("label", 1)]
     about = {"columns": COMPUTED[:1]}
     with opened(chrome, tmp_path, rows=50, about=about, settings={"panel": "edits"}) as shown:
         shown.page.locator("[data-position='1']").wait_for()

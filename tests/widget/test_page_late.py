@@ -7,18 +7,25 @@ import pytest
 
 import deeplake_lite as dl
 
-from .bridge import painted, shown, slowed
+from .bridge import held, painted, shown
+from .page import eventually
 
 pytestmark = pytest.mark.browser
 
 DECODED = """(ms) => {
 	const decode = window.createImageBitmap;
+	window.begun = window.done = 0;
 	window.createImageBitmap = async (...of) => {
 		const made = await decode(...of);
-		if (made.width > 500) await new Promise((go) => setTimeout(go, ms));
+		if (made.width > 500) {
+			window.begun++;
+			await new Promise((go) => setTimeout(go, ms));
+			window.done++;
+		}
 		return made;
 	};
 }"""
+"""Delays large images, and counts those that have begun and those that are done."""
 MIDDLE = """() => {
 	const canvas = document.querySelector(".dl-viewer canvas");
 	const [x, y] = [(canvas.width * 0.45) | 0, canvas.height >> 1];
@@ -50,9 +57,11 @@ def test_late_image_does_not_appear_in_the_next_row(chrome, make_lake, compares)
     with shown(chrome, w) as (page, wrong):
         page.evaluate(DECODED, 600)
         opened(page, 0)
-        page.wait_for_timeout(200)
+        page.wait_for_function("n => window.begun === n", arg=2 if compares else 1)
         page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(1200)
+        eventually(page, lambda: page.evaluate(MIDDLE) == [0, 0, 255])
+        page.wait_for_function("() => window.done === window.begun")
+        page.wait_for_timeout(300)  # the late image may not replace the other one
         assert page.locator(".dl-detail h2").text_content() == "Row 1 of 2"
         assert page.evaluate(MIDDLE) == [0, 0, 255]
     assert wrong == []
@@ -67,12 +76,13 @@ def test_comparison_mode_may_change_while_the_next_pair_is_read(chrome, make_lak
     with shown(chrome, dl.browse_diff(lake, before, "main")) as (page, wrong):
         opened(page, 0)
         page.locator(".dl-detail:not(.dl-loading) .dl-field").first.wait_for()
-        slowed(page, "detail", 500)
+        release = held(page, "detail")
         page.keyboard.press("ArrowRight")
         page.get_by_role("button", name="Swipe").click()
-        page.wait_for_timeout(1500)
-        assert page.evaluate(MIDDLE) == [0, 0, 255]
-        assert page.locator(".dl-change").first.inner_text() != ""
+        page.wait_for_timeout(300)  # nothing may go wrong while the replies are missing
+        release()
+        eventually(page, lambda: page.evaluate(MIDDLE) == [0, 0, 255])
+        eventually(page, lambda: page.locator(".dl-change").first.inner_text() != "")
     assert wrong == []
 
 
@@ -88,16 +98,14 @@ def test_captions_read_before_an_edit_are_replaced(chrome, make_lake):
         page.evaluate(DECODED, 900)
         page.locator("[data-position='0']").click()
         page.keyboard.press("2")
-        page.wait_for_timeout(300)  # the cell is read again, and its image is being decoded
+        page.wait_for_function("() => window.begun === 1")  # the cell was read again
         page.keyboard.press("1")
-        page.wait_for_timeout(3000)
+        page.wait_for_function("() => window.done === 2")
         painted(page)
-        label = page.locator("[data-position='0']").get_attribute("aria-label")
-        assert "label cat" in label
+        card = page.locator("[data-position='0']")
+        eventually(page, lambda: "label cat" in card.get_attribute("aria-label"))
         page.keyboard.press("Control+z")
-        page.wait_for_timeout(2500)
-        label = page.locator("[data-position='0']").get_attribute("aria-label")
-        assert "label dog" in label
+        eventually(page, lambda: "label dog" in card.get_attribute("aria-label"))
     assert wrong == []
 
 
@@ -111,7 +119,6 @@ def lasso(page):
     for corner in corners[1:]:
         page.mouse.move(*corner, steps=5)
     page.mouse.up()
-    page.wait_for_timeout(200)
 
 
 def test_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, make_lake):
@@ -130,12 +137,12 @@ def test_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, make
         note.wait_for(state="attached")
         page.wait_for_function("() => !document.querySelector('.dl-map-note').textContent")
         lasso(page)
-        few = len(w.selected)
-        assert 0 < few < 300
+        eventually(page, lambda: len(w.selected) > 0)
+        assert len(w.selected) < 300
         before = {int(x) for x in w.selected_view()["x"][:]}
         page.locator(".dl-scroller").focus()
         page.keyboard.press("Escape")
-        slowed(page, "points", 1200)
+        release = held(page, "points")
         query = page.get_by_role("combobox", name="Query")
         query.fill("SELECT * WHERE label = 'b' ORDER BY x DESC")
         query.press("Enter")
@@ -144,14 +151,18 @@ def test_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, make
         )
         assert note.text_content().startswith("Computing the map")
         lasso(page)
+        page.wait_for_timeout(200)
         page.mouse.click(
             *[v + 200 for v in page.locator(".dl-map-box").bounding_box().values()][:2]
         )
+        said = page.locator(".dl-banner-text")
+        why = "The map is being computed for the shown rows."
+        eventually(page, lambda: said.text_content().startswith(why))
         assert w.selected.tolist() == []
-        said = page.locator(".dl-banner-text").text_content()
-        assert said.startswith("The map is being computed for the shown rows.")
+        release()
         page.wait_for_function("() => !document.querySelector('.dl-map-note').textContent")
         lasso(page)
         labels = lake["label"][:]
-        assert {int(x) for x in w.selected_view()["x"][:]} == {x for x in before if labels[x]}
+        wanted = {x for x in before if labels[x]}
+        eventually(page, lambda: {int(x) for x in w.selected_view()["x"][:]} == wanted)
     assert wrong == []

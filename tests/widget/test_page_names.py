@@ -8,7 +8,7 @@ import pytest
 import deeplake_lite as dl
 
 from .bridge import shown
-from .page import stored
+from .page import eventually, stored
 
 pytestmark = pytest.mark.browser
 
@@ -95,9 +95,9 @@ def test_every_character_of_a_name_is_visible(chrome, ds):
         page.locator(".dl-value-text").first.wait_for()
         assert page.evaluate(TURNED) == []
         assert SAID in page.locator(".dl-info").inner_text()
-        written = page.evaluate("() => window.written")
-        assert any(SAID in text for text in written)
-        assert [text for text in written if RTL in text] == []
+        drawn = "said => window.written.some((text) => text.includes(said))"
+        eventually(page, lambda: page.evaluate(drawn, SAID))
+        assert [text for text in page.evaluate("() => window.written") if RTL in text] == []
         assert SAID in page.locator(".dl-title").get_attribute("title")
     assert wrong == []
 

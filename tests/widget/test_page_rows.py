@@ -8,7 +8,8 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.widget.edits.editing import Editing
 
-from .bridge import painted, pushed, shown, slowed
+from .bridge import held, painted, pushed, shown
+from .page import eventually
 
 pytestmark = pytest.mark.browser
 
@@ -49,9 +50,19 @@ def loaded(page):
 
 
 def settle(page):
+    """Wait for all that an action causes, and a little longer for an edit that must not come."""
+    page.evaluate(FRAMES)
+    page.wait_for_function(
+        "() => document.querySelector('.dl-browser').dataset.pending === '0' && !model.calls"
+    )
+    page.evaluate(FRAMES)
     page.wait_for_timeout(60)
-    page.wait_for_function("() => document.querySelector('.dl-browser').dataset.pending === '0'")
-    page.wait_for_timeout(60)
+
+
+FRAMES = """async () => {
+	for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+}"""
+"""Waits for drawings, and for selections, which are sent once a frame."""
 
 
 def title(page):
@@ -81,12 +92,13 @@ def test_fields_of_the_previous_row_accept_nothing_while_the_next_row_is_read(ch
     w = lake.browse()
     with shown(chrome, w) as (page, wrong):
         opened(page, 0)
-        slowed(page, "detail", 700)
+        release = held(page, "detail")
         page.get_by_role("button", name="Next row (→)").click()
         box = page.locator("textarea[aria-label=text]").bounding_box()
         page.mouse.click(box["x"] + 9, box["y"] + 9)
         page.keyboard.type("zz")
         page.keyboard.press("Control+Enter")
+        release()
         loaded(page)
         assert title(page) == f"Row 1 of {ROWS}"
         field = page.get_by_role("textbox", name="text", exact=True)
@@ -108,7 +120,8 @@ def test_typed_value_is_staged_for_its_row_when_the_next_one_is_shown(chrome, la
         page.get_by_role("button", name="Next row (→)").click()
         settle(page)
         loaded(page)
-        assert page.get_by_role("textbox", name="text", exact=True).input_value() == "row 1"
+        field = page.get_by_role("textbox", name="text", exact=True)
+        eventually(page, lambda: field.input_value() == "row 1")
     assert wrong == []
     w.commit("typed")
     assert lake["text"][:2] == ["typed", "row 1"]
@@ -181,7 +194,7 @@ def test_refresh_during_an_edit_does_not_move_it_to_another_row(chrome, lake, ki
             assert seen not in ids_of(w)
             assert ids_of(w) == [] or acted_anew
             if not acted_anew:
-                assert "nothing was edited" in banner(page)
+                eventually(page, lambda: "nothing was edited" in banner(page))
     assert wrong == []
 
 
@@ -216,14 +229,16 @@ def test_keys_edit_nothing_without_a_selection(chrome, lake, how, key):
         pushed(page)
         settle(page)
         painted(page)
-        assert page.locator(".dl-chosen-count").text_content() == "Nothing selected"
+        count = page.locator(".dl-chosen-count")
+        eventually(page, lambda: count.text_content() == "Nothing selected")
         page.locator(".dl-scroller").focus()
         page.keyboard.press(key)
         settle(page)
         assert w.staged_count == 0
         assert page.get_by_role("dialog").count() == 0
         if key != "a":
-            assert banner(page).startswith("Nothing is selected. Select rows first")
+            why = "Nothing is selected. Select rows first"
+            eventually(page, lambda: banner(page).startswith(why))
     assert wrong == []
 
 
@@ -242,15 +257,15 @@ def test_row_with_the_keyboard_focus_is_edited_until_the_answer_changes(chrome, 
         page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         settle(page)
-        assert page.evaluate(RINGED) != without
+        eventually(page, lambda: page.evaluate(RINGED) != without)
         page.keyboard.press("4")
         settle(page)
         page.keyboard.press("l")
         page.get_by_role("dialog").wait_for()
         page.keyboard.press("Enter")
         settle(page)
+        eventually(page, lambda: w.staged_count == 2)
         assert ids_of(w) == [int(lake.row_ids[2])]
-        assert w.staged_count == 2
         page.locator(".dl-value").first.focus()
         page.keyboard.press("1")
         settle(page)
@@ -265,7 +280,7 @@ def test_row_with_the_keyboard_focus_is_edited_until_the_answer_changes(chrome, 
         page.keyboard.press("ArrowLeft")
         page.keyboard.press("1")
         settle(page)
-        assert ids_of(w) == [int(lake.row_ids[1])]
+        eventually(page, lambda: ids_of(w) == [int(lake.row_ids[1])])
     assert wrong == []
 
 
@@ -282,12 +297,12 @@ def test_dialog_edits_the_rows_that_were_selected_when_it_was_opened(chrome, lak
         page.keyboard.press("Enter")
         settle(page)
         assert w.staged_count == 0
-        assert "nothing was edited" in banner(page)
-        assert w.selected.tolist() == [1]
+        eventually(page, lambda: "nothing was edited" in banner(page))
+        eventually(page, lambda: w.selected.tolist() == [1])
         page.keyboard.press("1")
         settle(page)
         assert w.view["text"][1] == "row 2"
-        assert ids_of(w) == [int(w.view.row_ids[1])]
+        eventually(page, lambda: ids_of(w) == [int(w.view.row_ids[1])])
     assert wrong == []
 
 
@@ -301,9 +316,9 @@ def test_more_like_this_uses_the_selected_row(chrome, make_lake):
         settle(page)
         page.keyboard.press("r")
         settle(page)
-        assert banner(page).startswith("Nothing is selected")
+        eventually(page, lambda: banner(page).startswith("Nothing is selected"))
         page.mouse.click(*at(page, 4))
         page.keyboard.press("r")
         settle(page)
-        assert w.view["n"][0] == 4
+        eventually(page, lambda: w.view["n"][0] == 4)
     assert wrong == []

@@ -102,7 +102,7 @@ def _check_polars(kind: object, name: str | None) -> None:
     for part in _parts(kind):
         if part in _UNREADABLE:
             raise InvalidValueError(
-                f"values must have a type that Arrow has, but values of type {kind} are "
+                f"values must have a type that Arrow supports, but values of type {kind} are "
                 f"{_UNREADABLE[part]}.",
                 column=name,
             )

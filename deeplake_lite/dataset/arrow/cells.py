@@ -208,7 +208,7 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
     """Reject shapes that no value of the type can have. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
-    if (htype.axes or ())[:1] == (None,):  # its size is free, so 0 leaves fewer shapes to check
+    if (htype.axes or ())[:1] == (None,):  # of any size; 0 leaves fewer shapes to check
         present[:, 0] = 0
     for shape in np.unique(present, axis=0).tolist():
         htype.check_shape(tuple(size for size in shape if size >= 0))

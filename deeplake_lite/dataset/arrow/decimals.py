@@ -31,7 +31,7 @@ def as_floats(decimals: pa.Array) -> pa.Array:
 
 
 def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
-    """Return the first row with a decimal that float64 rounds, and that decimal, or None if no row.
+    """Return the first row with a decimal that float64 rounds, and that decimal, or None.
 
     >>> first_rounded(pa.array([[Decimal("0.1")], [], [Decimal("12345678901234567.5")]]))
     (2, Decimal('12345678901234567.5'))

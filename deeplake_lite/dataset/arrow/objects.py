@@ -42,7 +42,7 @@ def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
 
 
 def item_of(of: Htype | None) -> Htype | None:
-    """Return the type of the items if `of` is a type of lists, or else None."""
+    """Return the type of the items if `of` is a list type, and None otherwise."""
     return of.layout.item if of is not None and isinstance(of.layout, Nested) else None
 
 
@@ -151,7 +151,7 @@ def _dict(pairs: list[tuple[object, object]]) -> dict[object, object]:
     if any(isinstance(key, dict | list) for key in keys):
         rule = "the keys of a map must be strings or numbers"
     elif len(set(keys)) < len(keys):
-        rule = "a map must have each key only once"
+        rule = "the keys of a map must be unique"
     else:
         return dict(pairs)
     raise InvalidValueError(

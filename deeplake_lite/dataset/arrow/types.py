@@ -43,7 +43,7 @@ def has_fractions(kind: pa.DataType) -> bool:
 
 
 def unwrapped(kind: pa.DataType) -> pa.DataType:
-    """Return the type within an extension or a run-end encoding; fixed-shape tensors stay.
+    """Unwrap extension types and run-end encodings; return fixed-shape tensor types unchanged.
 
     >>> unwrapped(pa.bool8()), unwrapped(pa.run_end_encoded(pa.int32(), pa.string()))
     (DataType(bool), DataType(string))
@@ -58,7 +58,7 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """Return a type with large strings and bytes in place of views, also in lists and structs.
+    """Replace views of strings and bytes in a type, also in lists and structs, by large ones.
 
     >>> without_views(pa.list_(pa.string_view()))
     ListType(list<item: large_string>)

@@ -153,7 +153,7 @@ def _has_tensors(kind: pa.DataType) -> bool:
 
 
 def _tensors(array: pa.ExtensionArray) -> object:
-    """Return fixed-shape tensors as an array; as a list with None for nulls if there are any."""
+    """Return fixed-shape tensors as an array, or if there are nulls, as a list with None."""
     kind, storage = array.type, array.storage
     if not storage.null_count:
         return _to_logical_order(_array(storage.flatten()), kind)
@@ -217,7 +217,7 @@ def _array(item: pa.Array) -> object:
 
 
 def _block(array: pa.Array) -> Any:
-    """Return fixed-size lists as one array, (n, *shape); as objects if they have nulls inside."""
+    """Return fixed-size lists as one array, (n, *shape), or as objects if they contain nulls."""
     shape, flat = [len(array)], array
     while kinds.is_fixed_size_list(flat.type):
         shape.append(flat.type.list_size)
@@ -234,7 +234,7 @@ def _items(array: pa.Array) -> Iterable[object]:
 
 
 def _file(item: object) -> object:
-    """Return the bytes or path from a struct of both, the form in which Hugging Face has images."""
+    """Return the bytes or path from a struct of both, as in Hugging Face's image datasets."""
     if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
         return item.get("bytes") or item.get("path")
     return item

@@ -78,9 +78,10 @@ def _write(view: View, root: Path, samples: Field, labels: Field | None) -> None
 
 
 def header_of(column: str) -> str:
-    """Return the header of a column in the table, where ``file_name`` is taken by the paths.
+    """Return the header of a column in the table, where ``file_name`` is reserved for the paths.
 
-    That name gets an underscore appended, and so does ``file_name_`` etc., so that headers differ.
+    A column of that name gets an underscore appended, and so does ``file_name_`` etc., so that
+    headers stay unique.
 
     >>> header_of("file_name"), header_of("file_name_"), header_of("file")
     ('file_name_', 'file_name__', 'file')
@@ -168,7 +169,7 @@ def _new_folder(path: Path) -> Iterator[None]:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         reason = "is not empty" if path.is_dir() else "is a file"
         raise ExistsError(
-            f"Files are written to a new or empty folder, but {str(path)!r} {reason}. Choose "
+            f"to_folder writes to a new or empty folder, but {str(path)!r} {reason}. Choose "
             "another name."
         )
     is_new = not path.exists()
@@ -182,7 +183,7 @@ def _new_folder(path: Path) -> Iterator[None]:
 
 
 def _choose_image(view: View, image: str | None) -> Field:
-    """Return the column whose samples become files: the one named by the user, or the only one."""
+    """Return the column whose samples become files: the user's choice, or the only candidate."""
     candidates = [f for f in view.schema if is_file(f.htype) or f.htype.is_image]
     if image is not None:
         return _field_among(view, image, candidates, "image", "holds no files")
@@ -191,30 +192,33 @@ def _choose_image(view: View, image: str | None) -> Field:
         return images[0]
     if not candidates:
         raise SchemaError(
-            "A folder is written from one column of files, but no column has files. Write a "
-            "table instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or "
-            "parquet."
+            "to_folder needs a column of files, but this view has none. Write a table instead: "
+            "to_arrow(), to_pandas(), or deeplake-lite export --format csv or parquet."
         )
     names = ", ".join(repr(f.name) for f in images or candidates)
     raise SchemaError(
-        f"A folder is written from one column of files. Choose one with image='…': {names}."
+        "to_folder writes the files of one column, but there are several columns of files. Choose "
+        f"one with image='…': {names}."
     )
 
 
 def _choose_label(view: View, label: str | None) -> Field | None:
-    """Return the column that names the folders: the user's, or the only one of classes, if any."""
+    """Return the column that names the folders: the user's choice, or the only one of classes."""
     if label is not None:
         candidates = [f for f in view.schema if _names_folders(f.htype)]
         return _field_among(view, label, candidates, "label", "does not name one folder per row")
     classes = [f for f in view.schema if f.htype.sql == "class"]
     if len(classes) > 1:
         names = ", ".join(repr(f.name) for f in classes)
-        raise SchemaError(f"Folders are named by one column. Choose one with label='…': {names}.")
+        raise SchemaError(
+            "Only one column can name the folders, but there are several candidates. Choose one "
+            f"with label='…': {names}."
+        )
     return classes[0] if classes else None
 
 
 def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, why: str) -> Field:
-    """Return a column by name. Raises SchemaError with the reason `why` if it is no candidate."""
+    """Return a column by name. Raises SchemaError with the reason `why` if it is not suitable."""
     field = view.field(name)
     if field not in candidates:
         names = ", ".join(repr(f.name) for f in candidates) or "none"

@@ -80,7 +80,7 @@ def safe_name(name: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """Return the form of a name that case-insensitive file systems compare."""
+    """Return a key that is equal for names that a case-insensitive file system considers equal."""
     return _normal(name).casefold()
 
 

@@ -56,7 +56,7 @@ def read_blocks(
 
 
 def read_all(view: View, label: str) -> dict[str, Cells]:
-    """Return the cells of every column by name; `label` is that of the progress bar."""
+    """Return the cells of every column by name; `label` is shown next to the progress bar."""
     fields = view.schema.fields
     blocks = list(read_blocks(view, fields, label))
     return {

@@ -1,7 +1,7 @@
 """Export of a view's rows, with a function for each format.
 
-Each format has a module that imports its library. These functions import that module on demand, so
-that `import deeplake_lite` stays fast.
+Each format has a module that imports its library. The functions here import that module on demand,
+so that `import deeplake_lite` stays fast.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Return whether a table can hold the values of a type: any but files, pixels and arrays.
+    """Return whether a text table can hold a type: any but files, pixels and arrays.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
@@ -68,7 +68,7 @@ def plain(value: Any) -> object:
 def _numbers(values: np.ndarray[Any, Any]) -> object:
     """Return an array as nested lists."""
     if values.dtype.kind == "f":
-        return values.astype("U").astype(np.float64).tolist()  # by way of strings, as in `plain`
+        return values.astype("U").astype(np.float64).tolist()  # through strings, as in `plain`
     if values.dtype.kind in "mMc":
         return plain([values[i] for i in range(len(values))]) if values.ndim else plain(values[()])
     return values.tolist()

@@ -100,7 +100,7 @@ class LakeBackend(BackendEntrypoint):
 
     @override
     def guess_can_open(self, filename_or_obj: object) -> bool:
-        """Return whether an object is a view, or the URL or path of a lake by its looks."""
+        """Return whether an object is a view, or looks like the URL or path of a lake."""
         if isinstance(filename_or_obj, View):
             return True
         if not isinstance(filename_or_obj, str | os.PathLike):

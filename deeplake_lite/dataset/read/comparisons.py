@@ -38,7 +38,7 @@ else:
     arrow_scalars = LazyModule("deeplake_lite.htypes.arrow_scalars")
 
 NO_CLASS = -1
-"""The number that stands for a class name that the column does not have."""
+"""Number that represents a class name that the column does not have."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Return for which values `test` holds with `other`, (n,) bool; it never holds for nulls.
+    """Return for which values `test` with `other` is true, (n,) bool; False for nulls.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ _MIRRORED = {
     operator.gt: operator.lt,
     operator.ge: operator.le,
 }
-"""The operator that means the same with the sides exchanged, by operator."""
+"""For each operator, the equivalent one with exchanged sides."""
 
 
 def _rank(side: object) -> int:
@@ -190,7 +190,7 @@ def _kind_in_json(value: object) -> type | None:
 
 
 def _as_python(value: Any) -> object:
-    """Return a NumPy number as a Python number, which compares exactly; others unchanged."""
+    """Convert a NumPy number to a Python one, which compares exactly; return others unchanged."""
     is_number = isinstance(value, np.number | np.bool_) and not isinstance(value, np.timedelta64)
     return value.item() if is_number else value
 
@@ -212,9 +212,8 @@ def _names_of(column: Column) -> Values:
 
 def _unordered(column: Column, other: object) -> InvalidValueError:
     return InvalidValueError(
-        f"Column {column.name!r} is {column.htype!r}, whose values are neither less nor greater "
-        f"than {brief(other)}. Use ==, or compare with numbers, strings or times like those in the "
-        "column."
+        f"Values of column {column.name!r}, {column.htype!r}, have no order relative to "
+        f"{brief(other)}. Use ==, or compare with a value of the column's type."
     )
 
 
@@ -225,7 +224,7 @@ def _other_side(column: Column, values: object, other: object, *, unknown: bool)
     """Return the other side in the column's form. Raises InvalidValueError."""
     other, source = _as_values(other)
     if isinstance(htype := getattr(source, "htype", None), Htype):
-        unknown = True  # another column may have classes that this one lacks
+        unknown = True  # another column may have classes that this one does not have
         other = _named(htype, _listed(other), column)
     per_row = source is not None or _is_per_row(column, values, other)
     if per_row:
@@ -238,7 +237,7 @@ def _other_side(column: Column, values: object, other: object, *, unknown: bool)
             "list, or find elements with ds.query: CONTAINS(x, …), ANY(x = …)."
         )
     try:
-        return _Other(_in_form(column, values, other, unknown=unknown), per_row)
+        return _Other(_to_column_form(column, values, other, unknown=unknown), per_row)
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
 
@@ -257,8 +256,8 @@ def _named(htype: Htype, values: list[object], column: Column) -> object:
     if mine.classes is not None and bool(mine.classes.names) != bool(theirs.names):
         raise InvalidValueError(
             "Classes with names cannot be compared with classes without names, but column "
-            f"{column.name!r} is {column.htype!r}, and the other is {htype!r}. Declare the names, "
-            "or compare arrays of numbers: ds['label'][:]."
+            f"{column.name!r} is {column.htype!r}, and the other column is {htype!r}. Declare "
+            "class names for both, or compare arrays of numbers: ds['label'][:]."
         )
     if mine.sql in ("text", "json"):
         return _mapped(htype.named(values), int | np.integer, str)
@@ -342,7 +341,7 @@ def _depth(value: Any) -> int:
     return 0
 
 
-def _in_form(column: Column, values: object, other: Any, *, unknown: bool) -> object:
+def _to_column_form(column: Column, values: object, other: Any, *, unknown: bool) -> object:
     """Return class names as numbers, and strings as times. Raises InvalidValueError."""
     classes = (column.htype.item or column.htype).classes
     if classes is not None:
@@ -358,8 +357,8 @@ def _in_form(column: Column, values: object, other: Any, *, unknown: bool) -> ob
 
 def _refuse_boolean(classes: ClassLabel, value: object) -> None:
     raise InvalidValueError(
-        f"must be compared with names or numbers of its {len(classes.names)} classes, but it is "
-        f"compared with {value}, a boolean. Pass the name or the number."
+        f"must be compared with the name or number of one of its {len(classes.names)} classes, but "
+        f"{value} is a boolean. Pass the name or the number."
     )
 
 
@@ -370,7 +369,7 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
 
 
 def _mapped(value: object, kind: type | UnionType, change: Callable[[Any], object]) -> object:
-    """Return a value, or nested lists of values, with all values of a kind changed."""
+    """Convert all values of one kind in a value or in nested lists."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -402,7 +401,7 @@ def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | Non
 
 
 def _block(value: object) -> Any:
-    """Return a list as an array, with None masked; a list that has no array form, unchanged."""
+    """Return a list as an array, with None masked, or unchanged if it cannot become an array."""
     if isinstance(value, list | tuple):
         missing = [item is None for item in value]
         if any(missing) and not all(missing):
@@ -440,7 +439,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _canonical(value: object) -> str | None:
-    """Return the string that equal JSON values share; None for null, "" for anything but JSON.
+    """Return a string that is the same for equal JSON values; None for null, "" if it is not JSON.
 
     >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
     ('1', 'true', '"1"', None, '')

@@ -56,7 +56,7 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 def nearest(value: object, dtype: np.dtype[Any]) -> object:
     """Round a number with a fraction to a dtype of floats; return anything else as it is.
 
-    It stands for the nearest number that a column of that dtype can hold, as in queries, where
+    As in queries, a number with a fraction means the nearest number that the column can hold, so
     ``0.1`` equals a stored float32 0.1. NumPy does the same with Python floats. Whole numbers are
     compared exactly.
 
@@ -101,20 +101,20 @@ def _counts(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any
     if a.dtype.kind == "m" and (units[0] in _MONTHS) != (units[1] in _MONTHS):
         if any(np.datetime_data(array.dtype)[0] == "generic" for array in (a, b)):
             raise InvalidValueError(
-                "must be compared with durations that have a unit, but one has none. Write "
-                "np.timedelta64(5, 's')."
+                "can only be compared with durations that have a unit, but one of them has none. "
+                "Write np.timedelta64(5, 's')."
             )
         raise InvalidValueError(
-            f"is compared with durations in {units[1]!r}, but those of the column are in "
-            f"{units[0]!r}, and months and years have no fixed length in days. Compare durations "
-            "in one unit."
+            f"has durations in {units[0]!r} and cannot be compared with durations in {units[1]!r}, "
+            "because months and years have no fixed length in days. Use the same unit on both "
+            "sides."
         )
     left, right = (_python_counts(array) for array in (a, b))
     return left, right
 
 
 def _python_counts(times: NDArray[Any]) -> NDArray[Any]:
-    """Return times as Python integers, which cannot overflow: moments since 1970, or lengths."""
+    """Return times as Python integers, which cannot overflow: counts since 1970, or durations."""
     unit = np.datetime_data(times.dtype)[0]
     flat = np.ravel(np.ma.getdata(times))
     numbers = flat.astype(np.int64).tolist()

@@ -90,7 +90,7 @@ def many_positions(index: object, length: int) -> NDArray[np.int64]:
     if isinstance(index, range):
         return many_positions(np.array(index), length)
     array = np.ma.asarray(index) if np.ma.isMaskedArray(index) else _array(index)
-    # Masks come before the check of nulls: a null in a mask selects nothing.
+    # Masks are handled before nulls are rejected, because a null in a mask selects nothing.
     if array.ndim == 1 and array.dtype == bool:
         if len(array) != length:
             raise RowIndexError(
@@ -117,7 +117,7 @@ def many_positions(index: object, length: int) -> NDArray[np.int64]:
 
 
 def _array(values: object) -> NDArray[Any]:
-    """Return values as an array; an empty array of objects if they have no array form."""
+    """Return values as an array, or as an empty array of objects if they cannot become one."""
     try:
         return np.asarray(values)
     except (ValueError, TypeError, OverflowError):

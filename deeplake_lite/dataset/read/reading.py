@@ -102,7 +102,7 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, ob
 
 
 def read_rows(view: View, fields: Sequence[Field]) -> Iterator[dict[str, object]]:
-    """Yield the rows as dicts, with None for nulls; read block by block.
+    """Read rows block by block, and yield them as dicts, with None for nulls.
 
     Raises the same errors as `read_cells`.
     """
@@ -141,7 +141,7 @@ def _name_damage[T](
     positions: Positions,
     read: Callable[[Sequence[Field], Positions], T],
 ) -> T:
-    """Return the result of a read; if it fails because of damage, raise an error with the cell."""
+    """Return the result of a read; if a cell is damaged, raise an error that names it."""
     try:
         return read(fields, positions)
     except DamagedError as error:

@@ -82,7 +82,7 @@ def decode_one(htype: Htype, cells: Cells, allow: tuple[str, ...] = ()) -> objec
 
 
 def images_of(htype: Htype, cells: Cells) -> list[object]:
-    """Return images for a column of another mode: their files or pixels, and None for nulls."""
+    """Return images as files or pixels, to store them in another mode; None for nulls."""
     assert isinstance(cells, RaggedCells)
     if cast("Ragged", htype.layout).dtype != "bytes":  # pixels are stored, not files
         return [decode_one(htype, take(cells, np.array([i]))) for i in range(len(cells))]
@@ -102,12 +102,12 @@ def decode_row(
 
 
 def _is_large(cells: Cells) -> bool:
-    """Return whether a cell is so large that decoding it in a thread of its own pays."""
+    """Return whether a cell is large enough to be decoded in a separate thread."""
     return isinstance(cells, RaggedCells) and memoryview(cells.buffers[0]).nbytes > LARGE_BYTES
 
 
 def items_of(htype: Htype) -> Htype | None:
-    """Return the type of a list's items, or None if values are not lists, or are lists of classes.
+    """Return the item type of lists, or None if values are not lists or are lists of classes.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> items_of(Sequence("int8")), items_of(ClassLabel(multiple=True))
@@ -117,7 +117,7 @@ def items_of(htype: Htype) -> Htype | None:
 
 
 def freeze(values: object) -> None:
-    """Make an array and its mask read-only before it is shared; leave any other value alone.
+    """Make an array and its mask read-only before it is shared; leave other values unchanged.
 
     >>> array = np.arange(3)
     >>> freeze(array)

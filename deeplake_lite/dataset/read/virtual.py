@@ -276,7 +276,7 @@ class VirtualTable:
         return
 
     def digests(self, column: str, slots: Rows) -> NDArray[np.uint64]:
-        """Return digests of cells, (n,) uint64; equal stored cells have the same digests."""
+        """Return digests of cells, (n,) uint64; equal stored cells have equal digests."""
         layout = self._columns[column].htype.layout
         return digests_of(layout, self.read([column], slots)[column])
 
@@ -311,7 +311,7 @@ def source_of(view: View, f: Field) -> tuple[object, str]:
 
 
 def is_computed(view: View, f: Field) -> bool:
-    """Return whether the rows of a column are computed each time they are read."""
+    """Return whether the cells of a column are computed anew on every read."""
     table = view.rows.table
     return isinstance(table, VirtualTable) and table.column(f.id).computed
 

@@ -40,7 +40,7 @@ UNREAD = "…"
 
 _READ_BYTES = 2 * 2**20  # budget of one column: bytes to read
 _DECODED = 12_000_000  # budget of one column: numbers to decode
-_LARGEST = 16  # a single value may exceed the budget by this factor, but not by more
+_LARGEST = 16  # a single value may exceed the budget by at most this factor
 _BINS = 10
 _MIDNIGHT = re.compile(r"T00(:00)*(\.0+)?$")
 
@@ -108,7 +108,7 @@ def _preview_value(htype: Htype, value: object) -> Content:
 
 
 def _affordable(table: ReadTable, f: Field, slots: Slots) -> int:
-    """Return how many of the cells, from the first, fit the budgets for reading and decoding.
+    """Return how many of the first cells fit into the budgets for reading and decoding.
 
     The first cell is read even if it exceeds the budgets, unless it is more than `_LARGEST` times
     too large.

@@ -64,7 +64,7 @@ class Report:
 
 
 def without_hint(reason: str) -> str:
-    """Return the message of an error without the hint to run `verify`, which is running.
+    """Return the message of an error without the hint to run `verify`, which is already running.
 
     >>> without_hint("bytes: Chunk 3 is missing. Run ds.verify().")
     'bytes: Chunk 3 is missing.'

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 TRIES = 20
-"""Attempts to write a change of the views on an object store while other writers are faster."""
+"""Number of attempts to change the views on an object store while other writers are faster."""
 
 DAMAGE = (
     ValueError,
@@ -219,7 +219,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
     overwrite = checks.flag("overwrite", overwrite)
     if not isinstance(name, str) or not name or "/" in name:
         raise InvalidValueError(
-            "A view's name must be a string that is not empty and has no slash, but it is "
+            "The name of a view must be a non-empty string without slashes, but it is "
             f"{brief(name, 80)}. Choose another name."
         )
     if (half := checks.find_lone_surrogate(name)) is not None:
@@ -229,8 +229,8 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         )
     if not view.version:
         raise InvalidValueError(
-            "A view is saved in the lake that it reads, but this view reads no lake. Materialize "
-            "it, or query a lake."
+            "A view is saved in the lake that it reads, but this view does not read a lake. "
+            "Materialize it, or query a lake."
         )
     writer = DocumentWriter(view.url)
     written = writer.write(view, whole=False)
@@ -250,8 +250,9 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         check_document(name, change[name], saved=True)
     except DamagedError as error:  # the document is as written, so only its depth can be wrong
         raise InvalidValueError(
-            f"A saved view may be a chain of at most {DEEPEST} queries, each over the result of "
-            "the one before, but this one has more. Materialize the result of one of them first."
+            f"A view can be saved if it is at most {DEEPEST} queries deep, each run on the result "
+            "of the previous one, but this view is deeper. Materialize an intermediate result "
+            "first."
         ) from error
     _write(view.rows.lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 

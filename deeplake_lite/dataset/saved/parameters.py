@@ -171,7 +171,7 @@ def _from_arrow(value: Any) -> Any:
 
 
 def _from_arrow_scalar(value: Any) -> object:
-    """Convert an Arrow scalar to the value that it has in an array of its type."""
+    """Convert an Arrow scalar in the same way as an array of its type."""
     import pyarrow as pa
 
     return _from_arrow(pa.array([value], value.type))[0] if value.is_valid else None
@@ -185,7 +185,7 @@ def _with_none(values: np.ma.MaskedArray[Any, Any]) -> object:
 
 
 def _json_object(value: dict[object, object]) -> object:
-    """Convert a dict to plain JSON values. Raises QueryTypeError for values that JSON lacks."""
+    """Convert a dict to plain JSON values. Raises QueryTypeError if JSON cannot hold a value."""
     try:
         check_keys(value)
         return json.loads(json.dumps(value, default=_json_part))
@@ -226,7 +226,7 @@ def _in_utc(value: dt.datetime) -> dt.datetime:
         return value.astimezone(dt.UTC).replace(tzinfo=None)
     except OverflowError as error:
         raise QueryTypeError(
-            f"A time as a parameter must be in a year from 1 to 9999 in UTC, but it is {value}."
+            f"A time parameter must be between the years 1 and 9999 in UTC, but it is {value}."
         ) from error
 
 
@@ -244,9 +244,9 @@ def _in_microseconds(value: Any) -> object:
         converted = None
     if not isinstance(converted, dt.date | dt.timedelta):  # an int if Python cannot represent it
         raise QueryTypeError(
-            "A time as a parameter must be a whole number of microseconds, in a year from 1 to "
-            f"9999, but it is {value!r}. Months and years of a duration compare as numbers: pass "
-            "their count."
+            "A time parameter must be a whole number of microseconds between the years 1 and "
+            f"9999, but it is {value!r}. Durations in months or years are compared as numbers: "
+            "pass the count as an integer."
         )
     return converted
 
@@ -257,7 +257,7 @@ def _in_microseconds(value: Any) -> object:
 def params_to_json(params: Params) -> object:
     """Return a query's plain parameters as JSON.
 
-    A type that JSON lacks becomes an object whose key names the type. Arrays are their
+    A type that JSON does not have becomes an object whose key names the type. Arrays are their
     little-endian bytes in base64. The user's own objects become strings, so that they cannot be
     mistaken for these.
 
@@ -296,7 +296,7 @@ def _to_json(value: object) -> object:
             return {"decimal": str(value)}
         case bytes():
             return {"bytes": _base64(value)}
-        case dt.datetime():  # before dates, because a datetime is a date, too
+        case dt.datetime():  # before dates, because a datetime is also a date
             return {"datetime": value.isoformat()}
         case dt.date():
             return {"date": value.isoformat()}

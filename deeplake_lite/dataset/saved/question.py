@@ -32,13 +32,13 @@ class Question:
     seed: int | None = None
     """The random seed, if the query draws random numbers."""
     moment: dt.datetime | None = None
-    """The current time in UTC when the query first ran, if it uses it."""
+    """The time in UTC at which the query first ran, if it uses the current time."""
     asked: View | None = None
     """The view that the query ran on, as it was then."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)
     """The views that FROM named, as they were then, by name and VERSION."""
     kind: Literal["query", "suspects"] = "query"
-    """Whether the query package or the review package computes the result."""
+    """Which package computes the result: the query package or the review package."""
     repeatable: bool = field(init=False, default=True)
     """Whether the result is the same in every process. It is False if user-defined functions were
     registered when the query ran, because they may depend on globals and on chance."""

@@ -1,7 +1,7 @@
-"""Repeating the query behind a saved or pickled view, with a check that its rows are the same.
+"""Reruns of the query behind a saved or pickled view, with a check that its rows are the same.
 
 A view of a query's result is stored as the query and the positions of its rows. If a user-defined
-function returns something else than before, these positions hold other rows.
+function now returns different values, these positions refer to other rows.
 """
 
 from __future__ import annotations

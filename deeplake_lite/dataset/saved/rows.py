@@ -59,10 +59,10 @@ class QueryDocument(TypedDict):
 
     text: str
     params: object
-    """JSON that `params_from_json` reads."""
+    """The parameters, in the JSON form that `params_from_json` reads."""
     seed: int | None
     moment: str | None
-    """Current time of the query, ISO 8601 without a time zone."""
+    """Time that the query uses as the current time, ISO 8601 without a time zone."""
     asked: ViewDocument | None
     """The view that was queried."""
     sources: list[SourceDocument]
@@ -275,7 +275,7 @@ def _check(document: Any, *, saved: bool, depth: int) -> None:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"'columns' must be a list of names, but it is {brief(names)}.")
     if ("array" in document) != ("hash" in document):
-        raise ValueError("'array' and 'hash' must come together, but one is missing.")
+        raise ValueError("'array' and 'hash' must both be present, but one is missing.")
     if saved:
         _check_count(document)
     if "query" in document:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     type Reals = NDArray[np.float64]
 
 TINY = 1e-9
-"""Largest rounding error of a sum of floats: 0.1 × 30 is not 3."""
+"""Largest rounding error of a sum of floats. For example, 0.1 × 30 is not exactly 3."""
 
 
 def largest_remainder(count: int, shares: Reals) -> Counts:
@@ -80,7 +80,7 @@ def apportion(sizes: Counts, shares: Reals) -> Counts:
 
 
 def _round_up(left: Reals, most: Counts) -> Counts:
-    """Return how many classes of each size get one row more in each part."""
+    """Return how many classes of each size get an extra row in each part."""
     extra, error = np.zeros(left.shape, np.int64), np.zeros(left.shape[1])
     # Large classes come first: there are few of them, so small classes make up for their errors.
     for number in range(len(left) - 1, -1, -1):
@@ -115,8 +115,8 @@ def _balance(extra: Counts, most: Counts, missing: Counts) -> None:
 def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, int]]:
     """Return the moves (size number, from part, to part) from a part with too many rows to another.
 
-    The breadth-first search finds a shortest path. Without any path, the result is empty, and the
-    totals of two parts are off by one. No random test has ever produced such a case.
+    The breadth-first search finds a shortest path. If there is no path, the result is empty, and
+    the totals of two parts are off by one. No random test has ever produced such a case.
     """
     parts = range(len(missing))
     before: dict[int, tuple[int, int, int] | None] = {p: None for p in parts if missing[p] < 0}

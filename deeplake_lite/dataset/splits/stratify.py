@@ -27,7 +27,7 @@ ROWS_WEIGHT = 10
 """Weight of a part's number of rows, relative to all labels together."""
 
 SWEEPS = 1
-"""How often groups are reassigned, small ones first, after all have a part."""
+"""How many times groups are reassigned, small ones first, after each has been assigned once."""
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ def _balance_sizes(
     missing: Reals,
     rank: NDArray[np.uint64],
 ) -> None:
-    """Move groups from parts with too many rows to parts with too few, at the least cost to labels.
+    """Move groups from parts with too many rows to parts with too few, at the lowest label cost.
 
     This is needed because many rare labels may all be rounded towards the same part. An eighth of
     the surplus is moved at a time, and then the costs are computed again. `part` and `missing` are
@@ -336,7 +336,7 @@ def _balance_sizes(
 
 
 def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
-    """Return pairs of a part with too many rows and a part with too few, the worst pairs first.
+    """Return pairs of a part with too many rows and a part with too few, the most unbalanced first.
 
     >>> _unbalanced(np.array([-3.0, 0.4, 2.0, 0.6]))
     [(0, 2), (0, 3), (0, 1)]

@@ -93,8 +93,8 @@ def _slots_to_copy(source: Table, checked: Table, ids: Ids) -> Ids:
     slots = slots_of(source, ids)
     if (checked.ids(slots) != ids).any():
         raise DamagedError(
-            f"Rows can only be copied with their ids, but those of version {source.snapshot_id} "
-            "were damaged when they were read. Nothing was changed. Open the lake again."
+            f"Copying rows needs their ids, but the row ids of version {source.snapshot_id} were "
+            "damaged when they were read. Nothing was changed. Open the lake again."
         )
     return slots
 

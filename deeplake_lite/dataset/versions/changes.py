@@ -122,7 +122,7 @@ def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
 
 
 def has_same(a: Table, b: Table, column: str) -> bool:
-    """Tell from the transaction logs whether two versions have the same rows and cells in a column.
+    """Return whether the transaction logs show that a column is the same in two versions.
 
     No cells are read. The result is False if the logs do not show it.
     """
@@ -163,7 +163,7 @@ def _pair_identical(a: Table) -> _Pairs:
 
 
 def _has_same_rows(a: Table, b: Table, touched: Touched | None) -> bool:
-    """Tell from the transaction logs whether both versions have the same rows in the same slots.
+    """Return whether the transaction logs show the same rows in the same slots in both versions.
 
     The lengths are compared, too: deleting rows at the end changes the length of the order, but
     writes no chunk of it.
@@ -261,7 +261,7 @@ def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -
 
 
 def _is_renumbered(old: Field, new: Field) -> bool:
-    """Return whether one number may mean two classes, because names differ at an index."""
+    """Return whether the same number may mean different classes, because the names differ."""
     old_classes, new_classes = old.htype.classes, new.htype.classes
     if old_classes is None or new_classes is None:
         return False

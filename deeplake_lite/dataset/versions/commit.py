@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 TRIES = 20
-"""Attempts to write a commit on an object store while other writers are faster."""
+"""Number of attempts to write a commit to an object store while other writers are faster."""
 
 WAY_OUT = "Choose a side: ds.rebase(on_conflict='ours' or 'theirs'), then commit."
 
@@ -56,7 +56,7 @@ def check_message(message: object) -> None:
 def missing_default(
     handle: Handle, error: MissingDefaultError, again: str, setup: str = ""
 ) -> InvalidValueError:
-    """Return the error for a missing default with a way out that can be pasted.
+    """Return the error for a missing default, with statements that can be pasted to fix it.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _commit_onto_tip(
             _check_merge_fits(handle, tip_id)
         elif _overwrites(handle, tip_id):
             handle.table = _copied_onto(handle, handle.open(tip_id), "raise")
-        if not (handle.table.edits or merges or empty):  # the tip has all of the edits already
+        if not (handle.table.edits or merges or empty):  # the tip already contains all of the edits
             return handle.go_to(tip_id)
         try:
             version = handle.table.commit(branch, tip_id, message, metadata)
@@ -193,7 +193,7 @@ def _take_landed(handle: Handle, tip_id: str) -> bool:
 
 
 def _check_same_branch(handle: Handle, tip_id: str) -> None:
-    """Refuse to commit if the handle's branch was deleted and another branch has its name now.
+    """Refuse to commit if the handle's branch was deleted and recreated.
 
     Raises
     ------
@@ -260,7 +260,9 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
     if tip_id == handle.version:
         return
     if handle.table.shares_rows(handle.open(tip_id)):
-        raise MovedError("The branch has moved to a version that has some of the merged rows.")
+        raise MovedError(
+            "The branch has moved to a version that already has some of the merged rows."
+        )
     try:
         collides = _overwrites(handle, tip_id)
     except ConflictError as error:
@@ -276,7 +278,7 @@ def _copied_onto(
 ) -> Table:
     """Return the edits since `base`, by default the handle's version, copied onto `tip`.
 
-    In conflicts, the edits are "ours".
+    In a conflict, the edits count as "ours".
     """
     base, mine = base or handle.open(handle.version), handle.table
     sides = Sides(base, tip, mine, names=("theirs", "ours"))

@@ -98,10 +98,10 @@ class Unresolved:
                 cells[f.id] = np.union1d(cells.get(f.id, NONE), ids[newer.find(ids) >= 0])
         whole_columns = {("column", c) for c in cells} & self.keys
         return Changes(
-            added=_without(changes.added, self.rows),
-            removed=_without(changes.removed, self.rows),
+            added=_exclude(changes.added, self.rows),
+            removed=_exclude(changes.removed, self.rows),
             cells={
-                c: _without(ids, self.rows)
+                c: _exclude(ids, self.rows)
                 for c, ids in cells.items()
                 if ("column", c) not in whole_columns
             },
@@ -113,7 +113,7 @@ class Unresolved:
 ALL_RESOLVED = Unresolved()
 
 
-def _without(ids: Ids, others: Ids) -> Ids:
+def _exclude(ids: Ids, others: Ids) -> Ids:
     """Return the ids that are not among `others`, in their order."""
     return ids[~np.isin(ids, others)] if len(others) else ids
 
@@ -180,7 +180,7 @@ def brief(value: object) -> str:
 
 
 def brief_apart(ours: object, theirs: object) -> tuple[str, str]:
-    """Return two values as short strings that differ, cut around their first difference if needed.
+    """Return two values as short strings that differ, if necessary cut around the first difference.
 
     >>> brief_apart("a" * 99 + "b", "a" * 99 + "c")
     ("…aaaaaaaaaaaaaaaab'", "…aaaaaaaaaaaaaaaac'")

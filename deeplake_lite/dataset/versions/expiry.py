@@ -6,7 +6,7 @@ need more: the versions at which histories forked. These are kept by links, whic
 branches that name a version and a later descendant, once the versions in between have expired.
 
 Steps: read the graph of all versions, find the forks, and find the nearest remaining ancestors of
-each version that stays. A branch that has not been touched for a year thus keeps the version at
+each version that stays. For example, a branch that has not changed for a year keeps the version at
 which it forked, but not the versions that followed on ``main``.
 """
 
@@ -44,7 +44,7 @@ class Expiry:
 def plan_expiry(
     repository: Repository, cutoff: datetime, named: Iterable[str], held: Iterable[str]
 ) -> Expiry:
-    """Plan which versions older than `cutoff` expire.
+    """Decide which versions older than `cutoff` expire.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[
 
 
 def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
-    """Return the parents of a version that it still has after Icechunk has truncated the histories.
+    """Return the parents that a version still has after Icechunk has truncated the histories.
 
     Merged versions are recorded in the commit's metadata, so they are not lost.
     """

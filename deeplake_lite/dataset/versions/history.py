@@ -39,7 +39,7 @@ LONGEST_NAME = 200
 """Maximum length of the name of a branch or tag, which becomes part of a file name."""
 
 COMMIT_ID = r"[0-9A-Z]{20}"
-"""Form of a whole commit id."""
+"""Pattern of a complete commit id."""
 
 ROOT_MESSAGE = "Repository initialized"
 """Message of Icechunk's initial snapshot, which holds no lake."""
@@ -80,7 +80,7 @@ def history(repository: Repository, snapshot_id: str, most: int | None = None) -
 def resolve(repository: Repository, version: Version) -> str:
     """Return the snapshot id of a branch, tag, commit id, time or commit.
 
-    A version that only saved views need is found by its whole id.
+    A version that only saved views need is found only by its complete id.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _find_commit(repository: Repository, version: str | date) -> str:
 
 
 def _is_gone(repository: Repository, commit: str) -> bool:
-    """Return whether a vacuum has deleted a commit, by asking the store and not the cache."""
+    """Return whether a vacuum has deleted a commit, according to the store and not the cache."""
     try:
         next(repository.reopened().ancestry(commit))
     except NotFoundError:
@@ -278,9 +278,9 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
             next(held.enter_context(vacuums.kept(repository, snapshot_id)).ancestry(snapshot_id))
         except NotFoundError as error:
             raise VersionNotFoundError(
-                "Only an existing version can be given a name, but a vacuum has deleted version "
-                f"{snapshot_id}, or the lake was created anew. Move to the newest version with "
-                "ds.refresh(), or write the rows again."
+                f"Only an existing version can be given a name, but version {snapshot_id} no "
+                "longer exists: a vacuum deleted it, or the lake was recreated. Move to the "
+                "newest version with ds.refresh(), or write the rows again."
             ) from error
         yield
 
@@ -305,8 +305,8 @@ def check_related(repository: Repository, snapshot_id: str, branches: Collection
     graph = Graph.read(repository.reopened(), [snapshot_id, *named])
     if graph.ancestors([snapshot_id]).isdisjoint(graph.ancestors(named)):
         raise VersionNotFoundError(
-            "A branch or tag must share history with the other branches, but a vacuum has let "
-            f"version {snapshot_id} expire, so it could never be merged. Move to the newest "
+            "A branch or tag must share history with the other branches, but version "
+            f"{snapshot_id} expired in a vacuum, so it could never be merged. Move to the newest "
             "version with ds.refresh(), or copy the rows: dl.open(url).append(ds.to_arrow())."
         )
 
@@ -353,7 +353,7 @@ class Graph:
             line = _read_line(repository, start, commits)
             commits.update(line)
             todo += [p for c in line.values() for p in (*parents(c), *links.get(c.id, ()))]
-            if start not in line:  # it has expired, although a merge commit still names it
+            if start not in line:  # it has expired, although a merge commit still refers to it
                 missing.add(start)
         known = {
             v: {p for p in (*parents(c), *links.get(v, ())) if p in commits}
@@ -419,7 +419,7 @@ def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> lis
     bases = Graph.read(repository, [*ours, theirs]).bases(ours, theirs)
     if not bases:
         raise VersionNotFoundError(
-            f"Versions can be merged if they have a common ancestor, but {', '.join(ours)} and "
+            f"Only versions with a common ancestor can be merged, but {', '.join(ours)} and "
             f"{theirs} have none. Append the rows of one to the other instead."
         )
     return bases

@@ -67,7 +67,7 @@ def merge(handle: Handle, version: history.Version, on_conflict: Resolution, mes
 def _missing_default(
     handle: Handle, error: MissingDefaultError, name: str, theirs_id: str, on_conflict: Resolution
 ) -> InvalidValueError:
-    """Return the error for a missing default, with statements for the side that has the column."""
+    """Return the error for a missing default, with statements for the side with the column."""
     ours, theirs = handle.table.schema, handle.open(theirs_id).schema
     setup, url, branch = "", handle.url, name
     if any(f.id == error.field_id for f in theirs) and not any(

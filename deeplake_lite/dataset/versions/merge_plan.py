@@ -1,7 +1,7 @@
 """The plan of a three-way merge, by row id, cell, column and metadata key.
 
 `plan_merge` compares the changes of both sides since their base, and lists the conflicts. It reads
-no more than it needs to decide; the module `apply` copies the cells.
+only what is needed for these decisions; the module `apply` copies the cells.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Sides:
     theirs: Table
     """The version whose changes are merged."""
     unresolved: Unresolved = ALL_RESOLVED
-    """Where the base has no value that both sides descend from."""
+    """Items for which the base has no value that both sides descend from."""
     names: tuple[str, str] = ("ours", "theirs")
     """Names of the two sides in messages."""
 
@@ -80,7 +80,7 @@ def plan_merge(
     sides : Sides
         The three versions.
     mine, other : Changes
-        The changes of ours and of theirs since the base.
+        The changes on our side and on their side since the base.
     side : {"raise", "ours", "theirs"}
         Side whose change is kept in a conflict. "raise" plans like "ours".
 
@@ -172,7 +172,7 @@ def _plan_cells(
         if f.id not in base or ("column", f.id) in sides.unresolved.keys:
             compared = _existing(sides.theirs, sides.ours.ids(sides.ours.rows.live()))
         unequal = _unequal(sides.ours, sides.theirs, f.id, compared)
-        reason = "each side set another value"
+        reason = "the sides set different values"
         conflicts += [Conflict("cell", f.name, int(i), reason, (f.id,)) for i in unequal]
         changed = np.union1d(changed, unequal) if theirs_wins else np.setdiff1d(changed, unequal)
         if len(changed):

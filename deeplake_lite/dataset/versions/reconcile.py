@@ -1,4 +1,4 @@
-"""The three-way merge of schemas and metadata: each name, type, default and key separately."""
+"""The three-way merge of schemas and metadata: names, types, defaults and keys, one by one."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ABSENT: Final = object()
-"""Stands for a metadata key that does not exist, as null is an ordinary value."""
+"""Represents a metadata key that does not exist, because null is an ordinary value."""
 
 UNKNOWN: Final = object()
-"""Stands for a base value that does not exist; no value equals it."""
+"""Represents a base value that does not exist; no value equals it."""
 
 
 class Reconciler:
@@ -30,11 +30,11 @@ class Reconciler:
     Parameters
     ----------
     unresolved : Unresolved
-        Where the base has no value that both sides descend from.
+        Items for which the base has no value that both sides descend from.
     names : tuple of str
         Names of the two sides in messages.
     theirs_wins : bool
-        Whether their value is chosen in a conflict, instead of ours.
+        Whether a conflict is resolved with their value, rather than with ours.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Reconciler:
     def _with_one_mode(
         self, f: Field, base: Htype | None, ours: Htype, theirs: Htype
     ) -> tuple[Htype, Htype]:
-        """Return both types with the same mode if both are image types; images are converted."""
+        """Return both types, with the same mode for two image types; images are converted to it."""
         modes = [h.pixels.mode if h and h.pixels else None for h in (base, ours, theirs)]
         plain = ours.with_mode(None), theirs.with_mode(None)
         if None in plain or modes[1] == modes[2]:
@@ -169,10 +169,10 @@ class Reconciler:
         a, b = self.names
         reason = f"type: {a} {f.htype}, {b} {theirs}"
         return ConflictError(
-            f"The sides have stored values of column {f.name!r} as different types, {a} as "
-            f"{f.htype} and {b} as {theirs}, so the values of one would be misread as the other. "
-            "Undo the change of the type on one side, merge, and then change the type again, for "
-            "example with ds.add_classes or ds.set_mode.",
+            f"The two sides have stored values of column {f.name!r} under different types: {a} has "
+            f"{f.htype}, and {b} has {theirs}. After a merge, the values of one side would be "
+            "misread. Undo the type change on one side, merge, and then change the type again, "
+            "for example with ds.add_classes or ds.set_mode.",
             [Conflict("column", f.name, None, reason, ("column", f.id))],
         )
 
@@ -214,7 +214,7 @@ class Reconciler:
             is_renamed = any(f.name != names.get(f.id, f.name) for f in clashing)
             for f in clashing:
                 key = ("column", f.id, "name") if is_renamed else ("column", f.id)
-                reason = "each side has a column, or group, of this name"
+                reason = "both sides have a column or group of this name"
                 self.conflicts.append(Conflict("column", f.name, None, reason, key))
             if is_renamed:
                 fields = [replace(f, name=names.get(f.id, f.name)) for f in fields]

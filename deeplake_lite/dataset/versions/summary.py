@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SIDE_ROWS = 2  # added rows, and removed rows, that are shown next to changed ones
 SEEN = 40
-"""Number of characters of a cell that the HTML page of a diff shows in any case."""
+"""Number of characters of a cell that the HTML page of a diff always shows."""
 
 _FIELDS = 4  # columns that are shown of an added or removed row
 
@@ -209,7 +209,7 @@ def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[Di
         old = next(f for f in older.table.schema if f.id == new.id)
         sides = older.values(old, rows), newer.values(new, rows)
         for row_id, *previews in zip(rows.tolist(), *sides, strict=True):
-            if _look_alike(*previews):
+            if _are_same_previews(*previews):
                 row = np.array([row_id])
                 exact = older.exact(old, row), newer.exact(new, row)
                 previews = _cut_to_difference(*exact) or previews
@@ -220,11 +220,11 @@ def _changed_rows(diff: Diff, older: Side, newer: Side, ids: Ids) -> Iterator[Di
         yield DiffExample("changed", position, tuple(cells[row_id]), None if has_image else picture)
 
 
-def _look_alike(before: Content, after: Content) -> bool:
+def _are_same_previews(before: Content, after: Content) -> bool:
     """Return whether two previews show the same; False for cells that were not read.
 
-    >>> _look_alike("1.7e+09", "1.7e+09"), _look_alike("a", "b"), _look_alike("…", "…")
-    (True, False, False)
+    >>> [_are_same_previews(a, b) for a, b in (("1.7e+09", "1.7e+09"), ("a", "b"), ("…", "…"))]
+    [True, False, False]
     """
     if not isinstance(before, str) or not isinstance(after, str) or before == preview.UNREAD:
         return False

@@ -12,7 +12,7 @@ class Transaction:
     """The context manager that `Dataset.transaction` returns.
 
     This is a class and not a generator, because a generator that an interrupt leaves suspended
-    would discard the edits at the time when it is garbage-collected.
+    would discard the edits only when it is garbage-collected.
     """
 
     def __init__(self, ds: Dataset, message: str) -> None:

@@ -1,6 +1,6 @@
 """The stored documents of saved views, and the versions that they read.
 
-A vacuum keeps these versions even when no branch leads to them any more.
+A vacuum keeps these versions even if no branch leads to them any longer.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def encode_column(
 
 @contextmanager
 def naming_rows(position: Callable[[int], SupportsInt]) -> Iterator[None]:
-    """Make errors of values name the row that `position` returns instead of the value's index."""
+    """Replace the index of a value in errors by the row that `position` returns."""
     try:
         yield
     except InvalidValueError as error:
@@ -236,7 +236,7 @@ def cells_nbytes(cells: Cells) -> int:
 
 
 def is_sequence(values: object) -> bool:
-    """Return whether values may be one per row: a list, an array with at least one axis, a column.
+    """Return whether values can hold one value per row: a list, an array with an axis, or a column.
 
     >>> is_sequence([1, 2]), is_sequence("two"), is_sequence(np.array(2))
     (True, False, False)
@@ -299,7 +299,7 @@ _ACCEPTED_DATA = (
 
 
 def _transpose(rows: Sequence[Mapping[str, object]], schema: Schema) -> dict[str, list[object]]:
-    """Turn a list of rows into columns; values that a row leaves out get the column's default."""
+    """Convert a list of rows to columns; missing values get the column's default."""
     names = dict.fromkeys(name for row in rows for name in row)
     defaults = {f.name: f.htype.default for f in schema}
     return {name: [row.get(name, defaults.get(name)) for row in rows] for name in names}

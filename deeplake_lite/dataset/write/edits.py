@@ -99,7 +99,7 @@ def _slots_of(table: Table, rows: object, count: int) -> NDArray[np.int64]:
     positions = many_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
         raise InvalidValueError(
-            "An update must name each row once, but some positions are repeated. Remove the "
+            "An update may name each row only once, but some positions are repeated. Remove the "
             "duplicates: np.unique(rows)."
         )
     return table.rows.at(positions)
@@ -120,9 +120,9 @@ def _slots_of_ids(table: Table, ids: object) -> NDArray[np.int64]:
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(repeated):
         raise InvalidValueError(
-            f"An update must name each row once, but id {repeated[0]} is repeated. If the rows "
-            "come from a loader that pads batches, leave out the padding: "
-            "keep = ~batch['_padding']."
+            f"An update may name each row only once, but id {repeated[0]} is repeated. If the rows "
+            "come from a loader that pads batches, leave out the padding: keep = "
+            "~batch['_padding']."
         )
     return slots
 
@@ -131,12 +131,12 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
     """Return the ids of a view's rows. Raises InvalidValueError if it is a view of another lake."""
     if view.url != url:
         raise InvalidValueError(
-            f"An edit needs a view of this lake, {url}, but the view is of {view.url}. If its rows "
-            "are copies with the same ids, update them by id: ids=view.row_ids."
+            f"An edit needs a view of this lake, {url}, but the given view is of {view.url}. If "
+            "its rows are copies with the same ids, update them by id: ids=view.row_ids."
         )
     if not view.rows.table.has_ids:
         raise InvalidValueError(
-            "An edit needs rows of the lake, but the rows of this query are computed from several "
+            "An edit needs rows of the lake, but each row of this query is computed from several "
             "rows, or from none. Query the rows themselves: WHERE ROW_ID() IN (SELECT …)."
         )
     return view.row_ids
@@ -283,20 +283,17 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
         )
     if not classes.names:
         raise SchemaError(
-            f"Classes can only be added to a column that has class names, but column {name!r} has "
-            f"numbers of any size, and the new names are {brief(names)}. Add a column with names: "
-            "ds.add_column(…, dl.ClassLabel([…]), values=…)."
+            "Classes can only be added to a column that has class names, but the classes of "
+            f"column {name!r} are numbers without names, and the new names are {brief(names)}. Add "
+            "a column with names: ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")
     if known := [n for n in new if n in classes.names]:
-        raise SchemaError(
-            f"New classes must not exist yet, but column {name!r} already has {known[0]!r}. Leave "
-            "it out."
-        )
+        raise SchemaError(f"Column {name!r} already has the class {known[0]!r}. Leave it out.")
     if new:
         wider = htype.widened(ClassLabel(new, multiple=classes.multiple))
         if wider is None:
-            raise SchemaError(f"Column {name!r} is {htype}, to which no class can be added.")
+            raise SchemaError(f"No class can be added to column {name!r}, which is {htype}.")
         table.set_document(schema=_with_type(table.schema, name, wider))
 
 

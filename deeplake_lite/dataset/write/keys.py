@@ -63,7 +63,7 @@ class Keys:
         Raises
         ------
         InvalidValueError
-            When a key is a float so large that other whole numbers round to it.
+            When a key is a float so large that several whole numbers round to it.
         """
         if isinstance(cells, DenseCells) and cells.values.dtype.kind == "f":
             self._check_whole(cells.values)
@@ -75,7 +75,7 @@ class Keys:
         Raises
         ------
         InvalidValueError
-            When two rows have the same one of the keys.
+            When two rows of the lake have one of these keys.
         """
         slots = np.full(len(digests), -1, np.int64)
         if len(self._digests):
@@ -95,8 +95,8 @@ class Keys:
     def _check_unique(self, is_repeated: NDArray[np.bool_]) -> None:
         if is_repeated.any():
             raise InvalidValueError(
-                "each key must belong to one row, but the lake has rows with the same key. Delete "
-                "all but one of them, or choose another key.",
+                "keys must be unique, but the lake has several rows with the same key. Delete all "
+                "but one of them, or choose another key column.",
                 column=self._name,
             )
 
@@ -105,9 +105,9 @@ class Keys:
         large = values[np.isfinite(values) & (np.abs(values) >= 2.0**bits)]
         if len(large):
             raise InvalidValueError(
-                f"keys of {values.dtype} must be below 2**{bits}, because larger whole numbers are "
-                f"rounded to each other, but a key is {large[0]:.20g}. Store such keys as int64 or "
-                "text.",
+                f"keys of {values.dtype} must be below 2**{bits}, because above that several whole "
+                f"numbers round to the same float, but one key is {large[0]:.20g}. Store such keys "
+                "as int64 or text.",
                 column=self._name,
             )
 

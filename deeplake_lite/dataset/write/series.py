@@ -58,8 +58,8 @@ def series_values(values: object) -> object:
         return _object_values(column)
     if column.dtype.name.startswith("period"):
         raise InvalidValueError(
-            f"periods cannot be stored, but the column is {column.dtype}. Convert them to the "
-            "times at which they begin: series.dt.to_timestamp()."
+            f"periods cannot be stored, but the column's dtype is {column.dtype}. Convert each "
+            "period to its start time: series.dt.to_timestamp()."
         )
     if column.dtype.name.startswith("Sparse"):
         return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
@@ -72,7 +72,7 @@ def series_values(values: object) -> object:
 
 
 def _as_series(values: object) -> Any:
-    """Return a pandas index or array as a Series, and a Series as it is."""
+    """Convert a pandas index or array to a Series; return a Series unchanged."""
     if hasattr(values, "iloc"):
         return values
     import pandas as pd

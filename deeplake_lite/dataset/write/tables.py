@@ -103,7 +103,7 @@ _UNNAMED_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def named_values(name: str, values: object, of: Htype | None) -> object:
-    """Call `column_values`, with the column's name in errors."""
+    """Call `column_values`, and add the column's name to errors."""
     try:
         return column_values(values, of)
     except InvalidValueError as error:
@@ -144,7 +144,7 @@ def _data_array(values: xr.DataArray) -> object:
     dtype = np.dtype(of.layout.dtype)
     is_class = of.classes is not None
     filled = of.nullable and (is_class or (dtype.kind in "biu" and array.dtype.kind == "f"))
-    if not filled:  # a variable computed from an exported one has its attributes, but another dtype
+    if not filled:  # a variable computed from an exported one keeps its attributes, not its dtype
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)
     rows = zip(array, null.all(axis=tuple(range(1, null.ndim))), strict=True)
@@ -227,7 +227,7 @@ def _parse_values(values: Any, of: Htype) -> object:
 
 
 def _with_nat(rows: Any, nat: object) -> object:
-    """Return rows of times in which nulls become NaT again, as they were before the export.
+    """Return rows of times with nulls converted back to NaT, as they were before the export.
 
     >>> _with_nat([None, [[np.timedelta64(1, "s"), None]]], np.timedelta64("NaT", "s"))
     [None, [[np.timedelta64(1,'s'), np.timedelta64('NaT','s')]]]

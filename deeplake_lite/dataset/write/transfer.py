@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 def wrap_source(values: object, to: Htype) -> Any:
-    """Wrap a Column or Exported values in a `Transfer` to type `to`; return other values as is."""
+    """Wrap a Column or Exported values in a `Transfer` to type `to`; return others unchanged."""
     if isinstance(values, Column):
         view = values.view.pin().checked()
         f = view.field(values.name)
         return Transfer(f.htype, partial(_read_column, view.rows, f, to), np.arange(len(view)))
     if not isinstance(values, Exported):
         return values
-    if _are_alike(values.of, to):
+    if _same_values(values.of, to):
         return values.values
     exported = replace(values, values=with_none(values.values))
     return Transfer(values.of, partial(_read_exported, exported, to), np.arange(len(values)))
@@ -89,7 +89,7 @@ def _read_exported(values: Exported, to: Htype, positions: NDArray[np.int64]) ->
     return transfer_values(values.of, cells, to)
 
 
-def _are_alike(of: Htype, to: Htype) -> bool:
+def _same_values(of: Htype, to: Htype) -> bool:
     """Return whether two types are equal except for nullability and default."""
     return of.bare == to.bare
 
@@ -133,7 +133,7 @@ def naming_types(of: Htype, to: Htype) -> Iterator[None]:
     try:
         yield
     except InvalidValueError as error:
-        if _are_alike(of, to):
+        if _same_values(of, to):
             raise
         raise type(error)(
             f"{error.args[0]} The values were copied from a column of type {of.bare} to one of "

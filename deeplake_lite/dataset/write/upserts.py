@@ -60,7 +60,7 @@ def _upsert(table: Table, data: Data, on: str, check: Check) -> Upserted:
         return Upserted(0, 0, 0)
     if on not in columns:
         raise InvalidValueError(
-            "an upsert needs values for its key, but the data has no such column. Add it.",
+            "an upsert needs the key column in its data, but the column is missing. Add it.",
             column=on,
         )
     keys = Keys(table, key)
@@ -128,8 +128,8 @@ def _check_unique(keys: NDArray[np.uint64], on: str) -> None:
     if (counts > 1).any():
         row = int(first[counts > 1][0])
         raise InvalidValueError(
-            f"each key must belong to one row, but the data has a value of {on!r} twice. Leave one "
-            "of the rows out.",
+            f"keys must be unique, but a value of {on!r} occurs twice in the data. Leave one of "
+            "the rows out.",
             column=on,
             row=row,
         )

@@ -163,7 +163,7 @@ class Jax(Framework):
             ) from error
 
     def _sharding_for(self, ndim: int) -> Any:
-        """Return the user's layout for arrays with `ndim` axes, of which some have too few."""
+        """Return the user's layout for arrays with `ndim` axes, which may be fewer than its own."""
         spec = getattr(self._sharding, "spec", ())
         if len(spec) <= ndim:
             return self._sharding
@@ -226,7 +226,7 @@ class JaxLoader(Loader):
         if self.shares.last == "uneven":
             sizes.add(self.shares.n % self.shares.size or self.shares.size)
         if len(getattr(self.sharding, "spec", ())) > 1:
-            return  # it also divides axes that not every column has
+            return  # it also divides axes that some columns do not have
         for size in sizes:
             try:
                 self.sharding.shard_shape((size,))

@@ -29,7 +29,7 @@ type Shape = tuple[int | None, ...]
 
 
 class _NullError(ValueError):
-    """Nulls in a value for which the batch has no mask of nulls."""
+    """A value contains nulls, but the batch has no mask for them."""
 
     def __init__(self, where: str) -> None:
         super().__init__(f"has {where}")
@@ -73,7 +73,7 @@ class Part:
 
     @classmethod
     def of(cls, value: Any, rows: int | None) -> Part:
-        """Return the part of a value that a transform returned, as an example for all batches.
+        """Return the part that describes a transform's result, which is an example for all batches.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Part:
         value = [v for v in value if v is not None]
         shapes = {np.shape(v) for v in value}
         if len({len(shape) for shape in shapes}) != 1:
-            return cls("text", (rows,))  # `arrays` will reject such values
+            return cls("text", (rows,))  # `arrays` will reject these values
         is_fixed = [len(set(sizes)) == 1 for sizes in zip(*shapes, strict=True)]
         ragged = max((i + 1 for i, fixed in enumerate(is_fixed) if not fixed), default=0)
         inner = next(iter(shapes))[ragged:]
@@ -102,7 +102,7 @@ class Part:
 
     @classmethod
     def _of_items(cls, value: list[Any], rows: int | None) -> Part:
-        """Return the part of a list of strings, or of lists of strings or numbers."""
+        """Return the part for a list of strings, or for a list of lists of strings or numbers."""
         lists = [v for v in value if v is not None]
         if not lists or not all(isinstance(v, list) for v in lists):
             return cls("text", (rows,), json=not all(map(_is_text, value)))
@@ -121,9 +121,9 @@ class Part:
             arrays = [*self.flat(value)]
         except _NullError as error:
             raise LoaderError(
-                f"A tf.data element spec has no nulls, but {name!r} {error}. Choose other "
-                "columns=, or replace the nulls in a transform, which can return a mask of them "
-                "under another key.",
+                f"A tf.data element spec cannot represent nulls, but {name!r} {error}. Choose "
+                "other columns=, or replace the nulls in a transform, which can return a mask of "
+                "them under another key.",
                 column=name,
             ) from error
         except (ValueError, TypeError, AttributeError) as error:
@@ -236,7 +236,7 @@ def flattened(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
 
 
 def _fits(shape: Shape, wanted: Shape) -> bool:
-    """Return whether a shape is one that a part describes, in which None is any size."""
+    """Return whether a shape matches that of a part, in which None stands for any size."""
     return len(shape) == len(wanted) and all(
         size in (None, own) for size, own in zip(wanted, shape, strict=True)
     )

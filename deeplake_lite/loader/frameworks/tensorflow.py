@@ -1,7 +1,7 @@
 """Batches as a tf.data.Dataset with a static element spec. TensorFlow shares their memory.
 
 The threads of the loader convert each batch to plain arrays, aligned so that TensorFlow need not
-copy them. In the graph, the arrays of a batch become the dict again.
+copy them. In the graph, the arrays of a batch are reassembled to a dict.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[object]]:
     """Return a function that starts an epoch.
 
     TensorFlow never frees the function of `from_generator`, which would keep the loader's threads
-    and rows alive. So if the dataset owns the loader, the function refers to it weakly. In a
-    traced function nothing holds the dataset, so there the reference is strong.
+    and rows alive. So if the dataset owns the loader, the function refers to it weakly. In a traced
+    function, nothing holds a reference to the dataset, so the function refers to the loader
+    strongly.
     """
     if not owned:
         return lambda: iter(loader)
@@ -127,7 +128,7 @@ class Flat(Framework):
         self._tree: Tree | None = None
 
     def tree(self, resources: Resources) -> Tree:
-        """Return the parts of every batch, which an example determines if there are transforms."""
+        """Return the parts of every batch; with transforms, they come from an example."""
         if self._tree is None:
             self._tree = _BatchParts(resources).tree()
         return self._tree
@@ -200,9 +201,9 @@ class _BatchParts:
         n = len(self._samples)
         if not n:
             raise OptionError(
-                "A tf.data element spec must be known beforehand, and with a transform it depends "
-                "on the first rows, but this view has no rows. Append some first, or leave the "
-                "transform out."
+                "A tf.data element spec must be known in advance. With a transform, it is "
+                "determined from the first rows, but this view has no rows. Append some first, or "
+                "leave the transform out."
             )
         for start in range(0, n, self._options.batch_size):
             places = np.minimum(np.arange(start, start + self._options.batch_size), n - 1)
@@ -212,9 +213,9 @@ class _BatchParts:
             if batch is not None:
                 return batch
         raise LoaderError(
-            "A tf.data element spec must be known beforehand, and with a transform it depends on "
-            f"the first rows, but all {n:,} rows failed and were left out. Leave on_error='skip' "
-            "out to see the error."
+            "A tf.data element spec must be known in advance. With a transform, it is determined "
+            f"from the first rows, but all {n:,} rows failed and were skipped. Leave out "
+            "on_error='skip' to see the error."
         )
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:

@@ -95,7 +95,7 @@ class SideStream:
         batches : iterable of BatchResult
             Batches with pinned tensors.
         is_ready : callable
-            Returns whether the next batch can be had without waiting.
+            Returns whether the next batch is available without waiting.
         """
         copies = map(self._begin_copy, batches)
         coming = next(copies, None)
@@ -108,7 +108,7 @@ class SideStream:
                 coming = next(copies, None)
 
     def _begin_copy(self, result: BatchResult) -> tuple[BatchResult, object]:
-        """Begin to copy a batch, and return it with the event of the end of its copy."""
+        """Start copying a batch, and return it with the event that marks the end of the copy."""
         with self._cuda.stream(self._stream):
             result.batch = moved(result.batch, self._device)
             return result, self._stream.record_event()
@@ -124,7 +124,7 @@ class SideStream:
 
 
 def _each(batch: object, change: Callable[[object], object]) -> object:
-    """Return a batch with its values changed, those of lists one by one."""
+    """Apply a function to the values of a batch, and to each item of lists."""
     return mapped(batch, change, lists=True)
 
 
@@ -146,7 +146,7 @@ def _tensor(value: object, *, classes: bool = False) -> Any:
 
 
 def _nested(ragged: RaggedBatch, values: torch.Tensor) -> torch.Tensor:
-    """Return values as a nested tensor that shares their memory; no GPU is asked how long it is."""
+    """Return values as a nested tensor that shares their memory, without waiting for a GPU."""
     ends = torch.from_numpy(np.concatenate([[0], np.cumsum(ragged.lengths)]).astype(np.int64))
     if not len(ragged):
         return torch.nested.nested_tensor_from_jagged(values, ends)

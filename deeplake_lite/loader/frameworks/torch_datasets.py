@@ -422,8 +422,8 @@ class SampleIterator:
     """One iteration over a worker's share of a dataset.
 
     torchdata's StatefulDataLoader stores the state of the iterator besides that of the dataset.
-    Only the iterator's state says that a share is exhausted: a worker may be finished long before
-    the others, and must then yield nothing more in this epoch, but everything in the next.
+    Only the iterator's state records that a share is exhausted. A worker may finish long before the
+    others, and must then yield nothing more in this epoch, but its whole share in the next.
     """
 
     def __init__(self, share: WorkerShare) -> None:
@@ -445,7 +445,7 @@ class SampleIterator:
         return self._share.state(self._progress or self._share.upcoming())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Continue where an iterator was. The dataset's next iterator starts at the first row.
+        """Continue where an iterator stopped. The dataset's next iterator starts at the first row.
 
         Raises OptionError for a state that `TorchIterableDataset.load_state_dict` rejects.
         """
@@ -482,7 +482,7 @@ class WorkerShares(Shares):
         return -(-self._samples // self.batch_size)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the first place of all workers' pieces, and the one after their last."""
+        """Return the first place of all workers' pieces, and the place after their last one."""
         return batch * self.size, min((batch + 1) * self.size, self._end)
 
     def rows(self, batch: int) -> range:

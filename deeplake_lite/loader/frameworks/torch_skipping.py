@@ -105,7 +105,7 @@ class Batches(torch.utils.data.Dataset[Any]):
         return self._loader.shares.n
 
     def __getitem__(self, index: object) -> Any:
-        """Raise LoaderError: this dataset has no rows by number."""
+        """Raise LoaderError: rows of this dataset cannot be looked up by number."""
         raise LoaderError(
             "The dataset of a loader has only whole batches, in the loader's order, but row "
             f"{index!r} was requested. For a DataLoader of rows, use view.pytorch_dataset()."

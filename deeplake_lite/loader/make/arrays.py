@@ -1,4 +1,4 @@
-"""Joining of the arrays of several rows: stacked, padded, or back to back."""
+"""Joining the arrays of several rows: stacked, padded, or concatenated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages in which a batch is made: decode, transform, pad, collate, transform the batch.
+"""The stages of building a batch: decode, transform, pad, collate, transform the batch.
 
 Each stage is a method, in this order. The builder measures how long each one takes.
 """
@@ -90,7 +90,7 @@ class BatchBuilder:
             self._select(np.flatnonzero(good))
 
     def _transform(self) -> None:
-        """Apply the transform to the samples. Rows that it fails on are left out."""
+        """Apply the transform to the samples. Rows for which it fails are left out."""
         transform = self._recipe.sample_function
         self._samples, good = [], []
         # Columns that no sample changes are collated as whole columns, which is faster than
@@ -113,7 +113,7 @@ class BatchBuilder:
         self._select(self._rows[good])
 
     def _pad(self) -> None:
-        """Repeat the last row if rows were left out of a batch that has to be full."""
+        """If rows were left out of a batch that must be full, repeat the last row."""
         missing = self._job.rows - len(self._rows)
         if self._recipe.padding and missing and len(self._rows):
             self._rows = np.append(self._rows, self._rows[-1:].repeat(missing))
@@ -184,7 +184,7 @@ class BatchBuilder:
         """Raise a LoaderError for a row that failed, or record it with ``on_error="skip"``."""
         row_id = int(self._ids[row])
         if self._recipe.skip:
-            if row < self._job.own:  # padding repeats a row that is listed already
+            if row < self._job.own:  # padding repeats a row that is already listed
                 self._result.skip(row_id, column, error, self._job, row)
             return
         rows, stage = self._job.where, "transform" if column is None else f"column {column!r}"
@@ -218,7 +218,7 @@ def _with_id(sample: object, row_id: np.int64) -> object:
 def _changed(
     original: Mapping[str, object], sample: object, names: Mapping[str, None]
 ) -> list[str]:
-    """Return the names whose values in a sample are not the original objects."""
+    """Return the names of the values in a sample that are not the original objects."""
     if not isinstance(sample, Mapping):
         return [*names]
     return [name for name in names if name not in sample or sample[name] is not original[name]]

@@ -1,4 +1,4 @@
-"""Collation of the values of several rows: stacked, padded, as a list, or back to back."""
+"""Collation of the values of several rows: stacked, padded, as a list, or concatenated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NUMERIC = (bool, int, float, np.number, np.bool_, np.datetime64, np.timedelta64
 
 
 def fits(htype: Htype, how: Collate) -> bool:
-    """Return whether a way of collating that is chosen for all columns applies to a type.
+    """Return whether a collation that was chosen for all columns applies to columns of a type.
 
     >>> from deeplake_lite.htypes import Boxes, Scalar, Text
     >>> [fits(htype, "pad") for htype in (Boxes(), Text(), Scalar("int32"))]
@@ -229,7 +229,7 @@ def _valid(values: Any) -> NDArray[np.bool_]:
 
 
 def _fill_nulls(name: str, values: list[object], blank: NDArray[Any], how: Collate) -> list[object]:
-    """Return values with nulls replaced: by zeros if they are stacked, else by empty arrays."""
+    """Replace nulls in values: by zeros if values are stacked, and by empty arrays otherwise."""
     model = next((as_array(name, v, how) for v in values if v is not None), blank)
     filler = np.zeros_like(model) if how == "stack" or not model.ndim else model[:0]
     return [filler if value is None else value for value in values]

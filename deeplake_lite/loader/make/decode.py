@@ -135,7 +135,7 @@ def follow_images(
     good: NDArray[np.bool_],
     handle_error: ErrorHandler,
 ) -> None:
-    """Scale the coordinates of each row in the way in which its image was resized.
+    """Scale the coordinates of each row by the same factors as its image.
 
     `handle_error` is called for rows where that fails, and their entries in `good` become False.
     """
@@ -163,7 +163,7 @@ def _shapes(cells: Cells) -> list[Shapes]:
 
 
 def advice(error: Exception, name: str) -> str:
-    """Return advice about an error in a column, besides leaving the row out."""
+    """Return advice about an error in a column, other than leaving the row out."""
     if isinstance(error, MisfitError):
         return (
             "If rows differ in channels, convert them with mode='RGB' or mode='L'. If they also "

@@ -90,7 +90,7 @@ class Function:
         return check_returned(self.option, self._seeded(sample_seed, epoch, value, **rng))
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields alone: the cached properties hold locks, which do not pickle."""
+        """Return only the fields: the cached properties hold locks, which cannot be pickled."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def call_on_batch(self, value: object, epoch: int, first: FirstRow) -> object:

@@ -1,9 +1,9 @@
-"""Random generators that a user's function holds: they are found, and seeded for each sample.
+"""Finding the random generators that a user's function holds, and seeding them for each sample.
 
-Transforms in libraries have a generator of their own and draw from it, sample after sample. Which
-numbers a sample gets then depends on the order in which threads run. So these generators are seeded
-before every call. Each thread calls a copy of the function object. If it cannot be copied, as is so
-for closures, one thread calls it at a time.
+Transforms in many libraries have their own generator and draw from it for one sample after another,
+so the numbers that a sample gets would depend on the order in which threads run. Therefore, these
+generators are seeded before every call. Each thread calls its own copy of the function object. If
+the function cannot be copied, as closures cannot, threads take turns calling it.
 """
 
 from __future__ import annotations

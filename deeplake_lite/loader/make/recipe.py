@@ -131,7 +131,7 @@ class Skipped:
 
 @dataclass
 class BatchResult:
-    """A finished batch, with the rows that it lacks and the time that it took."""
+    """A finished batch, with the rows that were left out and the time that it took."""
 
     batch: Any = None
     """Values by column; None if every row was left out."""

@@ -83,7 +83,7 @@ def innermost(htype: Htype) -> Htype:
 
 
 def depth(htype: Htype) -> int:
-    """Return the number of sequences around the innermost type.
+    """Return how many levels of sequences enclose the innermost type.
 
     >>> from deeplake_lite.htypes import Mask, Sequence
     >>> [depth(h) for h in (Mask(), Sequence(Mask()), Sequence(Sequence(Mask())))]

@@ -171,7 +171,7 @@ class Order:
         return None
 
     def after(self, block: int, rows: int) -> int:
-        """Return the place in the order after which no row of a block of `rows` rows is used."""
+        """Return the place in the order after which no row of the given block is used."""
         return min(self.n, (block + 1) * rows)
 
 
@@ -243,7 +243,7 @@ class BlockOrder(Order):
         return np.concatenate(parts)
 
     def after(self, block: int, rows: int) -> int:
-        """Return the place in the order after which no row of a block of `rows` rows is used."""
+        """Return the place in the order after which no row of the given block is used."""
         first, last = block * rows // self.block, ((block + 1) * rows - 1) // self.block
         return int(self._starts[self._window_of[first : last + 1].max() + 1])
 

@@ -102,7 +102,7 @@ class Rows:
     positions: Positions
     """Position of each row in its view."""
     sources: Positions | None = None
-    """Number of the view of each row in a mix; None without a mix."""
+    """Number of the view of each row in a mix; None if there is no mix."""
     repeats: Positions | None = None
     """Number that differs each time a row comes in an epoch, and may be 0; None if all are 0."""
 
@@ -111,7 +111,7 @@ class Rows:
         return 0 if self.repeats is None else int(self.repeats[row])
 
     def source(self, row: int) -> int | None:
-        """Return the number of a row's view in a mix; None without a mix."""
+        """Return the number of a row's view in a mix; None if there is no mix."""
         return None if self.sources is None else int(self.sources[row])
 
     def place(self, row: int, row_id: int) -> str:

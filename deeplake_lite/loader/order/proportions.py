@@ -149,7 +149,7 @@ class MixOrder(Order):
 
 @dataclass(frozen=True)
 class MixShuffle:
-    """The way in which the rows of several views are shuffled and mixed."""
+    """How the rows of several views are shuffled and mixed."""
 
     rows: tuple[int, ...]
     """Number of rows of each view."""
@@ -160,14 +160,14 @@ class MixShuffle:
     kind: str = "mix"
     """Name of this kind of shuffle."""
     window_rows: int = 0
-    """0: there is no window, because any row may be at any place."""
+    """0, because there is no window: any row may be at any place."""
 
     def order(self, n: int, seed: int, epoch: int) -> MixOrder:
         """Return the order of an epoch of `n` rows."""
         return MixOrder(n, seed, epoch, self.rows, self.weights, self.shuffles)
 
     def to_json(self) -> dict[str, object]:
-        """Return everything that the order depends on, besides the seed and the epoch."""
+        """Return everything that the order depends on, other than the seed and the epoch."""
         of = [shuffle.to_json() for shuffle in self.shuffles]
         return {"kind": self.kind, "weights": [float(w) for w in self.weights], "of": of}
 

@@ -33,7 +33,7 @@ class Stored(Protocol):
 
 
 class Shuffling(Protocol):
-    """The way in which rows are shuffled, epoch by epoch."""
+    """How rows are shuffled in each epoch."""
 
     @property
     def kind(self) -> str:
@@ -42,7 +42,7 @@ class Shuffling(Protocol):
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which none of them is used again; 0 without windows."""
+        """Number of rows in a window, after which none of them is used again; 0 if none."""
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -56,7 +56,7 @@ class Shuffling(Protocol):
 
 @dataclass(frozen=True)
 class Shuffle:
-    """The way in which the rows of a view are shuffled.
+    """How the rows of a view are shuffled.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Shuffle:
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which none of them is used again; 0 without windows."""
+        """Number of rows in a window, after which none of them is used again; 0 if none."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:

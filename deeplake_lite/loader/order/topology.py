@@ -1,4 +1,4 @@
-"""The rank of this process and the number of ranks, as the framework or the launcher says."""
+"""The rank of this process and the number of ranks, as the framework or launcher reports them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_rank(
 ) -> Rank:
     """Return the rank and the world size: the arguments, or those of torch, JAX, torchrun or SLURM.
 
-    Without any of them, they are 0 and 1. Frameworks that are not loaded are not imported.
+    If none of these is set, they are 0 and 1. Frameworks that are not loaded are not imported.
 
     Parameters
     ----------

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 LARGE_ROW = 8_192
-"""If rows have at least this many bytes, reading one is much quicker than reading its block."""
+"""If rows have at least this many bytes, reading one row is much faster than reading its block."""
 
 TOGETHER = 16
-"""Number of blocks that are read as one if all are held, as each read takes a millisecond more."""
+"""Number of blocks to read at once if all are kept, since each read costs a millisecond."""
 
 COMPUTED_ROWS = 32
-"""Maximum number of rows in a block if a query computes them: a batch waits for whole blocks."""
+"""Maximum number of rows in a block that a query computes, as batches wait for whole blocks."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class BlockPolicy:
 
 
 def _quickly_read(samples: Samples) -> bool:
-    """Return whether only the size of a block determines how long it takes to read.
+    """Return whether the time to read a block depends only on its size.
 
     That is not so for small ragged cells, because each of them becomes a Python object.
     """

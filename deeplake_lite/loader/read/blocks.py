@@ -31,10 +31,10 @@ EARLY = 2
 """Number of first batches that do not wait for blocks: their rows are read alone."""
 
 EARLY_SHARE = 4
-"""The rows of these batches may take one of this many parts of the memory for blocks."""
+"""The rows of these batches may take the memory for blocks divided by this."""
 
 FEW_BYTES = 16 * 2**20
-"""If a batch needs blocks of up to this size, waiting for them takes hardly longer."""
+"""If the blocks that a batch needs are at most this large, waiting for them takes hardly longer."""
 
 MOST_MAPPED = 4_096
 """Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
@@ -127,7 +127,7 @@ class Blocks:
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
             if _failed(self._futures.get(block)) or self._has_changed(block):
-                self._drop(block)  # it is read again: the network may be back
+                self._drop(block)  # it is read again, because the network may be available again
             if block not in self._futures:
                 self._make_room(order, done, coming)
                 self._futures[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
@@ -321,5 +321,5 @@ def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
 
 
 def _failed(read: Future[Block] | None) -> bool:
-    """Return whether a read has failed or was cancelled, so that it is worth trying again."""
+    """Return whether a read has failed or was cancelled, so that it should be retried."""
     return read is not None and read.done() and (read.cancelled() or read.exception() is not None)

@@ -78,7 +78,7 @@ class MixSamples:
         Raises
         ------
         ColumnNotFoundError
-            When a view lacks one of the columns.
+            When a view does not have one of the columns.
         OptionError
             When a column does not mean the same in all views.
         """
@@ -281,12 +281,12 @@ def common_columns(views: Sequence[View]) -> tuple[str, ...]:
             if name not in view.columns:
                 raise ColumnNotFoundError(
                     f"All views of a mix must have the same columns, but view {number} has no "
-                    f"column {name!r}. Choose those that all have: columns={_in_all(views)}."
+                    f"column {name!r}. Choose common columns: columns={_common_columns(views)}."
                 )
     return views[0].columns
 
 
-def _in_all(views: Sequence[View]) -> list[str]:
+def _common_columns(views: Sequence[View]) -> list[str]:
     return [name for name in views[0].columns if all(name in view.columns for view in views)]
 
 

@@ -24,7 +24,7 @@ LEAST, MOST = 2, 32
 """Minimum and maximum number of concurrent reads."""
 
 LOCAL_SECONDS = 0.02
-"""Latency of a local disk. Below it, more reads at a time do not help; on a disk, they harm."""
+"""Latency of a local disk. Below it, more concurrent reads do not help, and on a disk they hurt."""
 
 LOCAL_RATE = 400e6
 """Bytes per second that a local disk reads. The time that takes is not counted as latency."""

@@ -42,10 +42,10 @@ ROW_ID = "_row_id"
 """Key of the ids of the rows."""
 
 UNKNOWN = -1
-"""Stands for an id that was not read because nothing depends on it."""
+"""Placeholder for an id that was not read because nothing depends on it."""
 
 PROBES, COMPUTED_PROBES = 65_536, 64
-"""Numbers of rows whose sizes are read to estimate the average: enough to meet rare large rows."""
+"""Numbers of rows whose sizes are read to estimate the average, enough for rare large rows."""
 
 SHAPE_ROWS = 2**20
 """Number of rows whose shapes are read at a time."""

@@ -106,14 +106,14 @@ def explain_stats(stats: Stats, situation: Situation) -> Explanation:
     """
     epoch = _epoch_to_explain(stats.epochs)
     if epoch is None or not epoch.batches:
-        return Explanation("", _explain_nothing(situation), Stats())
+        return Explanation("", _explain_no_rows(situation), Stats())
     bottleneck = _bottleneck(epoch, situation)
     seconds = epoch.read if bottleneck == "memory" else epoch.seconds.get(bottleneck, 0.0)
     share = f"{100 * seconds / (epoch.busy or 1.0):.0f} % of the workers' time"
     return Explanation(bottleneck, _SENTENCES[bottleneck](share, epoch, situation), epoch)
 
 
-def _explain_nothing(situation: Situation) -> str:
+def _explain_no_rows(situation: Situation) -> str:
     """Return the reason why nothing was loaded."""
     if not situation.rows:
         return "There is nothing to load: the view has no rows."
@@ -138,12 +138,12 @@ def _bottleneck(stats: Stats, situation: Situation) -> str:
     if stats.stall < READY * stats.wall:
         return "training"
     slowest = max(STAGES[:-1], key=stats.seconds.__getitem__)
-    if slowest == "read" and _reads_again(stats, situation):
+    if slowest == "read" and _rereads(stats, situation):
         return "memory"
     return slowest
 
 
-def _reads_again(stats: Stats, situation: Situation) -> bool:
+def _rereads(stats: Stats, situation: Situation) -> bool:
     """Return whether rows are read again because they did not fit in memory."""
     if situation.mode in ("whole", "disk") or situation.options.cache is None:
         return False

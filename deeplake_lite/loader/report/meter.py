@@ -63,7 +63,7 @@ class Meter:
         tally.reset_peak()
         self._began = clock.now() if began is None else began
         self._ended = 0.0
-        # Seconds that the user was away before, and the time since the user is away, or 0. They are
+        # Seconds that the user was away so far, and the time at which the user left, or 0. They are
         # one tuple, so that other threads read both at once.
         self._gone: tuple[float, float] = (0.0, 0.0)
         self._lock = threading.Lock()

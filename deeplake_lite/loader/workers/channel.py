@@ -77,7 +77,7 @@ class Channel:
         """Send a value. Raises EOFError if the other process has ended."""
         frames = _frames(value)
         lengths = np.array([frame.nbytes for frame in frames], np.int64)
-        total = int(_ends(lengths)[-1])
+        total = int(_aligned_ends(lengths)[-1])
         memory = None if total <= INLINE_BYTES else _memory_of(frames, lengths)
         prefix = _PREFIX.pack(len(frames), total, memory is not None)
         try:
@@ -104,7 +104,7 @@ class Channel:
                     whole = _mapped(memory, total)
         except OSError as error:
             raise EOFError(str(error)) from error
-        ends = _ends(lengths)
+        ends = _aligned_ends(lengths)
         starts = ends - lengths
         frames = [whole[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         return pickle.loads(frames[0], buffers=map(_detach_small, frames[1:]))
@@ -157,7 +157,7 @@ class Channel:
                 self._check()
                 continue
             if not count:
-                raise EOFError("the other process has hung up")
+                raise EOFError("the other process has closed the connection")
             view = view[count:]
         return into
 
@@ -173,7 +173,7 @@ class Channel:
             for descriptor in descriptors:
                 unused.callback(os.close, descriptor)
             if not data:
-                raise EOFError("the other process has hung up")
+                raise EOFError("the other process has closed the connection")
             rest = self._read(memoryview(bytearray(_PREFIX.size - len(data))))
             return data + bytes(rest), descriptors[0] if descriptors else None
         return bytes(self._read(memoryview(bytearray(_PREFIX.size)))), None
@@ -220,10 +220,10 @@ def _frames(value: object) -> list[memoryview]:
     return [stream.getbuffer(), *(buffer.raw() for buffer in buffers)]
 
 
-def _ends(lengths: np.ndarray) -> np.ndarray:
+def _aligned_ends(lengths: np.ndarray) -> np.ndarray:
     """Return the ends of consecutive buffers that begin at multiples of `ALIGNMENT`.
 
-    >>> _ends(np.array([10, 64, 1])).tolist()
+    >>> _aligned_ends(np.array([10, 64, 1])).tolist()
     [10, 128, 129]
     """
     taken = -(-lengths // ALIGNMENT) * ALIGNMENT
@@ -232,7 +232,7 @@ def _ends(lengths: np.ndarray) -> np.ndarray:
 
 def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> bytes:
     whole = bytearray(total)
-    for frame, end in zip(frames, _ends(lengths).tolist(), strict=True):
+    for frame, end in zip(frames, _aligned_ends(lengths).tolist(), strict=True):
         whole[end - frame.nbytes : end] = frame
     return bytes(whole)
 
@@ -245,7 +245,7 @@ def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
     memory = _anonymous_memory()
     if memory is None or sys.platform == "win32":
         return None
-    ends = _ends(lengths).tolist()
+    ends = _aligned_ends(lengths).tolist()
     try:
         os.truncate(memory, ends[-1])
         for frame, end in zip(frames, ends, strict=True):

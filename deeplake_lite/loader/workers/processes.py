@@ -38,7 +38,7 @@ CHANNELS = 2
 """Channels to each worker: one for the batch that it makes, and one for the next batch."""
 
 GRACE = 0.5
-"""Seconds that a worker has to end by itself before it is killed."""
+"""Seconds within which a worker must exit by itself before it is killed."""
 
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
@@ -329,7 +329,7 @@ def _start_error(failure: Failure) -> LoaderError:
     else:
         via = f", at {start.last}" if start.last else ""
         problem = (
-            f"would start workers in turn{via}" if start.starts_workers
+            f"would itself start workers{via}" if start.starts_workers
             else f"fails{via}: {message}"
         )  # fmt: skip
         error = LoaderError(

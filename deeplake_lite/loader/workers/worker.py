@@ -78,7 +78,7 @@ class StartFailure:
     last: str | None
     """The innermost line; None if it is the same."""
     starts_workers: bool
-    """Whether that line would start workers in turn, because the main module has no guard."""
+    """Whether that line would itself start workers, because the main module has no guard."""
 
     @classmethod
     def of(cls, error: BaseException) -> StartFailure:
@@ -223,7 +223,7 @@ def _send(channel: Channel, reply: Reply) -> None:
 
 
 def _pickled(error: BaseException | None) -> bytes | None:
-    """Pickle an error. Returns None if it cannot be pickled, or not be unpickled again."""
+    """Pickle an error. Returns None if it cannot be pickled and unpickled again."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
         if isinstance(pickle.loads(data), BaseException):

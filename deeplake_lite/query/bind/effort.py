@@ -19,7 +19,7 @@ PER_CHARACTER = 2_000
 """Additional nodes for each of the first `LONG` characters of the query."""
 
 LONG = 5_000
-"""Characters that may be nested calls; a longer query is a list or a chain of short parts."""
+"""Characters that may be nested calls; longer queries are lists or chains of short parts."""
 
 PER_CHARACTER_OF_LISTS = 200
 """Additional nodes for each character after those."""
@@ -58,7 +58,7 @@ class Effort:
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:
-        """Raise the limit for the columns of a source, once however often the source is named."""
+        """Raise the limit for the columns of a source, once even if it is named repeatedly."""
         if id(source) not in self._sources:
             self._sources.add(id(source))
             self._left += PER_COLUMN * len(source.fields)
@@ -69,7 +69,7 @@ class Effort:
         if self._left < 0:
             raise QueryError(
                 f"The SQL for DuckDB may have at most {MOST_NODES:,} parts, and more if the query "
-                "is long. This query needs more, because some functions repeat their arguments, or "
-                "names stand for long expressions. Compute the inner expressions in FROM: SELECT "
-                "f(part) FROM (SELECT g(x) AS part FROM dataset)."
+                "is long. This query needs more, because some functions repeat their arguments, "
+                "or because aliases of long expressions are used many times. Compute the inner "
+                "expressions in FROM: SELECT f(part) FROM (SELECT g(x) AS part FROM dataset)."
             )

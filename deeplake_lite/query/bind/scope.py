@@ -123,14 +123,14 @@ class Scope:
         self.relations.append(relation)
 
     def find(self, name: str, table: str | None) -> Value | None:
-        """Return the value of a column, here or in a query around this one; None without a match.
+        """Return the value of a column, here or in an enclosing query; None if there is no match.
 
         Parameters
         ----------
         name : str
             Name of the column.
         table : str or None
-            Name of its relation, if the query has one in front of the column.
+            Name of its relation, if the query writes one before the column.
 
         Raises
         ------
@@ -150,15 +150,15 @@ class Scope:
         if len(matches) > 1:
             owners = [r.alias for r in self.relations if name in r.columns]
             raise QueryError(
-                f"A column that several sources have must be written with its source, but {name!r} "
-                f"is in {' and '.join(map(repr, owners))}. Write {owners[0]}.{name}."
+                f"The column name {name!r} is ambiguous, because it is in the sources "
+                f"{' and '.join(map(repr, owners))}. Write {owners[0]}.{name}."
             )
         if matches:
             return matches[0]
         return self.parent.find(name, table) if self.parent else None
 
     def _spelled(self, name: str, table: str | None) -> str:
-        """Return the spelling of the one column that `name` matches in another case.
+        """Return the spelling of the single column that `name` matches regardless of case.
 
         A name that is a column or an alias, or that matches several columns, stays as it is.
         """
@@ -178,7 +178,7 @@ class Scope:
         """Return the error for a name that matches no column."""
         if not self.tables():
             return QueryError(
-                "A query that is not run on a dataset must name one in FROM, but it uses "
+                "A query that is not run on a dataset must have FROM, but this query uses "
                 f"{name!r} without FROM. Write SELECT … FROM 'url'."
             )
         if table is not None and table not in (known := self.tables()):
@@ -211,7 +211,7 @@ class Scope:
         """
         if any(name.casefold() == word for name in self.names()):
             raise QueryError(
-                f"{meaning}, but {word!r} is a column, too. Write {column} for the column, or "
+                f"{meaning}, but {word!r} is also a column. Write {column} for the column, or "
                 f"{other}."
             )
 

@@ -18,7 +18,7 @@ def connect(**config: Any) -> duckdb.DuckDBPyConnection:
     Parameters
     ----------
     **config : object
-        Further settings of DuckDB's.
+        Further DuckDB settings.
 
     Raises
     ------

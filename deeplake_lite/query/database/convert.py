@@ -88,7 +88,7 @@ def _times(values: Any, dtype: str) -> pa.Array:
     """Return timestamps or durations as Arrow; NaT and None are null."""
     times = np.array([None if v is np.ma.masked else v for v in values], dtype)
     null = np.isnat(times)
-    times[null] = np.zeros(1, dtype)[0]  # DuckDB converts the durations under nulls, too
+    times[null] = np.zeros(1, dtype)[0]  # DuckDB also converts durations under nulls
     column = numbers_of(common_times(times), null)
     check_times(column, "a computed value")
     return column
@@ -100,7 +100,7 @@ def as_sql_numbers(array: pa.Array) -> pa.Array:
 
 
 def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
-    """Return a column of DuckDB's as a NumPy array, masked where it is null.
+    """Return a DuckDB column as a NumPy array, masked where it is null.
 
     Strings, bytes, lists, structs and maps become objects, and lists of structs `GroupRows`.
 
@@ -145,7 +145,7 @@ def _lists_times(kind: pa.DataType) -> bool:
 
 
 def _lists_of_times(array: pa.Array) -> list[Any]:
-    """Return lists with NumPy's times, because Python's have no nanoseconds.
+    """Convert times in lists to NumPy times, because Python's times have no nanoseconds.
 
     >>> _lists_of_times(pa.array([[1], None, [None, 2]], pa.list_(pa.timestamp("ns"))))[2]
     [None, np.datetime64('1970-01-01T00:00:00.000000002')]
@@ -234,8 +234,8 @@ def _json_part(value: Any) -> Any:
     converted = plain(value)
     if converted is value:
         raise QueryTypeError(
-            "A list that mixes values of several types is JSON, which holds strings, numbers, "
-            f"booleans and lists, but one of its values is {type(value).__name__} {brief(value)}. "
-            "Pass values of each type in a list of their own."
+            "A list of values of several types is treated as JSON, which can hold strings, "
+            f"numbers, booleans and lists, but one of its values is {type(value).__name__} "
+            f"{brief(value)}. Pass a separate list for each type."
         )
     return converted

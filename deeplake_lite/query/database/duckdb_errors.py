@@ -257,7 +257,7 @@ _FUNCTIONS = {
 
 
 def explain_error(error: BaseException) -> str:
-    """Return a message that explains an error of DuckDB's to the user.
+    """Return a message that explains a DuckDB error to the user.
 
     >>> explain_error(RuntimeError("Catalog Error: Type with name foo does not exist!"))[:22]
     'There is no type foo. '
@@ -307,7 +307,7 @@ _OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", 
 """Kinds of DuckDB's errors for values that a function does not take."""
 
 _CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
-"""Names, in messages, of expressions that are not calls by their syntax."""
+"""Names that messages use for expressions whose syntax is not that of a call."""
 
 
 def shortened(message: str) -> str:

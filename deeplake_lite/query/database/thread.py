@@ -1,4 +1,4 @@
-"""A thread that calls DuckDB for one query, so that Ctrl-C never strikes within DuckDB.
+"""A thread that calls DuckDB for one query, so that Ctrl-C never interrupts DuckDB itself.
 
 Python delivers signals to the main thread only. If DuckDB ran there, a KeyboardInterrupt could be
 raised in one of its calls to our functions, and DuckDB would report another error instead.
@@ -26,7 +26,7 @@ PATIENCE = 0.2
 """Seconds that an interrupted call has to end by itself."""
 
 _RUNNING = set["CallThread"]()
-"""Threads that have not ended."""
+"""Threads that are still running."""
 
 if hasattr(os, "register_at_fork"):  # a forked child has none of these threads
     os.register_at_fork(after_in_child=_RUNNING.clear)

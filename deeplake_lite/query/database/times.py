@@ -249,19 +249,19 @@ def check_times(array: pa.Array, name: str) -> None:
 
 
 def _check_finite(times: pa.Array, name: str) -> None:
-    """Reject timestamps that mean infinity to DuckDB: those with the greatest int64 count."""
+    """Reject timestamps that mean infinity to DuckDB: those with the largest int64 count."""
     counts = _counts(times)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
         timestamp = counts[ends][0].view(f"datetime64[{times.type.unit}]")
         raise QueryTypeError(
-            f"{timestamp} is the first or last timestamp of its unit, which means infinity in SQL, "
-            f"but {name} contains it. Store null for a missing time: ds.set_nullable(…)."
+            f"{name} contains {timestamp}, the first or last timestamp of its unit, which means "
+            "infinity in SQL. Store null for a missing time: ds.set_nullable(…)."
         )
 
 
 def check_result(array: pa.Array) -> None:
-    """Reject times from DuckDB that Arrow and NumPy have not, also in lists, structs and maps.
+    """Reject times from DuckDB that Arrow or NumPy lacks, also in lists, structs and maps.
 
     Raises
     ------
@@ -309,7 +309,7 @@ def _check_no_infinity(counts: NDArray[Any]) -> None:
 
 
 def durations_of(array: pa.Array) -> pa.Array:
-    """Return INTERVALs of DuckDB's, of at most 292 years, as durations in microseconds.
+    """Return DuckDB INTERVALs of at most 292 years as durations in microseconds.
 
     Raises
     ------
@@ -347,7 +347,7 @@ def spelled(span: exp.Expr) -> exp.Expr:
 
 
 def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
-    """Return `result`, or an error in DuckDB if the duration has months or years."""
+    """Return SQL for `result` that raises an error if the duration has months or years."""
     counts = (func("datepart", exp.Literal.string(u), span.copy()) for u in ("year", "month"))
     zero, text = exp.convert(0), exp.cast(span.copy(), "VARCHAR")
     has_months = exp.or_(*(exp.NEQ(this=count, expression=zero.copy()) for count in counts))
@@ -375,7 +375,7 @@ def without_intervals(
 def with_durations(
     table: pa.Table, types: list[DuckDBPyType], results: Collection[str] = ()
 ) -> pa.Table:
-    """Return the result of such a relation with durations for int64 microseconds.
+    """Return the result of such a relation, with durations in place of int64 microseconds.
 
     `types` are those of the relation before `without_intervals`.
     """

@@ -179,7 +179,7 @@ def beside_floats(
 
 
 def beside_whole(item: object, number: object) -> object:
-    """Return an item of a list as Python's number beside an integer, to compare them exactly.
+    """Convert an item that is compared with an integer to a Python number, for exactness.
 
     >>> beside_whole(np.float32(2**24), 2**24 + 1) == 2**24 + 1
     False
@@ -295,7 +295,7 @@ def _possible_shapes(arg: Arg) -> tuple[Shape | None, ...]:
 
 
 def image_numbers(*args: Arg) -> ImageNumbers | None:
-    """Return the meaning of a result whose number of axes is unknown only because of images."""
+    """Return the meaning of a result whose number of axes is unknown only if it is an image."""
     unknown = [arg.type for arg in args if arg.type.shape is None]
     return ImageNumbers() if all(type_.is_like_image for type_ in unknown) else None
 

@@ -56,7 +56,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
     if x.type.dtype == "object":
         return Bound(Type("bool"), _in_json, stacks=False)
     if x.type.is_time or value.type.is_time:
-        return _in_times(x, as_times(value, x))
+        return _contains_time(x, as_times(value, x))
     wanted: Any = None
     if x.type.names is not None and value.is_constant and isinstance(value.value, str):
         wanted = class_number(value, x)
@@ -78,7 +78,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
     return Bound(Type("bool"), compute)
 
 
-def _in_times(x: Arg, value: Arg) -> Bound:
+def _contains_time(x: Arg, value: Arg) -> Bound:
     """Bind CONTAINS for an array of times."""
     check_times("CONTAINS", x, value)
     if value.type.ndim != 0:

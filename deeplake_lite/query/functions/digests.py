@@ -33,7 +33,7 @@ def hash_(x: Arg) -> Bound:
 
 
 def _typed(value: object, type_: Type) -> object:
-    """Return lists, perhaps nested, with the truth values of DuckDB as NumPy's, but not JSON's.
+    """Convert DuckDB's truth values in lists, perhaps nested, to NumPy's; leave those of JSON.
 
     >>> from deeplake_lite.query.functions.value_type import Items
     >>> _typed([True, None], Type("object", (None,), Items(Type("bool"))))
@@ -68,7 +68,7 @@ def _digest(value: object) -> int:
     The items of a list may be numbers of Python, NumPy or JSON. The truth values of JSON are not
     numbers, but those of NumPy are.
     """
-    value = _as_numpys(value)
+    value = _to_numpy_scalar(value)
     if isinstance(value, np.ndarray) and value.dtype == object and not value.ndim:
         return _digest(value[()])
     if _is_list(value):
@@ -95,7 +95,7 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     array([0. , 0.5])
     """
     if array.dtype.kind in "mM":
-        return _times_by_value(array)
+        return _canonical_times(array)
     if array.dtype.kind == "c":
         # Equal values must have equal bits: `+ 0` turns -0.0 into 0.0, and all NaN become one.
         array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)
@@ -113,15 +113,15 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
 _INT64 = (-(2.0**63), 2.0**63)
 
 
-def _times_by_value(times: NDArray[Any]) -> NDArray[Any]:
+def _canonical_times(times: NDArray[Any]) -> NDArray[Any]:
     """Return times, in any unit, as whole days and the nanoseconds after them.
 
     Durations in months or years are counts of months, because months differ in length. An array
     without times is like any other empty array.
 
-    >>> _times_by_value(np.array(["1970-01-02T00:00:01", "NaT"], "M8[s]")).tolist()
+    >>> _canonical_times(np.array(["1970-01-02T00:00:01", "NaT"], "M8[s]")).tolist()
     [(1, 1000000000), (-9223372036854775808, 0)]
-    >>> _times_by_value(np.array([2], "m8[Y]")).dtype.names
+    >>> _canonical_times(np.array([2], "m8[Y]")).dtype.names
     ('months',)
     """
     if not times.size:
@@ -147,8 +147,8 @@ _DAY = 86_400 * 10**9
 """Nanoseconds of a day."""
 
 
-def _as_numpys(value: Any) -> Any:
-    """Return a number or a time of Python's as NumPy's, if one of its types holds it."""
+def _to_numpy_scalar(value: Any) -> Any:
+    """Convert a Python number or time to NumPy, if one of NumPy's types can hold it."""
     match value:
         case np.generic() | bool():
             return value
@@ -170,7 +170,9 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
     >>> _stack([[1, 2], [3, 4]]).shape
     (2, 2)
     """
-    values: list[Any] = [_stack(item) if _is_list(item) else _as_numpys(item) for item in items]
+    values: list[Any] = [
+        _stack(item) if _is_list(item) else _to_numpy_scalar(item) for item in items
+    ]
     if not values:
         return np.empty(0, np.int64)
     if not all(isinstance(v, np.ndarray | np.generic) and v.dtype.kind in _KINDS for v in values):
@@ -189,7 +191,7 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
 
 
 _KINDS = "biufcmMV"
-"""Kinds of the dtypes of numbers and times; V is that of times by value."""
+"""Dtype kinds of numbers and times; V is the kind of times that are hashed by value."""
 
 
 def _is_list(value: object) -> TypeGuard[list[Any] | NDArray[Any]]:

@@ -113,7 +113,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
 
 @function("NORMALIZE(x, range=None)", group=GROUP)
 def _normalize(x: Arg, range: Arg | None = None) -> Bound:
-    """Rescales [low, high], by default x's min and max, to [0, 1]; boxes relative to a window."""
+    """Rescales [low, high] (default: min and max of x) to [0, 1]; for boxes, range is a window."""
     numbers("NORMALIZE", x, *([range] if range else []))
     is_boxes = x.type.boxes is not None
     if range is None:

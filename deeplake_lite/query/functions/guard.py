@@ -48,7 +48,7 @@ class Guarded:
     null_items: bool = False
     """Whether arrays of truth values some of which are null are passed to the function."""
     is_users: bool = False
-    """Whether it is a user's function, which takes values of any type unconverted."""
+    """Whether it is a user's function, which takes values of any type without conversion."""
 
     def __call__(self, *inputs: Any, lead: int, auxiliary: object = None) -> object:
         """Compute one row (``lead=0``), or rows stacked along the first axis (``lead=1``).
@@ -77,7 +77,7 @@ class Guarded:
         if nulls is None or not nulls.any():
             return self._run(values, lead, auxiliary)
         rows = zip(values, self.args, strict=True)
-        present = tuple(v if arg.is_constant else _without(v, nulls) for v, arg in rows)
+        present = tuple(v if arg.is_constant else _drop_rows(v, nulls) for v, arg in rows)
         return self._spread(self._run(present, lead) if not nulls.all() else None, nulls)
 
     def _compute_constants(self, *inputs: object) -> Block:
@@ -145,14 +145,14 @@ def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Block:
 
 
 def null_rows(values: Block) -> NDArray[np.bool_]:
-    """Return a mask of the null rows: None in a list, or any masked element in an array."""
+    """Return a mask of the null rows: None in a list, or rows of an array with a masked element."""
     if isinstance(values, list) or (values.dtype == object and values.ndim == 1):
         return np.array([value is None for value in values], bool)
     mask = np.ma.getmaskarray(values)
     return np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
 
 
-def _without(values: Block, nulls: NDArray[np.bool_]) -> Block:
+def _drop_rows(values: Block, nulls: NDArray[np.bool_]) -> Block:
     """Return the rows that are not null."""
     if isinstance(values, list):
         return [value for value, null in zip(values, nulls, strict=True) if not null]
@@ -174,8 +174,8 @@ def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> No
     for value, arg in zip(values, args, strict=True):
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
-                f"{text} takes truth values, but some of {arg.text} are null, where an item is. "
-                f"Leave them out with an index: c[c OR NOT c] for {arg.text} as c."
+                f"{text} takes truth values, but some of {arg.text} are null, because an item is "
+                f"null. Leave them out with an index: c[c OR NOT c] for {arg.text} as c."
             )
 
 

@@ -32,7 +32,8 @@ def check_beside_json(name: str, items: Arg, other: Arg) -> None:
 def compare_json_item(compare: Comparison, item: object, other: object) -> bool | None:
     """Return whether a comparison of two JSON values holds; null if it does not apply.
 
-    Numbers have an order, and so have strings and truth values, but not one among each other.
+    Numbers can be ordered, and so can strings and truth values, but values of different kinds
+    cannot.
 
     >>> compare_json_item(operator.eq, True, 1), compare_json_item(operator.lt, "a", 1)
     (False, None)
@@ -69,5 +70,5 @@ def is_json_item(items: Any, wanted: object) -> bool:
 
 
 def built_in_value(value: object) -> object:
-    """Return a number or an array of NumPy's as a value of JSON; return other values unchanged."""
+    """Convert a NumPy number or array to a JSON value; return other values unchanged."""
     return value.tolist() if hasattr(value, "tolist") else value

@@ -1,4 +1,4 @@
-"""The assignment problem: the one-to-one matching with the greatest sum.
+"""The assignment problem: the one-to-one matching with the largest sum.
 
 Notes
 -----
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def best_matching(gains: NDArray[Any]) -> NDArray[Any]:
-    """Return the greatest sum of entries, with at most one in each row and in each column.
+    """Return the largest sum of entries, with at most one in each row and in each column.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def best_matching(gains: NDArray[Any]) -> NDArray[Any]:
 
 
 def _assign(costs: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column of each row in the assignment of least cost; there are n <= m rows."""
+    """Return the column of each row in the cheapest assignment; there are n <= m rows."""
     n, m = costs.shape
     row_price, column_price = np.zeros(n), np.zeros(m + 1)
     owner = np.full(m + 1, -1)  # row of each column; paths start at the extra last column

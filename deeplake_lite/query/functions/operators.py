@@ -329,10 +329,10 @@ _comparison(">=", "Whether elements are greater than or equal.", np.greater_equa
 
 
 def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
-    """Register AND or OR. A `decisive` value decides alone, even if the other one is null.
+    """Register AND or OR. A `decisive` value determines the result, even if the other one is null.
 
     That holds for scalars and for the items of lists. If a value has axes, the result of a row is
-    null where either side is: the other side may lack the shape of the result.
+    null where either side is: the other side may not have the shape of the result.
     """
 
     def bind(x: Arg, y: Arg) -> Bound:
@@ -357,7 +357,7 @@ def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
         return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
     def _known_items(value: object) -> tuple[Any, Any]:
-        """Return a value with null items replaced by the neutral one, and a mask of them."""
+        """Replace null items by the neutral value; return the value and a mask of the nulls."""
         if not has_null_items(value):
             return value, False
         known, nulls = split(value)

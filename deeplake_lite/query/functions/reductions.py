@@ -1,6 +1,7 @@
 """Reductions along axes or over all elements of a row's value: sums, extremes, moments.
 
-Without elements, SUM, PROD, ANY and ALL have NumPy's value; the others, such as MAX, are null.
+For values without elements, SUM, PROD, ANY and ALL return NumPy's value; others, such as MAX,
+return null.
 """
 
 from __future__ import annotations
@@ -96,13 +97,13 @@ def _reduction(
             return reduce(array, axes(array.ndim, axis, lead))
 
         type_ = result_of(reduced, _not_empty(x))
-        whole = reduced if of_nothing else _null_of_nothing(reduced, axis, type_.dtype)
+        whole = reduced if of_nothing else _null_if_empty(reduced, axis, type_.dtype)
 
         def compute(value: Any, *, lead: int) -> object:
             if not has_null_items(value):
                 return whole(value, lead=lead)
             if len(axes(value.ndim, axis, lead)) < value.ndim:
-                raise ValueError("truth values that may be null are reduced along all axes")
+                raise ValueError("truth values that may be null can only be reduced along all axes")
             filled, nulls = split(value)
             present = filled[~np.asarray(nulls)]
             result = whole(present, lead=lead)
@@ -115,8 +116,8 @@ def _reduction(
     function(f"{name}(x, axis=None)", group=GROUP, aliases=aliases)(bind)
 
 
-def _null_of_nothing(reduce: Compute, axis: Axis, dtype: str) -> Compute:
-    """Return a reduction that is null without elements, in each row if rows are stacked."""
+def _null_if_empty(reduce: Compute, axis: Axis, dtype: str) -> Compute:
+    """Return a reduction that is null if there are no elements, in each row if rows are stacked."""
 
     def compute(value: object, *, lead: int) -> object:
         array = np.asarray(value)
@@ -153,14 +154,14 @@ def _position(name: str, summary: str, find: Callable[..., object]) -> None:
 
         type_ = result_of(position, _not_empty(x))
 
-        return Bound(type_, _null_of_nothing(position, axis, type_.dtype))
+        return Bound(type_, _null_if_empty(position, axis, type_.dtype))
 
     bind.__doc__ = summary
     function(f"{name}(x, axis=None)", group=GROUP)(bind)
 
 
 def _plain(reduce: Callable[..., object]) -> Reduce:
-    """Return a reduction of NumPy's that takes its axes as the second argument."""
+    """Return a NumPy reduction that takes its axes as the second argument."""
     return lambda x, over: reduce(x, axis=over)
 
 

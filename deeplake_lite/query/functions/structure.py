@@ -72,7 +72,9 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
         inner = value.ndim - lead
         order = range(inner)[::-1] if axes is None else axes
         if sorted(a % inner if -inner <= a < inner else -1 for a in order) != list(range(inner)):
-            raise ValueError(f"axes must have each of {inner} axes once, but it is {list(order)}")
+            raise ValueError(
+                f"axes must list each of the {inner} axes once, but it is {list(order)}"
+            )
         return np.transpose(value, (*range(lead), *(lead + a % inner for a in order)))
 
     return Bound(result_of(compute, x), compute)

@@ -61,7 +61,7 @@ def times_of(values: list[Any]) -> NDArray[Any] | None:
 
 
 def as_numpy_time(value: Any) -> Any:
-    """Return a time as NumPy's; return any other value as it is."""
+    """Convert a time to a NumPy time; return any other value unchanged."""
     match value:
         case dt.timedelta():
             return np.timedelta64(value, "us")
@@ -73,7 +73,7 @@ def as_numpy_time(value: Any) -> Any:
 
 
 def _part(value: Any, arg: Arg, beside: Type) -> Any:
-    """Return one value as NumPy's time; return it unchanged if it is not a time."""
+    """Convert one value to a NumPy time; return it unchanged if it is not a time."""
     match value:
         case None:
             return np.array("NaT", beside.dtype)[()]
@@ -105,8 +105,8 @@ def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
     times = np.array(parts)
     if not all(map(_is_same, parts, times)):
         raise QueryTypeError(
-            f"An array of times must have one unit, but no unit can hold all of {arg.text}: "
-            f"{brief(arg.value, 80)}. Compare with one time at a time."
+            f"All times of an array have the same unit, but no unit can hold all of {arg.text}: "
+            f"{brief(arg.value, 80)}. Compare with single times."
         )
     return times
 
@@ -179,7 +179,7 @@ def _cut_months(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDAr
         return _cut(times, unit)
     if of == "W":
         times = times.astype("M8[D]")
-    counts, has_rest = _cut(times, "D")  # `astype` raises OverflowError near the least nanosecond
+    counts, has_rest = _cut(times, "D")  # `astype` may raise OverflowError near the minimum
     days = counts.view("M8[D]")
     whole = days.astype(f"M8[{unit}]")
     return whole.view(np.int64), has_rest | (whole.astype("M8[D]") != days)

@@ -1,4 +1,4 @@
-"""Truth values of the items of lists, which may be null: SQL's logic of three values.
+"""Truth values of the items of lists, which may be null: SQL's three-valued logic.
 
 A row that has nulls is an array of objects, in which null is None; other rows are booleans.
 """

@@ -54,7 +54,7 @@ def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Fun
         call = _Call(name, function, type_, per, len(args), tuple(named), (*args, *named.values()))
         return Bound(type_, call, lists=True)
 
-    summary = (inspect.getdoc(function) or "A function of yours.").splitlines()[0]
+    summary = (inspect.getdoc(function) or "A registered function.").splitlines()[0]
     return Function(name, GROUP, f"{name}{_without_annotations(signature)}", summary, bind)
 
 
@@ -106,7 +106,7 @@ def _copied(value: object) -> object:
 
 
 _NO_SEQUENCES = (str, bytes, bytearray, Mapping, Set)
-"""Types that have a length, but do not hold a result for each row in their order."""
+"""Types that have a length, but do not hold one result per row in order."""
 
 
 class _Call:

@@ -48,7 +48,7 @@ class Items:
     of: Type
     """Type of each item."""
     htype: Htype | None = None
-    """Type of the column that the list, or a part of it, comes from unchanged."""
+    """Type of the column from which the list, or a part of it, comes unchanged."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Type:
         return cls(htype.value_dtype or "uint8", _shape_of(htype), htype)
 
     def listed(self, htype: Htype | None = None) -> Type:
-        """Return the type of a list of such values; it is an array if all have the same shape.
+        """Return the type of a list of values of this type; an array if all have the same shape.
 
         >>> str(Type("int32").listed()), str(Type("uint8", (None, None)).listed())
         ('int32 (?,)', 'list of uint8 (?, ?)')
@@ -179,7 +179,7 @@ class Type:
         return self.is_number and self.shape is not None and None not in self.shape
 
     def is_like(self, other: Type) -> bool:
-        """Return whether both are numbers, or both are of one other dtype, such as strings.
+        """Return whether both are numbers, or both have the same other dtype, such as strings.
 
         >>> Type("bool").is_like(Type("float32")), Type("int32").is_like(Type("str"))
         (True, False)

@@ -45,7 +45,7 @@ def _working_dtype(dtype: str) -> str:
 
 
 def _product_dtype(x: Arg, y: Arg) -> str:
-    """Return the dtype of a product. If one argument is constant, only the other one counts."""
+    """Return the dtype of a product. If one argument is constant, only the other one matters."""
     if x.is_constant != y.is_constant:
         return _working_dtype((y if x.is_constant else x).type.dtype)
     return np.result_type(_working_dtype(x.type.dtype), _working_dtype(y.type.dtype)).name
@@ -208,7 +208,7 @@ def _hamming(x: Arg, y: Arg) -> Bound:
 
 @function("MAXSIM(x, query)", group=GROUP)
 def _maxsim(x: Arg, query: Arg) -> Bound:
-    """Late interaction (ColBERT): greatest inner product with x, summed over query vectors."""
+    """Late interaction (ColBERT): largest inner product with x, summed over query vectors."""
     numbers("MAXSIM", x, query)
     if {x.type.ndim, query.type.ndim} - {2, None}:
         raise ValueError("x must have shape (n, d), and query (m, d)")

@@ -30,7 +30,7 @@ def raises(message: str, *more: exp.Expr) -> exp.Expr:
 
 
 def as_list(*items: exp.Expr) -> exp.Array:
-    """Return ``[a, b]``; a query is put in parentheses, lest sqlglot write ARRAY(SELECT …).
+    """Return ``[a, b]``; a query gets parentheses, or sqlglot would write ARRAY(SELECT …).
 
     >>> as_list(exp.select("1").subquery()).sql("duckdb")
     '[((SELECT 1))]'
@@ -43,7 +43,7 @@ ITEM = exp.column("lake_item")
 
 
 def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """Return the list of `body` for each `ITEM` of the list `node`; NULL for NULL."""
+    """Return a list comprehension: `body` for each `ITEM` of the list `node`; NULL for NULL."""
     listed = exp.Comprehension(
         this=body, expression=exp.to_identifier(ITEM.name), iterator=node.copy()
     )

@@ -118,7 +118,7 @@ def _check_join(join: exp.Join) -> None:
     is_tested = any(join.args.get(name) for name in ("on", "using")) or method == "NATURAL"
     if not is_tested and (side or kind in ("INNER", "OUTER", "SEMI", "ANTI")):
         raise QueryError(
-            "A join must have a condition, ON … or USING (…), but it is "
+            "A join must have a condition, ON … or USING (…), but the query has "
             f"{text_of(join).strip()}. Use CROSS JOIN for all pairs of rows."
         )
 
@@ -131,8 +131,9 @@ def _unknown(name: str, node: exp.Expr) -> QueryError:
         )
     if isinstance(node, exp.ColumnDef):
         return QueryError(
-            "CAST takes single types and lists of them, such as TIMESTAMP or INT[], but one has "
-            f"the part {text_of(node).strip()}. Cast each part: {{'a': CAST(x.a AS TIMESTAMP)}}."
+            "The type in CAST must be a single type or a list of one, such as TIMESTAMP or INT[], "
+            f"but it contains {text_of(node).strip()}. Cast each part: {{'a': CAST(x.a AS "
+            "TIMESTAMP)}."
         )
     words = _WORDS.get((node.key, name)) or name.strip("_").replace("_", " ").upper()
     return QueryError(f"{words} is not part of the language: {text_of(node).strip()}.")

@@ -31,7 +31,7 @@ def quoted(column: str) -> str:
     >>> quoted("label"), quoted("a/b"), quoted("order"), quoted("current_date")
     ('label', '"a/b"', '"order"', '"current_date"')
     """
-    if _PLAIN.fullmatch(column) and column.upper() not in _WORDS and _is_a_name(column):
+    if _PLAIN.fullmatch(column) and column.upper() not in _WORDS and _is_always_column(column):
         return column
     return '"' + column.replace('"', '""') + '"'
 
@@ -56,7 +56,7 @@ def unused(columns: Iterable[str], *names: str) -> list[str]:
 
 
 @cache
-def _is_a_name(word: str) -> bool:
+def _is_always_column(word: str) -> bool:
     """Return whether the parser reads a word as a column wherever a column may be.
 
     DuckDB's dialect has hundreds of words, such as ``row`` and ``list``, that are columns in some

@@ -73,7 +73,7 @@ def parse(text: str) -> exp.Query:
     if not isinstance(tree, exp.Query):
         raise QuerySyntaxError.at(text, 1, 1, f"Expected a SELECT, got {tree.key.upper()}")
     if not all(select.expressions for select in tree.find_all(exp.Select)):
-        raise QuerySyntaxError.at(text, 1, 1, "Expected what to SELECT, such as *")
+        raise QuerySyntaxError.at(text, 1, 1, "Expected a select list, such as *")
     for order in tree.find_all(exp.Order):
         order.set("expressions", [part for term in order.expressions for part in _parts(term)])
     _balance(tree)
@@ -107,7 +107,7 @@ def _parts(term: exp.Expr) -> list[exp.Expr]:
 
 
 def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
-    """Return the error for a lone surrogate in a query, which is shown with a substitute."""
+    """Return the error for a lone surrogate in a query, which is replaced in the shown text."""
     shown = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
     place = Place.at(shown, position)
     wanted = f"Expected Unicode text, got a lone surrogate, {text[position]!a}"

@@ -68,7 +68,7 @@ class SqlColumn:
         *,
         adds_up: bool = False,
     ) -> Self:
-        """Return the column of a result for a column of DuckDB's."""
+        """Return the result column for a DuckDB column."""
         try:
             whole = in_one(column)
             check_result(whole)
@@ -94,7 +94,7 @@ class SqlColumn:
 
 
 def _reproducible(cells: Cells, *, adds_up: bool) -> Cells:
-    """Return cells with those parts of the floats that are the same in every run of a query.
+    """Return cells with only those parts of floats that are the same in every run of a query.
 
     Sums depend on the order of the threads, so floats of a query with aggregates become 0. Other
     floats are rounded to float32, since machines may differ in the last bits.
@@ -189,8 +189,8 @@ def _cast_exactly(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     cast = array.astype(dtype, copy=False)
     if array.dtype.kind in "iu" and not np.can_cast(array.dtype, dtype) and (cast != array).any():
         raise QueryError(
-            f"The values of a column of {dtype} must fit into that type, but some {array.dtype} "
-            f"values do not. CAST them: CAST(x AS {array.dtype})."
+            f"The result column is {dtype}, but some {array.dtype} values do not fit into that "
+            f"type. CAST them: CAST(x AS {array.dtype})."
         )
     return cast
 
@@ -256,9 +256,9 @@ def _from_decimals(array: pa.Array) -> pa.Array:
     if whole and (rounded := next((v for v in values if v is not None and float(v) != v), None)):
         numbers = [v for v in values if v is not None]
         raise QueryTypeError(
-            f"Neither int64 nor uint64 can hold all values of a column from {min(numbers)} to "
-            f"{max(numbers)}, and float64 would round {rounded}. CAST an operand AS DOUBLE for "
-            "rounded values, or AS TEXT for the digits."
+            f"The values of a column range from {min(numbers)} to {max(numbers)}, which neither "
+            f"int64 nor uint64 can hold, and float64 would round {rounded}. CAST an operand AS "
+            "DOUBLE for rounded values, or AS TEXT for the digits."
         )
     return pa.array([None if v is None else float(v) for v in values], pa.float64())
 

@@ -24,7 +24,7 @@ def mark_json(table: pa.Table, types: list[DuckDBPyType]) -> pa.Table:
     Parameters
     ----------
     table : pyarrow.Table
-        Result of DuckDB's.
+        Result of DuckDB.
     types : list
         DuckDB's types of its columns.
     """

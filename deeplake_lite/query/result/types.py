@@ -115,7 +115,7 @@ def _item(type_: pa.DataType, kind: Kind) -> Htype:
 
 
 def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
-    """Return the dtype of the column that values come from unchanged, if DuckDB has another one.
+    """Return the dtype of the column from which values come unchanged, if DuckDB's differs.
 
     DuckDB has no float16, and other units of times.
     """

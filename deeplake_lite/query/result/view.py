@@ -38,7 +38,7 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """Stands for the repository of a result that has no source, as of ``SELECT 1``."""
+    """Takes the place of the repository in a result that has no source, such as ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False
@@ -96,7 +96,7 @@ def _plain_view(plan: Plan, table: pa.Table) -> View | None:
 
 
 def _ids(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return the ids of the rows if all columns read the same rows of one source, else None."""
+    """Return the ids of the rows if all columns read the same rows of one source, or None."""
     rows = _rows_read(plan, table) if len(plan.instances) == 1 else None
     if rows is None:
         return None

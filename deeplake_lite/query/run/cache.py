@@ -2,7 +2,7 @@
 
 It holds NumPy or Arrow arrays by lake, version, column and purpose, up to a limit. An array larger
 than half the limit is not cached; queries then read the column in blocks. Cached arrays are
-read-only, and so are their slices and reshaped views, so nobody can change them by accident.
+read-only, and so are their slices and reshaped views, so they cannot be changed by accident.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def sample(
     if len(wrong):
         raise QueryError(
             f"The weights of SAMPLE BY must be finite and at least 0, but one is {wrong[0]:g}. Use "
-            "null for rows that are not to be drawn: IF(ISNAN(x), NULL, x)."
+            "null for rows that must not be drawn: IF(ISNAN(x), NULL, x)."
         )
     likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
     wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
@@ -141,7 +141,7 @@ def _draw_without_replacement(
 
 
 def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
-    """Return rows with the rows around them; each row occurs once, where it is first reached.
+    """Return rows with their neighbouring rows; each row occurs once, where it is first reached.
 
     >>> expand(np.array([5, 1]), 7, before=1, after=2).tolist()
     [4, 5, 6, 0, 1, 2, 3]

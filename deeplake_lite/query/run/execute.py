@@ -111,8 +111,8 @@ def run(
     Parameters
     ----------
     most_rows : int, optional
-        Number of rows that the caller needs. A result that may outgrow its sources ends soon after
-        them; any other result is complete.
+        Number of rows that the caller needs. A result that may be larger than its sources ends soon
+        after these rows; any other result is complete.
 
     Raises
     ------
@@ -216,7 +216,7 @@ class _Query:
         return self.run
 
     def create_functions(self) -> None:
-        """Register the plan's trees as functions of DuckDB's."""
+        """Register the plan's trees as DuckDB functions."""
         for udf in self._plan.udfs:
             self._call(partial(self._create, udf))
 
@@ -229,7 +229,7 @@ class _Query:
         for name, table in tables.items():
             self.register(name, table)
         try:
-            text, grows = sql.sql("duckdb"), _grows(sql)
+            text, grows = sql.sql("duckdb"), _may_outgrow_sources(sql)
             return self._call(lambda: self._fetch_table(text, grows=grows))
         except (duckdb.Error, RuntimeError, KeyboardInterrupt) as error:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
@@ -287,7 +287,7 @@ class _Query:
             raise duckdb.Error(str(error)) from error
 
     def _locate(self, ours: QueryTypeError, error: BaseException, staged: str | None) -> None:
-        """Set the place of an error to the smallest expression with the same complaint of DuckDB's.
+        """Set the place of an error to the smallest expression that raises it in DuckDB.
 
         The message also names the function, if it has no better explanation of the error.
 
@@ -323,7 +323,7 @@ class _Query:
         return query.subquery(name)
 
     def _find_complaint(self, text: str) -> str | None:
-        """Return the gist of DuckDB's error for a query, or None if it raises none."""
+        """Return the gist of DuckDB's error for a query, or None if there is no error."""
         try:
             self._run_text(text, grows=False)
         except UnicodeDecodeError as error:
@@ -349,7 +349,7 @@ class _Query:
             self._connection.close()
 
     def _translate(self, error: BaseException) -> BaseException:
-        """Return our function's error that caused an error of DuckDB's, or translate the latter."""
+        """Return the error of our function that caused a DuckDB error, or translate the latter."""
         if self._raised is not None:
             return self._raised
         if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):
@@ -396,7 +396,7 @@ def _too_large() -> QueryError:
     )
 
 
-def _grows(sql: exp.Expr) -> bool:
+def _may_outgrow_sources(sql: exp.Expr) -> bool:
     """Return whether the result of a statement may be much larger than its sources."""
     calls = (call.name.upper() in _MULTIPLIES for call in sql.find_all(exp.Anonymous))
     return sql.find(exp.Join) is not None or any(calls)

@@ -27,7 +27,7 @@ def only_value(plan: Plan) -> Any:
     table = execute.run(plan).table
     if len(table) > 1:
         raise QueryError(
-            f"A subquery in place of a value must give one row, but ({plan.text}) gives "
+            f"A subquery that is used as a value must return one row, but ({plan.text}) returns "
             f"{len(table)}. Select one with WHERE, or with ORDER BY … LIMIT 1."
         )
     output, plain = plan.outputs[0], plan.outputs[0].plain

@@ -89,8 +89,8 @@ class Sources:
             if name in saved:
                 return saved[name]
             raise QueryError(
-                f"FROM must have the URL of a lake, the name of a saved view of the queried lake, "
-                f"or a name from sources={{…}}, but it has {name!r}: {error}"
+                "FROM must name the URL of a lake, a saved view of the queried lake, or a key of "
+                f"sources={{…}}, but it names {name!r}: {error}"
             ) from error
 
     def _saved(self) -> Mapping[str, View]:

@@ -2,7 +2,7 @@
 
 A chunk is left out only if its bounds prove that none of its rows passes. Conditions that this
 module does not understand rule out nothing. Bounds only widen, and constants are widened by the
-rounding of any type of DuckDB's, so pruning never changes the result of a query.
+rounding error of every DuckDB type, so pruning never changes the result of a query.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _may_compare(e: exp.Binary, instance: Instance) -> Chunks | None:
     kind, column, constant = type(e), _statistics(e.left, instance), e.right
     if column is None:
         kind, column, constant = _MIRRORED[kind], _statistics(e.right, instance), e.left
-    ends = None if column is None else _ends(constant, column)
+    ends = None if column is None else _rounding_range(constant, column)
     if column is None or ends is None:
         return None
     if kind is exp.EQ:
@@ -121,7 +121,7 @@ def _may_be_in(
         return None
     wanted = np.zeros(len(column.low), bool)
     for low, high in ranges:
-        ends = _ends(low, column), _ends(high, column)
+        ends = _rounding_range(low, column), _rounding_range(high, column)
         if ends[0] is None or ends[1] is None:
             return None
         wanted |= column.between(ends[0][0], ends[1][1])
@@ -151,8 +151,8 @@ def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
     return _Statistics(field, low, high, nulls, nans)
 
 
-def _ends(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
-    """Return the least and the greatest value to which DuckDB may round a constant.
+def _rounding_range(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
+    """Return the smallest and the largest value to which DuckDB may round a constant.
 
     Return None if it is not a constant that can be compared with the bounds.
     """

@@ -205,7 +205,7 @@ class Source:
     def _whole(self, f: Field, rows: Rows) -> NDArray[Any] | None:
         """Return a whole column of fixed shape from the cache, or None if it is not worth caching.
 
-        It is, if it is small or if `rows` are a large part of it.
+        It is worth caching if it is small or if `rows` are a large part of it.
         """
         layout = f.htype.layout
         assert isinstance(layout, Dense)
@@ -285,7 +285,7 @@ class Source:
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
         """Return whether any value is NaN or infinite, as an array that can be cached."""
         statistics = None if self.table.uncommitted else self.table.statistics(f.id)
-        if statistics is not None:  # bounds only widen, so an overwritten NaN counts, too
+        if statistics is not None:  # bounds only widen, so an overwritten NaN still counts
             (low, high), nans = statistics[0].T, statistics[1][:, 1]
             return np.asarray((nans > 0).any() or (np.isinf([low, high]) & (low <= high)).any())
         values = numbers_in(self.scalar(f).drop_null())
@@ -449,7 +449,7 @@ def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
 
 
 def _as_items(value: object, kind: Type) -> Any:
-    """Return a sequence as an array whose first axis is its items.
+    """Return a sequence as an array whose first axis runs over its items.
 
     It is an array of objects for strings and for items of any shape.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 K1 = 1.2
-"""BM25's k1: the smaller it is, the sooner further occurrences of a word stop to count."""
+"""BM25's k1: the smaller it is, the less further occurrences of a word add to the score."""
 
 B = 0.75
 """BM25's b, from 0 to 1: how much the length of a string lowers its score."""
@@ -71,7 +71,7 @@ class TextIndex:
     texts: NDArray[np.int32]
     """String of each posting, (postings,), ascending within a word."""
     counts: NDArray[np.int32]
-    """Number of times that the word occurs in it, (postings,)."""
+    """Number of times that the word occurs in that string, (postings,)."""
     lengths: NDArray[np.int32]
     """Number of words of each string, (strings,)."""
     present: NDArray[np.bool_]

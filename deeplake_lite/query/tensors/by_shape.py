@@ -247,7 +247,7 @@ class _Walk:
     def _index_runs(self, tree: Index, starts: NDArray[np.int64]) -> ByShape:
         """Compute the base once for consecutive rows that take items of the same value.
 
-        Stacking a value for each of its items would take the square of its length.
+        Stacking a copy of the value for each of its items would take quadratic memory.
         """
         walk = _Walk({key: values[starts] for key, values in self._env.items()}, len(starts))
         base = walk(tree.base)

@@ -27,10 +27,10 @@ type Blocks = Callable[[Tree, Env, int], Iterator[Block]]
 """Evaluates a tree in blocks of rows. It is passed in, since `evaluate` imports this module."""
 
 CACHED_VALUES = 1024
-"""Most groups whose values are cached."""
+"""Maximum number of groups whose values are cached."""
 
 CACHED_BYTES = 64 * 2**10
-"""Most bytes of a value that is cached."""
+"""Maximum size of a cached value, in bytes."""
 
 _ORDERED: dict[str, Callable[..., Any]] = {"MIN": np.min, "MAX": np.max, "MEDIAN": np.median}
 """Aggregates that compare values."""
@@ -39,7 +39,7 @@ _ADDED: dict[str, Callable[..., Any]] = {"SUM": np.sum, "MEAN": np.sum, "PROD": 
 """Aggregates that add or multiply in a wide dtype. MEAN is divided at the end."""
 
 _SPREAD: dict[str, Callable[..., Any]] = {"STD": np.std, "VAR": np.var}
-"""Aggregates of the differences from the mean, in a wide dtype, too."""
+"""Aggregates of differences from the mean, which are also computed in a wide dtype."""
 
 _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
 """Aggregates that are computed block by block, with the function that combines two blocks."""

@@ -89,14 +89,14 @@ def are_small(tree: Tree, env: Env, count: int) -> bool:
         return False
     split = split_cells(tree)
     sizes = (
-        _decoded_size(cell, _present(_first_of_runs(env, cell.key, split=cell in split)))
+        _decoded_size(cell, _present(_decoded_positions(env, cell.key, split=cell in split)))
         for cell in cells(tree)
     )
     return sum(sizes) <= SMALL_BYTES * count
 
 
-def _first_of_runs(env: Env, key: str, *, split: bool) -> NDArray[Any]:
-    """Return the positions of a cell that are decoded: if it is split, one for all its items."""
+def _decoded_positions(env: Env, key: str, *, split: bool) -> NDArray[Any]:
+    """Return the positions of a cell to decode: a split cell is decoded once for all its items."""
     starts = run_starts(env, [key]) if split else None
     return env[key] if starts is None else env[key][starts]
 

@@ -130,7 +130,7 @@ def _stack(tree: Tree, env: Env) -> Any:
 
 
 def _choose(tree: Choice, env: Env) -> NDArray[Any]:
-    """Evaluate each option for its own rows: its inputs are valid in these rows only."""
+    """Evaluate each option only for its own rows, because its inputs are valid only there."""
     tags = np.asarray(env[tree.key])
     shape = tuple(n or 0 for n in tree.type.shape or ())
     out = np.ma.zeros((len(tags), *shape), tree.type.dtype)

@@ -2,8 +2,8 @@
 
 The module `witnesses` describes the notes. A note is written after its branch has moved, and nobody
 holds a lock while both are read, so a note may be older than the branch it belongs to, but never
-newer. Whoever compares them reads the note first: a branch that has moved on since is then
-recognized by its history, whereas a note that has moved on since would look like damage.
+newer. A comparison therefore reads the note first. If the branch has advanced in between, its
+history shows this, whereas a note that has advanced would look like damage.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CheckedRefs:
             if isinstance(tip, LakeError):
                 doubts[ref] = tip.finding
             elif (reason := self._doubt(ref, tip, notes.get(ref))) and (
-                # Otherwise somebody has deleted the ref and made one of the same name meanwhile.
+                # Otherwise, the ref has been deleted and recreated in the meantime.
                 self._witnesses is None or self._witnesses.of(ref) == notes.get(ref)
             ):
                 doubts[ref] = reason
@@ -151,7 +151,7 @@ class CheckedRefs:
         return [name for of_kind, _, name in parts if of_kind == kind]
 
     def identity(self, branch: str) -> str:
-        """Return the identity of a branch, which its next commit is to carry.
+        """Return the identity of a branch, which its next commit records.
 
         A branch without an identity gets a new one. On an object store, where there are no notes,
         the identity is empty.
@@ -205,8 +205,8 @@ class CheckedRefs:
     def _doubt(self, ref: str, tip: str, note: Note | None) -> str | None:
         """Return the reason to doubt a ref that names `tip`, or None if there is none.
 
-        `note` must have been read before the ref. The name of a link has the version in it, and so
-        takes the place of a note.
+        `note` must have been read before the ref. The name of a link contains the version, so it
+        serves as a note.
         """
         kind, _, name = ref.partition(".")
         if ends := link_ends(name):
@@ -220,7 +220,7 @@ class CheckedRefs:
     def _follows(self, tip: str, note: Note, branch: str) -> bool:
         """Return whether all commits between the noted version and `tip` belong to this branch.
 
-        Commits that carry no branch or no identity count as its own.
+        Commits that record no branch or no identity count as its own.
         """
         for commit in self._repository.ancestry(tip):
             if commit.id == note.version:
@@ -234,8 +234,8 @@ class CheckedRefs:
     def note(self, ref: str, version: str, identity: str = "") -> None:
         """Write the note on a ref: the version that it names now, and a branch's identity.
 
-        An error is ignored. The note is then missing or older, as if the process had been killed
-        here, and every reader copes with that.
+        An error is ignored. The note is then missing or outdated, as if the process had been killed
+        here, which every reader handles.
         """
         if self._witnesses is not None and not is_pin(ref.partition(".")[2]):
             with contextlib.suppress(LakeError, OSError):

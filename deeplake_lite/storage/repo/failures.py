@@ -108,7 +108,7 @@ def translated_files() -> Iterator[None]:
 
 
 def _explain(error: OSError) -> str:
-    """Return a message with the reason of the operating system, and what to do.
+    """Return a message with the reason from the operating system, and advice.
 
     >>> print(_explain(OSError(errno.ENOSPC, "No space left on device", "a.lake/.writers/x")))
     No space left on device: 'a.lake/.writers/x'. Free some space, then try again.
@@ -173,7 +173,7 @@ def _translate(reason: str) -> LakeError:
         )
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(
-            f"The name is taken: {reason}. Choose another one; the name of a tag cannot be "
+            f"The name is already taken: {reason}. Choose another one; the name of a tag cannot be "
             "reused, even after the tag has been deleted."
         )
     if "clean prefix" in reason:
@@ -189,7 +189,7 @@ def _translate(reason: str) -> LakeError:
     if "not found" in reason.lower():
         return MissingError(
             f"A stored object is missing: {reason}. Run ds.verify(), or open the lake again if a "
-            "vacuum deleted the version or the lake was created anew."
+            "vacuum deleted the version or the lake was recreated."
         )
     if re.search("serialize|decompress|flatbuffer|invalid", reason):
         return DamagedError(f"A stored object cannot be read: {reason}. Restore it from a backup.")

@@ -44,8 +44,8 @@ class _Walk:
     def follow(self, ref: str) -> None:
         """Check the history of a branch or tag. `CheckedRefs` reports damage to the ref itself.
 
-        Others may change the lake meanwhile, so damage counts only if it is seen a second time with
-        the ref unchanged.
+        Other processes may change the lake meanwhile, so damage counts only if it is found a second
+        time while the ref is unchanged.
         """
         try:
             tip = self._repository.look_up(ref)
@@ -89,7 +89,7 @@ class _Walk:
         """Return a description of the damage to a version, or None if there is none.
 
         The version's parent must have been read. The engine walks from the version to its parent,
-        and would not end if that is missing and damaged histories form a cycle.
+        and would never stop if that is missing and damaged histories form a cycle.
         """
         try:
             self._repository.chunks_of(commit)

@@ -1,8 +1,8 @@
-"""Names of branches and tags, including the branches that the lake makes for itself.
+"""Names of branches and tags, including the branches that the lake creates internally.
 
-A *pin* names a version for a while, so that no vacuum deletes it. On an object store, a vacuum
-*announces* itself by a branch while it runs. A *link* records that a version descends from an
-older one although a vacuum has deleted the history between them.
+A *pin* temporarily names a version, so that no vacuum deletes it. On an object store, a vacuum
+*announces* itself by a branch while it runs. A *link* records that a version descends from an older
+one although a vacuum has deleted the history between them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A lock is an open file, and is held until the file is closed. The interpreter closes a file at the
 end of a ``with`` block, or when the last reference to it is gone, and runs no Python code for that.
-Ctrl-C comes either before or after it, and the lock is released in both cases.
+Ctrl-C takes effect either before or after it, and the lock is released in both cases.
 `filelock.FileLock` releases in Python code. An interrupt within that code would leave the lock held
 as long as the traceback lives, and notebooks keep the last traceback.
 """
@@ -31,7 +31,7 @@ _HELD: dict[int, weakref.ref[FileIO]] = {}
 
 
 def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO:
-    """Take the lock at `path`. It is held until the returned file is closed.
+    """Acquire the lock at `path`. It is held until the returned file is closed.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
 def _try_lock(path: Path, mode: str) -> FileIO | None:
     file = FileIO(path, mode, opener=_open)
     try:
-        # A file that was removed between opening and locking has no name any more. No other process
+        # A file that was removed between opening and locking no longer has a name. No other process
         # would see this lock, so it does not count.
         if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
             _HELD[file.fileno()] = weakref.ref(file)
@@ -95,7 +95,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _close_copies() -> None:
-    """Close the copies of locks in a forked process, which would keep them held while it lives."""
+    """Close the copies of locks in a forked process, which would hold them until it exits."""
     for held in list(_HELD.values()):
         if (file := held()) is not None:
             file.close()

@@ -1,4 +1,4 @@
-"""The event loop of this library: one for each process, in a thread of its own."""
+"""The event loop of this library: one for each process, in a separate thread."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def _forget() -> None:
-    """Start afresh in a forked process, to which the thread of its parent is not copied."""
+    """Start over in a forked process, which does not inherit its parent's threads."""
     global _lock, _loop, _thread
     _lock, _loop, _thread = threading.Lock(), None, None
 

@@ -73,8 +73,8 @@ def welcome(url: str, folder: str) -> None:
     here = local_folder(url)
     if here is not None and here != Path(folder):
         raise LakeNotFoundError(
-            f"{url!r} is another lake in this process than in the one where it was pickled. "
-            "Use a folder for a lake that several processes share."
+            f"{url!r} refers to a different lake in this process than in the process that pickled "
+            "it. Use a folder for a lake that several processes share."
         )
     if not Path(folder).is_dir():
         raise LakeNotFoundError(

@@ -1,6 +1,6 @@
 """The repository of a lake: sessions at its versions, branches, tags, history, and upkeep.
 
-Writers and vacuums must keep out of each other's way. How they do depends on the place.
+Writers and vacuums must not interfere with each other. How this is ensured depends on the location.
 
 On a local folder, commits, new names and vacuums take the same lock (`Repository.lock`).
 
@@ -95,8 +95,8 @@ class Repository:
     ) -> Iterator[Repository]:
         """Provide an empty repository for the first version of a lake.
 
-        On a local folder, it is renamed to its place at the end, so that nobody sees half a lake
-        (see `staging`). In memory, it is deleted if writing fails.
+        On a local folder, it is renamed to its final name at the end, so that nobody sees a partial
+        lake (see `staging`). In memory, it is deleted if writing fails.
 
         Parameters
         ----------
@@ -124,8 +124,9 @@ class Repository:
                 check_replaceable(folder, overwrite=overwrite)
             if folder.exists() and folder.samefile(os.curdir):
                 raise ExistsError(
-                    f"A new lake replaces its folder, but {str(folder)!r} is the working directory "
-                    "of this process. Name a folder in it, such as 'flowers.lake'."
+                    f"Creating a lake replaces the folder, but {str(folder)!r} is the working "
+                    "directory of this process. Choose a folder inside it, such as "
+                    "'flowers.lake'."
                 )
         with staging(folder) as staged:
             yield cls._create(str(staged), options)
@@ -303,7 +304,7 @@ class Repository:
         Raises
         ------
         ConflictError
-            When the branch is not at `before` any more.
+            When the branch is no longer at `before`.
         LostChunksError
             When a vacuum has deleted some of the chunks.
         StorageError
@@ -316,8 +317,8 @@ class Repository:
                 parent = next(fresh.ancestry(done)).parent
             except (MissingError, VersionNotFoundError) as error:
                 raise LostChunksError(
-                    "The version that was written has been deleted by a vacuum that spares "
-                    "nothing. Nothing was committed; write the rows again.",
+                    "The version that was just written has been deleted by a vacuum without a "
+                    "grace period. Nothing was committed; write the rows again.",
                     sorted(keys),
                 ) from error
             if parent != before:
@@ -470,7 +471,7 @@ class Repository:
         with translated():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
-            self.tip(name)  # if the store fails to, the engine only writes that to its log
+            self.tip(name)  # if the store fails to delete it, the engine only logs that
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check the permission to delete "
                 "files in the lake's refs/, then try again."
@@ -498,7 +499,7 @@ class Repository:
         self.refs.note(tag_ref(name), snapshot_id)
 
     def delete_tag(self, name: str) -> None:
-        """Delete a tag. Its name can never be used again, because the engine leaves a tombstone."""
+        """Delete a tag. Its name can never be reused, because the engine leaves a tombstone."""
         self.refs.forget(tag_ref(name))
         with translated():
             self._repository.delete_tag(to_engine(name))
@@ -534,8 +535,8 @@ class Repository:
             yield from (commit for commit in self._walk(fresh, start) if commit.id not in seen)
         except MissingError as error:
             raise VersionNotFoundError(
-                f"There is no version {start!r} in {self.url!r} any more. A vacuum deleted it, or "
-                "the lake was created anew. Open it again."
+                f"Version {start!r} no longer exists in {self.url!r}. A vacuum deleted it, or the "
+                "lake was recreated. Open it again."
             ) from error
 
     def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
@@ -544,7 +545,7 @@ class Repository:
         self._check_files(start)
         with translated():
             history = repository.async_ancestry(snapshot_id=start)
-            # The object is an asynchronous iterator and a plain one.
+            # The object is both an asynchronous and a synchronous iterator.
             for s in cast("Iterator[compiled.SnapshotInfo]", history):
                 if s.id != expected or s.id in seen:
                     raise DamagedError(
@@ -634,8 +635,8 @@ class Repository:
         Parameters
         ----------
         purpose : str
-            "commit" for the writers' lock; "claims" and "pins" have locks of their own, because
-            whoever holds the writers' lock may need them, too.
+            "commit" for the writers' lock; "claims" and "pins" have separate locks, because the
+            holder of the writers' lock may also need them.
         """
         if local_folder(self.url) is None:
             return contextlib.nullcontext()

@@ -143,7 +143,7 @@ class Session:
         files = self._files  # another task may call `delete_tree`, which sets it to None
         if files is not None and is_chunk and key not in self._written:
             first, *others = map(int, indices.split("/"))
-            await _learn(files, path, [first])
+            await _read_manifests(files, path, [first])
             place = (first, *others) if any(others) else first
             if (data := files.read_whole(path, place, most)) is not None:
                 return data
@@ -160,7 +160,7 @@ class Session:
         files = self._files
         if files is None or self._written:
             return await self._get_ranges(path, ranges, rest)
-        await _learn(files, path, {chunk for chunk, _, _ in ranges})
+        await _read_manifests(files, path, {chunk for chunk, _, _ in ranges})
         if sum(stop - start for _, start, stop in ranges) <= ONE_THREAD_BYTES:
             datas = files.read_all(path, ranges)
         else:
@@ -199,7 +199,7 @@ class Session:
         """
         left, files = list(numbers), self._files
         if files is not None and not self._written:
-            await _learn(files, path, left)
+            await _read_manifests(files, path, left)
             parts = [left[i::READERS] for i in range(min(READERS, len(left)))]
             stop = threading.Event()
             read = partial(files.take_whole, take=take, most=most, stop=stop)
@@ -412,7 +412,7 @@ class Session:
         return fork
 
     def merge(self, fork: Session) -> None:
-        """Take over the chunks of `fork`. The caller must know that nobody else wrote the same."""
+        """Take over the chunks of `fork`. The caller ensures that nobody else wrote these."""
         self._written |= fork._written
         # A fork may have written chunks of a column that was dropped later.
         chunks = fork._chunks_written()
@@ -424,7 +424,8 @@ class Session:
     @property
     def _age(self) -> float:
         """Seconds since this session, or the oldest one merged into it, was begun."""
-        # The larger age counts: one clock may be set back, the other may stop during sleep.
+        # The larger age is used, because one clock may be set back, and the other may stop during
+        # sleep.
         begun, monotonic = self._begun
         return max(time.time() - begun, time.monotonic() - monotonic)
 
@@ -503,7 +504,7 @@ class Session:
         1. The engine writes the snapshot. Before it does, nothing has happened. After it, there is
            a version that no branch names; a vacuum deletes it.
         2. The engine moves the branch, by a compare-and-swap with the version before. From here on
-           the commit is there, even if nobody learns of it (see `Table.landed`).
+           the commit exists, even if its reply is lost (see `Table.landed`).
         3. The new version is noted. If it is not, the note of an older version stays, which all
            readers of notes allow (see `witnesses`).
 
@@ -513,7 +514,7 @@ class Session:
             When the branch has moved since the session was opened. Nothing is lost: write again on
             top of the new tip.
         LostChunksError
-            When chunks that were written long ago do not exist any more.
+            When chunks that were written long ago no longer exist.
         StorageError
             When the store rejects it, or its reply is lost. The commit may have succeeded all the
             same.
@@ -553,13 +554,13 @@ class Session:
         """Write the version and move the branch to it.
 
         A vacuum may delete chunks of an open transaction, because no version names them yet. So a
-        commit must make sure that they exist, at a time when no vacuum can delete them any more.
+        commit must make sure that they exist, at a time when no vacuum can delete them any longer.
 
         On a local folder, the writers' lock keeps vacuums away, but one may have run since the
         chunks of forks were written. They are looked for in any case. Their age says nothing:
         clocks are set back, and the clock of a file system may differ from ours.
 
-        On an object store there is no such lock, and to look for a chunk takes a request. A young
+        On an object store there is no such lock, and looking for a chunk takes a request. A young
         session is trusted, as no vacuum deletes objects of its age. The version of an old session
         is written without a name at first. `Repository._land` pins it, waits for vacuums that may
         have started before the pin, looks for all chunks, and only then moves the branch.
@@ -595,7 +596,7 @@ def _extent(value: object) -> int:
     return value
 
 
-async def _learn(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
+async def _read_manifests(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
     """Read the manifests that may list some chunks, unless that has been done."""
     if not files.knows(path, numbers):
         await in_thread(files.learn, path, numbers)

@@ -1,14 +1,15 @@
 """Creation of a local lake in a staging folder, which then takes the place of the target.
 
-Nobody sees half a lake: it is written to a folder next to the target, renamed at the end. With
-``overwrite=True``, the old lake is first renamed out of the way. For the target ``flowers.lake``::
+Nobody sees a partial lake: it is written to a folder next to the target, and renamed at the end.
+With ``overwrite=True``, the old lake is first renamed out of the way. For the target
+``flowers.lake``::
 
     .flowers.lake-1a2b3c4d.lock   held by the creator while it works
     .flowers.lake-1a2b3c4d/       the new lake
     .flowers.lake-1a2b3c4d-old/   the old lake, between the two renames
 
-A process may be killed at any step. Whoever opens or creates the lake next calls
-`finish_replacement`, which finds out by the folders how far it got:
+A process may be killed at any step. The next process that opens or creates the lake calls
+`finish_replacement`, which determines from the folders how far the killed process got:
 
 ==========================  ===================================================================
 killed while it             left behind
@@ -171,7 +172,7 @@ def _staged(folder: Path) -> set[Path]:
 
 @contextlib.contextmanager
 def _held(staged: Path, timeout: float = -1) -> Iterator[None]:
-    """Hold the lock of a staged lake. Raises TimeoutError if somebody else has it."""
+    """Hold the lock of a staged lake. Raises TimeoutError if another process has it."""
     lock = staged.with_name(f"{staged.name}.lock")
     with take_lock(lock, timeout=timeout):
         try:

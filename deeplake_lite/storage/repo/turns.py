@@ -1,8 +1,8 @@
 """Fair locks: writers get them in the order in which they ask.
 
-A plain file lock is acquired by whoever happens to try next, and under load some writers would wait
-forever. So each writer draws a ticket first, a file whose name begins with the time, and keeps it
-locked until it has the lock::
+A plain file lock goes to the first process that happens to try, so under load some writers would
+wait forever. So each writer draws a ticket first, a file whose name begins with the time, and keeps
+it locked until it has the lock::
 
     commit.lock                     held by A, whose ticket is gone
     commit-00000000001791….ticket   locked by B, which waits for commit.lock
@@ -12,11 +12,11 @@ locked until it has the lock::
 A writer waits for the ticket just before its own. If that disappears, because its owner has got the
 lock or has died, the writer looks again, until no earlier ticket is left. Then it waits for the
 lock itself. The operating system releases the locks of a process that dies, so the next in line
-continues at once and removes its ticket. Tickets are drawn and listed under a lock of their own,
-so that nobody sees a ticket that its owner has not locked yet, and takes its owner for dead.
+continues at once and removes its ticket. Tickets are drawn and listed under a lock of their own, so
+that no process sees a ticket that its owner has not locked yet and assumes that the owner is dead.
 
-Tickets only decide the order. If a clock is set back, a writer may come first out of turn, but the
-lock still keeps writers apart.
+Tickets only decide the order. If a clock is set back, a writer may be served out of turn, but the
+lock still excludes other writers.
 """
 
 from __future__ import annotations

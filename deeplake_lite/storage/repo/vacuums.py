@@ -1,4 +1,4 @@
-"""Vacuums: they delete what no version needs, and keep out of the way of writers.
+"""Vacuums, which delete objects that no version needs, without interfering with writers.
 
 On an object store there are no locks. A branch moves by compare-and-swap, which is enough between
 writers. Between a writer and a vacuum, each publishes what it is about to do before it looks at the
@@ -68,7 +68,7 @@ def pinned(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list
 def kept(
     repository: Repository, snapshot_id: str, begun: datetime | None = None
 ) -> Iterator[Repository]:
-    """Protect a version from vacuums while it gets a name.
+    """Protect a version from vacuums while a branch or tag for it is created.
 
     On a local folder the caller holds the writers' lock, so no vacuum is running. On an object
     store the version is pinned. A vacuum that starts later sees the pin. One that is running
@@ -108,8 +108,8 @@ def kept(
             repository.create_branch(pin, snapshot_id)
         except MissingError as error:
             raise VersionNotFoundError(
-                f"There is no version {snapshot_id!r} any more. A vacuum deleted it, or the "
-                "lake was created anew. Open it again."
+                f"Version {snapshot_id!r} no longer exists. A vacuum deleted it, or the lake was "
+                "recreated. Open it again."
             ) from error
         is_tip = begun is None and snapshot_id in _tips(repository)
         if not is_tip:
@@ -151,7 +151,7 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
             lost = sorted(missing(folder, [repository.inspect(snapshot_id)]))
     except DamagedError as error:
         raise VersionNotFoundError(
-            f"The version {snapshot_id!r} does not exist any more: {error.finding}."
+            f"Version {snapshot_id!r} no longer exists: {error.finding}."
         ) from error
     if lost:
         raise VersionNotFoundError(
@@ -202,9 +202,9 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
             return
         time.sleep(POLL_SECONDS)
     raise StorageError(
-        "Old transactions and versions must wait until a vacuum has ended, but one that began "
-        f"at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still at work. Nothing was "
-        "changed: try again later. If the vacuum was killed, delete the file "
+        "Old transactions and versions must wait until a vacuum has finished, but one that began "
+        f"at {made_at(at_work[0]):%Y-%m-%d %H:%M:%S} UTC is still running. Nothing was changed: "
+        "try again later. If the vacuum was killed, delete the file "
         f"refs/branch.{at_work[0]}/ref.json in the lake, or wait until the next day."
     )
 
@@ -212,9 +212,9 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
 def unpin(repository: Repository, older_than: datetime) -> None:
     """Delete the pins of dead processes. The caller holds the writers' lock.
 
-    On a local folder, a process that needs a pin holds the lock for pins, so under that lock
-    all pins are of dead processes. On an object store nobody can tell, and those older than
-    `older_than` are deleted.
+    On a local folder, a process that needs a pin holds the lock for pins, so under that lock all
+    pins are of dead processes. On an object store, dead processes cannot be recognized, so pins
+    older than `older_than` are deleted.
     """
     local = local_folder(repository.url) is not None
     with repository.lock("pins"):

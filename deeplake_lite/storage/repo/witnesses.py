@@ -1,8 +1,8 @@
 """Notes on the version that each branch and tag of a local lake named when it was last written.
 
-The file of a branch or tag may get lost, or be replaced by the file of another branch or by an old
-copy of itself, and the lake still opens. So writers also note the version elsewhere. A process may
-be killed between any two steps, and none of the results looks like damage:
+The file of a branch or tag may get lost, or be replaced by that of another branch or by an old
+copy, and the lake would still open. So writers also note the version elsewhere. A process may be
+killed between any two steps, and none of the results looks like damage:
 
 ============================  =======================  =========================================
 operation                     killed after             left behind
@@ -77,7 +77,7 @@ class Witnesses:
         self._folder = folder
 
     def note(self, ref: str, note: Note) -> None:
-        """Write the note on a ref. If the folder is not writable, the old note stays, if any."""
+        """Write the note on a ref. If the folder is not writable, an existing note stays."""
         draft = self._folder / f"{uuid4().hex}.draft"  # a vacuum clears those of killed processes
         with contextlib.suppress(OSError):
             try:
@@ -107,8 +107,8 @@ class Witnesses:
         )
 
     def _path(self, ref: str) -> Path:
-        """Return the file of a note. It is named by a digest, as a ref may be too long a name."""
-        name = ref.encode(errors="surrogatepass")  # users may ask for any string
+        """Return the path of a note. It is named by a digest, as a ref's name may be too long."""
+        name = ref.encode(errors="surrogatepass")  # users may pass any string
         return self._folder / f"{xxhash.xxh3_64_hexdigest(name)}{SUFFIX}"
 
 

@@ -3,7 +3,8 @@
 The engine is asynchronous, and users are not. Coroutines run in one event loop, in a thread of its
 own (see `loop`), and the calling thread waits for the result. The difficult part is Ctrl-C, which
 Python raises in the calling thread at any point: the work must then be cancelled and must have
-ended before the call returns, or it would keep writing behind the user's back.
+ended before the call returns, or it would keep writing in the background without the user's
+knowledge.
 """
 
 from __future__ import annotations
@@ -147,8 +148,8 @@ async def in_thread[T](
 ) -> T:
     """Call `work` in a thread. If the task is cancelled, wait until the call has returned.
 
-    A thread cannot be cancelled. If nobody waited for it, it would go on after the call that
-    started it, and an interrupted edit would still write.
+    A thread cannot be cancelled. Without waiting, it would continue after the call that started it,
+    and an interrupted edit would still write.
 
     Parameters
     ----------

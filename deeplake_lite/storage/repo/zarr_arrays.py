@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zarr.core.array_spec import ArrayConfigParams
 
 WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
-"""Write chunks of zeros, too. To look for them costs more, and a missing chunk means damage."""
+"""Also write chunks of zeros. Detecting them costs more, and a missing chunk means damage."""
 
 
 def store_of(session: PySession, *, is_fork: bool) -> IcechunkStore:

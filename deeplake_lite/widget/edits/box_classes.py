@@ -83,7 +83,7 @@ class BoxClasses:
         numbers = [*(sent or []), *now[MOST:]]
         if len(numbers) != drawn:
             raise InvalidValueError(
-                f"Each box must have one class, but there would be {drawn:,} boxes, but "
+                f"Each box must have one class, but the row would have {drawn:,} boxes and "
                 f"{len(numbers):,} classes. Draw the box again.",
                 column=self.field.name,
             )

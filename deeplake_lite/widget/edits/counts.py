@@ -49,7 +49,7 @@ def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
 
 
 def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit]) -> list[Edit]:
-    """Return the edits that must be dropped along with others, since they build on them.
+    """Return the edits that must be dropped along with others because they build on them.
 
     An edit of classes alone builds on the marks of the row at that time, and an edit of marks alone
     builds on the classes. An edit of both builds on nothing.
@@ -101,7 +101,7 @@ def _check(
         matched = any(m and m == c for m, c in old_counts)
         if mark_count != class_count and matched:
             raise InvalidValueError(
-                f"a row must have as many classes in {classes.name!r} as items in {marks.name!r}, "
+                f"a row must have one class in {classes.name!r} for each item in {marks.name!r}, "
                 f"but it would have {_count_text(class_count)} and {_count_text(mark_count)}. Edit "
                 "the boxes in the detail panel, or set both columns in Python with "
                 "ds.update(rows, {…}).",

@@ -132,7 +132,9 @@ class Editing:
     def _report_dependents(self, edits: list[Edit]) -> None:
         listed = ", ".join(f"{e.column!r} {e.what}" for e in edits[:LISTED_DEPENDENTS])
         more = ", …" if len(edits) > LISTED_DEPENDENTS else ""
-        text = f"Boxes and classes must match, so these edits were dropped, too: {listed}{more}. "
+        text = (
+            f"Boxes and classes must match, so these edits were dropped as well: {listed}{more}. "
+        )
         self._host.tell({"type": "note", "text": f"{text}Undo restores all of them."})
 
     def discard(self) -> None:
@@ -254,7 +256,9 @@ class Editing:
         drafts = {draft.id: draft for draft in self.drafts()}
         draft_id = fields.text(request, "id")
         if draft_id not in drafts:
-            raise LakeError("This draft is gone, because another browser restored or discarded it.")
+            raise LakeError(
+                "This draft no longer exists, because another browser restored or discarded it."
+            )
         return drafts[draft_id]
 
     def _record(self, line: dict[str, object]) -> None:
@@ -270,7 +274,7 @@ class Editing:
             branch = str(ds.current_branch)
             self._journal = journal.Journal(folder, ds.url, branch, self.discard)
         try:
-            reason = "" if self._journal.write(line) else "there are too many of them"
+            reason = "" if self._journal.write(line) else "there are too many edits"
         except (OSError, TypeError, filelock.Timeout) as error:
             reason = f"{error!s:.200}"
         if reason:

@@ -41,7 +41,7 @@ MOST_LETTERS = 100_000
 """Maximum length of a string that can be edited in the page, in characters."""
 
 EXACT: Final = 2**53
-"""Largest integer up to which JavaScript, whose numbers are floats, has all integers."""
+"""Largest integer up to which JavaScript, whose numbers are floats, represents all integers."""
 
 
 def to_cell(f: Field, value: object) -> Cell:
@@ -122,7 +122,7 @@ def with_tag(value: Cell, tag: Tag) -> Cell:
 
 
 def without_tag(value: Cell, tag: Tag) -> Cell:
-    """Return tags without one.
+    """Return tags with one removed.
 
     >>> without_tag(["a", "b"], "a"), without_tag(None, "a")
     (['b'], None)
@@ -187,8 +187,8 @@ def to_cells(htype: Htype, values: Iterable[object]) -> list[Cell]:
     if classes is None:
         return [None if v is None or v is np.ma.masked else v for v in values]
     if classes.names:
-        return [_none_or(classes.to_names, v) for v in values]
-    return [_none_or(_numbers, v) for v in values]
+        return [_convert_unless_null(classes.to_names, v) for v in values]
+    return [_convert_unless_null(_numbers, v) for v in values]
 
 
 def to_page(htype: Htype, value: Any) -> object:
@@ -211,7 +211,7 @@ def to_page(htype: Htype, value: Any) -> object:
     if isinstance(value, np.datetime64 | np.timedelta64):
         return str(value)
     if isinstance(value, np.floating):
-        value = float(str(value))  # the shortest that is read as the same number of the dtype
+        value = float(str(value))  # the shortest text for the same number of the dtype
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and (not math.isfinite(value) or str(value) == "-0.0"):
@@ -314,7 +314,7 @@ def _names_in(cell: Cell) -> Iterator[str]:
             yield part
 
 
-def _none_or(read: Any, value: object) -> object:
+def _convert_unless_null(read: Any, value: object) -> object:
     return None if value is None or value is np.ma.masked else read(value)
 
 

@@ -1,4 +1,4 @@
-"""Records of staged edits on disk, which survive the restart or the death of a kernel.
+"""Records of staged edits on disk, which survive a restart or crash of the kernel.
 
 Each browser with staged edits has a file in the user's state folder, in a folder for the lake::
 
@@ -87,12 +87,13 @@ class Journal:
         self._header = _header(url, branch)
 
     def write(self, line: dict[str, object]) -> bool:
-        """Append a line; return whether there was room for it.
+        """Append a line, unless the file would become too large; return whether it was appended.
 
-        Raises OSError if the file cannot be written, and TypeError for values that JSON lacks.
+        Raises OSError if the file cannot be written, and TypeError for values that JSON cannot
+        hold.
         """
         if self._is_inherited:
-            raise OSError("this process is a fork of the one that records them")
+            raise OSError("this process was forked from the one that records the edits")
         text = json.dumps(line)
         if not self._lock.is_locked:  # the first edit; a browser without edits leaves no file
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

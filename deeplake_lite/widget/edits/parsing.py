@@ -79,8 +79,8 @@ class EditParser:
         if len(positions) and not (positions[0] >= 0 and positions[-1] < rows):
             wrong = positions[0] if positions[0] < 0 else positions[-1]
             raise LakeError(
-                f"Positions of rows must be from 0 to below {rows:,}, but one is {wrong:,}. "
-                "Refresh the browser."
+                f"Positions of rows must be at least 0 and less than {rows:,}, but one is "
+                f"{wrong:,}. Refresh the browser."
             )
         return positions
 
@@ -91,8 +91,8 @@ class EditParser:
         now = self._host.shown.ids(positions)
         if now is None or [str(i) for i in now.tolist()] != [row_id]:
             raise LakeError(
-                f"An edit applies to the row that was shown, but row {row_id} has moved or is "
-                "gone, so nothing was edited. Find the row, and edit it there."
+                f"An edit applies to the row that was shown, but row {row_id} has moved or was "
+                "deleted, so nothing was edited. Find the row, and edit it there."
             )
 
     def _field(self, ds: Dataset, name: str) -> Field:
@@ -118,7 +118,7 @@ class EditParser:
     def _set(self, f: Field, positions: Positions, value: object) -> Edit:
         ids = self._ids(positions)
         return self._staged.edit(
-            f.name, f.id, "set", ids, value, self._seen(f, ids), _what(f, value)
+            f.name, f.id, "set", ids, value, self._seen(f, ids), _describe_edit(f, value)
         )
 
     def _take(
@@ -182,7 +182,7 @@ class EditParser:
         if isinstance(classes, Exception):  # an unreadable cell stays unchanged
             yield moved
             return
-        g, what = known.field, _what(ds.schema[known.field.name], classes)
+        g, what = known.field, _describe_edit(ds.schema[known.field.name], classes)
         yield replace(moved, with_next=True)
         yield self._staged.edit(g.name, g.id, "set", moved.ids, classes, known.seen, what)
 
@@ -227,8 +227,8 @@ class EditParser:
     def _check_rows(self) -> None:
         if not self._host.shown.has_ids:
             raise LakeError(
-                "These rows are not rows of the dataset, because the query groups or joins rows, "
-                "or shows another lake. To edit, clear the query."
+                "Only rows of the dataset can be edited, but the query groups or joins rows, or "
+                "shows another lake. Clear the query to edit."
             )
 
     def _ids(self, positions: Positions) -> NDArray[np.int64]:
@@ -261,16 +261,17 @@ def _value(f: Field, value: object, request: Mapping[str, object]) -> object:
     return cell
 
 
-def _what(f: Field, value: object) -> str:
+def _describe_edit(f: Field, value: object) -> str:
     """Describe an edit for users.
 
     >>> from deeplake_lite.htypes import ClassLabel, Text
-    >>> _what(Field("label", "c0000000a", ClassLabel(["ant"])), "bee")
+    >>> _describe_edit(Field("label", "c0000000a", ClassLabel(["ant"])), "bee")
     '→ bee (new class)'
     >>> note = Field("note", "c0000000b", Text(nullable=True))
-    >>> [_what(note, value) for value in ("a", "", None, "null")]
+    >>> [_describe_edit(note, value) for value in ("a", "", None, "null")]
     ['→ a', "→ ''", '→ null', "→ 'null'"]
-    >>> [_what(Field("tags", "c0000000c", inputs.TAGS), tags) for tags in (["a", "b"], [], [""])]
+    >>> f = Field("tags", "c0000000c", inputs.TAGS)
+    >>> [_describe_edit(f, tags) for tags in (["a", "b"], [], [""])]
     ['→ a, b', '→ []', "→ ['']"]
     """
     new = inputs.new_classes(f.htype, [value])

@@ -200,7 +200,8 @@ class Pending:
         f = by_id(rows.rows.table.schema, field_id)
         if f is None:
             raise LakeError(
-                "The column is gone, because another writer dropped it. Refresh the browser."
+                "The column no longer exists, because another writer dropped it. Refresh the "
+                "browser."
             )
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 

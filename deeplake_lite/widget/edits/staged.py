@@ -206,7 +206,7 @@ class Staged:
 
     @property
     def last(self) -> tuple[Edit, ...]:
-        """The edits of the step that undo would take back."""
+        """The edits of the step that undo would revert."""
         return self._done[-1].edits if self._done else ()
 
     @property

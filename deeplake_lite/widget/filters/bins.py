@@ -27,7 +27,7 @@ _STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 *
 """Microseconds of a column's unit, at least one. Columns with coarser units have whole days."""
 
 _HUGE, _LEAST = 1e308, 1e-300
-"""The size from which edges are not rounded, and the least width: floats end near there."""
+"""Edges from this size on are not rounded, and widths stay above it: floats end near there."""
 
 _DAYS = 86_400 * 10**6
 _MOST_MICROSECONDS = 2**63 - 1

@@ -95,13 +95,13 @@ def filtered(
     others = [c for i, c in enumerate(old) if i not in own]
     new = [condition_for(expression, kind, choice)] if choice else []
     if new and _matching_conditions(others, expression, kind):
-        new = [f"({new[0]})"]  # parentheses set it apart from users' conditions
+        new = [f"({new[0]})"]  # parentheses distinguish it from users' conditions
     conditions = [*others[:at], *new, *others[at:]]
     return unwrapped(with_clause(text, "WHERE", joined(conditions) if conditions else ""))
 
 
 def sorted_by(text: str, expression: str | None, *, descending: bool = False) -> str:
-    """Return a query with a new sort order, or without one.
+    """Set or remove the sort order of a query.
 
     >>> sorted_by("SELECT * WHERE x > 1", "x", descending=True)
     'SELECT * WHERE x > 1 ORDER BY x DESC'
@@ -155,7 +155,7 @@ def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | Non
         return None
     parts = [part for tree in own for part in _parts(tree, _connector(kind))]
     if kind in _RANGES:
-        lows, highs = _ends(parts)
+        lows, highs = _range_ends(parts)
         return [lows[0] if lows else None, highs[0] if highs else None]
     values: list[Any] = []
     for part in parts:
@@ -276,7 +276,7 @@ def _matching_conditions(conditions: Sequence[str], expression: str, kind: Facet
 
 
 def _connector(kind: FacetKind) -> type[exp.Connector]:
-    """Return the connector of the parts of a choice: AND for ranges, else OR."""
+    """Return the connector of the parts of a choice: AND for ranges, otherwise OR."""
     return exp.And if kind in _RANGES else exp.Or
 
 
@@ -345,10 +345,10 @@ def _values(part: exp.Expr) -> Iterator[object]:
 
 def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
     """Return whether conditions have at most one lower and one upper end."""
-    return all(len(ends) <= 1 for ends in _ends(parts))
+    return all(len(ends) <= 1 for ends in _range_ends(parts))
 
 
-def _ends(parts: Sequence[exp.Expr]) -> tuple[list[object], list[object]]:
+def _range_ends(parts: Sequence[exp.Expr]) -> tuple[list[object], list[object]]:
     """Return the lower ends and the upper ends in conditions."""
     lows, highs = [], []
     for part in parts:

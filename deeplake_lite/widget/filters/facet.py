@@ -30,7 +30,7 @@ class Facet:
     whole: bool = False
     """Whether the numbers are integers."""
     short: str = ""
-    """dtype of floats of 16 or 32 bits, to which a query rounds numbers with a fraction."""
+    """The dtype of 16-bit or 32-bit floats, to which a query rounds numbers with a fraction."""
     reads: bool = False
     """Whether counting reads variable-length cells, rather than only their metadata."""
 

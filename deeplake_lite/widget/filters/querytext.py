@@ -163,7 +163,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
         return False
     if any(tree.args.get(part) for part in _OF_ROWS) or _is_of_a_query(tree):
         return False
-    return not any(_means_another(item, columns) for item in tree.expressions)
+    return not any(_shadows_column(item, columns) for item in tree.expressions)
 
 
 def is_source(text: str) -> bool:
@@ -181,7 +181,7 @@ def _is_of_a_query(tree: exp.Select) -> bool:
     return source is not None and isinstance(source.this, exp.Subquery)
 
 
-def _means_another(item: exp.Expr, columns: Sequence[str]) -> bool:
+def _shadows_column(item: exp.Expr, columns: Sequence[str]) -> bool:
     """Return whether an item of SELECT gives the name of a column to something else."""
     return (
         isinstance(item, exp.Alias)

@@ -35,7 +35,7 @@ def own_image(schema: Schema, f: Field) -> Field | None:
     """Return the image column that a column of marks belongs to, or None if there is none.
 
     Metadata may name it: ``ds["boxes"].metadata["picture"] = "thumb"``. Otherwise it is the first
-    image column of the same group (``left/image`` for ``left/boxes``), else the first of all.
+    image column of the same group (``left/image`` for ``left/boxes``), or else the first of all.
 
     Examples
     --------

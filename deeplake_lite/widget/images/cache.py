@@ -149,7 +149,7 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def folder_beside(url: str) -> Path | None:
-    """Return the cache folder of a lake: next to a local lake, else in the user's cache folder.
+    """Return the cache folder of a lake: next to a local lake, or else in the user's cache folder.
 
     Returns None for a lake in memory, which ends with the process.
     """

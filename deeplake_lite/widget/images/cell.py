@@ -14,7 +14,7 @@ class Card(TypedDict):
     kind: str
     """``"null"``, ``"damaged"``, ``"table"``, or the form of a value, such as ``"text"``."""
     text: NotRequired[str | None]
-    """The value in words, or the reason why it cannot be read."""
+    """The value as text, or the reason why it cannot be read."""
     more: NotRequired[int]
     """Number of letters or lines that are left out."""
     numbers: NotRequired[list[float | None]]
@@ -27,13 +27,13 @@ class Caption(TypedDict):
     """The short description of a value below an image."""
 
     t: str | None
-    """The value in words."""
+    """The value as text."""
     c: int | None
     """Number of the class."""
     cs: NotRequired[list[int]]
     """Numbers of the classes, if there are several."""
     damaged: NotRequired[str]
-    """The reason why the value does not read."""
+    """The reason why the value cannot be read."""
 
 
 class Marks(TypedDict, total=False):

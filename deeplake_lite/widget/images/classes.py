@@ -47,13 +47,14 @@ def class_column(schema: Schema, f: Field) -> Field | None:
     'outlines_classes'
     """
     if isinstance(name := f.metadata.get(KEY), str):
-        return schema[name] if name in schema and _is_several(schema[name].htype) else None
+        return schema[name] if name in schema and _is_multi_label(schema[name].htype) else None
     group = [g for g in schema if _group(g) == _group(f)]
-    several = [g for g in group if _is_several(g.htype) and _leaf(g) != TAGS]
+    several = [g for g in group if _is_multi_label(g.htype) and _leaf(g) != TAGS]
     own = [g for g in several if _is_named_after(g, f)]
     if own:
         return own[0] if len(own) == 1 else None
-    # No column is named after these marks. One that belongs to no other marks may still be theirs.
+    # No column is named after these marks, but a column that belongs to no other marks may have
+    # their classes.
     marks = [g for g in group if is_marks(g.htype) and KEY not in g.metadata]
     named = {g.name for g in several for m in marks if _is_named_after(g, m)}
     named |= {str(g.metadata[KEY]) for g in schema if KEY in g.metadata}
@@ -97,7 +98,7 @@ def tag_column(schema: Schema) -> Field | None:
     free = [f for f in schema if is_tags(f.htype) and f.name not in boxed]
     named = [f for f in free if _leaf(f) == TAGS]
     if None in classes:  # one of these columns may have the missing classes
-        free = [f for f in free if not _is_several(f.htype)]
+        free = [f for f in free if not _is_multi_label(f.htype)]
     return next(iter([*named, *free]), None)
 
 
@@ -128,7 +129,7 @@ def classes_of(htype: Htype) -> ClassLabel | None:
     return htype.classes
 
 
-def _is_several(htype: Htype) -> bool:
+def _is_multi_label(htype: Htype) -> bool:
     """Return whether a row may have any number of classes."""
     return htype.item is not None and htype.item.sql == "class"
 

@@ -11,7 +11,7 @@ import { counted, visibleLines } from "./text.js";
 /** Describes a draft. */
 export const leftBehind = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; later edits are lost"}.`;
 
-/** One line over the grid. A newer message replaces an older one, except that lateness never replaces an error. */
+/** One line over the grid. A newer message replaces an older one, except that a notice about a slow kernel never replaces an error. */
 export class Banner {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -32,7 +32,7 @@ export class Banner {
 		this.problem();
 	}
 
-	/** Shows the problem that Python reports, as long as it lasts. */
+	/** Shows the problem that Python reports, as long as it persists. */
 	problem() {
 		/** @type {Problem|null|undefined} */
 		const problem = this.core.model.get("problem");
@@ -65,7 +65,7 @@ export class Banner {
 		this.level = null;
 	}
 
-	/** Says that the kernel takes long or does not reply. */
+	/** Tells users that the kernel is slow or does not reply. */
 	waited(/** @type {number} */ ms) {
 		if (ms < LATE) {
 			if (this.level === "late") this.hide();

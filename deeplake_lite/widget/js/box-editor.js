@@ -12,7 +12,7 @@ import { drag } from "./elements.js";
 
 /** @typedef {{x: number, y: number, near: Point, w: number, h: number}} Place  a point in fractions of the image, the distance that counts as near, and the size of the image */
 
-/** Edits the boxes of a row and their classes. Changes made here count until Python has replied to them. */
+/** Edits the boxes of a row and their classes. Local changes take precedence until Python has replied to them. */
 export class BoxEditor {
 	/** @param {Core} core @param {Viewer} viewer @param {RowData & Bytes} row */
 	constructor(core, viewer, row) {

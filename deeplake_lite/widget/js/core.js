@@ -148,7 +148,7 @@ export class Core extends Traits {
 		this.emit("selection");
 	}
 
-	/** Draws a selection that changed here at once, and sends it to Python once a frame. */
+	/** Draws a local change of the selection immediately, and sends it to Python once per frame. */
 	selected() {
 		this.emit("selection");
 		this.selectionDue ??= requestAnimationFrame(() => this.settleSelection());
@@ -165,7 +165,7 @@ export class Core extends Traits {
 	sendSelection() {
 		const positions = this.selection.positions();
 		if (positions.length > MANY) {
-			// servers close the socket beyond 10 MiB a message
+			// servers close the socket if a message exceeds 10 MiB
 			this.ask("select", { what: "runs", runs: runsOf(positions) }).catch((error) => this.failed(error));
 		} else {
 			this.sending++;
@@ -222,7 +222,7 @@ export class Core extends Traits {
 		return this.requests.ask(type, fields, how);
 	}
 
-	/** Sends a request; of those that wait in a lane, only the newest is kept. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
+	/** Sends a request. Of the requests that wait in a lane, only the newest is kept. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
 	latest(type, fields = {}, { lane = type, ...how } = {}) {
 		return this.requests.latest(lane, type, fields, how);
 	}

@@ -38,7 +38,7 @@ export function stroke(context, colour, width = context.lineWidth) {
 }
 
 /**
- * Draws a line of text, cut to a width. Values are `raw`: they keep their direction.
+ * Draws a line of text, cut to a width. `raw` text, such as a value, keeps its direction.
  * @param {CanvasRenderingContext2D} context @param {string} text @param {string} colour @param {number} x @param {number} y
  */
 export function write(context, text, colour, x, y, width = Infinity, { raw = false } = {}) {

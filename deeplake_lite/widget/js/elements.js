@@ -208,7 +208,7 @@ export function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @ty
 	try {
 		target.setPointerCapture(start.pointerId);
 	} catch {
-		// a synthetic press has no pointer to capture
+		// a synthetic event has no pointer to capture
 	}
 	target.addEventListener("pointermove", move, listening);
 	for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) target.addEventListener(name, end, listening);

@@ -9,7 +9,7 @@ const LEAST_FOR_CAPTION = 88;
 export const LEAST_FOR_NAMES = 128;
 
 /**
- * Computes the layout: as many columns as fit, and cards as wide as fits then, in whole pixels. A caption has at least
+ * Computes the layout: as many columns as fit, and then cards as wide as possible, in whole pixels. A caption has at least
  * one line and takes at most half of the card's size; small cards have none.
  * @param {{width: number, height: number, size: number, rows: number, lines: number, aspect?: number}} of
  */

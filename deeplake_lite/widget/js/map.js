@@ -108,7 +108,7 @@ export class MapPanel extends Painted {
 		else this.later();
 	}
 
-	/** The points if they belong to the shown result, else null: positions in another result mean other rows. */
+	/** The points if they belong to the shown result, otherwise null: positions in another result refer to other rows. */
 	get current() {
 		return this.data?.gen === this.core.shown ? this.data : null;
 	}

@@ -14,7 +14,7 @@ export const memory = {
 		try {
 			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
 		} catch {
-			// private windows and file:// may refuse
+			// private windows and file:// may not allow it
 		}
 	},
 };

@@ -1,4 +1,4 @@
-// Canvases that are painted at most once a frame, and as sharp as the screen.
+// Canvases that are painted at most once per frame, in the resolution of the screen.
 
 import { h } from "./elements.js";
 

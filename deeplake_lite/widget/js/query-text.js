@@ -11,7 +11,7 @@ const KEYWORDS = new Set(
 );
 const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
 
-/** The tokens of a query for highlighting; joined, they are the whole text. */
+/** The tokens of a query for highlighting. Concatenated, they are the whole text. */
 export function tokens(/** @type {string} */ text) {
 	const found = [];
 	for (const match of text.matchAll(TOKEN)) {

@@ -7,7 +7,7 @@ import { asBytes, fromBase64 } from "./bytes.js";
 /** @typedef {{bound?: boolean, progress?: (done: number, total: number) => void}} How  bound: the reply counts only while the generation of the request is shown */
 /** @typedef {Error|{kind?: string, message: string}} Failure  an error that may be shown to the user */
 
-/** The reply refers to a result that is not shown any more, or a newer request has replaced its own. */
+/** The reply refers to a result that is no longer shown, or the request was replaced by a newer one. */
 export class Stale extends Error {}
 
 export const ENDED = { kind: "Ended", message: "The kernel has restarted or ended, so this view is out of date. Run the cell again. The browser then offers to restore the staged edits." };
@@ -61,7 +61,7 @@ export class Requests {
 	}
 
 	/**
-	 * Sends a request in a lane, which has at most one open request. Only the newest of the others waits for it.
+	 * Sends a request in a lane, which has at most one open request. Of the other requests, only the newest waits for it.
 	 * @template {keyof Replies} T
 	 * @param {string} lane @param {T} type @param {object} [fields] @param {How} [how]
 	 * @returns {Promise<Replies[T] & Bytes>}

@@ -6,7 +6,7 @@ import { luminance, parseColour } from "./colours.js";
 
 /** @typedef {Record<string, string>} Palette  colours of the style sheet, and its fonts */
 
-/** The theme, "light" or "dark": that of the settings, else of the host, else of the system. @param {HTMLElement} root @param {string} wanted */
+/** The theme, "light" or "dark": from the settings, or else from the host, or else from the system. @param {HTMLElement} root @param {string} wanted */
 function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
@@ -17,7 +17,7 @@ function themeOf(root, wanted) {
 	return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-/** Keeps the theme up to date when the settings, the host or the system change. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
+/** Updates the theme when the settings, the host or the system change. @param {HTMLElement} root @param {Core} core @param {() => void} changed */
 export function followTheme(root, core, changed) {
 	const apply = () => {
 		const wanted = core.settings.theme;

@@ -1,4 +1,4 @@
-// Controls for the appearance of rows: the size of the cards, overlays and captions.
+// Controls for the appearance of rows: the size of cards, overlays and captions.
 
 import { check, div, h, iconButton, keepKeys, labelled, quiet, select, slider, span, tickIn } from "./elements.js";
 import { LARGEST, SMALLEST } from "./layout.js";

@@ -54,7 +54,7 @@ class Querying:
 
         text = fields.text(request, "text")
         requested = fields.whole(request, "cursor")
-        # A late message may have the cursor of another text.
+        # A delayed message may have the cursor position of an earlier text.
         cursor = min(max(requested, 0), len(text))
         completions = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
         return {"items": [list(item) for item in completions], "word": word_start(text, cursor)}

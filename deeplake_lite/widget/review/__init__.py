@@ -1,1 +1,1 @@
-"""Rows worth a look: the map of an embedding, suspicious labels, and nearest neighbours."""
+"""Finding rows to review: the map of an embedding, suspicious labels, and nearest neighbours."""

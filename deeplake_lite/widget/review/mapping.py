@@ -143,7 +143,7 @@ class UmapLayout:
         """Return the positions and the points of the shown rows that have one."""
         if not shown.has_ids:
             raise SchemaError(
-                "UMAP needs rows of the dataset, but the query computes rows of its own. Clear the "
+                "UMAP needs rows of the dataset, but the query computes new rows. Clear the "
                 "query, or use PCA."
             )
         ids = shown.view.row_ids

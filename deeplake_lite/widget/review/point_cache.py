@@ -15,7 +15,7 @@ type Ids = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
 MOST_PLACED = 1_000_000
-"""Maximum number of rows in the cache, at 16 bytes each. When it is full, it starts anew."""
+"""Maximum number of rows in the cache, at 16 bytes each. When it is full, it is cleared."""
 
 
 class PointCache:

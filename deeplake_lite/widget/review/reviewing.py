@@ -48,7 +48,7 @@ class Reviewing:
         return self._host.show(base.suspects(label, by, column=column), SOURCE)  # type: ignore[arg-type]
 
     def neighbours(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show all rows, sorted by nearness to one of them."""
+        """Show all rows, sorted by similarity to one of them."""
         shown = self._host.shown
         position, column = fields.row(request, len(shown.view)), fields.text(request, "column")
         f = vector_column(shown.base, column)
@@ -57,7 +57,7 @@ class Reviewing:
 
 def about_review(view: View) -> dict[str, object]:
     """Return the possible reviews, or what they need, and the columns that neighbours can use."""
-    offers = list(_offers(view))
+    offers = list(_possible_reviews(view))
     return {
         "suspects": offers,
         "review_needs": None if offers else needs(view),
@@ -94,7 +94,7 @@ def _is_label(htype: Htype) -> bool:
     return htype.sql == "class"
 
 
-def _offers(view: View) -> Iterator[dict[str, str]]:
+def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
     """Yield the possible reviews: a column of labels, and the column that they are judged by."""
     predictions = list(pairs(view))
     predicted = {prediction for _, prediction in predictions}

@@ -227,7 +227,7 @@ class Detail:
 
 
 def shape_at(view: View, f: Field, position: int) -> str:
-    """Format the shape of a value; return an empty string without one, or if it cannot be read."""
+    """Format the shape of a value; return "" if it has none or cannot be read."""
     layout = f.htype.layout
     if isinstance(layout, Dense):
         return axes_text(layout.shape)

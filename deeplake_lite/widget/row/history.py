@@ -81,8 +81,8 @@ class History:
         ids = shown.ids(np.array([fields.row(request, len(shown.view))]))
         if ids is None:
             raise LakeError(
-                "Only rows of the lake have a history, but this one is made by the query. Show "
-                "rows of the lake, such as those of SELECT *."
+                "Only rows of the lake have a history, but this row is computed by the query. "
+                "Show rows of the lake, for example with SELECT *."
             )
         return row_history(shown.base, int(ids[0]))
 

@@ -69,12 +69,16 @@ def epoch_with_states(loader):
 
 
 def check_resumed(make, batches, states, **options):
-    """Check that a loader that loads any of the states returns the rest, and then whole epochs."""
+    """Check that a loader that loads any of the states returns the rest, and then a whole epoch.
+
+    Each epoch starts processes, so only the first and the last state go on to a whole epoch.
+    """
     for seen, state in enumerate(states):
         loader = make(**options)
         loader.load_state_dict(pickle.loads(state))
         assert [xs(batch) for batch in loader] == batches[seen:], seen
-        assert [xs(batch) for batch in loader] == batches, seen
+        if state in (states[0], states[-1]):
+            assert [xs(batch) for batch in loader] == batches, seen
 
 
 @pytest.mark.parametrize("batch_size", [5, 6, 2 * ROWS])

@@ -262,7 +262,7 @@ def test_more_workers_are_suggested_where_they_help(monkeypatch, cores, options,
 
 @pytest.mark.parametrize(
     ("rows", "seconds", "told"),
-    [(0, 1.0, "measured on rows"), (1, "long", "seconds must be a number")],
+    [(0, 1.0, "needs rows"), (1, "long", "seconds must be a number")],
 )
 def test_decode_limit_requires_rows_and_a_valid_duration(make_lake, rows, seconds, told):
     with pytest.raises(ValueError, match=told):

@@ -142,10 +142,10 @@ list(loader)
 @pytest.mark.parametrize(
     ("text", "got"),
     [
-        (AT_THE_TOP, "which would start workers in turn. Put"),
-        (IN_A_FUNCTION, "which would start workers in turn, at LAST. Put"),
-        (IN_A_MODULE, "which would start workers in turn, at LAST. Put"),
-        (IN_AN_IMPORT, "which would start workers in turn, at LAST. Put"),
+        (AT_THE_TOP, "which would itself start workers. Put"),
+        (IN_A_FUNCTION, "which would itself start workers, at LAST. Put"),
+        (IN_A_MODULE, "which would itself start workers, at LAST. Put"),
+        (IN_AN_IMPORT, "which would itself start workers, at LAST. Put"),
         (FAILS, "which fails: OSError: no. Put"),
     ],
     ids=["at the top", "in a function", "in a module", "in an import", "another error"],

@@ -146,7 +146,7 @@ def test_built_in_function_is_overridden_on_request_and_restored():
     assert call("MAX", IMAGE).compute(ROWS[0], lead=0) == 2
     unregister("max")
     assert "MAX" not in OWN
-    with pytest.raises(NotFoundError, match="no function of yours 'max'"):
+    with pytest.raises(NotFoundError, match="no registered function 'max'"):
         unregister("max")
 
 

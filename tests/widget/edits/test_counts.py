@@ -63,7 +63,7 @@ LATER = {
     "a class that is there": ([0, 1, 2], "add_tag", "cat"),
     "a class that is not there": ([0], "remove_tag", "bee"),
     "all classes": ([0, 1, 2], "set", ["cat"] * 3),
-    "as many classes": ([1, 2], "set", ["cat", "cat"]),
+    "must have one class": ([1, 2], "set", ["cat", "cat"]),
 }
 
 
@@ -80,7 +80,9 @@ def test_classes_made_for_boxes_are_dropped_with_them(url, page, later, at):
     shown.asks("drop", id=shown.w.staged[at]["id"])
     assert [edit["column"] for edit in shown.w.staged] == ["n"]
     [note] = [sent["text"] for sent, _ in shown.sent if sent["type"] == "note"]
-    assert f"so these edits were dropped, too: 'boxes_classes' {before[-1]['what']}. Undo" in note
+    assert (
+        f"so these edits were dropped as well: 'boxes_classes' {before[-1]['what']}. Undo" in note
+    )
     shown.asks("undo")
     assert shown.w.staged == before
     shown.asks("redo")
@@ -130,7 +132,7 @@ def test_draft_incompatible_with_staged_edits_is_refused_and_kept(url, page):
     assert draw(shown, [0])["ok"]
     [offered] = shown.w.part(Editing).drafts()
     with pytest.raises(
-        dl.InvalidValueError, match=r"items in 'boxes', but it would have 2 and 1.*w\.discard\(\)"
+        dl.InvalidValueError, match=r"item in 'boxes', but it would have 2 and 1.*w\.discard\(\)"
     ):
         shown.w.restore()
     assert "contradicts the edits" in shown.fails("restore", id=offered.id)["message"]
@@ -140,7 +142,7 @@ def test_draft_incompatible_with_staged_edits_is_refused_and_kept(url, page):
     shown.w.restore()
     with pytest.raises(dl.ConflictError):
         shown.w.commit("classes")
-    with pytest.raises(dl.InvalidValueError, match="items in 'boxes', but it would have 2 and 1"):
+    with pytest.raises(dl.InvalidValueError, match="item in 'boxes', but it would have 2 and 1"):
         shown.w.commit("classes", on_conflict="ours")
     shown.w.commit("classes", on_conflict="theirs")
     assert written(url) == [(1, ["ant"]), SAME]

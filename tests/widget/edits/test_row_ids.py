@@ -16,7 +16,7 @@ def test_edit_by_row_id_is_applied_to_that_row_only(make_lake, page):
     lake.refresh()
     shown.w.refresh()
     error = shown.fails("stage", gen=None, edits=[wanted])
-    assert f"row {seen['id']} has moved or is gone" in error["message"]
+    assert f"row {seen['id']} has moved or was deleted" in error["message"]
     assert shown.w.staged_count == 0
     shown.asks("stage", edits=[{**wanted, "positions": [1]}])
     shown.asks("commit", message="nine")

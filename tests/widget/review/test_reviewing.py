@@ -166,7 +166,7 @@ def test_deletion_of_the_row_whose_neighbours_are_shown_is_reported(lake, page, 
     if filtered:
         shown.asks("filter", expression="label", kind="classes", op="toggle", values=["bee"])
     text = shown.w.query
-    gone = rf"'vector' of row {lake.row_ids[9]}, which is gone"
+    gone = rf"'vector' of row {lake.row_ids[9]}, which no longer exists"
     lake.delete(9)
     lake.commit("gone")
     shown.w.refresh()
@@ -185,7 +185,7 @@ def test_row_that_loses_its_vector_is_reported_too(make_lake, page):
     ds["a (b)"][1] = None
     ds.commit("lost")
     shown.w.refresh()
-    assert "which no longer has one" in shown.w.problem["message"]
+    assert "which no longer has a value" in shown.w.problem["message"]
     assert shown.w.query == ""
 
 
@@ -235,7 +235,7 @@ def test_positions_out_of_range_are_refused(kind, query, lake, page):
         error = shown.fails("stage", edits=[wanted])
         wrong = positions[0]
         assert error["message"].startswith(
-            f"Positions of rows must be from 0 to below {rows}, but one is {wrong:,}"
+            f"Positions of rows must be at least 0 and less than {rows}, but one is {wrong:,}"
         )
         assert shown.asks("cells", positions=positions, columns=[])["cells"] == [] or 0 in positions
     for runs in ([[-5, 0]], [[rows, rows + 5]], [[2**62, 2**62 + 1]], [[5, -5]]):

@@ -7,7 +7,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.dataset.repr.excerpts import WIDTH
 from deeplake_lite.widget.row.history import row_history
-from tests.dataset.test_excerpts import PAIRS, check_apart, two_versions
+from tests.dataset.export.test_excerpts import PAIRS, check_apart, two_versions
 
 
 @pytest.mark.parametrize("kind", PAIRS)

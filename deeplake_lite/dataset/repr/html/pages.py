@@ -200,7 +200,7 @@ def _previews(rows: Sequence[PreviewRow], total: int, columns: int) -> Html:
     rows : sequence of PreviewRow
         The rows.
     total, columns : int
-        Numbers of all rows and columns; the previews may have fewer.
+        Total numbers of rows and columns, of which the previews may show fewer.
     """
     rows = rows[:MOST_ROWS]
     with_images = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
@@ -212,7 +212,7 @@ def _strip(rows: Sequence[PreviewRow]) -> Html:
     """Draw the images of rows side by side, with a caption for each row."""
     drawn = [(row, _images(row)) for row in rows]
     widest = max((len(images) for _, images in drawn), default=1)
-    # Rather few rows with all their images than many rows with placeholders.
+    # A few rows with all their images are better than many rows with placeholders.
     cells = [
         tag("td", *images[:MOST_THUMBNAILS], _caption(row))
         for row, images in drawn[: max(MOST_THUMBNAILS // widest, 1)]
@@ -280,7 +280,8 @@ def _tally(tally: Tally) -> Html:
 
 def _bar_row(name: str, number: int, largest: int) -> Html:
     length = share(number, largest)
-    # The bar is made of characters, which the style sheet hides, so that it shows without CSS, too.
+    # The bar is also drawn with characters, so that it is visible without CSS. The style sheet
+    # hides these.
     drawn = tag("span", Html(bar(length)), look="bar", style=f"width:{max(length, 0.01):.0%}")
     number_cell = tag("td", escaped(f"{number:,}"), look="n", align="right")
     name_cell = user(name, 30, name="th", scope="row", align="left")

@@ -1,4 +1,4 @@
-"""The style sheet of the pages, with colours from the host's theme and all rules below one class.
+"""The style sheet of the pages, which uses the host's colours and is scoped to one class.
 
 The text colour is inherited, greys are that colour made fainter, and accents are legible on white
 as well as on black, so that no rule depends on whether the page is dark. ``&`` stands for the root

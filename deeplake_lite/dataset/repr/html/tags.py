@@ -1,8 +1,8 @@
 """Building blocks of a page: escaping, elements, thumbnails, the size limit, the fallback to text.
 
 Everything is `Html`, a string that is already escaped; mypy rejects a plain string in its place.
-All information is in elements and attributes that the usual sanitisers let through. The style
-sheet only adds looks.
+All information is in elements and attributes that common sanitisers allow. The style sheet only
+affects the appearance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text reprs of datasets, columns and diffs. They are complete, for places that show no HTML.
+"""Text reprs of datasets, columns and diffs. They are complete, since some places show no HTML.
 
 Each begins with a header and, for a dataset, a line per column. None of the functions raises.
 """
@@ -106,7 +106,7 @@ def column_line(column: ColumnSummary) -> tuple[str, ...]:
 
 
 def content_text(content: Content, most: int = 60) -> str:
-    """Return a value as one short line; of an image, the size."""
+    """Return a value as one short line; an image is shown as its size."""
     if isinstance(content, Picture):
         return f"[{content.width} × {content.height} image]"
     return "null" if content is None else clip(content, most)
@@ -117,10 +117,10 @@ def _safe[S](write: Callable[[S], Iterable[str]], summary: S) -> str:
     try:
         return "\n".join(line.rstrip() for line in write(summary))
     except Exception:
-        return _last_resort(summary)
+        return _fallback(summary)
 
 
-def _last_resort(summary: object) -> str:
+def _fallback(summary: object) -> str:
     try:
         return clip(repr(summary), 500)
     except Exception:

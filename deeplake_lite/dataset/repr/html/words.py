@@ -110,7 +110,7 @@ def bar(part: float, width: int = 20) -> str:
 
 
 def fit_widths(widths: Sequence[int], room: int) -> list[int]:
-    """Share a line among fields: short ones get the width they need, long ones equal parts.
+    """Divide a line among fields: short ones get the width they need, long ones equal parts.
 
     >>> fit_widths([5, 100, 8, 60], 93)
     [5, 40, 8, 40]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def map_rows(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
     """Return a tensor that reads other rows: `wrap` converts the SQL of each leaf's row.
 
-    The new keys contain the new SQL, so that two such tensors stay apart in one expression.
+    The new keys contain the new SQL, so that two tensors with different rows have different keys.
     """
     env = {key: wrap(node.copy()) for key, node in tensor.env.items()}
     names = {key: f"p_{node.sql('duckdb')}" for key, node in env.items()}
@@ -109,8 +109,8 @@ def aggregate_group(
     else:
         if not inner.is_number:
             raise QueryTypeError(
-                f"{aggregate} over a group is computed element by element from numbers, but "
-                f"{text} is given {inner}. FIRST, LIST and COUNT take any values."
+                f"{aggregate} over a group of tensors is elementwise and needs numbers, but {text} "
+                f"is given {inner}. FIRST, LIST and COUNT take any values."
             )
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
@@ -165,16 +165,16 @@ def window(low: Lowering, e: exp.Window, scope: Scope) -> Value:
     is_number = inner.name.upper() == "ROW_NUMBER" and not inner.expressions
     result = _row_number() if is_number else low.value(inner, inside)
     node = window_parts(low, e, inside)
-    if isinstance(result, Tensor) and is_numpys(result) and _is_of_rows(result):
-        return map_rows(result, lambda row: _with_this(node, row), text_of(e))
+    if isinstance(result, Tensor) and is_numpys(result) and _picks_rows(result):
+        return map_rows(result, lambda row: _replace_argument(node, row), text_of(e))
     if not isinstance(result, Sql):
         raise QueryTypeError(
             f"OVER must follow an aggregate or a window function, but it is {text_of(e)}."
         )
-    return Sql(_with_this(node, result.node), result.kind)
+    return Sql(_replace_argument(node, result.node), result.kind)
 
 
-def _with_this(node: exp.Expr, this: exp.Expr) -> exp.Expr:
+def _replace_argument(node: exp.Expr, this: exp.Expr) -> exp.Expr:
     node = node.copy()
     node.set("this", this)
     return node
@@ -190,12 +190,12 @@ def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
     if is_numpys(value):
         raise QueryTypeError(
             f"OVER needs one value per row, but {text_of(first)} is a tensor. Reduce it first, as "
-            f"in AVG(AMEAN(x)) OVER (…). For {text_of(e)} of groups, join with a query that has "
-            "GROUP BY."
+            f"in AVG(AMEAN(x)) OVER (…). To compute {text_of(e)} per group, join with a query that "
+            "has GROUP BY."
         )
 
 
-def _is_of_rows(tensor: Tensor) -> bool:
+def _picks_rows(tensor: Tensor) -> bool:
     """Return whether an aggregate or window function picks the rows that a tensor reads."""
     return all(isinstance(node, exp.Anonymous | exp.Filter) for node in tensor.env.values())
 
@@ -216,7 +216,7 @@ def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
 
 
 def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
-    """Reject a window's key that may raise an error, which DuckDB does not allow there.
+    """Reject a window key that may raise an error, because DuckDB does not allow this there.
 
     Raises
     ------
@@ -228,9 +228,9 @@ def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
     growing = (part for part in e.walk() if growth.grows(part))
     part_text = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
     raise QueryTypeError(
-        "PARTITION BY and ORDER BY within OVER must not need a check at run time, but the length "
-        f"or the exactness of {part_text} needs one. Compute it in a subquery: FROM (SELECT *, "
-        f"{part_text} AS x FROM …)."
+        "PARTITION BY and ORDER BY within OVER must not contain expressions that are checked at "
+        f"run time, but the length or exactness of {part_text} is. Compute it in a subquery: FROM "
+        f"(SELECT *, {part_text} AS x FROM …)."
     )
 
 
@@ -244,7 +244,7 @@ def order_terms(low: Lowering, order: exp.Order, scope: Scope) -> list[exp.Expr]
 
 
 def not_positional(node: exp.Expr) -> exp.Expr:
-    """Wrap a constant so that SQL does not read it as the number of a column.
+    """Wrap a constant so that SQL does not interpret it as the number of a column.
 
     >>> not_positional(exp.convert(2)).sql("duckdb")
     'COALESCE(2, NULL)'
@@ -255,7 +255,7 @@ def not_positional(node: exp.Expr) -> exp.Expr:
 
 
 def sort_term(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.Ordered:
-    """Return a term of ORDER BY that sorts NaN last, and null after NaN unless the query differs.
+    """Return a term of ORDER BY with NaN last, followed by null unless the query says otherwise.
 
     For DuckDB, NaN and -NaN are the greatest numbers. Floats in descending order are therefore
     sorted by their negatives in ascending order.
@@ -272,14 +272,14 @@ def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
     aggregate = low.value(e.this, scope)
     inside = replace(scope, in_aggregate=True)
     where = exp.Where(this=low.condition(low.value(e.expression.this, inside), inside))
-    if isinstance(aggregate, Tensor) and is_numpys(aggregate) and _is_of_rows(aggregate):
+    if isinstance(aggregate, Tensor) and is_numpys(aggregate) and _picks_rows(aggregate):
         return map_rows(
             aggregate, lambda n: exp.Filter(this=n, expression=where.copy()), text_of(e)
         )
     if not isinstance(aggregate, Sql):
         raise QueryTypeError(
-            f"FILTER must follow an aggregate over many rows, but {text_of(e.this)} reduces each "
-            "row by itself without GROUP BY. Use WHERE, or add GROUP BY."
+            "FILTER must follow an aggregate over many rows, but without GROUP BY, "
+            f"{text_of(e.this)} reduces each row separately. Use WHERE, or add GROUP BY."
         )
     return Sql(exp.Filter(this=aggregate.node, expression=where), aggregate.kind)
 

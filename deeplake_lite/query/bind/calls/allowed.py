@@ -485,9 +485,9 @@ ALLOWED = frozenset(
         "weighted_avg",
     ]
 )
-"""DuckDB's functions that queries may call: of values alone, of any size in proportion to them.
-
-Others reveal the state of the database, the process or other queries, change it, or wait.
+"""DuckDB's functions that queries may call. They depend only on their arguments, and the
+size of their results is proportional to these. Other functions reveal or change the state of the
+database, the process or other queries, or they wait.
 """
 
 

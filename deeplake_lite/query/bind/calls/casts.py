@@ -136,7 +136,7 @@ def _read_time(value: Constant, e: exp.Cast) -> Constant:
 
 
 def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
-    """Reject a cast of strings within a list or struct to times, of which DuckDB drops digits.
+    """Reject a cast of strings within a list or struct to times, where DuckDB would drop digits.
 
     Raises
     ------
@@ -198,7 +198,7 @@ _FRACTION = r"[.]\d+"
 
 
 def _too_fine(to: exp.DataType) -> tuple[str, str]:
-    """Return the message for strings with too many digits, in two parts around the string."""
+    """Return the message for strings with too many digits: the parts around the string."""
     unit = next(unit for unit, types in _UNITS.items() if to.this in types)
     start = f"A string that is cast to {to.meta[WRITTEN].upper()} must be a whole number of {unit}"
     way = "" if to.this in _COUNTED or unit == "nanoseconds" else ", or cast it to TIMESTAMP_NS"
@@ -206,7 +206,7 @@ def _too_fine(to: exp.DataType) -> tuple[str, str]:
 
 
 def _exact(cast: exp.Cast) -> exp.Expr:
-    """Return a CAST of a string, or for more digits than the type holds, an error in DuckDB.
+    """Return a CAST of a string that raises an error for more digits than the type holds.
 
     DuckDB would drop or round these digits. TRY_CAST gives null for them.
     """

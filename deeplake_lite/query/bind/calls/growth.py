@@ -1,8 +1,8 @@
-"""Limits on the size of the results of functions that make long values from short ones.
+"""Size limits for the results of functions that produce long values from short ones.
 
-DuckDB computes such a value in one go, outside of its memory limit, and cannot be interrupted
-meanwhile. Constant arguments are checked here. Any other argument becomes
-``CASE WHEN … THEN error(…)``, which DuckDB evaluates before it calls the function.
+DuckDB computes such a value in one step, outside of its memory limit, and cannot be interrupted
+during that time. Constant arguments are checked here. Any other argument becomes ``CASE WHEN … THEN
+error(…)``, which DuckDB evaluates before it calls the function.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_CHARACTERS = 1 << 26
-"""Maximum length of a string that a query makes, in characters."""
+"""Maximum length of a string that a query may produce, in characters."""
 
 MOST_ITEMS = 10_000_000
-"""Maximum number of items of a list that a query makes."""
+"""Maximum number of items of a list that a query may produce."""
 
 MOST_TIMES = 1_000_000
 """Maximum number of times that nested replacements may multiply the length of a string."""
@@ -163,7 +163,11 @@ def _check_replacement(
         times *= max(1, len(by.name)) if isinstance(by, exp.Literal) else 1
         inner = inner.expressions[0].unnest() if inner.expressions else None
     if times > MOST_TIMES:
-        raise _too_long(e, f"{times:,} times as long as what it replaces", f"{MOST_TIMES:,} times")
+        raise _too_long(
+            e,
+            f"{times:,} times as long as its input",
+            f"{MOST_TIMES:,} times the length of the input",
+        )
     by_value = args[2]
     replacement = by_value.value if isinstance(by_value, Constant) else None
     if isinstance(replacement, str) and len(replacement) <= _SHORT and not lengths:
@@ -241,7 +245,8 @@ def _count_separators(nodes: Sequence[exp.Expr]) -> exp.Expr:
 def _count_matches(nodes: Sequence[exp.Expr], args: Sequence[Value]) -> exp.Expr:
     """Return the number of matches of a regular expression in a string.
 
-    It is the number of characters by which the string grows if one is added after each match.
+    It is computed as the number of characters by which the string grows if one is added after each
+    match.
     """
     whole = exp.cast(nodes[0].copy(), "TEXT")
     last = args[-1] if len(args) > 2 else None
@@ -257,8 +262,8 @@ def _check_series(
     """Return the arguments of RANGE, with a check. Raises QueryTypeError for dates."""
     if any(kind_of(a).name in ("time", "text") for a in args):
         raise QueryTypeError(
-            f"The ends of a list of numbers must be whole numbers, but it is {text_of(e)}. For "
-            "dates, add an INTERVAL to each number of UNNEST(RANGE(n))."
+            f"The ends of a list of numbers must be whole numbers, but it is {text_of(e)}. For a "
+            "list of dates, add an INTERVAL to each number of UNNEST(RANGE(n))."
         )
     start = exp.Literal.number(0) if len(args) == 1 else _big(nodes[0])
     stop = _big(nodes[0] if len(args) == 1 else nodes[1])
@@ -323,7 +328,7 @@ def _with_check(
     size : exp.Expr
         Length of the result.
     most : int
-        Greatest length.
+        Maximum length.
     args : sequence of Value
         Arguments that determine the length. Without lambdas, small constants need no check.
     e : exp.Expr
@@ -347,7 +352,9 @@ def _with_check(
         taken = exp.Mul(
             this=exp.cast(exp.paren(size.copy()), "DOUBLE"), expression=exp.convert(item)
         )
-        ifs.append(exp.If(this=exp.not_(func(HAVE_ROOM, taken)), true=raises(str(_too_much(e)))))
+        ifs.append(
+            exp.If(this=exp.not_(func(HAVE_ROOM, taken)), true=raises(str(_too_large_vector(e))))
+        )
     return exp.Case(ifs=ifs, default=node.copy())
 
 
@@ -382,12 +389,12 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"The length of {text_of(e)} must be checked beforehand, but its arguments are expressions "
-        "too long for that. Name them in a subquery: FROM (SELECT … AS x)."
+        f"The length of {text_of(e)} must be checked before it is computed, but its arguments are "
+        "too long to be repeated in that check. Name them in a subquery: FROM (SELECT … AS x)."
     )
 
 
-def _too_much(e: exp.Expr) -> QueryTypeError:
+def _too_large_vector(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
         "A query computes values of 2,048 rows at once, which may take at most "
         f"{MOST_BYTES >> 30} GiB, but those of {text_of(e)} would take more. Make them shorter, or "
@@ -397,6 +404,6 @@ def _too_much(e: exp.Expr) -> QueryTypeError:
 
 def _too_long(e: exp.Expr, size: str, most: str) -> QueryTypeError:
     return QueryTypeError(
-        f"A query makes values of at most {most}, but {text_of(e)} would be {size}. Make it "
+        f"A computed value must not exceed {most}, but {text_of(e)} would be {size}. Make it "
         "shorter, or compute it in Python."
     )

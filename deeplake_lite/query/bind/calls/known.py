@@ -6,7 +6,7 @@ NAMES = {
     "MEAN": "AVG", "STD": "STDDEV_SAMP", "STDDEV": "STDDEV_SAMP", "VAR": "VAR_SAMP",
     "VARIANCE": "VAR_SAMP", "PROD": "PRODUCT", "LOG": "LN",
 }  # fmt: skip
-"""DuckDB's names of functions that have another name in this language."""
+"""DuckDB's names for functions that have a different name in this language."""
 
 AGGREGATES = {
     "COUNT", "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN",
@@ -35,7 +35,7 @@ LISTS = {"LIST", "ARRAY_AGG"}
 """Aggregates that return all values of a group."""
 
 BY_ANOTHER = {"ARG_MIN", "ARG_MAX", "MIN_BY", "MAX_BY"}
-"""Aggregates that return the value of the row where another value is least or greatest."""
+"""Aggregates that return the value in the row where another value is smallest or largest."""
 
 WINDOWS = {"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
 """Functions that are only used with OVER."""
@@ -154,7 +154,7 @@ SAME = PICKS | PICKS_SCALARS | {
 """Functions whose result has the kind of their first argument."""
 
 UNIFIES = {"COALESCE", "IFNULL", "GREATEST", "LEAST"}
-"""Functions whose arguments must fit in one column."""
+"""Functions whose arguments must have types that one column can hold."""
 
 WITH_DEFAULT = {"LAG", "LEAD"}
 """Functions whose third argument is a default for the first."""

@@ -41,7 +41,7 @@ _POSITION = Kind("number", htype=Scalar("int64"))
 """Kind of an item's position, which a lambda may take as its last parameter."""
 
 _MOST_KINDS = 3
-"""Maximum number of times that the kind of LIST_REDUCE's intermediate result may widen."""
+"""Maximum number of times that the intermediate result of LIST_REDUCE may be widened."""
 
 
 def parameter_of_lambda(low: Lowering, e: exp.Identifier, scope: Scope) -> Value:
@@ -61,7 +61,7 @@ def refuse(low: Lowering, e: exp.Lambda, scope: Scope) -> Value:
     """Reject a lambda outside of the functions that take one. Raises QueryError."""
     raise QueryError(
         "Lambdas must be arguments of LIST_TRANSFORM, LIST_FILTER or LIST_REDUCE, but this one is "
-        f"not: {text_of(e)}. To get a key of JSON, write meta['key']."
+        f"not: {text_of(e)}. To read a key of a JSON object, write meta['key']."
     )
 
 
@@ -85,7 +85,7 @@ def filter_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
-    """Lower LIST_REDUCE: combine the items of a list by a lambda.
+    """Lower LIST_REDUCE, which combines the items of a list with a lambda.
 
     The body is lowered again with a wider kind until its result has the kind of the first
     parameter.
@@ -155,7 +155,7 @@ def _list_and_lambda(
     scope : Scope
         The scope of the call.
     most : int
-        Greatest number of arguments, which is 3 for LIST_REDUCE.
+        Maximum number of arguments, which is 3 for LIST_REDUCE.
     by_name : bool
         Whether to convert classes to their names.
 

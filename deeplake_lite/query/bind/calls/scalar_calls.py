@@ -88,8 +88,8 @@ def call_scalars(
             raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
         if scope.in_aggregate and not scope.in_window:
             raise QueryTypeError(
-                f"Aggregates cannot be nested, but {text_of(e)} is within another one. Write a "
-                f"subquery: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
+                f"Aggregates cannot be nested, but {text_of(e)} is inside another aggregate. Write "
+                f"a subquery: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         if not scope.in_aggregate:
             scope.note_aggregate()
@@ -156,8 +156,8 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
     kinds = [kind_of(a) for a in args] if name in known.WRITES_TEXTS else []
     if any("bytes" in (kind.name, kind.of_item.name) for kind in kinds):
         raise QueryTypeError(
-            f"{name} makes strings, but bytes are among its values: {text_of(e)}. Write DECODE(x) "
-            "for UTF-8, or HEX(x)."
+            f"{name} returns strings, but some of its arguments are bytes: {text_of(e)}. Write "
+            "DECODE(x) for UTF-8, or HEX(x)."
         )
     named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
     if name == "STRUCT_PACK" and not all(named):

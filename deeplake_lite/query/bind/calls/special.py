@@ -1,4 +1,4 @@
-"""Functions with a lowering of their own: of rows, of metadata of values, of classes and JSON."""
+"""Functions with their own lowering: of rows, of metadata of values, of classes and JSON."""
 
 from __future__ import annotations
 
@@ -176,14 +176,14 @@ def _row_position(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None
         if relation.instance is not None:
             return Sql(exp.column(ROW, table=relation.table), NUMBER)
     raise QueryTypeError(
-        "ROW_NUMBER() without OVER is the position of a row in its dataset, but FROM has only "
-        "subqueries. Number the rows of a subquery with ROW_NUMBER() OVER (ORDER BY …) - 1."
+        "ROW_NUMBER() without OVER is the position of a row in its dataset, but FROM contains "
+        "only subqueries. Number the rows of a subquery with ROW_NUMBER() OVER (ORDER BY …) - 1."
     )
 
 
 def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     alias = e.expressions[0].name if e.expressions else None
-    for relation in _relations_around(scope) if alias is not None else scope.relations:
+    for relation in _enclosing_relations(scope) if alias is not None else scope.relations:
         if alias == relation.alias and relation.instance is None:
             break  # a subquery, which hides sources of that name in the queries around
         if relation.instance is not None and alias in (None, relation.alias):
@@ -194,12 +194,12 @@ def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if alias is not None and alias not in scope.tables():
         return None
     raise QueryTypeError(
-        f"{text_of(e)} is the id of a row of a dataset, but rows of a subquery have no ids. Select "
-        "them in the subquery: FROM (SELECT *, ROW_ID() AS row_id …)."
+        f"{text_of(e)} is the id of a row of a dataset, but the rows of a subquery have no ids. "
+        "Select the ids in the subquery: FROM (SELECT *, ROW_ID() AS row_id …)."
     )
 
 
-def _relations_around(scope: Scope) -> Iterator[Relation]:
+def _enclosing_relations(scope: Scope) -> Iterator[Relation]:
     """Yield the relations of a query, and then those of the queries around it."""
     at: Scope | None = scope
     while at is not None:
@@ -224,7 +224,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _with_nulls(tensor: Tensor) -> Tensor:
-    """Return a list of DuckDB's as one whose items may be null; an array holds no nulls."""
+    """Mark a DuckDB list as one whose items may be null, because an array cannot hold nulls."""
     tree = tensor.tree
     if not isinstance(tree, Given) or not tree.type.is_number or tree.type.ndim != 1:
         return tensor
@@ -250,8 +250,8 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
             tree = Meta(key, relation.instance.source, None, f"random:{seed}", Type("float64"))
             return Tensor(tree, {key: row}, text_of(e))
     raise QueryTypeError(
-        f"{text_of(e)} draws a number per row of a dataset, but FROM has only subqueries. Draw it "
-        f"in the subquery: FROM (SELECT *, {text_of(e)} AS random …)."
+        f"{text_of(e)} draws one number per row of a dataset, but FROM contains only subqueries. "
+        f"Draw the number in the subquery: FROM (SELECT *, {text_of(e)} AS random …)."
     )
 
 
@@ -303,15 +303,15 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     check_times_beside_json(part, value)
     if is_json(part) or isinstance(part, Tensor):
         raise QueryTypeError(
-            "The part in CONTAINS(json, part) must be a string, a number or a boolean, but the "
-            f"call is {text_of(e)}. CAST the part."
+            "The second argument of CONTAINS(json, value) must be a string, a number or a "
+            f"boolean, but the call is {text_of(e)}. CAST it."
         )
     node = as_text(part, low, scope)
     return Sql(json_contains(value.node, node, kind_of(part).name), BOOL)
 
 
 def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
-    """Lower MAX_WEIGHT and SUM_WEIGHT over the weights whose conditions hold; 0 without any."""
+    """Lower MAX_WEIGHT and SUM_WEIGHT over the weights whose conditions hold; 0 if none does."""
     weights: list[exp.Expr] = [
         exp.Case(
             ifs=[exp.If(this=pair.this, true=exp.Paren(this=pair.expression))],
@@ -381,4 +381,4 @@ SPECIAL = {
 }
 
 OF_OTHERS = {"DATA": _refuse_data}
-"""Functions of other query languages; their errors say how to write the same in this one."""
+"""Functions of other query languages; errors for them say how to write the same in this one."""

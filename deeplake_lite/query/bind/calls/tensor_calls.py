@@ -58,8 +58,8 @@ def call_tensors(
     is_complex = isinstance(first, Tensor) and first.is_scalar and is_numpys(first)
     if is_complex and known.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
         raise QueryTypeError(
-            f"Complex numbers have no order, which {text_of(e)} needs. Use their absolute values: "
-            "ABS(x)."
+            f"{text_of(e)} compares its arguments by size, but complex numbers have no order. Use "
+            "their absolute values: ABS(x)."
         )
     over_group = (scope.grouped or is_complex) and not scope.in_aggregate
     if name in known.ROWWISE and over_group and not arguments.options and len(args) == 1:
@@ -95,7 +95,7 @@ def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
 
 
 def _first_present(parts: list[exp.Expr]) -> exp.Case:
-    """Return COALESCE as a CASE, for tensors."""
+    """Lower COALESCE of tensors, as a CASE."""
     *others, last = parts
     ifs = [exp.If(this=exp.Not(this=exp.Is(this=p, expression=exp.null())), true=p) for p in others]
     return exp.Case(ifs=ifs, default=last)

@@ -63,14 +63,14 @@ def item_number(e: exp.Expr, count: int, what: str) -> int:
     text = text_of(e)
     if not text.isdecimal() or not 0 < int(text) <= count:
         raise QueryError(
-            f"A number in {what} means an item of the select list, from 1 to {count}, but it is "
-            f"{text}."
+            f"A number in {what} refers to an item of the select list, so it must be from 1 to "
+            f"{count}, but it is {text}."
         )
     return int(text) - 1
 
 
 def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
-    """Lower LIMIT and OFFSET into `out`; return their sum, or None without a LIMIT in rows."""
+    """Lower LIMIT and OFFSET into `out`; return their sum, or None if no LIMIT in rows is given."""
     end: int | None = None
     if limit := tree.args.get("limit"):
         e = limit.args.get("expression") or limit.args.get("count")
@@ -127,7 +127,7 @@ def _number_of_rows(
 
 
 def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
-    """Let a source stop after its first `limit` rows that pass, if the query needs no others."""
+    """Let a source stop after the first `limit` rows that pass, if the query needs no others."""
     stops = limit is not None and not any(
         tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
     )
@@ -153,8 +153,8 @@ def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[s
     instance = scope.relations[0].instance if len(scope.relations) == 1 else None
     if instance is None or many or scope.grouped or scope.aggregated:
         raise QueryError(
-            "EXPAND BY adds rows of one source, so the query must not have joins, groups, windows, "
-            "UNNEST or DISTINCT. Select from the source alone."
+            "EXPAND BY adds neighbouring rows of one source, so the query must not have joins, "
+            "groups, windows, UNNEST or DISTINCT. Select from a single source."
         )
     return instance.table, projection.column(exp.column(ROW, table=instance.table)).name
 

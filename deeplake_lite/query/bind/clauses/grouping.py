@@ -56,8 +56,8 @@ def _check_keys(group: exp.Group) -> None:
     for part in group.expressions:
         if isinstance(part, exp.Rollup | exp.Cube | exp.GroupingSets):
             raise QueryError(
-                f"GROUP BY must be followed by expressions, but it is {text_of(part)}. Write a "
-                "query for each grouping, and UNION ALL between them."
+                f"GROUP BY must be followed by expressions, but it is followed by {text_of(part)}. "
+                "Write one query per grouping, and combine them with UNION ALL."
             )
         if isinstance(part, exp.Tuple):
             raise QueryError(
@@ -73,8 +73,8 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
     value = low.value(e, scope)
     if scope.aggregates.count > before:
         raise QueryError(
-            f"A key of GROUP BY must depend on one row, but {text_of(e)} aggregates rows. Group "
-            "the result of a subquery: FROM (SELECT …)."
+            f"A key of GROUP BY must depend on a single row, but {text_of(e)} aggregates rows. "
+            "Group the result of a subquery: FROM (SELECT …)."
         )
     node = comparable(value, low, scope)
     if isinstance(value, Constant):
@@ -129,8 +129,9 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
             return aggregate_group(value, "LIST", text_of(e))
         if any(isinstance(n, exp.Column) and n.name == ROW for n in value.env.values()):
             raise QueryError(
-                f"An item must have one value per group, but {text_of(e)} has one per row. Write "
-                f"LIST({text_of(e)}), FIRST({text_of(e)}) or another aggregate."
+                "With GROUP BY, every selected item must have one value per group, but "
+                f"{text_of(e)} has one per row. Write LIST({text_of(e)}), FIRST({text_of(e)}) or "
+                "another aggregate."
             )
         return value
     if plain and isinstance(value, Sql) and value.node.sql("duckdb") not in keys:

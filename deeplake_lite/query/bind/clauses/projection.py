@@ -1,4 +1,4 @@
-"""The columns of a lowered SELECT: values, and positions of rows for values that are read later."""
+"""The columns of a lowered SELECT: values, or positions of rows whose values are read later."""
 
 from __future__ import annotations
 

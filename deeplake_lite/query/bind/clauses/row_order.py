@@ -32,7 +32,7 @@ ITEM = "__item"
 
 GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY"}
 LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY"}
-"""Aggregates that pick the first of the rows with the greatest or least value."""
+"""Aggregates that pick the first of the rows with the largest or smallest value."""
 
 NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALUE"}
 """Window functions whose result depends on the order of rows with equal rank."""
@@ -103,7 +103,7 @@ def _is_cross_join(select: exp.Select) -> bool:
     parts = ("where", "group", "having", "qualify", "distinct", "order")
     if any(select.args.get(part) for part in parts) or not select.args.get("joins"):
         return False
-    if not all(map(_makes_all_pairs, select.args["joins"])):
+    if not all(map(_is_cross_product, select.args["joins"])):
         return False
     calls = [
         call.name.upper() for item in select.expressions for call in item.find_all(exp.Anonymous)
@@ -111,7 +111,7 @@ def _is_cross_join(select: exp.Select) -> bool:
     return "UNNEST" not in calls and not any(i.find(exp.Window) for i in select.expressions)
 
 
-def _makes_all_pairs(join: exp.Join) -> bool:
+def _is_cross_product(join: exp.Join) -> bool:
     """Return whether a join is a comma, a CROSS JOIN, or another one without a condition."""
     parts = set(filter(join.args.get, join.args))
     return parts <= {"this", "kind"} and (join.kind or "CROSS") in {"CROSS", "INNER"}
@@ -192,7 +192,11 @@ def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
     """Let an aggregate see its rows by position, unless the query sets an order."""
     name = call.name.upper()
     window = call.find_ancestor(exp.Window)
-    if window is not None and _is_over(window, call) and window.args.get("order") is not None:
+    if (
+        window is not None
+        and _is_window_function(window, call)
+        and window.args.get("order") is not None
+    ):
         return
     args = call.expressions
     if name in GREATEST | LEAST and len(args) == 2 and not isinstance(args[1], exp.Order):
@@ -205,13 +209,13 @@ def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
             args[-1].replace(order)
 
 
-def _is_over(window: exp.Window, call: exp.Expr) -> bool:
+def _is_window_function(window: exp.Window, call: exp.Expr) -> bool:
     """Return whether a call is the function of a window, and not part of one of its terms."""
     return call is window.this or call is window.this.this
 
 
 def _break_ties(value: exp.Expr, scope: Scope, *, least: bool) -> exp.Expr:
-    """Return a value that compares by position too, so that the first of equal rows is picked."""
+    """Return a value that also compares by position, so that the first of equal rows is picked."""
     positions = _positions(scope)
     if not positions:
         return value

@@ -49,7 +49,7 @@ type Open = Callable[[str, str | None], Source]
 
 
 type RunSubquery = Callable[[Plan], Any]
-"""Runs the plan of a subquery and returns its only value; None without a row."""
+"""Runs the plan of a subquery and returns its only value; None if it has no row."""
 
 
 class Binder:
@@ -167,7 +167,7 @@ class Binder:
         outermost : bool
             Whether its rows are the result, so that unchanged columns may be read later.
         bare : bool
-            Whether digests of tensors are enough, for an expression.
+            Whether digests of tensors are sufficient, for an expression.
         """
         with placed(self.low.text, tree):
             return self._query(tree, parent, outermost=outermost, bare=bare)
@@ -318,9 +318,9 @@ class Binder:
             out.set("windows", [window_parts(low, w, scope) for w in named])
         count = limit(self, tree, out, scope)
         ending = clauses(self, tree, scope, projection)
-        for e in _ends(tree) if scope.grouped or scope.aggregated else ():
+        for e in _closing_expressions(tree) if scope.grouped or scope.aggregated else ():
             self._record_ungrouped(e, _nodes(low.value(e, scope)), keys, scope)
-        # The result of a join is sorted after it has been counted, lest it exceed the memory.
+        # The result of a join is counted before it is sorted, because it may not fit into memory.
         sorts = row_order.sorted_afterwards(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
         # After all clauses, since ORDER BY and SAMPLE BY may add columns. DuckDB needs one.
@@ -404,7 +404,7 @@ def _nodes(*values: Value) -> list[exp.Expr]:
     return nodes
 
 
-def _ends(tree: exp.Expr) -> list[exp.Expr]:
+def _closing_expressions(tree: exp.Expr) -> list[exp.Expr]:
     """Return the expressions of ARRANGE BY and SAMPLE BY."""
     parts = tree.args.get(CLAUSES) or ()
     return [e for part in parts for e in (*part.expressions, part.this) if isinstance(e, exp.Expr)]

@@ -65,9 +65,9 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
     if aggregates and row_values and not scope.grouped:
         raise QueryError(
             "Without GROUP BY, aggregates cannot be selected alongside values of rows, but "
-            f"{text_of(aggregates[0])} has one value for all rows, and "
-            f"{text_of(row_values[0])} one per row. GROUP BY the latter, take a LIST of it, or "
-            "put OVER () after the aggregate."
+            f"{text_of(aggregates[0])} has one value for all rows, and {text_of(row_values[0])} "
+            "has one per row. GROUP BY the latter, collect it with LIST, or put OVER () after the "
+            "aggregate."
         )
     return _unique(_split_lists(items, tree, scope, low))
 

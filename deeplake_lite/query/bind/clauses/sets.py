@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT: some columns are compared, and others only carried along.
+"""UNION, INTERSECT and EXCEPT, which compare some columns and only pass others along.
 
 DuckDB compares scalars and digests of tensors. The positions of tensors, which are read later, are
 carried alongside them.
@@ -72,7 +72,7 @@ def set_operation(
     if counts[0] != counts[1]:
         with placed(low.text, _item(tree, min(counts))):
             raise QueryError(
-                f"{name} must be between queries with the same number of columns, but they have "
+                f"The queries of {name} must have the same number of columns, but they have "
                 f"{counts[0]} and {counts[1]}."
             )
     sides = [_side(binder, query, at) for at, query in enumerate(queries)]
@@ -195,7 +195,7 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
 
 
 def _parse_time(side: _Side, value: Value, other: Value) -> Value:
-    """Convert a literal string combined with timestamps to one; return other values as is."""
+    """Convert a literal string that is combined with timestamps to one; return others unchanged."""
     dtype = kind_of(other).time_dtype
     if not (
         dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
@@ -320,13 +320,14 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
             if name != "bytes" and other == "text":
                 continue
             raise QueryTypeError(
-                f"A column must have one kind of value, but {label!r} is {WORDS[name]} on one "
-                f"side and {WORDS[other]} on the other. CAST one of them, or leave it out."
+                f"A column must have the same kind of value on both sides, but {label!r} is "
+                f"{WORDS[name]} on one side and {WORDS[other]} on the other. CAST one of them, or "
+                "leave it out."
             )
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
-    """Return a tensor of either side: a tag tells the side, and the other side's keys are null."""
+    """Return a tensor of either side: a tag says which side, and the other side's keys are null."""
     tag = carried.add(exp.convert(0), exp.convert(1))
     sides = [_carry(side, at, carried, table) for at, side in enumerate((a, b))]
     env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}

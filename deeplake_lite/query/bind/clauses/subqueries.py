@@ -38,15 +38,15 @@ def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
     sql, columns = binder.low.nested(tree, scope)
     if len(columns) != 1:
         raise QueryError(
-            "A query that is used as a value must have one column, but "
-            f"{text_of(tree)} has {len(columns)}."
+            f"A subquery that is used as a value must have exactly one column, but {text_of(tree)} "
+            f"has {len(columns)}."
         )
     if columns[0].kind != TENSOR:
         return Sql(exp.Subquery(this=sql), columns[0].kind)
     _restore(binder, before)  # `nested` has lowered the digest of the tensor
     lowered = binder.query(tree, scope)
     [tensor] = lowered.columns.values()
-    if isinstance(tensor, Tensor) and _looks_outside(lowered, scope):
+    if isinstance(tensor, Tensor) and _is_correlated(lowered, scope):
         return _correlate(tensor, lowered, tree)
     _restore(binder, before)  # that was only to learn the type
     if isinstance(tensor, Tensor):
@@ -77,7 +77,7 @@ def _restore(binder: Binder, before: _State) -> None:
         del binder.low.known[key]
 
 
-def _looks_outside(lowered: Lowered, scope: Scope) -> bool:
+def _is_correlated(lowered: Lowered, scope: Scope) -> bool:
     """Return whether a query uses columns of the queries around it."""
     around: Scope | None = scope
     outside: set[str] = set()

@@ -46,8 +46,8 @@ def read_from(
         source = source_table(binder, binder.default, OWN, scope)
     elif joins:
         raise QueryError(
-            "A query that is not run on a dataset must name the left side of a join, but it has "
-            f"only JOIN {text_of(joins[0].this)}. Write SELECT … FROM 'url' JOIN "
+            "If a query is not run on a dataset, it must name the left side of a join, but this "
+            f"query has only JOIN {text_of(joins[0].this)}. Write SELECT … FROM 'url' JOIN "
             f"{text_of(joins[0].this)}."
         )
     else:
@@ -56,7 +56,7 @@ def read_from(
 
 
 def _reads(tree: exp.Select, source: Source) -> bool:
-    """Return whether a SELECT without FROM needs rows, which one with only constants does not."""
+    """Return whether a SELECT without FROM needs rows. It does not if it has only constants."""
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
@@ -227,8 +227,9 @@ def join_relation(binder: Binder, join: exp.Join, scope: Scope) -> exp.Join:
     if nested := join.this.args.get("joins"):
         with placed(binder.low.text, join.this):
             raise QueryError(
-                "Joins must follow one another, each with its condition, but this one joins "
-                f"{text_of(nested[0].this)} first. Write JOIN (SELECT * FROM a JOIN b ON …) AS c."
+                "Joins must be written one after the other, each with its own condition, but this "
+                f"one joins {text_of(nested[0].this)} first. Write JOIN (SELECT * FROM a JOIN b ON "
+                "…) AS c."
             )
     source = table(binder, join.this, scope)
     right = scope.relations[-1]

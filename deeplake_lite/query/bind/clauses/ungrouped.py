@@ -27,7 +27,7 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
 
 
 def _has_windows_of_groups(node: exp.Expr) -> bool:
-    """Return whether PARTITION BY or ORDER BY of a window has an aggregate, so that rows group."""
+    """Return whether PARTITION BY or ORDER BY of a window has an aggregate, which groups rows."""
     parts = (
         part
         for window in node.find_all(exp.Window)

@@ -161,7 +161,8 @@ def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
 def _is_elementwise(left: Value, right: Value) -> bool:
     """Return whether NumPy compares the elements of the sides.
 
-    That is so for tensors, and for a list of DuckDB's, as from KEYS, compared with one value.
+    This is the case for tensors, and for a DuckDB list, for example from KEYS, that is compared
+    with one value.
     """
     if is_numpys(left) or is_numpys(right):
         return True
@@ -171,7 +172,7 @@ def _is_elementwise(left: Value, right: Value) -> bool:
 
 
 def chained(e: exp.Expr) -> QueryTypeError:
-    """Return the error for ``a < b < c``, and for ``a = b || c = d``, which parses alike."""
+    """Return the error for ``a < b < c``, and for ``a = b || c = d``, parsed the same way."""
     joined = e.this.expression
     if isinstance(joined, exp.DPipe):
         first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
@@ -197,7 +198,7 @@ def _compare_parts(e: exp.Expr) -> exp.Expr:
     pairs = list(zip(e.this.expressions, e.expression.expressions, strict=False))
     if not pairs or len(e.this.expressions) != len(e.expression.expressions):
         raise QueryTypeError(
-            "Rows of values must have the same number of values to be compared, but they are "
+            "Only rows with the same number of values can be compared, but these are "
             f"{text_of(e.this)} and {text_of(e.expression)}."
         )
     # Without copies, parts that several options share are lowered once.
@@ -253,7 +254,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _are_whole_tensors(*sides: Value) -> bool:
-    """Return whether NumPy compares whole values: tensors, or one beside a list of DuckDB's."""
+    """Return whether NumPy compares whole values: two tensors, or a tensor and a DuckDB list."""
     if all(map(is_numpys, sides)):
         return True
     lists = [kind_of(s).name == "list" and not lists_structs(kind_of(s)) for s in sides]

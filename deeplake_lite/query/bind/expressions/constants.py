@@ -52,7 +52,7 @@ def constant(value: object) -> Constant:
         case str():
             return Constant(value, exp.convert(_encodable(value)))
         case complex():
-            return Constant(value, partial(_no_sql, value))
+            return Constant(value, partial(_reject_complex, value))
         case bytes():
             return Constant(value, func("unhex", exp.Literal.string(value.hex())))
         case dict():
@@ -120,7 +120,7 @@ def items_of(value: Constant) -> Sequence[Constant]:
 
 
 MOST = 2**127 - 1
-"""Greatest integer that DuckDB computes with."""
+"""Largest integer that DuckDB computes with."""
 
 _DECIMALS = 18
 """Maximum number of decimal places with which a DuckDB decimal can hold any 64-bit integer."""
@@ -159,7 +159,7 @@ _SHORT = 15
 
 
 def _of_float(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant:
-    """Return a literal with a point or an exponent; with an exponent, it is exactly its float."""
+    """Convert a literal with a point or an exponent; with an exponent, it means a float."""
     has_exponent = "e" in e.this.lower()
     if has_exponent and np.isfinite(value) and abs(value) >= _LEAST_ROUNDED:
         number = decimal.Decimal(value)
@@ -193,11 +193,11 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
     )
 
 
-def _no_sql(value: complex) -> exp.Expr:
+def _reject_complex(value: complex) -> exp.Expr:
     """Reject a complex number in an expression that SQL computes. Raises QueryTypeError."""
     raise QueryTypeError(
-        f"SQL computes with real numbers, but this one is {value!r}. Compare it with complex "
-        "columns with = or <>."
+        f"SQL has only real numbers, but this one is {value!r}. Compare it with complex columns "
+        "with = or <>."
     )
 
 
@@ -212,7 +212,7 @@ def _encodable(text: str) -> str:
 
 
 def as_array(value: Any) -> tuple[Any, Type]:
-    """Return a constant as NumPy computes with it, and its type.
+    """Return a constant in the form with which NumPy computes, and its type.
 
     Raises
     ------
@@ -233,8 +233,8 @@ def as_array(value: Any) -> tuple[Any, Type]:
         return _as_items(value), _list_type(value)
     if array.dtype == object and any(type(v) is int for v in array.flat):
         raise QueryTypeError(
-            f"Tensors hold integers of up to 64 bits, but this constant is {value!s:.60}. Compare "
-            "with one number at a time, or pass floats."
+            f"Tensors can hold integers of up to 64 bits, but this constant is {value!s:.60}. "
+            "Compare with single numbers instead of a list, or pass floats."
         )
     if array.dtype.kind in "OS" and array.ndim:  # bytes, dates and other objects
         return value, _list_type(value)
@@ -255,7 +255,7 @@ def _kinds(items: Sequence[object]) -> set[type]:
 
 
 def _as_items(value: Any) -> Any:
-    """Return lists, perhaps nested, with their numbers and times as the items of a sequence are."""
+    """Convert numbers and times in lists, perhaps nested, to the form of items of sequences."""
     if isinstance(value, list):
         times = times_of([item for item in value if item is not None])
         if times is not None:

@@ -164,15 +164,15 @@ def compare_digests(
         )
     of_one_type = left.plain is not None and right.plain is not None
     of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
-    first, second = with_comparable_names(_beside_json(left, right), _beside_json(right, left))
+    first, second = with_comparable_names(_as_json_list(left, right), _as_json_list(right, left))
     sides = [digest(side, low, stored=of_one_type, null=True) for side in (first, second)]
     return kind(this=low.as_sql(sides[0], scope), expression=low.as_sql(sides[1], scope))
 
 
-def _beside_json(value: Tensor, other: Tensor) -> Tensor:
+def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
     """Return a constant list as a list of JSON values, if the other side holds such lists.
 
-    NumPy reads ``[TRUE]`` as an array, which equals ``[1]``, but not so JSON.
+    NumPy reads ``[TRUE]`` as an array, which equals ``[1]``. In JSON, the two differ.
     """
     if not isinstance(value.tree, Literal_) or not _lists_json(other.type):
         return value
@@ -191,7 +191,7 @@ def _lists_json(type_: Type) -> bool:
 
 
 def _as_json(value: object) -> object:
-    """Return lists, perhaps nested, with NumPy's numbers as Python's."""
+    """Convert NumPy numbers in lists, perhaps nested, to Python numbers."""
     if isinstance(value, list):
         return [_as_json(item) for item in value]
     return value.item() if isinstance(value, np.bool_ | np.number) else value

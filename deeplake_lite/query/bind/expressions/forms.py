@@ -64,7 +64,7 @@ def in_one_form(
 
 
 def names_of(type_: Type) -> tuple[str, ...]:
-    """Return the class names of a type, or of a list type's items; empty without classes."""
+    """Return the class names of a type, or of a list type's items; empty if it has no classes."""
     if type_.items is not None:
         return names_of(type_.items.of)
     return type_.names or ()
@@ -93,7 +93,7 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
 def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> list[Tensor]:
     """Return tensors with the constant NULL as a single value of the type of the others' items.
 
-    Beside numbers, it stays a number of the smallest type, so that it widens no other.
+    Among numbers, it remains a number of the smallest type, so that it does not widen the others.
     """
     pairs = list(zip(tensors, nulls, strict=True))
     items = (innermost(tensor.type) for tensor, is_null in pairs if not is_null)
@@ -126,7 +126,7 @@ def as_truths(tensor: Tensor) -> Tensor:
 
 
 def with_comparable_names(first: Tensor, second: Tensor) -> list[Tensor]:
-    """Return two tensors whose classes can be compared: as names if the other one has strings."""
+    """Return two tensors with comparable classes: as names if the other one has strings."""
     if "str" in (innermost(first.type).dtype, innermost(second.type).dtype):
         return [with_names(first), with_names(second)]
     return with_one_list_of_names([first, second])
@@ -271,7 +271,7 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
     units = {t.boxes.units for t in inner if t.boxes is not None}
     if len(units) > 1:
         raise QueryTypeError(
-            f"{what} must be given boxes in the same units, but their units are "
+            f"{what} must be given boxes in the same unit, but their units are "
             f"{' and '.join(sorted(units))}: {text}. Multiply fractions by the size of the image "
             "first."
         )
@@ -343,8 +343,8 @@ def _in_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
             return cast_time(array, unit)
         except InvalidValueError as error:
             raise QueryTypeError(
-                f"A column of times in several units is in the finest, but {unit.name} cannot hold "
-                f"a time of {tensor.text}. Combine times of one unit."
+                f"Times in several units are converted to the finest one, but {unit.name} cannot "
+                f"hold a time in {tensor.text}. Combine only times of the same unit."
             ) from error
 
     return _converted(tensor, unit.name, convert)
@@ -372,9 +372,9 @@ def _as_floats(tensor: Tensor, dtype: np.dtype[Any]) -> Tensor:
     def convert(array: NDArray[Any]) -> NDArray[Any]:
         if (rounded := _rounded(array, dtype)).size:
             raise QueryTypeError(
-                f"A column of integers and floats holds floats, but {dtype} cannot hold "
-                f"{rounded.flat[0]}, which is in {tensor.text}. CAST the integers AS DOUBLE, which "
-                "rounds them, or the floats AS BIGINT."
+                f"Integers combined with floats are converted to floats, but {dtype} cannot "
+                f"represent {rounded.flat[0]}, which is in {tensor.text}. CAST the integers AS "
+                "DOUBLE, which rounds them, or the floats AS BIGINT."
             )
         return array.astype(dtype)
 

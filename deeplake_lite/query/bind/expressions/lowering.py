@@ -140,8 +140,9 @@ class Lowering:
             case Tensor() if value.is_scalar:
                 return self._precompute(value, scope)
         raise QueryTypeError(
-            f"One value per row is needed here, but {value.text} is a tensor, {value.type}. Reduce "
-            "it, for example with MEAN(…) or an index, or wrap a condition in ANY(…) or ALL(…)."
+            f"Only a single value per row is allowed here, but {value.text} is a tensor, "
+            f"{value.type}. Reduce it, for example with MEAN(…) or an index, or wrap a condition "
+            "in ANY(…) or ALL(…)."
         )
 
     def as_tensor(self, value: Value, text: str) -> Tensor:
@@ -149,7 +150,7 @@ class Lowering:
         return as_tensor(value, text, self.types)
 
     def _precompute(self, tensor: Tensor, scope: Scope) -> exp.Expr:
-        """Let a tree be precomputed, and return the column or the function call with its value."""
+        """Have a tree precomputed, and return the column or the function call with its value."""
         if not tensor.env:
             return fold_to_sql(tensor)
         known = self.find_precomputed(tensor, scope)
@@ -167,7 +168,7 @@ class Lowering:
         return _call_udf(udf, tensor)
 
     def find_precomputed(self, tensor: Tensor, scope: Scope) -> exp.Expr | None:
-        """Return the column or the function call that computes a tree already; None without one."""
+        """Return the column or function call that already computes a tree, or None."""
         instance = self._instance_of(tensor, scope)
         if instance is not None:
             known = (name for name, tree in instance.precomputed.items() if tree == tensor.tree)
@@ -179,7 +180,7 @@ class Lowering:
         return None
 
     def _instance_of(self, tensor: Tensor, scope: Scope) -> Instance | None:
-        """Return the source in FROM, here or in a query around, that alone a tree reads.
+        """Return the single source in FROM, here or in an enclosing query, that a tree reads.
 
         None for a tree that reads rows of several sources, or other values of the query.
         """
@@ -294,8 +295,8 @@ class Lowering:
         if scope.aggregates.count > before:
             with placed(self.text, e):
                 raise QueryError(
-                    f"{name} must look at one row at a time, but {text_of(e)} aggregates rows. Use "
-                    "HAVING, or a subquery."
+                    f"{name} is evaluated for each row separately, but {text_of(e)} aggregates "
+                    "rows. Use HAVING, or a subquery."
                 )
         return node
 

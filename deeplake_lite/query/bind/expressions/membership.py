@@ -90,7 +90,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
 
 
 def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
-    """Return the disjunction of conditions; false without any."""
+    """Return the disjunction of conditions; false if there are none."""
     if not conditions:
         return exp.false()
     return exp.Paren(this=paired(exp.Or, conditions))
@@ -171,7 +171,7 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
 
 
 _SUBQUERY = "sought"
-"""Alias of the query whose converted columns are searched."""
+"""Alias of the query in whose converted columns values are searched."""
 
 
 def _tensor_error(e: exp.Expr) -> QueryTypeError:

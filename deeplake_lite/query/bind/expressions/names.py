@@ -117,7 +117,7 @@ def _unknown_name(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundErr
     if not e.this.quoted or not isinstance(error, ColumnNotFoundError):
         return error
     return ColumnNotFoundError(
-        f"{error.args[0]} Double quotes are for names; write a string as "
+        f"{error.args[0]} Double quotes are for names; to write a string, use "
         f"{exp.Literal.string(e.name)}."
     )
 
@@ -158,7 +158,7 @@ def _part(low: Lowering, value: Value, name: str, e: exp.Expr, scope: Scope) -> 
         return subscript(low, value, [exp.Literal.string(name)], e, scope)
     function = _ATTRIBUTES.get(name, name.upper())
     raise QueryTypeError(
-        f"Tensors have functions instead of attributes, but the query has {text_of(e)}. Write "
+        f"Tensors have no attributes in queries, but the query has {text_of(e)}. Write "
         f"{function}({value.text})."
     )
 

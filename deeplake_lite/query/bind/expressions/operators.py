@@ -312,7 +312,7 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
         joined = exp.Anonymous(this="LIST_CONCAT", expressions=[part.copy() for part in parts])
         return low.value(joined, scope)
     if any(kind_of(value).name == "bool" for value in values):
-        raise QueryTypeError(f"|| joins strings. Write {_with_or(e)} to connect conditions.")
+        raise QueryTypeError(f"|| joins strings. Write {_text_with_or(e)} to connect conditions.")
     if any(kind_of(value).name == "bytes" for value in values):
         first = next(value for value in values if kind_of(value).name == "bytes")
         for value in values:
@@ -340,7 +340,7 @@ def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
     return first
 
 
-def _with_or(e: exp.DPipe) -> str:
+def _text_with_or(e: exp.DPipe) -> str:
     """Return the text of ``a < b || c < d`` with OR in place of ``||``."""
     left, right, around = e.this, e.expression, e.parent
     if isinstance(around, exp.Binary) and around.this is e:

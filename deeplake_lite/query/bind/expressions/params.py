@@ -75,7 +75,7 @@ class Params:
             if spare:
                 name = str(spare[0]).encode(errors="replace").decode()
                 raise QueryError(
-                    f"There is a value for {spare[0]!r}, but the query has no ${name}."
+                    f"A value was passed for {spare[0]!r}, but the query has no parameter ${name}."
                 )
         count = len(self._places)
         if not isinstance(self._values, Mapping) and count < len(self._values):

@@ -1,8 +1,8 @@
 """Comparisons with all values of a subquery: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
 
-NaN compares as everywhere: ``<>`` is true, other comparisons are false, and with null it gives
-null. For DuckDB, NaN is the greatest number. DuckDB therefore compares only the other values, and
-``ALL`` is false if the subquery has a NaN.
+NaN compares as in all other comparisons: ``<>`` is true, the others are false, and with null the
+result is null. For DuckDB, NaN is the largest number. Therefore, DuckDB compares only the other
+values, and ``ALL`` is false if the subquery has a NaN.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     query, columns = low.nested(inner, scope)
     if len(columns) != 1 or columns[0].kind.name == "tensor":
         raise QueryTypeError(
-            f"{e.key.upper()} must be given a query of one column with one value per row, but it "
-            f"is {text_of(inner)}."
+            f"{e.key.upper()} needs a subquery with one column that has a single value per row, "
+            f"but the subquery is {text_of(inner)}."
         )
     return Sql(type(e)(this=exp.Subquery(this=query)), columns[0].kind)
 
@@ -119,7 +119,7 @@ def _comparable_sides(
             return json_key(nodes[0]), json_key(nodes[1])
         check_ordered(left, column)
         return _json_sort_key(nodes[0], left, column), _json_sort_key(nodes[1], column, left)
-    if column.kind.name == "class":  # the other side may have another list of names
+    if column.kind.name == "class":  # the other side may have a different list of names
         named = by_name(column)
         return low.as_sql(by_name(agree(left, named)), scope), low.as_sql(named, scope)
     nodes = low.as_sql(sides[0], scope), low.as_sql(sides[1], scope)

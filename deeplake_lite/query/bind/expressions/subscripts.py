@@ -177,7 +177,7 @@ _WITHOUT_KEYS = {
 
 
 def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
-    """Convert a position that counts from 0, or back from -1, to DuckDB's, which counts from 1.
+    """Convert a position from 0 up, or from -1 down, to a DuckDB position, which starts at 1.
 
     `first` is 1 for an index or the start of a slice, and 0 for its stop, which DuckDB includes.
     """
@@ -260,8 +260,8 @@ def _index_list(
     [first, *rest], env = items, dict(base.env)
     if isinstance(first, Dots | exp.Null) or (rest and isinstance(first, exp.Slice)):
         raise QueryTypeError(
-            f"Items of a list may differ in shape, so one of them must be taken before its axes, "
-            f"but {text_of(e)} does not, and {base.text} is {base.type}. Write "
+            "Items of a list may differ in shape, so an item must be selected before its axes are "
+            f"indexed, but {text_of(e)} does not select one, and {base.text} is {base.type}. Write "
             f"{base.text}[0, …]."
         )
 
@@ -307,8 +307,8 @@ def _check_indices(items: list[Any], text: str) -> None:
                 continue
             if part is not item and part.type.ndim:
                 raise QueryTypeError(
-                    f"An end of a slice must be one whole number, but one in {text} is "
-                    f"{part.type}. Take one element of it."
+                    "The start and stop of a slice must be single whole numbers, but one in "
+                    f"{text} is {part.type}. Select one element of it."
                 )
             is_integer = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
             is_mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
@@ -336,7 +336,7 @@ def _indexed_type(base: Tensor, items: list[Any], text: str) -> Type:
     if any(_is_shapeless(item) for item in items):
         return Type(base.type.dtype, None)
     if items.count(...) > 1:
-        raise QueryTypeError(f"Indices may have one `...` at most, but they are {text}.")
+        raise QueryTypeError(f"An index may contain at most one `...`, but it is {text}.")
     if count > len(whole):
         raise QueryTypeError(
             f"{text} has {count} indices, but {base.text} has {len(whole)} axes: {base.type}."

@@ -1,4 +1,4 @@
-"""Types of SQL expressions, looked up in DuckDB, which alone knows what its functions return."""
+"""Types of SQL expressions, as reported by DuckDB, since only it knows what functions return."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Types:
             for clause in ("from_", "joins", "where", "order", "limit", "offset", "distinct"):
                 select.set(clause, None)
         for window in whole.find_all(exp.Window):
-            window.set("alias", None)  # it refers to the clause WINDOW
+            window.set("alias", None)  # it refers to the WINDOW clause
         for column in list(whole.find_all(exp.Column)):
             if column.table:
                 type_ = self._column_type(column.table, column.name)

@@ -1,4 +1,4 @@
-"""Which scalars compare or share a column, and the forms in which they do."""
+"""Which scalars can be compared or be in one column, and the forms in which they are."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def agree(value: Value, other: Value) -> Value:
     if isinstance(value, Constant) and isinstance(value.value, dict):
         if theirs.name not in ("json", "any"):
             raise QueryTypeError(
-                f"A dict compares only with JSON, but {_described(value)} is compared with "
+                f"A dict can be compared only with JSON, but {_described(value)} is compared with "
                 f"{WORDS[theirs.name]}."
             )
         return value
@@ -131,7 +131,7 @@ def check_bytes(value: Value, other: Value) -> None:
 
 
 def check_column(values: Iterable[Value]) -> None:
-    """Reject values that no column or list can hold together.
+    """Reject values that cannot be in the same column or list.
 
     Raises
     ------
@@ -150,9 +150,9 @@ def check_classes(*kinds: Kind) -> None:
     names = {kind.name for kind in kinds}
     if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
-            "A column cannot hold both classes and numbers, since a number would have two "
-            "meanings. Use the numbers of the classes, CAST(label AS BIGINT), or the strings of "
-            "both, NAME(label) and CAST(x AS TEXT)."
+            "A column cannot hold both classes and numbers, since a number would be ambiguous. "
+            "Convert the classes to numbers, CAST(label AS BIGINT), or convert both to strings, "
+            "NAME(label) and CAST(x AS TEXT)."
         )
 
 
@@ -165,8 +165,8 @@ def _check_text(value: Value, other: Value) -> None:
     if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
         return
     raise QueryTypeError(
-        f"{_described(value)} is a string, which compares only with strings, but the other side "
-        f"is {WORDS[theirs]}. CAST one of them: CAST(x AS TEXT), or CAST(x AS "
+        f"{_described(value)} is a string, which can be compared only with strings, but the other "
+        f"side is {WORDS[theirs]}. CAST one of them: CAST(x AS TEXT), or CAST(x AS "
         f"{_NOT_TEXT[theirs]})."
     )
 
@@ -176,20 +176,20 @@ _NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
 
 
 def check_times_beside_json(value: Value, other: Value) -> None:
-    """Reject a time compared with JSON, which could only compare it as a string.
+    """Reject a time compared with JSON, which would be compared as strings.
 
     Raises
     ------
     QueryTypeError
-        Also for a time and JSON in the same place of two structs.
+        This includes a time and JSON in the same place of two structs.
     """
     for mine, theirs in _places_of_both(kind_of(value), kind_of(other)):
         if {mine.name, theirs.name} == {"time", "json"}:
             time = mine if mine.name == "time" else theirs
             type_ = "INTERVAL" if time.time_dtype.startswith("timedelta64") else "TIMESTAMP"
             raise QueryTypeError(
-                "Times can be compared only with times, but one side is JSON, which has none. "
-                f"Convert the JSON value: CAST(x AS {type_})."
+                "Times can be compared only with times, but one side is JSON, which has no type "
+                f"for times. Convert the JSON value: CAST(x AS {type_})."
             )
 
 
@@ -232,9 +232,9 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     ):
         other = "a boolean" if mine.name == "class" else "a class"
         raise QueryTypeError(
-            f"{_described(value)} is compared with {other}, but only one of two classes can be "
-            "true or false. Compare classes with their names, or with their numbers, which start "
-            "at 0."
+            f"{_described(value)} is compared with {other}, but only classes of a column with two "
+            "classes can be compared with true and false. Compare classes with their names, or "
+            "with their numbers, which start at 0."
         )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)
@@ -267,7 +267,7 @@ def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
 
 
 def _check_parts(mine: Kind, theirs: Kind) -> None:
-    """Reject parts of lists or structs that do not compare, nor do their own parts.
+    """Reject parts of lists or structs that cannot be compared, at any depth.
 
     DuckDB would convert both parts to strings, or integers to floats.
 
@@ -282,14 +282,15 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
             one.name == "bytes" and other.name not in ("bytes", "any")
         ):
             raise QueryTypeError(
-                f"Lists and structs compare part by part, but a part is {WORDS[one.name]} on one "
-                f"side and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
+                f"Lists and structs are compared part by part, but a part is {WORDS[one.name]} on "
+                f"one side and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
                 "TEXT)]."
             )
     if beside_floats.are_mixed(mine, theirs):
         raise QueryTypeError(
-            "Lists and structs compare part by part, but SQL would round the integers of one to "
-            "compare them with the floats of the other. CAST the part, as in [CAST(x AS DOUBLE)]."
+            "Lists and structs are compared part by part, but SQL would round the integers on one "
+            "side to compare them with the floats on the other. CAST the part, as in [CAST(x AS "
+            "DOUBLE)]."
         )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)

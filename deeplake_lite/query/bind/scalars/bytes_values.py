@@ -1,4 +1,4 @@
-"""SQL for parts of bytes and for searches in bytes, by way of their hexadecimal digits."""
+"""SQL for parts of bytes and for searches in bytes, which works on their hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def byte_at(node: exp.Expr, position: exp.Expr) -> exp.Expr:
-    """Return the byte at a position of DuckDB's as a number; null beyond the end."""
+    """Return the byte at a DuckDB position as a number; null beyond the end."""
     digits = func("array_slice", func("hex", node.copy()), _first(position), _last(position))
     number = exp.DPipe(this=exp.Literal.string("0x"), expression=digits)
     return exp.TryCast(this=exp.paren(number), to=exp.DataType.build("BIGINT"))
 
 
 def bytes_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
-    """Return the bytes between two positions of DuckDB's, both inclusive."""
+    """Return the bytes between two DuckDB positions, both inclusive."""
     return func("unhex", func("array_slice", func("hex", node.copy()), _first(start), _last(stop)))
 
 

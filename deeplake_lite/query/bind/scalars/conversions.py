@@ -96,8 +96,8 @@ def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 def as_part(value: Value) -> Value:
     """Return a value as lists, structs and maps hold it: classes by name, and JSON canonical.
 
-    DuckDB compares the parts of two lists or structs directly. It would find equal JSON values in
-    different spellings to differ, and classes with different names to be equal.
+    DuckDB compares the parts of two lists or structs directly. It would treat equal JSON values
+    with different spellings as different, and classes with different names as equal.
     """
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)

@@ -220,8 +220,8 @@ def equal_beside(constant_: Value, value: Value) -> Value:
     """Replace a constant that ``=`` compares with integers with the integer that equals it.
 
     Compared with floats, a number that equals no float becomes an integer that equals no float
-    either, and that is compared exactly; beside a tensor, it becomes NaN. Anything else is returned
-    as it is.
+    either, and that is compared exactly. If the other side is a tensor, it becomes NaN. Anything
+    else is returned as it is.
     """
     number = number_of(constant_)
     if number is None or not isinstance(constant_, Constant):

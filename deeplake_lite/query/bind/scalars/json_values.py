@@ -73,8 +73,8 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
         The expression that uses the number, for the message.
     """
     message = (
-        f"SQL computes with JSON in floats, but {text} has an integer that a float would round. "
-        "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
+        f"SQL computes with JSON numbers as floats, but {text} has an integer that a float would "
+        "round. CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
     )
     number, whole = as_number(node), whole_number(node)
     is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
@@ -229,7 +229,7 @@ def json_length(node: exp.Expr) -> exp.Expr:
 
 
 def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
-    """Return a slice of a JSON list or string between two positions of DuckDB's."""
+    """Return a slice of a JSON list or string between two DuckDB positions."""
     items = exp.TryCast(this=node.copy(), to=exp.DataType.build("JSON[]"))
     part = func("to_json", func("array_slice", items, start, stop))
     text = func("to_json", func("array_slice", json_text(node), start.copy(), stop.copy()))

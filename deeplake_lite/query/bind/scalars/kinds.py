@@ -1,4 +1,4 @@
-"""Kinds of scalars, and the forms in which two of them compare or share a column."""
+"""Kinds of scalars, and the forms in which two of them are compared or put into one column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descending sorts of lists with NaN last; for DuckDB, NaN is the greatest number."""
+"""Descending sorts of lists with NaN last; for DuckDB, NaN is the largest number."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ def is_fine(value: Value) -> bool:
 
 
 def is_coarse(value: Value) -> bool:
-    """Return whether a value is known to be a timestamp in a unit above microseconds."""
+    """Return whether a value is known to be a timestamp in a unit coarser than microseconds."""
     dtype = _dtype(value)
     return dtype.startswith("datetime64") and dtype[11:-1] not in ("us", "ns")
 
 
 def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
-    """Convert a timestamp to microseconds if its unit is above these.
+    """Convert a timestamp to microseconds if its unit is coarser.
 
     From DuckDB 2.0.1 on, functions that take microseconds and nanoseconds, such as EPOCH, convert
     seconds to nanoseconds, which cover only the years 1677 to 2262.
@@ -92,7 +92,7 @@ def _dtype(value: Value) -> str:
 
 
 def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Value]:
-    """Return two values of a sum or a difference, with a time read from a string beside a time.
+    """Return both operands of + or -; a string is read as a time if the other one is a time.
 
     Raises
     ------
@@ -100,11 +100,11 @@ def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Valu
         For a string that SQL would round.
     """
     return [
-        _read_beside(sign, value, other) for value, other in zip(sides, sides[::-1], strict=True)
+        _read_operand(sign, value, other) for value, other in zip(sides, sides[::-1], strict=True)
     ]
 
 
-def _read_beside(sign: type[exp.Expr], value: Value, other: Value) -> Value:
+def _read_operand(sign: type[exp.Expr], value: Value, other: Value) -> Value:
     text = value.value if isinstance(value, Constant) else None
     if sign is exp.Sub or not isinstance(text, str) or kind_of(other).name != "time":
         return read_quoted_time(value, other)
@@ -115,7 +115,7 @@ def _read_beside(sign: type[exp.Expr], value: Value, other: Value) -> Value:
 
 
 def read_quoted_time(value: Value, other: Value) -> Value:
-    """Return the time in a constant string beside a time; return any other value as it is.
+    """Read a constant string as a time if the other operand is a time; else return it as it is.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def differ_in_unit(left: Value, right: Value) -> bool:
 
 
 def _as_moment(value: Value, other: Value) -> Value:
-    """Return the timestamp in a constant string beside timestamps; return others as they are."""
+    """Read a constant string that is combined with timestamps; return others unchanged."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     return agree(value, other) if is_text and kind_of(other).name == "time" else value
 
@@ -272,7 +272,7 @@ def in_microseconds(moment: exp.Expr, e: exp.Expr) -> exp.Expr:
 
 
 def _error_if_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return `node`, or an error in DuckDB if `nanoseconds` are not whole microseconds."""
+    """Return SQL for `node` that raises an error if `nanoseconds` are not whole microseconds."""
     rest = exp.Mod(this=nanoseconds, expression=exp.convert(1000))
     message = (
         f"SQL computes with durations in whole microseconds, but {text_of(e)} has nanoseconds. "

@@ -25,7 +25,7 @@ def is_nan(node: exp.Expr) -> exp.Expr:
 
 
 def is_present(value: Value) -> bool:
-    """Return whether a value is known not to be null, as every constant but NULL."""
+    """Return whether a value is known not to be null, such as any constant except NULL."""
     return isinstance(value, Constant) and value.value is not None
 
 
