@@ -14,9 +14,9 @@ import duckdb
 from deeplake_lite.errors import LakeError
 from deeplake_lite.query.database.duckdb_errors import bare
 from tests.query import data
-from tests.query.types import test_functions_of_types as table
 from tests.query.case_files import values_of
 from tests.query.language.test_fuzz import QUERIES, WORDS, mutated
+from tests.query.types import test_functions_of_types as table
 
 MOST_GROWTH = 1 << 30
 """Bytes by which the process may grow after the first queries."""
