@@ -18,7 +18,7 @@ import deeplake_lite as dl
 from deeplake_lite.dataset.export.folder_names import Folders, safe_name
 from deeplake_lite.htypes import from_config
 
-from .everything import SCHEMA, VALUES, lake, png
+from ..everything import SCHEMA, VALUES, lake, png
 
 
 @pytest.fixture(scope="module")

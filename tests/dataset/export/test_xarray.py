@@ -13,7 +13,7 @@ import deeplake_lite as dl
 from deeplake_lite.dataset.export.xarray_backend import LakeBackend
 from deeplake_lite.storage.table import Table
 
-from .everything import SCHEMA, lake
+from ..everything import SCHEMA, lake
 
 CUBE = np.random.default_rng(0).normal(size=(37, 4, 3)).astype(np.float32)
 

@@ -17,7 +17,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.query.registering import unregister
 
-from .everything import SCHEMA, VALUES
+from ..everything import SCHEMA, VALUES
 
 LARGE = {
     "v": dl.Array("float32", (3,)),

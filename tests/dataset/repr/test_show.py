@@ -18,7 +18,7 @@ from deeplake_lite.dataset.versions.summary import plain
 from deeplake_lite.storage.repo import Repository
 from deeplake_lite.storage.table import Table
 
-from .everything import SCHEMA, lake, png
+from ..everything import SCHEMA, lake, png
 
 HOSTILE = "<script>alert(1)</script></style>\"'&\u202e\x00\x1b[31m\n\u200b"
 

@@ -11,7 +11,7 @@ import deeplake_lite as dl
 from deeplake_lite.storage.repo import Session, run
 from deeplake_lite.storage.state import KEY, sealed
 
-from . import everything
+from .. import everything
 
 FORGED = {
     "label": ({"names": ["rose"]}, "A label must be a number below 1"),

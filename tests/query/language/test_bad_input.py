@@ -17,8 +17,8 @@ from deeplake_lite.errors import (
     QueryTypeError,
 )
 
-from . import data
-from .case_files import values_of
+from .. import data
+from ..case_files import values_of
 
 SYNTAX = {
     "": "Expected one SELECT, got nothing",

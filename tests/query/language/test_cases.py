@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .case_files import FOLDER, check, load
+from ..case_files import FOLDER, check, load
 
 CASES = [(path.stem, case) for path in sorted(FOLDER.glob("*.sql")) for case in load(path)]
 

@@ -7,8 +7,8 @@ import pytest
 
 from deeplake_lite.errors import LakeError, QueryError, QuerySyntaxError, QueryTypeError
 
-from . import data
-from .case_files import values_of
+from .. import data
+from ..case_files import values_of
 
 WEIGHTS = "label == 'cat': 10, id > 30: 2.5, SHAPE(image)[0] > 8: 1"
 

@@ -7,8 +7,8 @@ import pytest
 
 import deeplake_lite as dl
 
-from . import data
-from .case_files import same, values_of
+from .. import data
+from ..case_files import same, values_of
 
 SCALARS = {
     "COUNT(*)": 60,

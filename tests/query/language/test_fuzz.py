@@ -15,8 +15,8 @@ from deeplake_lite.errors import LakeError, QuerySyntaxError
 from deeplake_lite.query.bind.clauses import sets
 from deeplake_lite.query.parse.parsing import parse
 
-from . import data
-from .case_files import FOLDER, load, values_of
+from .. import data
+from ..case_files import FOLDER, load, values_of
 
 QUERIES = [case.query for path in sorted(FOLDER.glob("*.sql")) for case in load(path)]
 WORDS = """

@@ -14,7 +14,7 @@ from deeplake_lite.query.bind.calls.allowed import ALLOWED
 from deeplake_lite.query.bind.calls.catalog import catalog
 from deeplake_lite.query.run import execute
 
-from .case_files import values_of
+from ..case_files import values_of
 
 
 def duckdb_functions() -> dict[str, set[str]]:

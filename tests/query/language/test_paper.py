@@ -7,8 +7,8 @@ import pytest
 
 import deeplake_lite as dl
 
-from .case_files import values_of
-from .oracle import iou, normalize
+from ..case_files import values_of
+from ..oracle import iou, normalize
 
 COUNT = 6
 BOXES = [

@@ -11,7 +11,7 @@ import pytest
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 
-from .case_files import values_of
+from ..case_files import values_of
 
 FEBRUARY = dt.datetime(2024, 2, 1)
 BERLIN = dt.timezone(dt.timedelta(hours=1))

@@ -9,7 +9,7 @@ import pytest
 from deeplake_lite.errors import LakeError, QueryError
 from deeplake_lite.query.parse.bare import as_typed, whole
 
-from .case_files import values_of
+from ..case_files import values_of
 from .test_bad_input import TYPES, UNKNOWN
 
 PLACES = {

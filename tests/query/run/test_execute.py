@@ -10,7 +10,7 @@ import pytest
 
 import deeplake_lite as dl
 
-from . import data
+from .. import data
 
 SLOW = {
     "NumPy": "SELECT * WHERE slow(x) > 0",

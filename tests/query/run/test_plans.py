@@ -9,7 +9,7 @@ import pytest
 
 import deeplake_lite as dl
 
-from .plan_files import FOLDER, load, plan_of
+from ..plan_files import FOLDER, load, plan_of
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda p: p.stem)

@@ -9,7 +9,7 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.query.result.columns import storable
 
-from .case_files import values_of
+from ..case_files import values_of
 
 
 @pytest.mark.parametrize(

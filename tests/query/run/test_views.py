@@ -13,8 +13,8 @@ import pytest
 import deeplake_lite as dl
 from deeplake_lite.query.registering import unregister
 
-from . import data
-from .case_files import same, values_of
+from .. import data
+from ..case_files import same, values_of
 
 
 def ids(view: dl.View) -> list[int]:

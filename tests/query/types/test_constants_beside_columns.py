@@ -8,8 +8,8 @@ import pytest
 
 from deeplake_lite.errors import LakeError
 
-from . import data
-from .case_files import values_of
+from .. import data
+from ..case_files import values_of
 
 FORMS = [
     "COALESCE(c, k)", "COALESCE(k, c)", "CASE WHEN id > 3 THEN c ELSE k END", "IF(id > 3, c, k)",

@@ -5,7 +5,7 @@ import pytest
 
 import deeplake_lite as dl
 
-from . import data
+from .. import data
 
 
 @pytest.mark.parametrize(

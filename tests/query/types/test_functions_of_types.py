@@ -20,7 +20,7 @@ from deeplake_lite.query.bind.calls.catalog import catalog
 from deeplake_lite.query.database.duckdb_errors import bare
 from deeplake_lite.query.functions import REGISTRY
 
-from .case_files import values_of
+from ..case_files import values_of
 from .test_type_table import COLUMNS, files, given
 
 SHORT = 20

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import deeplake_lite as dl
 
-from .case_files import same, values_of
+from ..case_files import same, values_of
 
 ROWS = 7
 FLOATS = np.random.default_rng(1).normal(size=(ROWS, 3, 4)).round(2)
