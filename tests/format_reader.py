@@ -69,9 +69,9 @@ def read_views(repository):
     if "_aux" not in repository.list_branches():
         return {}
     root = zarr.open_group(repository.readonly_session("_aux").store, mode="r")
-    found = root.attrs["deeplake_lite_views"]
-    assert found["digest"] == digest_of(found)
-    views = {n: v | {"ids": root[v["array"]][:]} for n, v in found["views"].items()}
+    result = root.attrs["deeplake_lite_views"]
+    assert result["digest"] == digest_of(result)
+    views = {n: v | {"ids": root[v["array"]][:]} for n, v in result["views"].items()}
     for view in views.values():
         assert view["hash"] == xxhash.xxh3_64_hexdigest(view["ids"].astype("<i8").tobytes())
     return views
@@ -111,10 +111,10 @@ def checked_notes(repository, commit):
 def check_lengths(group, document):
     """§2: arrays have the recorded lengths, and those that follow from the slots."""
     for path, length in document["lengths"].items():
-        found = group[path]
-        while isinstance(found, zarr.Group):
-            found = found[next(name for name in ("data", "extents", "spans") if name in found)]
-        assert found.shape[0] == length, path
+        result = group[path]
+        while isinstance(result, zarr.Group):
+            result = result[next(name for name in ("data", "extents", "spans") if name in result)]
+        assert result.shape[0] == length, path
     assert group["rows/id"].shape == (document["slots"],)
 
 
@@ -333,9 +333,9 @@ def decode_mask(htype, data, shape):
     if htype.get("dtype") == "int32":
         return numbers("zstd", data, shape, "int32")
     with Image.open(io.BytesIO(data)) as image:  # a palette's indices stay unchanged
-        found = np.array(image).astype(htype.get("dtype", "uint8"))
+        result = np.array(image).astype(htype.get("dtype", "uint8"))
     bits, colour = data[24], data[25]
-    return found // {2: 85, 4: 17}.get(bits, 1) if colour == 0 else found
+    return result // {2: 85, 4: 17}.get(bits, 1) if colour == 0 else result
 
 
 def from_json(value):

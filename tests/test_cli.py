@@ -86,11 +86,11 @@ def test_info_shows_columns_rows_and_versions(lake):
     text = run("info", lake)
     assert "3 rows, 3 columns" in text
     assert "label  ClassLabel(['lily', 'rose'])" in text
-    found = run_json("info", lake)
-    assert found["rows"] == 3
-    assert [c["name"] for c in found["columns"]] == ["image", "label", "path"]
-    assert set(found["tags"]) == {"a", "b"}
-    assert found["views"] == ["first"]
+    result = run_json("info", lake)
+    assert result["rows"] == 3
+    assert [c["name"] for c in result["columns"]] == ["image", "label", "path"]
+    assert set(result["tags"]) == {"a", "b"}
+    assert result["views"] == ["first"]
     assert run_json("info", lake, "--version", "a")["rows"] == 4
 
 
@@ -104,17 +104,17 @@ def test_log_lists_the_newest_first(lake):
     line = run("log", lake).splitlines()[0]
     assert "one corrected, one deleted" in line
     assert re.search(r"  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d[+-]\d\d:\d\d  ", line)
-    found = run_json("log", lake, "-n", "2")
-    assert [c["message"] for c in found] == ["one corrected, one deleted", "ingest photos"]
+    result = run_json("log", lake, "-n", "2")
+    assert [c["message"] for c in result] == ["one corrected, one deleted", "ingest photos"]
 
 
 def test_diff_exits_like_git(lake):
     run("diff", lake, "a", "b")
-    found = run_json("diff", lake, "a", "b", "--exit-code", code=1)
-    assert found["different"] is True
-    assert len(found["removed"]) == 1
-    assert found["changed"] == {"label": [found["changed"]["label"][0]]}
-    assert isinstance(found["removed"][0], str)
+    result = run_json("diff", lake, "a", "b", "--exit-code", code=1)
+    assert result["different"] is True
+    assert len(result["removed"]) == 1
+    assert result["changed"] == {"label": [result["changed"]["label"][0]]}
+    assert isinstance(result["removed"][0], str)
     assert run_json("diff", lake, "b", "main", "--exit-code")["different"] is False
 
 
@@ -152,8 +152,8 @@ def test_repeated_ingest_reports_kept_corrections_and_existing_rows(photos, lake
     done = runner.invoke(app, ["ingest", "folder", str(photos), lake])
     assert "kept lily/1.png: 'label' was changed in the lake" in done.stderr
     assert "rose/2.png: deleted in the lake" in done.stderr
-    found = run_json("ingest", "folder", photos, lake)
-    assert {"path": "lily/1.png", "columns": ["label"]} in found["kept"]
+    result = run_json("ingest", "folder", photos, lake)
+    assert {"path": "lily/1.png", "columns": ["label"]} in result["kept"]
     assert run_json("ingest", "folder", photos, lake, "--force")["kept"] == []
     (tmp_path / "a.csv").write_text("x\n1\n")
     first = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake")
@@ -167,9 +167,9 @@ def test_interrupted_ingest_says_how_to_resume(tmp_path, monkeypatch):
     monkeypatch.setattr("deeplake_lite.ingest.tabular.BATCH_ROWS", 2)
     (tmp_path / "a.csv").write_text("k,b\n1,x\n2,y\n3,z\n4,z\n3,q\n")
     options = ["--on", "k", "--commit-every", "2"]
-    found = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake", *options, code=2)
-    assert "occurs twice" in found["error"]
-    assert found["error"].endswith("4 rows are committed. Run it again to resume.")
+    result = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake", *options, code=2)
+    assert "occurs twice" in result["error"]
+    assert result["error"].endswith("4 rows are committed. Run it again to resume.")
 
 
 def test_export_writes_every_column_or_a_selection(tmp_path):
@@ -179,14 +179,14 @@ def test_export_writes_every_column_or_a_selection(tmp_path):
     ds.append({"a": [pixels], "b": [pixels + 1], "boxes": [[[0, 0, 1, 1]]], "v": [[1, 2]]})
     ds.commit("one")
     assert "image='…'" in run_json("export", ds.url, tmp_path / "no", code=2)["error"]
-    found = run_json("export", ds.url, tmp_path / "out", "--image", "b")
-    assert found["left_out"] == []
+    result = run_json("export", ds.url, tmp_path / "out", "--image", "b")
+    assert result["left_out"] == []
     head, row = (tmp_path / "out/metadata.csv").read_text().splitlines()
     assert head == '"file_name","a","boxes","v"'
     assert "_columns/a/000000.png" in row
     assert "[[0.0, 0.0, 1.0, 1.0]]" in row
-    found = run_json("export", ds.url, tmp_path / "out", "--format", "csv")
-    assert found["left_out"] == ["a", "b", "v"]
+    result = run_json("export", ds.url, tmp_path / "out", "--format", "csv")
+    assert result["left_out"] == ["a", "b", "v"]
     wrong = run_json("export", ds.url, tmp_path / "x", "--format", "csv", "--image", "b", code=2)
     assert "--format folder" in wrong["error"]
 
@@ -194,11 +194,14 @@ def test_export_writes_every_column_or_a_selection(tmp_path):
 def test_export_writes_folders_parquet_and_csv(lake, tmp_path):
     run("export", lake, tmp_path / "files")
     assert len(list((tmp_path / "files").rglob("*.png"))) == 3
-    found = run_json("export", lake, tmp_path / "out", "--format", "parquet", "--version", "a")
-    assert pq.read_table(found["path"]).num_rows == 4
-    found = run_json("export", lake, tmp_path / "out", "--format", "csv", "--view", "first")
-    assert found["left_out"] == ["image"]
-    assert Path(found["path"]).read_text().splitlines() == ['"label","path"', '"rose","lily/1.png"']
+    result = run_json("export", lake, tmp_path / "out", "--format", "parquet", "--version", "a")
+    assert pq.read_table(result["path"]).num_rows == 4
+    result = run_json("export", lake, tmp_path / "out", "--format", "csv", "--view", "first")
+    assert result["left_out"] == ["image"]
+    assert Path(result["path"]).read_text().splitlines() == [
+        '"label","path"',
+        '"rose","lily/1.png"',
+    ]
     run("export", lake, tmp_path / "out", "--format", "csv", code=2)
     run("export", lake, tmp_path / "out", "--format", "xls", code=2)
 
@@ -212,9 +215,9 @@ def test_verify_fails_after_a_flipped_bit(lake):
     data = bytearray(largest.read_bytes())
     data[len(data) // 2] ^= 1
     largest.write_bytes(bytes(data))
-    found = run_json("verify", lake, code=1)
-    assert not found["ok"]
-    assert found["damaged"][0]["column"] == "image"
+    result = run_json("verify", lake, code=1)
+    assert not result["ok"]
+    assert result["damaged"][0]["column"] == "image"
     run("verify", lake, code=1)
 
 
@@ -275,11 +278,11 @@ def test_demo_runs_describes_its_steps_and_does_not_overwrite_itself(tmp_path, m
     assert "14. verify" in text
     assert "deeplake-lite diff digits.lake v1 main" in text
     assert f"open {tmp_path / 'digits.html'}" in text
-    found = run_json("demo")
-    assert found["url"] == "digits-2.lake"
-    assert len(found["steps"]) == 14
-    assert found["page"] == str(tmp_path / "digits-2.html")
-    outcomes = {step["step"]: step["outcome"] for step in found["steps"]}
+    result = run_json("demo")
+    assert result["url"] == "digits-2.lake"
+    assert len(result["steps"]) == 14
+    assert result["page"] == str(tmp_path / "digits-2.html")
+    outcomes = {step["step"]: step["outcome"] for step in result["steps"]}
     assert int(re.search(r"(\d+)% of 359 test rows right", outcomes["train"])[1]) > 80
     assert int(re.match(r"(\d+) sevens", outcomes["query"])[1]) > 5
     assert "To create another" in run_json("demo", "digits.lake", code=2)["error"]
@@ -303,9 +306,9 @@ def story(request, tmp_path_factory):
 
 @pytest.mark.parametrize("number", range(5))
 def test_each_command_printed_by_the_demo_works_when_pasted(story, number):
-    folder, found = story
-    assert len(found["next"]) == 5
-    command = found["next"][number]
+    folder, result = story
+    assert len(result["next"]) == 5
+    command = result["next"][number]
     assert command.startswith(
         "uv run --extra demo "
     )  # like the README's, which made this environment
@@ -321,9 +324,9 @@ def test_each_command_printed_by_the_demo_works_when_pasted(story, number):
 
 
 def test_notebook_line_opens_the_browser_at_the_mistakes(story, monkeypatch):
-    folder, found = story
+    folder, result = story
     monkeypatch.chdir(folder)
-    code, _, last = found["notebook"].rpartition("; ")
+    code, _, last = result["notebook"].rpartition("; ")
     names = {}
     exec(code, names)
     assert eval(last, names).about["branch"] == "practice"
@@ -373,8 +376,8 @@ def test_errors_suggest_the_options_of_the_command_line(lake, photos, tmp_path):
 def test_tags_and_branches_are_created_and_deleted(lake):
     version = run_json("tag", lake, "c", "--version", "a")["version"]
     assert run("branch", lake, "fix", "--version", "a") == f"branch fix at {version}\n"
-    found = run_json("info", lake)
-    assert found["tags"]["c"] == found["branches"]["fix"] == version
+    result = run_json("info", lake)
+    assert result["tags"]["c"] == result["branches"]["fix"] == version
     assert run("tag", lake, "c", "--delete") == "deleted tag c\n"
     assert run_json("branch", lake, "fix", "--delete")["deleted"] is True
     assert "no tag 'c'" in run_failing("tag", lake, "c", "--delete")

@@ -77,12 +77,12 @@ def test_empty_result_is_a_table_too(url):
 
 
 def test_json_is_a_list_of_objects(url):
-    found = json.loads(run(url, "SELECT * EXCLUDE (v), v[:2] AS v", "--json"))
-    assert len(found) == 30
-    assert found[1] == {
+    result = json.loads(run(url, "SELECT * EXCLUDE (v), v[:2] AS v", "--json"))
+    assert len(result) == 30
+    assert result[1] == {
         "image": None, "label": "tulip", "note": None, "x": None, "raw": "1 byte", "v": [0, 0],
     }  # fmt: skip
-    assert found[2]["image"] == "2×2 uint8"
+    assert result[2]["image"] == "2×2 uint8"
     assert json.loads(run(url, "SELECT x", "--json", "--limit", 2)) == [{"x": 0.1}, {"x": None}]
     assert json.loads(run(url, "SELECT x WHERE FALSE", "--json")) == []
 
@@ -94,8 +94,8 @@ def test_csv_can_be_read_back(url):
 
 
 def test_query_is_read_from_stdin(url):
-    found = json.loads(run(url, "-", "--json", stdin="SELECT COUNT(*) AS n\nWHERE x > 1"))
-    assert found == [{"n": 10}]
+    result = json.loads(run(url, "-", "--json", stdin="SELECT COUNT(*) AS n\nWHERE x > 1"))
+    assert result == [{"n": 10}]
 
 
 def test_version_and_other_lakes_can_be_queried(url):

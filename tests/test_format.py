@@ -434,16 +434,16 @@ def test_reader_computes_every_hash(lake, readings, name):
 def test_reader_finds_rows_versions_and_metadata(lake, readings):
     url, versions, merged = lake
     last = list(versions)[-1]
-    ds, found = dl.open(url), readings[last]
-    assert not found["document"]["ordered"]
-    assert found["document"]["metadata"] == {"made": "by a test", "licence": "CC-BY"}
+    ds, result = dl.open(url), readings[last]
+    assert not result["document"]["ordered"]
+    assert result["document"]["metadata"] == {"made": "by a test", "licence": "CC-BY"}
     assert [
-        c.get("metadata") for c in found["document"]["schema"]["columns"] if c["name"] == "title"
+        c.get("metadata") for c in result["document"]["schema"]["columns"] if c["name"] == "title"
     ] == [{"language": "de"}]
-    assert found["ids"].tolist() == ds.row_ids.tolist()
-    assert set(found["ids"] >> 16) <= set(found["blocks"])
-    version, parent, notes = found["metadata"][0]
-    assert (version, parent) == (last, found["metadata"][1][0])
+    assert result["ids"].tolist() == ds.row_ids.tolist()
+    assert set(result["ids"] >> 16) <= set(result["blocks"])
+    version, parent, notes = result["metadata"][0]
+    assert (version, parent) == (last, result["metadata"][1][0])
     assert notes.keys() == {
             "merge", "merged", "transaction", "branch", "branch_id", "chunks", "digest",
         }  # fmt: skip
@@ -451,10 +451,10 @@ def test_reader_finds_rows_versions_and_metadata(lake, readings):
     assert re.fullmatch("[0-9a-f]{32}", notes["transaction"])
     assert notes["branch"] == "main"
     assert re.fullmatch("[0-9a-f]{16}", notes["branch_id"])
-    view = found["views"]["three"]
+    view = result["views"]["three"]
     assert (view["version"], view["rows"], view["columns"]) == (last, 3, ["title"])
     assert view["ids"].tolist() == ds.row_ids[[3, 0, 0]].tolist()
-    for name, default in found["defaults"].items():
+    for name, default in result["defaults"].items():
         assert repr(default) == repr(ds.schema[name].htype.default)
 
 
@@ -470,15 +470,15 @@ def test_lake_uses_chunks_of_values_and_tails(lake):
 
 
 def test_statistics_hold_for_every_value(readings):
-    found = list(readings.values())[-1]
-    for name, (bounds, counts) in found["statistics"].items():
-        values = [v for v in found["columns"][name]["values"] if v is not None and v == v]
+    result = list(readings.values())[-1]
+    for name, (bounds, counts) in result["statistics"].items():
+        values = [v for v in result["columns"][name]["values"] if v is not None and v == v]
         stored = np.array(values)
         stored = stored.view("int64") if stored.dtype.kind in "mM" else stored
         assert stored.dtype == bounds.dtype
         assert (bounds[0, 0] <= stored).all()
         assert (stored <= bounds[0, 1]).all()
-        nulls = sum(v is None for v in found["columns"][name]["values"])
+        nulls = sum(v is None for v in result["columns"][name]["values"])
         assert counts[0, 0] >= nulls
 
 

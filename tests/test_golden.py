@@ -113,8 +113,8 @@ def test_every_htype_of_format_1_is_read_unchanged(lake, name):
     ds = dl.open(lake("format1-htypes.lake"))
     htype, values = HTYPES[name]
     assert ds[name].htype == htype
-    found = ds[name].urls() if name == "link" else [ds[name][i] for i in range(3)]
-    same(found, values)
+    result = ds[name].urls() if name == "link" else [ds[name][i] for i in range(3)]
+    same(result, values)
 
 
 def test_metadata_of_format_1_is_read(lake):
@@ -137,8 +137,8 @@ def test_lake_of_format_1_accepts_more_rows(lake):
     assert again.verify(), again.verify()
     assert again.row_ids[:3].tolist() == ids
     for name, (_, values) in HTYPES.items():
-        found = again[name].urls() if name == "link" else [again[name][i] for i in range(5)]
-        same(found, [values[1], values[1], values[2], values[0], values[1]])
+        result = again[name].urls() if name == "link" else [again[name][i] for i in range(5)]
+        same(result, [values[1], values[1], values[2], values[0], values[1]])
     assert len(dl.open(url, version=first)) == 3
 
 

@@ -90,8 +90,8 @@ def test_lake_is_not_created_among_other_objects(options, endpoint, overwrite):
     client.put_object(Bucket="lakes", Key="photos/readme.txt", Body=b"mine")
     with pytest.raises(dl.ExistsError, match="created at an empty location"):
         dl.create("s3://lakes/photos", {"x": "int32"}, storage_options=options, overwrite=overwrite)
-    found = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
-    assert [thing["Key"] for thing in found] == ["photos/readme.txt"]
+    result = client.list_objects_v2(Bucket="lakes", Prefix="photos/")["Contents"]
+    assert [thing["Key"] for thing in result] == ["photos/readme.txt"]
     client.close()
 
 
@@ -246,8 +246,8 @@ def objects(endpoint, name, kind):
         aws_access_key_id="key",
         aws_secret_access_key="secret",
     )
-    found = client.list_objects_v2(Bucket="lakes", Prefix=f"{name}/{kind}").get("Contents", [])
-    return client, {found["Key"] for found in found}
+    result = client.list_objects_v2(Bucket="lakes", Prefix=f"{name}/{kind}").get("Contents", [])
+    return client, {result["Key"] for result in result}
 
 
 def append(ds):
@@ -542,13 +542,13 @@ def test_views_saved_by_others_meanwhile_on_s3_are_kept(options, monkeypatch):
 @contextlib.contextmanager
 def counted():
     """Collect the requests to the server in this context."""
-    found, log = [], logging.getLogger("werkzeug")
+    result, log = [], logging.getLogger("werkzeug")
     handler, level = logging.Handler(), log.level
-    handler.emit = lambda record: found.append(record.getMessage())
+    handler.emit = lambda record: result.append(record.getMessage())
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
-        yield found
+        yield result
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
@@ -572,12 +572,12 @@ def test_number_of_requests_per_step_on_s3_is_bounded(options, monkeypatch):
     for start in (0, 4):
         ds.append(rows(start, 4, 100))
         ds.commit("rows")
-    found = {}
+    actual = {}
 
     def count(step, action):
         with counted() as requests:
             result = action()
-        found[step] = len(requests)
+        actual[step] = len(requests)
         return result
 
     ds = count("open", lambda: dl.open(ds.url, storage_options=options))
@@ -590,4 +590,4 @@ def test_number_of_requests_per_step_on_s3_is_bounded(options, monkeypatch):
     count("old commit", lambda: ds.commit("one row"))
     count("tag", lambda: ds.tag("v1"))
     count("refresh", ds.refresh)
-    assert {step: n for step, n in found.items() if n > REQUESTS[step]} == {}
+    assert {step: n for step, n in actual.items() if n > REQUESTS[step]} == {}

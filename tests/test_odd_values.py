@@ -204,14 +204,14 @@ OF_DATASETS = dict.fromkeys(public(dl.Dataset, dl.View, Queryable, Exports, Load
 
 def parameters(function: Callable[..., Any]) -> dict[str, str]:
     """Return the parameters of a function and their annotations."""
-    found = {
+    result = {
         name: str(p.annotation)
         for name, p in inspect.signature(function).parameters.items()
         if name != "self" and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     }
     if function.__name__.startswith("from_"):
-        found |= {name: str(kind) for name, kind in IngestOptions.__annotations__.items()}
-    return found
+        result |= {name: str(kind) for name, kind in IngestOptions.__annotations__.items()}
+    return result
 
 
 def state(ds: dl.Dataset) -> Any:

@@ -89,17 +89,17 @@ def test_started_job_is_not_cancelled(pool):
 
 
 def test_jobs_are_accepted_from_several_threads(pool):
-    found = {}
+    result = {}
 
     def ask(start):
-        found[start] = pool.map(lambda i: i * i, range(start, start + 200))
+        result[start] = pool.map(lambda i: i * i, range(start, start + 200))
 
     threads = [threading.Thread(target=ask, args=(start,)) for start in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == {a: [i * i for i in range(a, a + 200)] for a in range(8)}
+    assert result == {a: [i * i for i in range(a, a + 200)] for a in range(8)}
 
 
 def test_exiting_a_pool_returns_at_once_and_its_jobs_still_finish():

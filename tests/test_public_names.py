@@ -28,8 +28,8 @@ HEAVY = (
 def test_every_public_name_exists():
     assert sorted(dl._MODULES) == sorted(dl.__all__)
     for name in dl.__all__:
-        found = getattr(dl, name).__name__  # `query` is a callable package
-        assert found.rpartition(".")[2] in (name, name.removeprefix("from_"))
+        result = getattr(dl, name).__name__  # `query` is a callable package
+        assert result.rpartition(".")[2] in (name, name.removeprefix("from_"))
 
 
 def test_public_names_are_listed_once():

@@ -65,13 +65,13 @@ def test_first_command_installs_no_framework_and_no_tool():
 def packages_of(name: str, extra: str, seen: set[str]) -> set[str]:
     """Return a package's dependencies, direct and indirect."""
     for line in metadata.requires(name) or ():
-        wanted = Requirement(line)
-        package = canonicalize_name(wanted.name)
+        expected = Requirement(line)
+        package = canonicalize_name(expected.name)
         if (
-            wanted.marker is None or wanted.marker.evaluate({"extra": extra})
+            expected.marker is None or expected.marker.evaluate({"extra": extra})
         ) and package not in seen:
             seen.add(package)
-            for inner in wanted.extras or {""}:
+            for inner in expected.extras or {""}:
                 packages_of(package, inner, seen)
     return seen
 

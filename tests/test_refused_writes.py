@@ -160,14 +160,14 @@ def outcomes(request, tmp_path_factory):
 def test_refused_write_raises_our_error_and_leaves_the_lake_intact(outcomes):
     kind, lines = outcomes
     for line in lines:
-        told = f"{line['name']} with {line['spare']} bytes: {line['error']} {line['message']}"
-        assert line["sound"], told
+        shown_as = f"{line['name']} with {line['spare']} bytes: {line['error']} {line['message']}"
+        assert line["sound"], shown_as
         if not line["write"]:
-            assert line["error"] is None, told
+            assert line["error"] is None, shown_as
         if line["error"] is not None:
-            assert "StorageError" in line["error"], told
-            assert line["rows"] == 50, told
-            assert line["left"] == ["a.lake", "sound.lake"], told
+            assert "StorageError" in line["error"], shown_as
+            assert line["rows"] == 50, shown_as
+            assert line["left"] == ["a.lake", "sound.lake"], shown_as
     refused = {line["name"] for line in lines if line["error"]}
     writes = {line["name"] for line in lines if line["write"]}
     spared = {"delete_branch"} if kind == "full" else set()  # it needs no space

@@ -262,8 +262,8 @@ def memory_bytes() -> int:
 
 def processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
-    found = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text() if cpuinfo.exists() else "")
-    return found.group(1) if found else platform.processor() or platform.machine()
+    result = re.search(r"model name\s*:\s*(.+)", cpuinfo.read_text() if cpuinfo.exists() else "")
+    return result.group(1) if result else platform.processor() or platform.machine()
 
 
 def versions(names: Iterable[str]) -> str:

@@ -277,9 +277,9 @@ def tf_data_batches(folder: Path) -> Batches:
     features["label"] = tf.io.FixedLenFeature([], tf.int64)
 
     def decoded(example: Any) -> tuple[Any, Any]:
-        found = tf.io.parse_single_example(example, features)
-        image = tf.io.decode_jpeg(found["image"], channels=3)
-        return tf.ensure_shape(image, corpus_shape()), found["label"]
+        result = tf.io.parse_single_example(example, features)
+        image = tf.io.decode_jpeg(result["image"], channels=3)
+        return tf.ensure_shape(image, corpus_shape()), result["label"]
 
     shards = tf.data.Dataset.list_files(f"{folder}/*.tfrecord", shuffle=True)
     records = tf.data.TFRecordDataset(shards, num_parallel_reads=WORKERS).shuffle(1000)

@@ -238,10 +238,10 @@ def prepare_overhead(folder: str, count: str) -> Task:
 def rows_seconds(batches: Iterable[dict[str, NDArray[Any]]], count: int) -> float:
     """Return the duration of an epoch, after checking its number of rows."""
     start = time.perf_counter()
-    found = sum(len(next(iter(batch.values()))) for batch in batches)
+    result = sum(len(next(iter(batch.values()))) for batch in batches)
     seconds = time.perf_counter() - start
-    if found != count:
-        raise AssertionError(f"{found} rows of {count}")
+    if result != count:
+        raise AssertionError(f"{result} rows of {count}")
     return seconds
 
 

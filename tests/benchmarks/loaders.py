@@ -113,9 +113,9 @@ def check_images(images: Any) -> None:
 
 def check_rows(labels: Iterable[Any], count: int) -> None:
     """Check that every row appears once."""
-    found = np.sort(np.concatenate([np.asarray(some) for some in labels]))
-    if not np.array_equal(found, np.arange(count)):
-        raise AssertionError(f"{len(found)} rows, {len(np.unique(found))} different, of {count}")
+    result = np.sort(np.concatenate([np.asarray(some) for some in labels]))
+    if not np.array_equal(result, np.arange(count)):
+        raise AssertionError(f"{len(result)} rows, {len(np.unique(result))} different, of {count}")
 
 
 OURS = {

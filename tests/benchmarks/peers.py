@@ -113,8 +113,8 @@ def lance_images(lake: lance.LanceDataset, rows: list[int]) -> list[NDArray[np.u
 
 
 def lance_row(lake: lance.LanceDataset, row: int) -> dict[str, Any]:
-    found = lake.take([row])
-    cells = {name: found[name][0].as_py() for name in found.column_names}
+    result = lake.take([row])
+    cells = {name: result[name][0].as_py() for name in result.column_names}
     pictures = {name: simplejpeg.decode_jpeg(cells[name]) for name in ("image", "thumb")}
     arrays = {name: np.asarray(cells[name], np.float32) for name in ("boxes", "embedding")}
     return {**cells, **pictures, **arrays}

@@ -40,9 +40,13 @@ def test_table_shows_the_epochs_next_to_the_decode_limit(lake):
     lines = run(lake.url, "--shuffle").splitlines()
     assert lines[0].startswith("Loader memory://")
     assert "100 rows in 2 batches of 64" in lines[0]
-    told = [line for line in lines if "of the decode limit" in line]
-    assert [line.split("  ")[1] for line in told] == ["epoch 0", "epoch 1", "decode limit"]
-    assert "100 % of the decode limit" in told[-1]
+    lines_of_limit = [line for line in lines if "of the decode limit" in line]
+    assert [line.split("  ")[1] for line in lines_of_limit] == [
+        "epoch 0",
+        "epoch 1",
+        "decode limit",
+    ]
+    assert "100 % of the decode limit" in lines_of_limit[-1]
     assert any(line.strip().startswith("waiting for you") for line in lines)
 
 

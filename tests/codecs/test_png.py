@@ -111,9 +111,9 @@ def test_columns_convert_transparent_colours_as_pillow_does(mode):
     colour = png(1, 1, 8, 2, bytes([0, 1, 2, 3]), chunk(b"tRNS", struct.pack(">HHH", 1, 2, 3)))
     ds = dl.create(f"memory://transparent-{mode}", {"im": dl.Image("auto", mode=mode)})
     ds.append({"im": [grey, colour]})
-    for file, default, found in zip((grey, colour), ("LA", "RGBA"), ds["im"][:], strict=True):
+    for file, default, result in zip((grey, colour), ("LA", "RGBA"), ds["im"][:], strict=True):
         expected = np.array(Image.open(io.BytesIO(file)).convert(mode or default))
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_pillow_images_preserve_their_transparent_colour():

@@ -328,11 +328,11 @@ def test_exported_rows_are_a_consistent_snapshot(a):
     a.append({"x": [4, 5, 6], "t": ["d", "e", "f"]})
     a.commit("more")
     blocks = read_blocks(a, a.schema.fields[:1], "x", rows=2)
-    found = [*next(blocks)["x"].values]
+    result = [*next(blocks)["x"].values]
     a.delete([0, 2])
     a.commit("fewer")
     a.optimize()
-    assert [*found, *(x for block in blocks for x in block["x"].values)] == [1, 2, 3, 4, 5, 6]
+    assert [*result, *(x for block in blocks for x in block["x"].values)] == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("edit", ["append", "update", "delete"])
@@ -346,12 +346,12 @@ def test_nullable_column_added_by_another_writer_is_complete_after_our_commit(a,
     b.add_column("n", dl.Scalar("int32", nullable=True), values=[7, None, 9])
     b.commit("a column")
     a.commit("ours")
-    found = dl.open(a.url)
-    assert found["n"][:2].tolist() == [7, None]
+    result = dl.open(a.url)
+    assert result["n"][:2].tolist() == [7, None]
     if edit == "append":
-        assert found["n"][:].tolist() == [7, None, 9, None]
-    check_consistent(found)
-    assert found.verify()
+        assert result["n"][:].tolist() == [7, None, 9, None]
+    check_consistent(result)
+    assert result.verify()
 
 
 def test_metadata_commit_goes_on_top_of_other_commits(a, b):
@@ -378,13 +378,13 @@ def digests(ds, name):
 def test_rewriting_a_cell_unchanged_keeps_the_other_writers_change(make_lake, name):
     first, second, third = VALUES[name][:3]
     a = make_lake({name: SCHEMA[name]}, **{name: [first, second, third]})
-    wanted = digests(a, name)[0]
+    expected = digests(a, name)[0]
     b = dl.open(a.url)
     a.update([1], {name: [first]})
     a.commit("a")
     b.update([1, 2], {name: [second, first]})
     b.commit("b")
-    assert digests(b, name) == [wanted] * 3
+    assert digests(b, name) == [expected] * 3
 
 
 EDITS = {

@@ -70,8 +70,8 @@ def iterate(ds):
 
 
 def query(ds):
-    found = ds.query("SELECT k, t, r, s WHERE k % 3 <> 1 ORDER BY k DESC LIMIT 40")
-    check_block({name: found[name][:] for name in found.columns})
+    result = ds.query("SELECT k, t, r, s WHERE k % 3 <> 1 ORDER BY k DESC LIMIT 40")
+    check_block({name: result[name][:] for name in result.columns})
 
 
 def export(ds):
@@ -223,10 +223,10 @@ def test_pickle_next_to_a_writer_is_a_version_or_refused(ds):
 
     def pickled():
         try:
-            found = pickle.loads(pickle.dumps(ds))
+            result = pickle.loads(pickle.dumps(ds))
         except dl.UncommittedError:
             return
-        assert (len(found) - ROWS - 5) % 2 == 0
-        check_block({name: found[name][:] for name in ("k", "t")})
+        assert (len(result) - ROWS - 5) % 2 == 0
+        check_block({name: result[name][:] for name in ("k", "t")})
 
     beside(act, [pickled])

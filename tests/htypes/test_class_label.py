@@ -115,8 +115,8 @@ def test_booleans_are_not_a_row_of_multiple_classes(names, values, way):
     ds = dl.create("memory://truths", {"c": htype}, overwrite=True)
     ds.append({"c": [[0]]})
     row = values[0].to_list() if hasattr(values[0], "to_list") else values[0]  # polars' Series
-    wanted = r"is a boolean\. .*np\.flatnonzero\(row\)|no column type can store bool, (str|int)"
-    with pytest.raises(dl.LakeError, match=wanted):
+    expected = r"is a boolean\. .*np\.flatnonzero\(row\)|no column type can store bool, (str|int)"
+    with pytest.raises(dl.LakeError, match=expected):
         WAYS[way](ds, values=values, row=row)
 
 
@@ -150,8 +150,8 @@ def test_booleans_are_classes_if_there_are_two(names, values):
 
 @pytest.mark.parametrize("row", [[0, 0], ["rose", 0], np.array([2, 1, 2])])
 def test_row_of_multiple_classes_may_repeat_one(row):
-    wanted = [SEVERAL.index(c) if isinstance(c, str) else c for c in row]
-    check_encode_decode(SEVERAL, [row], [wanted])
+    expected = [SEVERAL.index(c) if isinstance(c, str) else c for c in row]
+    check_encode_decode(SEVERAL, [row], [expected])
 
 
 def test_names_and_numbers_translate_into_each_other():

@@ -58,9 +58,9 @@ def test_arrays_round_trip_through_lossless_codecs(codec):
 def test_arrays_round_trip_approximately_through_lossy_codecs(codec):
     values = [picture(20, 30, 3), picture(33, 17, 3)]
     decoded = Image(codec).decode_cells(Image(codec).encode(values))
-    for got, wanted in zip(decoded, values, strict=True):
-        assert got.shape == wanted.shape
-        assert np.abs(got.astype(int) - wanted).mean() < 12
+    for got, expected in zip(decoded, values, strict=True):
+        assert got.shape == expected.shape
+        assert np.abs(got.astype(int) - expected).mean() < 12
 
 
 @pytest.mark.parametrize("codec", FILES)
@@ -160,9 +160,9 @@ def test_shape_is_measured_after_orientation(orientation):
 
 def test_cmyk_files_become_rgb():
     data = file_of(Pillow.fromarray(picture(16, 16, 3)).convert("CMYK"), "JPEG")
-    wanted = np.array(Pillow.open(BytesIO(data)).convert("RGB"))
-    check_encode_decode(Image("jpeg"), [data], [wanted])
-    check_encode_decode(Image("png"), [data], [wanted])
+    expected = np.array(Pillow.open(BytesIO(data)).convert("RGB"))
+    check_encode_decode(Image("jpeg"), [data], [expected])
+    check_encode_decode(Image("png"), [data], [expected])
 
 
 @pytest.mark.parametrize(
@@ -177,14 +177,14 @@ def test_mode_converts_as_in_pillow(codec, mode, shape):
     htype = Image(codec, mode=mode)
     sources = [picture(9, 8, 3), picture(9, 8, 4), picture(9, 8, 2), picture(9, 8)]
     files = [file_of(source, "PNG") for source in sources]
-    wanted = [np.array(Pillow.fromarray(source).convert(mode)) for source in sources]
+    expected = [np.array(Pillow.fromarray(source).convert(mode)) for source in sources]
     for values in (sources, files):
         cells = htype.encode(values)
         decoded = htype.decode_cells(cells)
         assert [value.shape for value in decoded] == [shape] * 4
         assert [tuple(s for s in row if s >= 0) for row in cells.shapes.tolist()] == [shape] * 4
         if codec != "webp":
-            for got, want in zip(decoded, wanted, strict=True):
+            for got, want in zip(decoded, expected, strict=True):
                 np.testing.assert_array_equal(got, want)
 
 

@@ -380,8 +380,8 @@ def test_recorded_shape_without_elements_or_with_huge_ones_never_crashes(kind, s
     for shape in ((first,) * (ndim - 1) + (last,), (first,) + (last,) * (ndim - 1)):
         for data in (b"", bytes(htype.encode([value]).buffers[0])):
             try:
-                found = htype.decode(data, shape)
+                result = htype.decode(data, shape)
             except dl.LakeError:
                 continue
-            assert found.shape == shape
-            assert found.size == 0
+            assert result.shape == shape
+            assert result.size == 0

@@ -219,5 +219,5 @@ def test_files_give_their_stored_numbers_or_are_refused(data, numbers):
         with pytest.raises(InvalidValueError, match="must decode to exactly the stored numbers"):
             mask.encode([data])
     else:
-        [found] = mask.decode_cells(mask.encode([data]))
-        np.testing.assert_array_equal(found, numbers)
+        [result] = mask.decode_cells(mask.encode([data]))
+        np.testing.assert_array_equal(result, numbers)

@@ -92,12 +92,12 @@ def test_file_with_an_orientation_is_stored_unchanged_and_read_upright(
 ):
     data = file_of(format_, exif=exif_with(orientation))
     image = opened(data)
-    wanted = ImageOps.exif_transpose(Pillow.open(BytesIO(data)))
+    expected = ImageOps.exif_transpose(Pillow.open(BytesIO(data)))
     htype = Image(CODECS[format_])
     cells = htype.encode([image])
     assert bytes(cells.buffers[0]) == data
-    found = htype.decode_cells(cells)[0]
-    assert found.shape[:2] == (wanted.height, wanted.width)
+    result = htype.decode_cells(cells)[0]
+    assert result.shape[:2] == (expected.height, expected.width)
 
 
 def without_exif(image):
@@ -283,9 +283,9 @@ def test_lake_stores_the_image_after_any_edits(data):
     for step in data.draw(st.lists(st.sampled_from(sorted(steps)), max_size=4)):
         steps[step]()
     htype = Image("png")
-    wanted = np.array(ImageOps.exif_transpose(image))
+    expected = np.array(ImageOps.exif_transpose(image))
     kept = Image("auto").encode([image])
-    np.testing.assert_array_equal(htype.decode_cells(kept)[0], wanted)
+    np.testing.assert_array_equal(htype.decode_cells(kept)[0], expected)
 
 
 @pytest.mark.parametrize("format_", CODECS)

@@ -65,8 +65,8 @@ def test_time_out_of_range_is_refused_next_to_a_finer_one(unit, pack, turned):
 def test_times_of_several_units_are_stored_where_each_fits(pack):
     htype, rows = PACKS[pack]
     pair = np.datetime64("2262-04", "M"), np.datetime64(86_400 * 10**9, "ns")
-    found = np.concatenate([np.ravel(row) for row in append(htype, rows(*pair))])
-    assert found.tolist() == [moment.astype("M8[ns]").astype(int) for moment in pair]
+    result = np.concatenate([np.ravel(row) for row in append(htype, rows(*pair))])
+    assert result.tolist() == [moment.astype("M8[ns]").astype(int) for moment in pair]
 
 
 def test_coarse_column_accepts_distant_and_fine_times_side_by_side():

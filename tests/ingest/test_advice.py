@@ -267,8 +267,8 @@ PRESENT = {
 def test_pandas_nulls_are_null_in_lists_as_in_frames(null, present, column):
     url, like = "memory://nulls-of-pandas", "memory://nulls"
     ds = dl.from_arrays({"x": column([present, null])}, url)
-    wanted = dl.from_arrays({"x": column([present, None])}, like)
-    assert ds["x"].htype == wanted["x"].htype
+    expected = dl.from_arrays({"x": column([present, None])}, like)
+    assert ds["x"].htype == expected["x"].htype
     assert ds["x"][1] is None
     ds.append({"x": [null, present]})
     assert ds["x"][2] is None

@@ -77,8 +77,8 @@ def test_integer_that_a_float_would_round_has_no_type_next_to_floats(form, numbe
 
 @pytest.mark.parametrize("form", FORMS)
 def test_integer_that_a_float_represents_becomes_a_float_next_to_floats(form):
-    found = take([FORMS[form](2**53), FORMS[form](0.5)])
-    assert [np.ravel(value).item() for value in found[:]] == [2**53, 0.5]
+    result = take([FORMS[form](2**53), FORMS[form](0.5)])
+    assert [np.ravel(value).item() for value in result[:]] == [2**53, 0.5]
 
 
 def test_unsigned_integer_that_a_complex_number_would_round_has_no_type():
@@ -97,9 +97,9 @@ def test_integers_without_a_common_dtype_have_no_type():
 
 @pytest.mark.parametrize("unsigned", [[], [5], [2**63 - 1]])
 def test_signed_and_unsigned_integers_are_integers(unsigned):
-    found = take([np.array(unsigned, "u8"), np.array([-1])])
-    assert found.htype.dtype == "int64"
-    assert [row.tolist() for row in found[:]] == [unsigned, [-1]]
+    result = take([np.array(unsigned, "u8"), np.array([-1])])
+    assert result.htype.dtype == "int64"
+    assert [row.tolist() for row in result[:]] == [unsigned, [-1]]
 
 
 @pytest.mark.skipif(np.finfo("longdouble").nmant < 63, reason="longdouble is float64 here")
@@ -111,9 +111,9 @@ def test_longdouble_that_a_float_would_round_has_no_type(number):
 
 
 def test_varying_numbers_of_strings_are_sequences():
-    found = take([np.array(["a"]), np.array(["bc", "d"])])
-    assert found.htype == dl.Sequence(dl.Text())
-    assert found[:] == [["a"], ["bc", "d"]]
+    result = take([np.array(["a"]), np.array(["bc", "d"])])
+    assert result.htype == dl.Sequence(dl.Text())
+    assert result[:] == [["a"], ["bc", "d"]]
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,12 @@ def test_null_in_an_array_is_refused_in_every_container(form, shape, dtype):
 
 @pytest.mark.parametrize("null", [np.ma.masked, np.ma.masked_all(2), np.ma.masked_all((2, 2))])
 def test_fully_masked_value_makes_the_type_nullable(null):
-    found = take([null, np.ones(null.shape)])
-    assert found.htype.nullable
-    assert [np.ma.getmaskarray(value).all() or value is None for value in found[:]] == [True, False]
+    result = take([null, np.ones(null.shape)])
+    assert result.htype.nullable
+    assert [np.ma.getmaskarray(value).all() or value is None for value in result[:]] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("unit", ["ns", "s", "M", "Y"])

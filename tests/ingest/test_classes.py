@@ -206,11 +206,11 @@ def test_requested_classes_without_names_are_those_of_the_lake(tmp_path, url, wa
         frame = pd.DataFrame({"k": [str(i) for i in range(len(labels))], "label": labels})
         ds = take_frame(frame, way, folder, url, schema={"label": "class_label"})
         key = ds["path"][:] if "path" in ds.columns else ds[0:].to_arrow()[0].to_pylist()
-        found = dict(zip(key, names_of(ds), strict=True))
+        result = dict(zip(key, names_of(ds), strict=True))
         own = {"folders": "{}/im{}.png", "csv": "im{1}.png", "table": "im{1}.png"}.get(way, "{1}")
         assert {
             own.format(label, i): label for i, label in enumerate(labels)
-        }.items() <= found.items()
+        }.items() <= result.items()
     assert list(ds["label"].names) == names
 
 

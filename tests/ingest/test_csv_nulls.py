@@ -132,8 +132,8 @@ def test_labels_that_are_all_null_words_are_classes(tmp_path, word):
 def test_spaces_and_a_plus_sign_are_not_part_of_a_number(take, written, dtype, values, quote):
     ds = take("n,x\n" + "".join(f"{quote}{text}{quote},1\n" for text in written))
     assert getattr(ds["n"].htype, "dtype", None) == dtype
-    found = ds["n"][:] if dtype is None else ds["n"][:].tolist()
-    assert found == values
+    result = ds["n"][:] if dtype is None else ds["n"][:].tolist()
+    assert result == values
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float32", "float64"])
@@ -180,8 +180,8 @@ def test_times_of_every_unit_are_read(take, unit, nullable, way):
         options = {"schema": {"t": htype}}
     nothing = ["", "NA"] if nullable else []
     ds = take(rows(*map(str, moments), *nothing), url=url, **options)
-    found = [ds["t"][row] for row in range("lake" in way, len(ds))]
-    assert found == [*moments, *(None for _ in nothing)]
+    result = [ds["t"][row] for row in range("lake" in way, len(ds))]
+    assert result == [*moments, *(None for _ in nothing)]
     with pytest.raises(dl.InvalidValueError, match=r"row 1: .*'soon'"):
         take(rows(str(moments[0]), "soon"), url=url, **options)
 
@@ -200,8 +200,8 @@ def test_times_of_every_unit_survive_a_folder(tmp_path, unit, nullable, again):
     for options in [{"schema": source.schema}, {}][: 1 + again]:
         table = f"{folder}/metadata.csv"
         ds = dl.from_folder(folder, url, labels=table, progress=False, **options)
-    found = {int(ds["image"][row][0, 0]): ds["t"][row] for row in range(len(ds))}
-    assert found == dict(enumerate(moments))
+    result = {int(ds["image"][row][0, 0]): ds["t"][row] for row in range(len(ds))}
+    assert result == dict(enumerate(moments))
     assert not again or ds.ingested.unchanged == len(moments)
 
 
@@ -248,13 +248,13 @@ def test_empty_line_of_a_single_column_is_an_empty_value(take, name, end, header
     first, second, dtype, values = SINGLE[name]
     text = "\n".join([header, first, "", second, ""]).replace("\n", end)
     of = dl.Scalar(dtype, nullable=True) if dtype else dl.Text()
-    found = take(text, schema={"a,b" if "b" in header else "a": of} if typed else None)
-    assert [found[row][found.columns[0]] for row in range(len(found))] == values
+    result = take(text, schema={"a,b" if "b" in header else "a": of} if typed else None)
+    assert [result[row][result.columns[0]] for row in range(len(result))] == values
 
 
 def test_empty_line_at_the_end_is_a_row_of_a_single_column(take):
-    found = take("a\n1\n\n")
-    assert [found[row]["a"] for row in range(len(found))] == [1, None]
+    result = take("a\n1\n\n")
+    assert [result[row]["a"] for row in range(len(result))] == [1, None]
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n\n3,4\n", "\n\na,b\n1,2\n3,4\n\n\n"])
@@ -263,8 +263,8 @@ def test_empty_lines_are_not_rows_of_several_columns(take, text):
 
 
 def test_labels_of_a_single_column_keep_their_rows(take):
-    found = take("a\nrose\n\nlily\n", schema={"a": "class_label"})
-    assert [row["a"] for row in (found[i] for i in range(3))] == [1, None, 0]
+    result = take("a\nrose\n\nlily\n", schema={"a": "class_label"})
+    assert [row["a"] for row in (result[i] for i in range(3))] == [1, None, 0]
 
 
 KEPT = ["1.10", "0.10000000000000001", "1.000000000000000056e-01", "3.141592653589793", "5e-324"]
@@ -276,9 +276,9 @@ LOST += ["-1e-400", "0.1234567890123456789", "1e-0324", "1" * 30 + ".5"]
 
 @pytest.mark.parametrize("text", KEPT)
 def test_float_that_round_trips_as_written_is_a_float(take, text):
-    found = take(f"a,b\n{text},1\n0.5,2\n")["a"]
-    assert found.htype.dtype == "float64"
-    assert found[0] == float(text)
+    result = take(f"a,b\n{text},1\n0.5,2\n")["a"]
+    assert result.htype.dtype == "float64"
+    assert result[0] == float(text)
 
 
 @pytest.mark.parametrize("text", LOST)
@@ -288,16 +288,16 @@ def test_float_that_does_not_round_trip_is_a_string(take, text):
 
 @pytest.mark.parametrize("text", LOST[:3])
 def test_column_declared_as_floats_rounds(take, text):
-    found = take(f"a,b\n{text},1\n", schema={"a": "float64"})["a"]
-    assert found[0] == float(text)
+    result = take(f"a,b\n{text},1\n", schema={"a": "float64"})["a"]
+    assert result[0] == float(text)
 
 
 def test_numbers_written_by_other_tools_are_floats(take):
     numbers = np.random.default_rng(0).standard_normal(200) * 10.0 ** np.arange(-100, 100)
     for form in ("{!r}", "{:.17g}", "{:.18e}", "{:.3f}", "{:.25f}"):
         texts = [form.format(float(number)) for number in numbers]
-        found = take("a,b\n" + "".join(f"{text},1\n" for text in texts))["a"]
-        assert found[:].tolist() == [float(text) for text in texts]
+        result = take("a,b\n" + "".join(f"{text},1\n" for text in texts))["a"]
+        assert result[:].tolist() == [float(text) for text in texts]
 
 
 JSON = ['{"x": 1, "x": 2}', '{"a": {"x": 1, "x": 1}}', '[{"x": 1, "y": 2, "x": 3}]']

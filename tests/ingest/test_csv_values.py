@@ -85,8 +85,8 @@ def test_spaces_and_missing_numbers_are_read_as_usual(take):
 def test_numbers_next_to_booleans_are_stored_as_written(take, rows):
     text = "n,x\n" + "".join(f"{row},1\n" for row in rows)
     assert take(text)["n"][:] == rows
-    found = take(text, schema={"n": "bool"})["n"][:].tolist()
-    assert found == [row in ("1", "true") for row in rows]
+    result = take(text, schema={"n": "bool"})["n"][:].tolist()
+    assert result == [row in ("1", "true") for row in rows]
 
 
 def test_booleans_are_read_in_three_spellings(take):
@@ -336,8 +336,8 @@ def test_number_out_of_range_of_a_complex_number_is_an_error_with_its_row(htype,
         dl.from_csv(tmp_path / "t.csv", url, progress=False, **options)
     ds = dl.from_csv(tmp_path / "t.csv", url, progress=False, on_error="skip", **options)
     assert len(ds.ingested.skipped) == len(BEYOND)
-    found = np.array([*ds["c"][:]]).reshape(-1)
-    assert str(found.tolist()) == "[0j, (inf-infj), (nan+infj)]"
+    result = np.array([*ds["c"][:]]).reshape(-1)
+    assert str(result.tolist()) == "[0j, (inf-infj), (nan+infj)]"
 
 
 WRITTEN = {
@@ -361,8 +361,8 @@ def test_file_is_parsed_by_the_types_of_the_receiving_lake(htype, tmp_path):
         "n,c\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(quoted, 1))
     )
     ds = dl.from_csv(tmp_path / "more.csv", url, progress=False)
-    found = [np.asarray(v).tolist() if htype != "json" else v for v in ds["c"][:]]
-    assert found == [values[0], *values]
+    result = [np.asarray(v).tolist() if htype != "json" else v for v in ds["c"][:]]
+    assert result == [values[0], *values]
 
 
 NAMES = [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n != "link"]

@@ -50,8 +50,8 @@ def test_names_with_suffixes_outrank_numbers_and_stems(photos, url, other, name,
 def test_class_numbers_are_never_file_names(photos, url, classes, form):
     folder = photos(*DIGITS)
     write_table(folder, {"label": classes, "x": [form.format(i) for i in range(4)]})
-    found = labels_by_path(folder, url)
-    assert found == {f"{i}.png": str(number) for i, number in enumerate(classes)}
+    result = labels_by_path(folder, url)
+    assert result == {f"{i}.png": str(number) for i, number in enumerate(classes)}
 
 
 @pytest.mark.parametrize("usual", ["file", "file_name", "filename", "path", "image", "image_file"])
@@ -108,8 +108,8 @@ def test_exact_name_outranks_its_interpretations(tmp_path, url, a, b):
     for order in itertools.permutations([(a, "one"), (b, "two")]):
         files, words = zip(*order, strict=True)
         write_table(folder, {"file": files, "label": words})
-        found = labels_by_path(folder, url, update="force")
-        assert found == {a: "one", b: "two"}
+        result = labels_by_path(folder, url, update="force")
+        assert result == {a: "one", b: "two"}
 
 
 @pytest.mark.parametrize(("there", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])

@@ -332,8 +332,8 @@ def test_path_in_a_table_means_exactly_that_file(photos, url, kind):
     table = folder.parent / "tables/t.csv"
     table.write_text(f"file,x\n{named},1\nval/sure.png,2\n")
     ds = dl.from_folder(folder, url, labels=table, progress=False)
-    found = dict(zip(ds["path"][:], ds["x"][:].tolist(), strict=True))
-    assert found == {"val/sure.png": 2} | ({meant: 1} if meant else {})
+    result = dict(zip(ds["path"][:], ds["x"][:].tolist(), strict=True))
+    assert result == {"val/sure.png": 2} | ({meant: 1} if meant else {})
     assert ("there is no file" in str(ds.ingested.skipped[0])) == (meant is None)
 
 

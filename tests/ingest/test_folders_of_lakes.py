@@ -146,8 +146,8 @@ def test_labels_in_a_column_called_file_name_round_trip(make_lake, tmp_path):
     again = dl.from_folder(
         folder, tmp_path / "x.lake", labels="metadata.csv", label="file_name", progress=False
     )
-    found = {int(row["image"][0, 0]): kind.names[row["file_name"]] for row in again}
-    assert found == {0: "000001.png", 1: "000000.png"}
+    result = {int(row["image"][0, 0]): kind.names[row["file_name"]] for row in again}
+    assert result == {0: "000001.png", 1: "000000.png"}
 
 
 def test_most_images_may_be_null(make_lake, tmp_path):
@@ -160,8 +160,8 @@ def test_most_images_may_be_null(make_lake, tmp_path):
     ds.commit("all")
     again = taken_in_again(ds, tmp_path, schema=False)
     assert len(again) == count
-    found = {row["path"]: row["image"][0, 0] for row in again if row["image"] is not None}
-    assert found == {"001198.png": 0, "001199.png": 1}
+    result = {row["path"]: row["image"][0, 0] for row in again if row["image"] is not None}
+    assert result == {"001198.png": 0, "001199.png": 1}
 
 
 def test_rows_without_a_file_are_skipped_if_images_are_not_nullable(photos, url):

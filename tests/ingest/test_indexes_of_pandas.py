@@ -28,36 +28,36 @@ def url() -> str:
 
 
 def rows(ds: Any) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = ds.to_arrow().to_pydict()
-    return found
+    result: dict[str, list[Any]] = ds.to_arrow().to_pydict()
+    return result
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_unnamed_index_is_left_out(tmp_path: Path, name: str) -> None:
     frame = CHANGED[name]
-    wanted = frame.to_dict("list")
+    expected = frame.to_dict("list")
     table = pa.Table.from_pandas(frame)
     frame.to_parquet(tmp_path / "a.parquet")
     frame.to_parquet(tmp_path / "b.parquet")
     ds = dl.create(url(), {"a": "int64", "b": "text"})
     ds.append(table)
-    assert rows(ds) == wanted
-    assert rows(dl.from_dataframe(frame, url(), progress=False)) == wanted
-    assert rows(dl.from_dataframe(table, url(), progress=False)) == wanted
-    assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == wanted
+    assert rows(ds) == expected
+    assert rows(dl.from_dataframe(frame, url(), progress=False)) == expected
+    assert rows(dl.from_dataframe(table, url(), progress=False)) == expected
+    assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == expected
     both = dl.from_parquet(f"{tmp_path}/*.parquet", url(), progress=False)
-    assert rows(both) == {key: values * 2 for key, values in wanted.items()}
+    assert rows(both) == {key: values * 2 for key, values in expected.items()}
 
 
 @pytest.mark.parametrize("label", ["id", "0"])
 def test_named_index_becomes_a_column(tmp_path: Path, label: str) -> None:
     frame = FRAME.iloc[[2, 0, 3]].rename_axis(label)
-    wanted = {**frame.to_dict("list"), label: [2, 0, 3]}
+    expected = {**frame.to_dict("list"), label: [2, 0, 3]}
     frame.to_parquet(tmp_path / "a.parquet")
     table = pa.Table.from_pandas(frame)
-    assert rows(dl.from_dataframe(frame, url(), progress=False)) == wanted
-    assert rows(dl.from_dataframe(table, url(), progress=False)) == wanted
-    assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == wanted
+    assert rows(dl.from_dataframe(frame, url(), progress=False)) == expected
+    assert rows(dl.from_dataframe(table, url(), progress=False)) == expected
+    assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == expected
 
 
 def test_csv_with_an_index_says_how_to_leave_it_out(tmp_path: Path) -> None:

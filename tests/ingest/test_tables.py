@@ -418,7 +418,7 @@ def test_decimals_that_float64_would_round_are_refused_during_type_inference(new
     with pytest.raises(dl.SchemaError, match=message) as refused:
         dl.from_arrays({"x": values}, url, progress=False)
     floats, texts = (
-        eval(found, {"dl": dl}) for found in re.findall(r"\{.*?\}", str(refused.value))
+        eval(result, {"dl": dl}) for result in re.findall(r"\{.*?\}", str(refused.value))
     )
     for schema in [floats] if isinstance(values, list) else [floats, texts]:
         assert len(dl.from_arrays({"x": values}, new_url(), schema=schema, progress=False)) == 2
@@ -514,10 +514,10 @@ def test_objects_of_a_frame_are_stored_unchanged(new_url, name):
     frame = pd.DataFrame({"x": pd.Series(values, dtype=object)})
     schema = {} if htype is None else {"x": htype}
     ds = dl.from_dataframe(frame, new_url(), schema=schema)
-    found = values_in(ds)
+    result = values_in(ds)
     if name in ("day and moment", "moment and day"):
-        found = [np.datetime64(v).astype("datetime64[us]").item() for v in found]
-    assert found == expected
+        result = [np.datetime64(v).astype("datetime64[us]").item() for v in result]
+    assert result == expected
     appended = dl.create(new_url(), {"x": ds["x"].htype})
     appended.append(frame)
     assert values_in(appended) == values_in(ds)

@@ -181,10 +181,10 @@ def test_inferred_type_preserves_nulls_and_strings(kind):
 
     ds = dl.from_arrays({"x": make()}, "memory://ways-found")
 
-    found = read(ds)
+    result = read(ds)
     if isinstance(ds["x"].htype, dl.ClassLabel):
-        found = [None if v is None else ds["x"].names[v] for v in found]
-    assert found == expected
+        result = [None if v is None else ds["x"].names[v] for v in result]
+    assert result == expected
     assert ds["x"].htype.nullable == htype.nullable
 
 
@@ -270,5 +270,5 @@ def test_column_equals_the_values_it_was_made_from(kind):
 
 def test_polars_parameter_preserves_its_integers():
     ds = append(WHOLE, [BIG, BIG - 1])
-    found = ds.query("SELECT x WHERE list_contains($given, x)", {"given": pl.Series([BIG, None])})
-    assert read(found) == [BIG]
+    result = ds.query("SELECT x WHERE list_contains($given, x)", {"given": pl.Series([BIG, None])})
+    assert read(result) == [BIG]

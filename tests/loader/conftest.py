@@ -51,12 +51,12 @@ def digits(tmp_path_factory):
     """1,797 images of 8 × 8 pixels from 0 to 16, in a folder that other processes can open."""
     from sklearn.datasets import load_digits  # imported in seconds, and only for a few tests
 
-    found = load_digits()
+    result = load_digits()
     schema = {
         "image": dl.Array("uint8", (8, 8)),
         "label": dl.ClassLabel([str(i) for i in range(10)]),
     }
     ds = dl.create(str(tmp_path_factory.mktemp("lakes") / "digits.lake"), schema)
-    ds.append({"image": found.images.astype("uint8"), "label": found.target})
+    ds.append({"image": result.images.astype("uint8"), "label": result.target})
     ds.commit("scikit-learn's digits")
     return ds

@@ -113,8 +113,8 @@ def test_order_does_not_depend_on_workers_cache_or_budget(ds, options):
 
 
 def test_drop_last_drops_an_incomplete_batch(ds):
-    found = epoch(ds.batches(BATCH, drop_last=True))
-    assert flat(found) == list(range(N - N % BATCH))
+    result = epoch(ds.batches(BATCH, drop_last=True))
+    assert flat(result) == list(range(N - N % BATCH))
 
 
 def test_ranks_share_a_batch_and_mark_repeated_rows(ds):
@@ -257,10 +257,10 @@ def test_views_of_every_kind_give_their_rows(ds, kind):
     for shuffle in (False, "exact", "block"):
         loader = view.batches(7, shuffle=shuffle)
         for _ in range(2):
-            found = [row for batch in loader for row in unbatched(batch, view.columns)]
-            assert sorted(map(repr, found)) == expected
+            result = [row for batch in loader for row in unbatched(batch, view.columns)]
+            assert sorted(map(repr, result)) == expected
             if not shuffle:
-                assert found == [plain(row) for row in rows]
+                assert result == [plain(row) for row in rows]
     loader = view.batches(7, shuffle=True)
     state = next((loader.state_dict() for _ in loader), loader.state_dict())
     assert len(json.dumps(state)) < 1_000

@@ -237,8 +237,8 @@ def test_images_and_multiple_classes_of_views_are_combined(make_lake):
 def test_mix_works_in_other_frameworks(views):
     both = dl.mix({views[0]: 0.5, views[1]: 0.5}, seed=1)
     loader = both.pytorch(10, columns=["x"], shuffle=True)
-    found = [int(x) for batch in loader for x in batch["x"]]
-    assert found == flat(epoch(both.batches(10, shuffle=True)))
+    result = [int(x) for batch in loader for x in batch["x"]]
+    assert result == flat(epoch(both.batches(10, shuffle=True)))
 
 
 def test_repr_describes_the_mix(views):

@@ -100,10 +100,10 @@ def test_loader_of_a_version_does_not_see_later_edits(ds, cache):
 
 
 def test_pytorch_datasets_keep_their_rows(ds):
-    found = ds.pytorch_dataset()
-    assert found[0]["t"] == "a"
+    result = ds.pytorch_dataset()
+    assert result[0]["t"] == "a"
     ds["t"][0] = "zzz"
-    assert found[0]["t"] == "a"
+    assert result[0]["t"] == "a"
     assert ds.pytorch_dataset()[0]["t"] == "zzz"
 
 

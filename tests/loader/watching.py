@@ -13,10 +13,10 @@ from pathlib import Path
 
 def children():
     """Return the worker processes of this one."""
-    found = subprocess.run(
+    result = subprocess.run(
         ["ps", "-wweo", "pid,ppid,args"], capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    mine = [line for line in found if "deeplake_lite.loader.workers.worker" in line]
+    mine = [line for line in result if "deeplake_lite.loader.workers.worker" in line]
     return [int(line.split()[0]) for line in mine if int(line.split()[1]) == os.getpid()]
 
 
@@ -48,8 +48,8 @@ def eventually(holds, seconds=60.0):
 def shared_files():
     """Return the named files in shared memory, except those of other processes."""
     folder = Path("/dev/shm")
-    found = folder.iterdir() if folder.exists() else ()
-    return {path for path in found if not _is_of_others(path.name)}
+    result = folder.iterdir() if folder.exists() else ()
+    return {path for path in result if not _is_of_others(path.name)}
 
 
 def _is_of_others(name):

@@ -98,16 +98,16 @@ def check_against_duckdb(view: dl.View, case: Case, params: Any) -> None:
     """Compare rows with DuckDB's, in order if the query has one."""
     text = case.answer.get("duckdb") or case.query
     given = None if "duckdb" in case.answer else params or None
-    found = data.oracle().execute(text, given)
-    names = [column[0] for column in found.description]
-    wanted = [tuple(map(plain, r)) for r in found.fetchall()]
+    result = data.oracle().execute(text, given)
+    names = [column[0] for column in result.description]
+    expected = [tuple(map(plain, r)) for r in result.fetchall()]
     values = values_of(view)
     assert list(values) == _unique(names)
     got = list(zip(*values.values(), strict=True))
     if "ORDER BY" not in text.rsplit(")", 1)[-1].upper():
-        got, wanted = sorted(got, key=repr), sorted(wanted, key=repr)
-    assert len(got) == len(wanted), f"{len(got)} rows, not {len(wanted)}: {got[:5]}"
-    for a, b in zip(got, wanted, strict=True):
+        got, expected = sorted(got, key=repr), sorted(expected, key=repr)
+    assert len(got) == len(expected), f"{len(got)} rows, not {len(expected)}: {got[:5]}"
+    for a, b in zip(got, expected, strict=True):
         assert all(map(same, a, b)), f"{a} is not {b}"
 
 
@@ -123,10 +123,10 @@ def check_against_python(view: dl.View, case: Case) -> None:
     values = values_of(view)
     assert list(values) == [name for name, _ in case.columns]
     for name, text in case.columns:
-        wanted = [plain(_value(text, r)) for r in rows]
+        expected = [plain(_value(text, r)) for r in rows]
         got = values[name]
-        assert len(got) == len(wanted), f"{len(got)} rows, not {len(wanted)}: {got[:5]}"
-        for at, (a, b) in enumerate(zip(got, wanted, strict=True)):
+        assert len(got) == len(expected), f"{len(got)} rows, not {len(expected)}: {got[:5]}"
+        for at, (a, b) in enumerate(zip(got, expected, strict=True)):
             assert same(a, b), f"{name}, row {at}: {a!r} is not {b!r}"
 
 
@@ -147,11 +147,11 @@ def _unique(names: list[str]) -> list[str]:
 
 def values_of(view: dl.View) -> dict[str, list[Any]]:
     """Return all values of a view by column, in plain types: classes by name, None for null."""
-    found = {}
+    result = {}
     for name in view.columns:
         column = view[name]
-        found[name] = [_named(column.htype, v) for v in column]
-    return found
+        result[name] = [_named(column.htype, v) for v in column]
+    return result
 
 
 def _named(htype: Any, value: Any) -> Any:

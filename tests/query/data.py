@@ -166,10 +166,10 @@ def rows() -> list[SimpleNamespace]:
 @cache
 def old_rows() -> list[SimpleNamespace]:
     """Return the rows of version v1."""
-    found = [_plain(row(i)) for i in range(40)]
-    for r in found[:3]:
+    result = [_plain(row(i)) for i in range(40)]
+    for r in result[:3]:
         r.label = "bird"
-    return found
+    return result
 
 
 def _plain(values: dict[str, Any]) -> SimpleNamespace:

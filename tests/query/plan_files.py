@@ -25,8 +25,8 @@ def load(path: Path) -> tuple[str, str]:
 def plan_of(query: str) -> str:
     """Return the plan of an executed query, without times and bytes."""
     CACHE.clear()  # nothing cached by earlier queries is used
-    found = data.build().query(query, sources={"owners": data.owners()})
-    return GONE.sub("", found.explain())
+    result = data.build().query(query, sources={"owners": data.owners()})
+    return GONE.sub("", result.explain())
 
 
 def write() -> None:

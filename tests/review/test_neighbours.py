@@ -42,8 +42,8 @@ def test_blocks_of_a_few_rows_give_the_same_result(vectors, monkeypatch):
 def test_largest_values_agree_with_a_sort(width):
     values = np.random.default_rng(0).normal(size=(20, width)).astype(np.float32)
     count = min(3, width)
-    found = np.take_along_axis(values, largest(values, count), axis=1)
-    assert (np.sort(found) == np.sort(values)[:, -count:]).all()
+    result = np.take_along_axis(values, largest(values, count), axis=1)
+    assert (np.sort(result) == np.sort(values)[:, -count:]).all()
 
 
 def test_most_neighbours_in_clusters_are_found(vectors, monkeypatch):

@@ -33,8 +33,8 @@ def lake(make_lake):
 
 
 def rows(lake, *columns, **options):
-    found = lake.query(compared(lake, *columns, **options))
-    return [lake.row_ids.tolist().index(i) for i in found.row_ids.tolist()]
+    result = lake.query(compared(lake, *columns, **options))
+    return [lake.row_ids.tolist().index(i) for i in result.row_ids.tolist()]
 
 
 def test_predicted_classes_agree_or_disagree(lake):

@@ -42,15 +42,15 @@ def lake(make_lake):
 
 @pytest.mark.parametrize("by", ["embedding", "scores"])
 def test_wrong_labels_come_first_with_the_right_one_suggested(lake, by):
-    found = lake.suspects("label", by=by)
-    assert sorted(found.row_ids[:6].tolist()) == sorted(lake.row_ids[:6].tolist())
-    assert found[:6]["suggested"][:].tolist() == found[:6]["truth"][:].tolist()
-    assert found["suggested"].names == tuple(CLASSES)
-    suspicion = found["suspicion"][:]
+    result = lake.suspects("label", by=by)
+    assert sorted(result.row_ids[:6].tolist()) == sorted(lake.row_ids[:6].tolist())
+    assert result[:6]["suggested"][:].tolist() == result[:6]["truth"][:].tolist()
+    assert result["suggested"].names == tuple(CLASSES)
+    suspicion = result["suspicion"][:]
     assert (np.diff(suspicion) <= 0).all()
     assert suspicion.min() >= 0
     assert suspicion.max() <= 1
-    assert len(found) == 399  # a row without a label cannot have a wrong one
+    assert len(result) == 399  # a row without a label cannot have a wrong one
 
 
 def test_labels_may_be_strings_and_numbers(lake):
@@ -61,20 +61,20 @@ def test_labels_may_be_strings_and_numbers(lake):
 
 
 def test_ranking_can_be_queried_sliced_and_loaded(lake):
-    found = lake.suspects("label")
-    assert len(found.query("SELECT * WHERE suggested != label")) == 6
-    assert found[["label", "suspicion"]][:3].to_pandas().shape == (3, 2)
-    [batch] = list(found[:6].batches(6))
-    assert batch["suggested"].tolist() == found[:6]["truth"][:].tolist()
+    result = lake.suspects("label")
+    assert len(result.query("SELECT * WHERE suggested != label")) == 6
+    assert result[["label", "suspicion"]][:3].to_pandas().shape == (3, 2)
+    [batch] = list(result[:6].batches(6))
+    assert batch["suggested"].tolist() == result[:6]["truth"][:].tolist()
     assert lake[:100].suspects("label")[0]["suspicion"] > 0.8
 
 
 def test_ranking_can_be_pickled_and_saved(lake):
-    found = lake.suspects("label", by="scores")[:5]
-    for again in (pickle.loads(pickle.dumps(found)), _saved(lake, found)):
-        assert again.columns == found.columns
-        assert again.row_ids.tolist() == found.row_ids.tolist()
-        assert np.allclose(again["suspicion"][:], found["suspicion"][:])
+    result = lake.suspects("label", by="scores")[:5]
+    for again in (pickle.loads(pickle.dumps(result)), _saved(lake, result)):
+        assert again.columns == result.columns
+        assert again.row_ids.tolist() == result.row_ids.tolist()
+        assert np.allclose(again["suspicion"][:], result["suspicion"][:])
 
 
 def _saved(lake, view):
@@ -89,11 +89,11 @@ def test_ranking_of_a_ranking_has_its_columns_once(lake):
 
 
 def test_ranking_does_not_change_when_the_lake_does(lake):
-    found = lake.suspects("label")
-    before = found["label"][:6].tolist()
+    result = lake.suspects("label")
+    before = result["label"][:6].tolist()
     lake.update(range(len(lake)), {"label": 0})
     lake.commit("all ants")
-    assert found["label"][:6].tolist() == before
+    assert result["label"][:6].tolist() == before
 
 
 def test_few_rows_have_few_neighbours_or_none(make_lake):
@@ -114,8 +114,8 @@ def test_rows_without_a_vector_are_left_out(make_lake):
 def test_vectors_may_be_projected_onto_fewer_axes(lake, monkeypatch):
     monkeypatch.setattr("deeplake_lite.review.ranking.VECTOR_BYTES", 100)
     monkeypatch.setattr("deeplake_lite.review.ranking._FEWEST_AXES", 6)
-    found = lake.suspects("label")
-    assert len(set(found.row_ids[:8].tolist()) & set(lake.row_ids[:6].tolist())) >= 4
+    result = lake.suspects("label")
+    assert len(set(result.row_ids[:8].tolist()) & set(lake.row_ids[:6].tolist())) >= 4
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_non_finite_vector_is_nobodys_neighbour(make_lake):
     vectors[3] = np.nan
     labels = ["a"] * 10 + ["b"] * 10
     lake = make_lake({"label": "text", "v": dl.Array("float32", (2,))}, label=labels, v=vectors)
-    found = lake.suspects("label", column="v")
-    assert len(found) == 19
-    assert found["suspicion"][:].max() < 0.5
+    result = lake.suspects("label", column="v")
+    assert len(result) == 19
+    assert result["suspicion"][:].max() < 0.5
 
 
 def test_only_embedding_columns_are_suggested(make_lake):
@@ -186,12 +186,12 @@ def test_only_embedding_columns_are_suggested(make_lake):
 @pytest.fixture
 def searches(monkeypatch):
     """Count the searches for neighbours."""
-    found, search = [], neighbour_cache.nearest
+    result, search = [], neighbour_cache.nearest
     neighbour_cache.CACHE.clear()
     monkeypatch.setattr(
-        neighbour_cache, "nearest", lambda *a: (found.append(len(a[0])), search(*a))[1]
+        neighbour_cache, "nearest", lambda *a: (result.append(len(a[0])), search(*a))[1]
     )
-    return found
+    return result
 
 
 def test_neighbours_are_searched_once_if_only_labels_change(lake, searches):

@@ -47,12 +47,12 @@ def interrupted(operation, seconds):
 def check(ds, name, before):
     """Compare a handle with its state before an interrupted operation."""
     k, t = ds["k"][:].tolist(), ds["t"][:]
-    wanted = {
+    expected = {
         "update": lambda: (before[0], ["q", *before[1][1:]]),
         "append": lambda: ([*before[0], 5], [*before[1], "x"]),
         "commit": lambda: ([before[0][0], 7, *before[0][2:]], before[1]),
     }
-    after = wanted.get(name, lambda: before)()
+    after = expected.get(name, lambda: before)()
     assert (k, t) in (before, after), (name, before, (k, t))
 
 

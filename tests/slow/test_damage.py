@@ -106,15 +106,15 @@ is run at each of them."""
 
 def observe(url, verify=None):
     """Return the contents as a string: every cell of two branches and a tag, history and views."""
-    found = []
+    result = []
     for options in VERSIONS:
         ds = dl.open(url, verify=verify, allow=[str(LINKED.parent)], **options)
-        found.append(repr((ds.version, ds.columns, ds.row_ids.tolist(), dict(ds.metadata))))
-        found += [show(ds[name][:]) for name in ds.columns]
-        found.append(repr([(c.id, c.message, dict(c.metadata)) for c in ds.log()]))
+        result.append(repr((ds.version, ds.columns, ds.row_ids.tolist(), dict(ds.metadata))))
+        result += [show(ds[name][:]) for name in ds.columns]
+        result.append(repr([(c.id, c.message, dict(c.metadata)) for c in ds.log()]))
     views = ds.views()
-    found += [name + show(views[name]["x"][:]) for name in views]
-    return found
+    result += [name + show(views[name]["x"][:]) for name in views]
+    return result
 
 
 def show(values):
@@ -215,9 +215,9 @@ def test_damaged_files_are_detected(sound, tmp_path, trials):
     before = [[(s.folder / file).read_bytes() for file in s.files] for s in sound]
     fates, wrong = Counter(), []
     for number in range(trials(TRIALS)):
-        fate, found = check_trial(sound, number, tmp_path)
+        fate, result = check_trial(sound, number, tmp_path)
         fates[fate] += 1
-        wrong += found
+        wrong += result
     print(dict(fates))  # noqa: T201 - the figures to publish
     assert not wrong, "\n".join(wrong)
     assert before == [[(s.folder / file).read_bytes() for file in s.files] for s in sound]

@@ -22,10 +22,10 @@ def test_mutated_images_raise_only_our_errors_in_bounded_memory(trials, tmp_path
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2_000:] + done.stderr[-8_000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    print(found)  # noqa: T201 - the figures to publish
-    assert found["trials"] >= count
-    assert found["foreign"] == []
-    assert found["refused"] > count // 10
-    assert found["decoded"] > count // 100
-    assert found["peak_rss"] < MEMORY
+    result = json.loads(done.stdout.splitlines()[-1])
+    print(result)  # noqa: T201 - the figures to publish
+    assert result["trials"] >= count
+    assert result["foreign"] == []
+    assert result["refused"] > count // 10
+    assert result["decoded"] > count // 100
+    assert result["peak_rss"] < MEMORY

@@ -222,8 +222,8 @@ def check(url, acknowledged, begun, step):
     keys = ds["key"][:]
     assert len(keys) == len(set(keys)), step
     assert len(np.unique(ds.row_ids)) == len(ds), step
-    found = dict(zip(keys, ds["n"][:].tolist(), strict=True))
-    assert found in (acknowledged, begun), step
+    result = dict(zip(keys, ds["n"][:].tolist(), strict=True))
+    assert result in (acknowledged, begun), step
     for key, data in zip(keys, ds["data"][:], strict=True):
         assert data == data_of(key), (step, key)
     first = dl.open(url, version="first")

@@ -63,8 +63,8 @@ def varied(text: str, rng: random.Random) -> str:
     for _ in range(rng.randint(1, 2)):
         names = COLUMNS if rng.random() < 0.7 else LITERALS
         pattern = r"\b(" + "|".join(COLUMNS) + r")\b" if names is COLUMNS else r"\b\d+\b"
-        if found := list(re.finditer(pattern, text)):
-            chosen = rng.choice(found)
+        if result := list(re.finditer(pattern, text)):
+            chosen = rng.choice(result)
             text = text[: chosen.start()] + rng.choice(names) + text[chosen.end() :]
     return text
 
@@ -101,8 +101,8 @@ def made(rng: random.Random) -> str:
 
 def peak() -> int:
     """Return the peak memory of the process, bytes."""
-    found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return found if sys.platform == "darwin" else found * 1024
+    result = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return result if sys.platform == "darwin" else result * 1024
 
 
 def ask(ds, owners, text: str) -> LakeError | None:
@@ -148,8 +148,8 @@ def test_only_our_errors_in_bounded_memory(trials):
         if error is not None and echoes_engine(error):
             wrong.append(f"seed {seed}: {text!r} says {str(error)!r:.300}")
     grown, seconds = peak() - before, time.perf_counter() - started
-    found = f"{count} queries, {answered} answered, {count / seconds:.0f} a second"
-    print(f"{found}, {grown >> 20} MiB more than before")  # noqa: T201 - the figures to publish
+    result = f"{count} queries, {answered} answered, {count / seconds:.0f} a second"
+    print(f"{result}, {grown >> 20} MiB more than before")  # noqa: T201 - the figures to publish
     assert wrong[:20] == []
     assert longest < 5_000
     assert grown < MOST_GROWTH

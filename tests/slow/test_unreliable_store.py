@@ -195,11 +195,11 @@ def test_nothing_acknowledged_is_lost_on_an_unreliable_store(proxy, trials, monk
                 other.insist(other.ds.refresh)
     proxy.bad = 0.0
     ds = dl.open(ds.url, storage_options=options)
-    found = ds["x"][:].tolist()
+    result = ds["x"][:].tolist()
     sys.stdout.write(
         f"{merges} merges, {vacuums} vacuums, {Writer.refused} refused, {proxy.counts}\n"
     )
-    assert sorted(found) == acknowledged
+    assert sorted(result) == acknowledged
     assert len(np.unique(ds.row_ids)) == len(ds)
     for row in ds:
         assert row["data"] == rows_of(row["x"] // 2 * 2)["data"][row["x"] % 2]

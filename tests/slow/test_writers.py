@@ -82,17 +82,17 @@ def report(work, arguments, found):
 
 
 def test_no_row_is_lost_next_to_writers_readers_and_a_vacuum(tmp_path, trials):
-    url, found = str(tmp_path / "lake"), processes.Queue()
+    url, result = str(tmp_path / "lake"), processes.Queue()
     ds = dl.create(url, {"writer": "text", "x": "int64", "data": "bytes"})
     ds.append(rows_of("first", 0))
     ds.commit("first")
     stop = time.time() + trials(SECONDS)
     work = [(write, (url, f"w{i}", stop)) for i in range(WRITERS)]
     work += [(read, (url, i, stop)) for i in range(READERS)] + [(vacuum, (url, 0, stop))]
-    workers = [processes.Process(target=report, args=(*some, found), daemon=True) for some in work]
+    workers = [processes.Process(target=report, args=(*some, result), daemon=True) for some in work]
     for worker in workers:
         worker.start()
-    done = [found.get(timeout=trials(SECONDS) + 300) for _ in workers]
+    done = [result.get(timeout=trials(SECONDS) + 300) for _ in workers]
     for worker in workers:
         worker.join()
     assert not [some["error"] for some in done if "error" in some]

@@ -116,14 +116,14 @@ def outcome(name, url, says):
     worker.join(SECONDS)
     if not told:
         return "it never ends"
-    kind, found = told[0]
+    kind, result = told[0]
     if kind == "foreign":
-        return found
+        return result
     if kind != "done":
         return kind
     if name == "verify":
-        return "right" if found else "damage"
-    return "right" if name != "read" or found == says else "other values"
+        return "right" if result else "damage"
+    return "right" if name != "read" or result == says else "other values"
 
 
 def make(folder):
@@ -148,20 +148,20 @@ def places(lake):
     ds = dl.open(str(lake))
     repository = ds.handle.repository
     tip, old, fix, views = ds.version, ds.tags["v1"], ds.branches["fix"], repository.tip("_aux")
-    found = {"settings": "config.yaml"}
+    result = {"settings": "config.yaml"}
     for name in ("branch.main", "branch.fix", "branch._aux", "tag.v1"):
-        found[name] = f"refs/{name}/ref.json"
+        result[name] = f"refs/{name}/ref.json"
     for name, version in {"tip": tip, "old": old, "fix": fix, "views": views}.items():
-        found[f"snapshot of {name}"] = f"snapshots/{version}"
-        found[f"log of {name}"] = f"transactions/{version}"
+        result[f"snapshot of {name}"] = f"snapshots/{version}"
+        result[f"log of {name}"] = f"transactions/{version}"
     listed = {p: some[0] for p, some in manifests_of(repository.inspect(tip)).items() if some}
     for path, manifest in listed.items():
-        found[f"manifest of {path.rpartition('/')[2]}"] = f"manifests/{manifest.name}"
+        result[f"manifest of {path.rpartition('/')[2]}"] = f"manifests/{manifest.name}"
         for chunk in read_manifest(lake, manifest)[:1]:
-            found[f"chunk of {path.rpartition('/')[2]}"] = f"chunks/{chunk}"
+            result[f"chunk of {path.rpartition('/')[2]}"] = f"chunks/{chunk}"
     for path in sorted((lake / ".writers").iterdir()):
-        found[f"{path.suffix} of writers"] = str(path.relative_to(lake))
-    return found
+        result[f"{path.suffix} of writers"] = str(path.relative_to(lake))
+    return result
 
 
 def wrong(lake, folder, cases):
@@ -170,16 +170,16 @@ def wrong(lake, folder, cases):
     command = [sys.executable, __file__, str(lake), str(folder), asked]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     told = [json.loads(line) for line in done.stdout.splitlines()]
-    found = [] if len(told) == len(cases) else [f"the process has died: {done.stderr[-2000:]}"]
+    result = [] if len(told) == len(cases) else [f"the process has died: {done.stderr[-2000:]}"]
     for (place, kind, operations), outcomes in zip(cases, told, strict=False):
         said = dict(zip(operations, outcomes, strict=True))
         noticed = said.get("verify") not in (None, "right")
-        found += [
+        result += [
             f"{kind} for {place}: {operation}: {outcome}"
             for operation, outcome in said.items()
             if outcome not in FINE and not (outcome == "other values" and noticed)
         ]
-    return found
+    return result
 
 
 FINE = {"right", "damage", "refused"}
@@ -190,17 +190,17 @@ def main():
     lake, target, cases = Path(sys.argv[1]), Path(sys.argv[2]), json.loads(sys.argv[3])
     says = read(str(lake))
     for number, (place, kind, operations) in enumerate(cases):
-        found = []
+        result = []
         for operation in operations:
             copy = target / f"{number}-{operation}.lake"
             shutil.copytree(lake, copy, copy_function=os.link)
             path = copy / place
             path.unlink()
             KINDS[kind](path)
-            found.append(outcome(operation, str(copy), says))
-            if found[-1] != "it never ends":
+            result.append(outcome(operation, str(copy), says))
+            if result[-1] != "it never ends":
                 shutil.rmtree(copy)
-        print(json.dumps(found), flush=True)  # noqa: T201 - what the test reads
+        print(json.dumps(result), flush=True)  # noqa: T201 - what the test reads
     os._exit(0)  # otherwise, Python would wait for threads that never end
 
 

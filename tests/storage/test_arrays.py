@@ -71,8 +71,8 @@ def test_any_slots_in_any_order_read_like_fancy_indexing(slots):
         array = SlotArray(None, "a", SPEC, ChunkCache(), new=True)
         everything = np.arange(30, dtype="int16").reshape(15, 2)
         array.append(everything)
-        found = run(array.read(np.array(slots, np.int64)))
-        np.testing.assert_array_equal(found, everything[np.array(slots, np.int64)])
+        result = run(array.read(np.array(slots, np.int64)))
+        np.testing.assert_array_equal(result, everything[np.array(slots, np.int64)])
 
 
 def test_last_of_several_updates_wins(repository, blank):

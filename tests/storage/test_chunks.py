@@ -14,11 +14,11 @@ extents = st.lists(st.tuples(st.integers(0, 100), st.integers(0, 40)), max_size=
 
 @given(integers)
 def test_indices_are_contiguous_exactly_when_each_is_one_more(slots):
-    found = chunks.contiguous(slots)
+    result = chunks.contiguous(slots)
     expected = len(slots) > 0 and slots.tolist() == list(range(slots[0], slots[0] + len(slots)))
-    assert (found is not None) == expected
-    if found is not None:
-        assert list(range(found.start, found.stop)) == slots.tolist()
+    assert (result is not None) == expected
+    if result is not None:
+        assert list(range(result.start, result.stop)) == slots.tolist()
 
 
 @given(integers)
@@ -38,10 +38,10 @@ def test_spans_split_a_range_without_gaps(length, size):
 
 @given(st.integers(0, 200), st.integers(0, 100), st.integers(1, 16))
 def test_pieces_cover_every_byte_of_a_range(start, length, size):
-    found = [
+    result = [
         chunk * size + i for chunk, a, b in chunks.pieces(start, length, size) for i in range(a, b)
     ]
-    assert found == list(range(start, start + length))
+    assert result == list(range(start, start + length))
     assert all(0 <= a < b <= size for _, a, b in chunks.pieces(start, length, size))
 
 

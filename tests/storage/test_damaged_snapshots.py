@@ -34,8 +34,8 @@ def test_flipped_bit_in_a_snapshot_is_detected(tmp_path):
         (copy / "snapshots" / ds.version).unlink()
         (copy / "snapshots" / ds.version).write_bytes(data)
         try:
-            found = says(str(copy))
-            assert found == sound or not dl.open(str(copy)).verify(), f"bit {bit} of byte {at}"
+            result = says(str(copy))
+            assert result == sound or not dl.open(str(copy)).verify(), f"bit {bit} of byte {at}"
         except dl.LakeError:
             pass
         shutil.rmtree(copy)

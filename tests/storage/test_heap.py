@@ -137,8 +137,8 @@ def test_updates_leave_the_old_bytes_to_the_old_versions(make_lake):
 
 def test_pending_starts_become_addresses_or_positions_in_the_tail():
     settled = Settled(address=640, remainder=128, tail=9)
-    found = settled.translate(np.array([[PENDING, 5], [PENDING + 128, 5], [77, 1], [-3, 1]]))
-    assert found[:, 0].tolist() == [640, ~9, 77, -3]
+    result = settled.translate(np.array([[PENDING, 5], [PENDING + 128, 5], [77, 1], [-3, 1]]))
+    assert result[:, 0].tolist() == [640, ~9, 77, -3]
 
 
 @pytest.mark.usefixtures("tiny")
@@ -164,9 +164,9 @@ def test_reading_a_cell_of_many_chunks_takes_little_more_memory_than_the_cell(
     monkeypatch.setattr(heap, "IN_FLIGHT", 2)
     tracemalloc.start()
     try:
-        found = ds["b"][1]
+        result = ds["b"][1]
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found == b"0123456789abcdef" * (size // 16)
+    assert result == b"0123456789abcdef" * (size // 16)
     assert peak < 1.5 * size

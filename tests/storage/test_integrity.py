@@ -124,8 +124,8 @@ def test_manifest_of_another_array_is_damage(lake):
     with pytest.raises(dl.DamagedError):
         dl.open(str(lake))["a"][:]
     ds = dl.open(str(lake))
-    found = {(d.column, d.version) for d in ds.verify().damaged}
-    assert found == {("a", None), (None, ds.version)}
+    result = {(d.column, d.version) for d in ds.verify().damaged}
+    assert result == {("a", None), (None, ds.version)}
 
 
 def pipe(path):
@@ -166,20 +166,20 @@ def test_special_files_neither_block_nor_crash(lake, place, make):
     path = PLACES[place](lake)
     path.unlink()
     make(path)
-    told = []
+    outcomes = []
 
     def read():
         try:
             ds = dl.open(str(lake))
-            told.append([ds["a"][0], ds["v"][:], ds["d"][:50], ds.log()])
+            outcomes.append([ds["a"][0], ds["v"][:], ds["d"][:50], ds.log()])
         except dl.LakeError as error:
-            told.append(error)
+            outcomes.append(error)
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(60)
-    assert told, "the read waits for ever"
-    assert isinstance(told[0], dl.LakeError)
+    assert outcomes, "the read waits for ever"
+    assert isinstance(outcomes[0], dl.LakeError)
 
 
 # ---- documents

@@ -96,18 +96,20 @@ def test_reader_waits_for_a_replacement_in_progress(tmp_path, monkeypatch):
         return done
 
     monkeypatch.setattr(Path, "rename", slow)
-    found = []
+    result = []
     replacing = threading.Thread(
         target=lambda: dl.create(str(tmp_path / "lake"), {"y": "int32"}, overwrite=True)
     )
     replacing.start()
     assert between.wait(1_800)
-    reading = threading.Thread(target=lambda: found.append(dl.open(str(tmp_path / "lake")).columns))
+    reading = threading.Thread(
+        target=lambda: result.append(dl.open(str(tmp_path / "lake")).columns)
+    )
     reading.start()
     goes_on.set()
     replacing.join(60)
     reading.join(60)
-    assert found == [("y",)]
+    assert result == [("y",)]
     assert beside(tmp_path / "lake") == ["lake"]
 
 

@@ -31,8 +31,8 @@ def test_special_files_block_no_operation(tmp_path):
 
 def test_pipes_in_place_of_logs_block_neither_merge_nor_verify_nor_diff(tmp_path):
     lake = strange_files.make(tmp_path / "a.lake")
-    found = strange_files.places(lake)
-    logs = [found[f"log of {name}"] for name in ("tip", "fix")]
+    result = strange_files.places(lake)
+    logs = [result[f"log of {name}"] for name in ("tip", "fix")]
     cases = [(log, "pipe", ["merge", "verify", "diff", "vacuum"]) for log in logs]
     assert not strange_files.wrong(lake, tmp_path, cases)
 
@@ -54,7 +54,7 @@ USES = {
 def test_snapshot_replaced_by_a_pipe_during_a_session_blocks_nothing(tmp_path, kind, use):
     lake = strange_files.make(tmp_path / "a.lake")
     repository = Repository.open(str(lake))
-    tip, told = repository.tip("main"), []
+    tip, outcomes = repository.tip("main"), []
     session = repository.reader(tip) if kind == "reader" else repository.writer("main")
     session = session.fork() if kind == "fork" else session
     (lake / "snapshots" / tip).unlink()
@@ -62,11 +62,13 @@ def test_snapshot_replaced_by_a_pipe_during_a_session_blocks_nothing(tmp_path, k
 
     def act():
         try:
-            told.append(USES[use](session))
+            outcomes.append(USES[use](session))
         except dl.LakeError as error:
-            told.append(error)
+            outcomes.append(error)
 
     worker = threading.Thread(target=act, daemon=True)
     worker.start()
     worker.join(60)
-    assert isinstance(told[0], dl.DamagedError), "it waits for ever, or writes on top of nothing"
+    assert isinstance(outcomes[0], dl.DamagedError), (
+        "it waits for ever, or writes on top of nothing"
+    )

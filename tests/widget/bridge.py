@@ -86,8 +86,8 @@ class Kernel:
         sent = json.loads(text)
         if not sent:
             self._back.clear()
-            found: Any = {name: _packed(getattr(self.widget, name)) for name in self._names}
-            return json.dumps(found)
+            result: Any = {name: _packed(getattr(self.widget, name)) for name in self._names}
+            return json.dumps(result)
         for name, value in sent.get("changed", {}).items():
             plain = base64.b64decode(value["bytes"]) if name == "_selected" else value
             setattr(self.widget, name, plain)

@@ -47,8 +47,8 @@ def lake(make_lake):
 def cells(ds, position=0):
     """Return the boxes of a row, in whole pixels, and the names of their classes."""
     fresh = dl.open(ds.url)
-    found = fresh["boxes_classes"][position]
-    names = None if found is None or found is np.ma.masked else [NAMES[i] for i in found]
+    result = fresh["boxes_classes"][position]
+    names = None if result is None or result is np.ma.masked else [NAMES[i] for i in result]
     return np.round(fresh["boxes"][position]).astype(int).tolist(), names
 
 
@@ -148,11 +148,11 @@ def test_classes_that_do_not_match_the_boxes_stay_unchanged(chrome, lake, classe
         press(page, "n", "Shift+ArrowDown")
         saved(page)
     w.commit("edited")
-    found, names = cells(ds)
+    result, names = cells(ds)
     assert names == classes
     refused = classes is not None and action in ("draw", "delete")
     count = 3 if refused else {"draw": 4, "delete": 2}.get(action, 3)
-    assert len(found) == count
+    assert len(result) == count
     if refused:
         assert f"3 boxes but {len(classes)} classes" in banner
     if action == "name":

@@ -55,7 +55,7 @@ def texts(lake):
 
 def edited(lake):
     """Return the branches that have edits."""
-    return {name for name, found in texts(lake).items() if "EDITED" in found}
+    return {name for name, result in texts(lake).items() if "EDITED" in result}
 
 
 def edit(w):
@@ -184,6 +184,6 @@ def test_rows_of_another_branch_or_version_are_unchanged_after_a_commit(lake):
     w.query = ""
     edit(w)
     w.query = text
-    found = {name: sorted(w.view[name][:]) for name in "tbc"}
-    assert found["t"] == ["EDITED", *"bcdef"]
-    assert found["b"] == found["c"] == list("abcdef")
+    result = {name: sorted(w.view[name][:]) for name in "tbc"}
+    assert result["t"] == ["EDITED", *"bcdef"]
+    assert result["b"] == result["c"] == list("abcdef")

@@ -195,12 +195,12 @@ def suspects_in_view(nb):
         " cell.getBoundingClientRect().bottom"
         " < document.querySelector('.dl-scroller').getBoundingClientRect().bottom])"
     )
-    found = []
+    result = []
     for position, text, whole in labels:
         label, written = re.search(r"label (\w+),.*a handwritten (\w+)", text).groups()
         if whole and label != written:
-            found.append((position, written))
-    return found
+            result.append((position, written))
+    return result
 
 
 def test_staged_edits_survive_a_kernel_restart(lab, chrome, url, tmp_path):

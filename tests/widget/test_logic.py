@@ -86,8 +86,8 @@ def test_front_end_stays_small_since_every_notebook_gets_it():
 def palette(theme: str) -> dict[str, tuple[int, ...]]:
     """Colours of the style sheet for one theme."""
     block = STYLE.split('[data-theme="dark"]')[theme == "dark"]
-    found = re.findall(r"--dl-([a-z-]+): #([0-9a-f]{6})", block)
-    return {name: tuple(int(code[i : i + 2], 16) for i in (0, 2, 4)) for name, code in found}
+    result = re.findall(r"--dl-([a-z-]+): #([0-9a-f]{6})", block)
+    return {name: tuple(int(code[i : i + 2], 16) for i in (0, 2, 4)) for name, code in result}
 
 
 def luminance(colour: tuple[int, ...]) -> float:

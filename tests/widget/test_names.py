@@ -60,12 +60,12 @@ def without_names(facets, names):
 
 
 def test_charts_do_not_depend_on_names(turn, make_lake, page):
-    found = [
+    result = [
         without_names(page(lake(make_lake, names)).asks("facets", columns=names)["facets"], names)
         for names in (turn, plain(turn))
     ]
-    assert [(turn[f["column"]], f) for f in found[0] if "problem" in f] == []
-    assert found[0] == found[1]
+    assert [(turn[f["column"]], f) for f in result[0] if "problem" in f] == []
+    assert result[0] == result[1]
 
 
 def test_our_queries_treat_every_name_as_a_column(make_lake):

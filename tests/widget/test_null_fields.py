@@ -36,18 +36,18 @@ def is_null(page):
 
 
 def value(ds, position):
-    found = dl.open(ds.url)["x"][position]
-    return None if found is None or found is np.ma.masked else np.asarray(found).tolist()
+    result = dl.open(ds.url)["x"][position]
+    return None if result is None or result is np.ma.masked else np.asarray(result).tolist()
 
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_null_differs_from_every_other_value(chrome, make_lake, kind):
     ds = lake_of(make_lake, kind)
-    for position, wanted in enumerate([False, False, True]):
+    for position, expected in enumerate([False, False, True]):
         with row(chrome, ds.browse(), position) as page:
-            assert is_null(page) == wanted
+            assert is_null(page) == expected
             if kind in ("text", "number", "time"):
-                assert box(page, "x").get_attribute("placeholder") == ("null" if wanted else None)
+                assert box(page, "x").get_attribute("placeholder") == ("null" if expected else None)
 
 
 @pytest.mark.parametrize("kind", FIELDS)

@@ -64,7 +64,7 @@ def test_grid_is_a_grid_of_rows_of_cells(chrome, tmp_path):
                  cell.hasAttribute('aria-selected'), Number(cell.ariaColIndex) >= 1])"""
         )
         assert parents
-        assert all(found == ["row", True, True, True] for found in parents)
+        assert all(result == ["row", True, True, True] for result in parents)
         grid = shown.page.locator("[role=grid]")
         columns, count = (int(grid.get_attribute(f"aria-{n}count")) for n in ("col", "row"))
         assert (count - 1) * columns < 1000 <= count * columns
@@ -108,7 +108,7 @@ def test_focus_reaches_every_control_and_is_visible(chrome, tmp_path):
         seen = []
         for _ in range(60):
             shown.page.keyboard.press("Tab")
-            found = shown.page.evaluate(
+            result = shown.page.evaluate(
                 """() => {
                     const node = document.activeElement, style = getComputedStyle(node);
                     if (!node.closest('.dl-browser')) return null;
@@ -117,10 +117,10 @@ def test_focus_reaches_every_control_and_is_visible(chrome, tmp_path):
                     return [node.getAttribute('aria-label') ?? node.textContent, ring || Boolean(box) || node.role === 'separator'];
                 }"""  # noqa: E501
             )
-            if found is None and seen:
+            if result is None and seen:
                 break
-            if found:
-                seen.append(found)
+            if result:
+                seen.append(result)
         names = [name for name, _ in seen]
         assert {"Query", "Filters", "Overlays", "Size of the cards", "Rows"} <= set(names)
         assert [name for name, visible in seen if not visible] == []

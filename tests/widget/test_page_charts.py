@@ -30,9 +30,9 @@ def ds(make_lake):
 
 def chart(page, name):
     """Return the chart of a column once it has been counted."""
-    found = page.locator(f"section.dl-facet[aria-label='{name}']")
-    found.locator("canvas").wait_for()
-    return found
+    result = page.locator(f"section.dl-facet[aria-label='{name}']")
+    result.locator("canvas").wait_for()
+    return result
 
 
 def test_ends_of_a_chart_are_never_cut_off(chrome, ds):

@@ -163,6 +163,6 @@ def test_lasso_on_the_map_of_other_rows_selects_nothing_and_says_so(chrome, make
         page.wait_for_function("() => !document.querySelector('.dl-map-note').textContent")
         lasso(page)
         labels = lake["label"][:]
-        wanted = {x for x in before if labels[x]}
-        eventually(page, lambda: {int(x) for x in w.selected_view()["x"][:]} == wanted)
+        expected = {x for x in before if labels[x]}
+        eventually(page, lambda: {int(x) for x in w.selected_view()["x"][:]} == expected)
     assert wrong == []

@@ -85,10 +85,10 @@ def test_no_rule_affects_foreign_elements(css, ours, least, chrome, tmp_path):
     with opened(chrome, tmp_path, rows=8) as shown:
         load(shown.page, css)
         shown.page.evaluate(DECOYS, classes)
-        found = shown.page.evaluate(STRAY.replace("OURS", f'"{ours}"'))
-    assert found["stray"] == []
-    assert found["count"] >= least
-    assert [name for name in found["names"] if not name.startswith("dl-browser-")] == []
+        result = shown.page.evaluate(STRAY.replace("OURS", f'"{ours}"'))
+    assert result["stray"] == []
+    assert result["count"] >= least
+    assert [name for name in result["names"] if not name.startswith("dl-browser-")] == []
 
 
 SEEN = """() => [...document.querySelectorAll("#repr, #repr *")].map((node) => {

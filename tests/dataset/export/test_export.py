@@ -519,8 +519,10 @@ def test_importing_the_dataset_imports_no_export_library():
         "import sys, deeplake_lite as dl; dl.Dataset; "
         "print(sorted({'pandas', 'pyarrow', 'xarray', 'tqdm'} & set(sys.modules)))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
 
 
 def test_table_of_a_large_lake_has_64_bit_offsets(table):

@@ -192,6 +192,6 @@ def test_nan_and_null_stay_distinct_in_tables(dtype):
         ds = make(name)
         way(ds)
         ds.refresh() if name == "from_dataframe" else None
-        found = ds["x"][:]
-        assert np.ma.getmaskarray(found).tolist() == [False, False, True], name
-        assert np.isnan(np.ma.getdata(found)[:2]).tolist() == [False, True], name
+        result = ds["x"][:]
+        assert np.ma.getmaskarray(result).tolist() == [False, False, True], name
+        assert np.isnan(np.ma.getdata(result)[:2]).tolist() == [False, True], name

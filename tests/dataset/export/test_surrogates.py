@@ -110,9 +110,9 @@ def test_metadata_is_stored_unchanged():
     ds.metadata.update({BAD: 1, "b": {"c": [BAD]}})
     ds["t"].metadata["d"] = BAD
     ds.commit()
-    found = dl.open(ds.url)
-    assert dict(found.metadata) == {BAD: 1, "b": {"c": [BAD]}}
-    assert dict(found["t"].metadata) == {"d": BAD}
+    result = dl.open(ds.url)
+    assert dict(result.metadata) == {BAD: 1, "b": {"c": [BAD]}}
+    assert dict(result["t"].metadata) == {"d": BAD}
 
 
 def test_comparisons_match_nothing(ds):

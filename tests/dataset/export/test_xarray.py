@@ -27,14 +27,14 @@ def cubes():
 @pytest.fixture
 def reads(monkeypatch):
     """Record the slots that are read."""
-    found, read = [], Table.read
+    result, read = [], Table.read
 
     def noted(self, columns, slots):
-        found.extend(slots.tolist())
+        result.extend(slots.tolist())
         return read(self, columns, slots)
 
     monkeypatch.setattr(Table, "read", noted)
-    return found
+    return result
 
 
 def test_dense_columns_are_variables_and_ragged_ones_are_named():

@@ -59,8 +59,8 @@ def in_a_query(ds: dl.Dataset, a: str, ops: dict[str, Any], b: str) -> dict[str,
     names = dict(zip(ops, "uvwx", strict=False))
     items = (f"COALESCE({a} {op} {b}, {rest.get(op, 'false')}) AS {n}" for op, n in names.items())
     try:
-        found = ds.query(f"SELECT {', '.join(items)}")
-        return {op: found[name][:].tolist() for op, name in names.items()}
+        result = ds.query(f"SELECT {', '.join(items)}")
+        return {op: result[name][:].tolist() for op, name in names.items()}
     except QueryTypeError:
         return dict.fromkeys(ops, REFUSED)
 
@@ -71,9 +71,9 @@ def test_column_comparisons_agree_with_queries_in_both_orders(ds, a, ops):
     for b in COLUMNS:
         expected = in_a_query(ds, a, ops, b)
         for op in ops:
-            found = in_python(ds, a, op, b)
-            assert found == in_python(ds, b, MIRRORED[op], a), (a, op, b)
-            assert found == expected[op] or REFUSED in (found, expected[op]), (a, op, b)
+            result = in_python(ds, a, op, b)
+            assert result == in_python(ds, b, MIRRORED[op], a), (a, op, b)
+            assert result == expected[op] or REFUSED in (result, expected[op]), (a, op, b)
 
 
 @pytest.mark.parametrize("name", ["int64", "uint8", "uint64", "float64", "some"])

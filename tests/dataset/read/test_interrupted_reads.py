@@ -77,7 +77,7 @@ def plain(values):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_read_after_an_interrupted_read_is_complete(url, name):
-    wanted, number, reached = plain(COLUMNS[name][1]), 0, True
+    expected, number, reached = plain(COLUMNS[name][1]), 0, True
     while reached:
         number += 1 + number // 2
         ds = dl.open(url)
@@ -85,8 +85,8 @@ def test_read_after_an_interrupted_read_is_complete(url, name):
             ds[name][:]
             ds[name][::-3]
         reached = event.is_set()
-        assert plain(ds[name][:]) == wanted
-        assert plain(ds[name][::-3]) == wanted[::-3]
+        assert plain(ds[name][:]) == expected
+        assert plain(ds[name][::-3]) == expected[::-3]
     assert number > 1
 
 

@@ -57,10 +57,10 @@ def test_missing_times_are_exported_as_nulls_and_round_trip(tmp_path, dtype, nam
     shape, rows = SHAPES[name]
     ds = lake(dtype, shape, rows)
     table = ds.to_arrow()
-    wanted = [leaf is None for leaf in leaves(rows)]
+    expected = [leaf is None for leaf in leaves(rows)]
     pq.write_table(table, tmp_path / "a.parquet")
-    for found in (table, pq.read_table(tmp_path / "a.parquet"), ds.query("SELECT x").to_arrow()):
-        assert are_null(found.column("x").combine_chunks()) == wanted
+    for result in (table, pq.read_table(tmp_path / "a.parquet"), ds.query("SELECT x").to_arrow()):
+        assert are_null(result.column("x").combine_chunks()) == expected
     other = dl.create(new_url(), ds.schema)
     other.append(table)
     other.commit("again")

@@ -32,13 +32,13 @@ NAMES = [name for name in SCHEMA if name != "link"]
 
 def values(rows: int) -> dict[str, list]:
     rng = np.random.default_rng(0)
-    found = {name: (deepcopy(list(VALUES[name])) * rows)[:rows] for name in NAMES}
-    found["v"] = list(rng.normal(size=(rows, 3)).astype("float32"))
-    found["u"] = list(rng.integers(0, 255, (rows, 4, 6), np.uint8))
-    found["vn"] = [None if row % 5 == 0 else [row, 1, 2] for row in range(rows)]
-    found["json_default"] = [{"tags": ["new"]} for _ in range(rows)]
-    found["box_default"] = [[[0, 0, 1, 1]] for _ in range(rows)]
-    return found
+    result = {name: (deepcopy(list(VALUES[name])) * rows)[:rows] for name in NAMES}
+    result["v"] = list(rng.normal(size=(rows, 3)).astype("float32"))
+    result["u"] = list(rng.integers(0, 255, (rows, 4, 6), np.uint8))
+    result["vn"] = [None if row % 5 == 0 else [row, 1, 2] for row in range(rows)]
+    result["json_default"] = [{"tags": ["new"]} for _ in range(rows)]
+    result["box_default"] = [[[0, 0, 1, 1]] for _ in range(rows)]
+    return result
 
 
 def make(url: str) -> dl.Dataset:
@@ -184,12 +184,12 @@ def _scribble_arrow(column: pa.ChunkedArray) -> int:
 
 def everything(ds) -> object:
     """Return the results of plain reads of all columns and of the queries."""
-    found = [[ds[name][:] for name in ds.columns]]
+    result = [[ds[name][:] for name in ds.columns]]
     for text in QUERIES.values():
         view = ds.query(text)
-        found.append([view[name][:] for name in view.columns])
+        result.append([view[name][:] for name in view.columns])
     notes = [dict(ds.metadata), [f.metadata for f in ds.schema], str(ds.schema.to_json())]
-    return frozen([found, notes, ds.row_ids])
+    return frozen([result, notes, ds.row_ids])
 
 
 def answer(text):
@@ -298,13 +298,13 @@ def read_only(value):
         case np.ma.MaskedArray():
             yield from () if value.mask.flags.writeable and value.flags.writeable else [value]
         case np.ndarray() if value.dtype == object:
-            yield from (found for item in value.flat for found in read_only(item))
+            yield from (result for item in value.flat for result in read_only(item))
         case np.ndarray():
             yield from () if value.flags.writeable else [value]
         case dict():
-            yield from (found for item in value.values() for found in read_only(item))
+            yield from (result for item in value.values() for result in read_only(item))
         case list() | tuple():
-            yield from (found for item in value for found in read_only(item))
+            yield from (result for item in value for result in read_only(item))
 
 
 # ---- arguments

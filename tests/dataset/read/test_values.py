@@ -22,8 +22,8 @@ def test_large_samples_are_decoded_in_threads_even_with_nulls(monkeypatch, null)
     monkeypatch.setattr(Image, "decode", noted)
     pictures = [np.full((4, 5), i, np.uint8) for i in range(3)] + [None] * null
     htype = Image("png", nullable=True)
-    found = decode_block(htype, htype.encode(pictures))
-    assert [None if v is None else v.tolist() for v in found] == [
+    result = decode_block(htype, htype.encode(pictures))
+    assert [None if v is None else v.tolist() for v in result] == [
         None if v is None else v.tolist() for v in pictures
     ]
     assert threads

@@ -29,8 +29,8 @@ def derived(lake):
 
 def test_digests_equal_those_of_stored_cells(lake, derived):
     stored = lake.handle.table.digests(lake.schema["x"].id, np.arange(3))
-    found = derived.rows.table.digests(derived.schema["x"].id, np.arange(3))
-    assert found.tolist() == stored[::-1].tolist()
+    result = derived.rows.table.digests(derived.schema["x"].id, np.arange(3))
+    assert result.tolist() == stored[::-1].tolist()
 
 
 def test_derived_column_compares_with_a_stored_one(lake, derived):
@@ -41,6 +41,6 @@ def test_derived_column_compares_with_a_stored_one(lake, derived):
 
 def test_sizes_equal_those_of_the_cells(make_lake):
     ds = make_lake({"t": dl.Text(), "s": dl.Sequence(dl.Text())}, t=["ab", ""], s=[["a", "bc"], []])
-    found = ds.query("SELECT t, s, 1 AS one")
-    assert found.rows.table.sizes(found.schema["t"].id, np.arange(2)).tolist() == [2, 0]
-    assert found.rows.table.sizes(found.schema["s"].id, np.arange(2)).tolist() == [3, 0]
+    result = ds.query("SELECT t, s, 1 AS one")
+    assert result.rows.table.sizes(result.schema["t"].id, np.arange(2)).tolist() == [2, 0]
+    assert result.rows.table.sizes(result.schema["s"].id, np.arange(2)).tolist() == [3, 0]

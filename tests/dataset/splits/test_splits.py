@@ -130,9 +130,9 @@ SHARES = st.one_of(
 
 @given(st.integers(0, 10_000), SHARES)
 def test_largest_remainder_is_within_one_row(count, shares):
-    found = largest_remainder(count, shares)
-    assert found.sum() == count
-    assert (np.abs(found - count * shares) < 1).all()
+    result = largest_remainder(count, shares)
+    assert result.sum() == count
+    assert (np.abs(result - count * shares) < 1).all()
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60), SHARES)
@@ -273,8 +273,8 @@ def test_any_labels_give_parts_of_the_right_size(data):
     pairs = [(row, label) for row, labels in enumerate(rows) for label in labels]
     at, labels = (np.array(p, np.int64) for p in (zip(*pairs, strict=True) if pairs else ([], [])))
     rank = xxh3_64(np.arange(len(rows)))
-    found = by_labels(Labels.of(at, labels, len(rows)), shares, rank)
-    sizes = np.bincount(found, minlength=len(shares))
+    result = by_labels(Labels.of(at, labels, len(rows)), shares, rank)
+    sizes = np.bincount(result, minlength=len(shares))
     assert sizes.tolist() == largest_remainder(len(rows), shares).tolist()
 
 
@@ -306,8 +306,8 @@ def test_rows_that_all_differ_are_distributed_as_if_apportioned(kind, data):
         counts[part] += 1
     kinds, rank = np.array(kind), xxh3_64(np.arange(len(kind)))
     _, number, sizes = np.unique(kinds, return_inverse=True, return_counts=True)
-    wanted = cut(number, rank, apportion(sizes, counts / counts.sum()))
-    assert stratify._spread(kinds, rank, counts).tolist() == wanted.tolist()
+    expected = cut(number, rank, apportion(sizes, counts / counts.sum()))
+    assert stratify._spread(kinds, rank, counts).tolist() == expected.tolist()
 
 
 # ---- groups and strata

@@ -46,8 +46,8 @@ def forge(url, column, changes):
     session = Session(repository.writable_session("main")._session)
     document = json.loads(bytes(run(session.get("zarr.json"))))
     state = document["attributes"][KEY]
-    [found] = [c for c in state["schema"]["columns"] if c["name"] == column]
-    found["htype"] |= changes
+    [result] = [c for c in state["schema"]["columns"] if c["name"] == column]
+    result["htype"] |= changes
     document["attributes"][KEY] = sealed(state)
     run(session.put("zarr.json", json.dumps(document).encode()))
     session.commit("forged")

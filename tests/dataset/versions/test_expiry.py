@@ -24,10 +24,10 @@ class History:
         self.names, self.kept_links, self.count = {}, set(), 0
 
     def links(self):
-        found = {}
+        result = {}
         for older, later in self.kept_links:
-            found.setdefault(later, set()).add(older)
-        return found
+            result.setdefault(later, set()).add(older)
+        return result
 
     def ancestry(self, version):
         if version not in self.commits:
@@ -256,10 +256,10 @@ def test_handle_that_has_cached_more_history_than_is_left_works(tmp_path, seen, 
     side = dl.open(url, branch="side")
     side.append({"x": [99]})
     side.commit("on a branch")
-    found = AFTERWARDS[operation](ds)
+    result = AFTERWARDS[operation](ds)
     left = {"merge": [*range(6), 99], "restore": [0, 1]}
     assert ds["x"][:].tolist() == left.get(operation, list(range(6)))
     if operation == "query":
-        assert found["n"][0] == 2
+        assert result["n"][0] == 2
     assert dl.open(url).verify()
     assert dl.open(url)["x"][:6].tolist()[:2] == [0, 1]

@@ -226,11 +226,11 @@ def test_swapped_snapshots_are_never_read_for_each_other(tmp_path):
         for name, how in names.items():
             for verify in (None, "read"):
                 try:
-                    found = dl.open(copy, verify=verify, **how)["a"][:].tolist()
+                    result = dl.open(copy, verify=verify, **how)["a"][:].tolist()
                 except dl.LakeError:
                     refused += 1
                     continue
-                if found != rows[name]:
+                if result != rows[name]:
                     wrong.append((one, other, name))
         shutil.rmtree(copy)
     assert refused

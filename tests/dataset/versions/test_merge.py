@@ -129,13 +129,13 @@ def test_chosen_side_wins(ours, theirs, edit, side, expected):
     edit(theirs, 20)
     commit_both(ours, theirs)
     ours.merge("fix", on_conflict=side)
-    found = {
+    result = {
         cell: lambda: ours[0][ours.columns[0]],
         note: lambda: ours.metadata["k"],
         name: lambda: int(ours.columns[0][1:]),
         default: lambda: ours["x"].htype.default,
     }
-    assert found[edit]() == expected
+    assert result[edit]() == expected
 
 
 @pytest.mark.parametrize("who", ["ours", "theirs"])

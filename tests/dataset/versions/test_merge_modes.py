@@ -42,10 +42,10 @@ def test_merged_images_get_the_new_mode(new_url, mode, codec, other_way):
     heights = [4, 4, 9, 7, 8, None]
     expected = [None if h is None else (h, 5, *channels) for h in heights]
     for handle in (merged, dl.open(merged.url, branch="fix" if other_way else "main")):
-        found = handle["image"][:]
-        assert [None if p is None else p.shape for p in found] == expected
+        result = handle["image"][:]
+        assert [None if p is None else p.shape for p in result] == expected
         values = [10, 20, 50, 30, 40]
-        assert [round(float(p.mean())) for p in found if p is not None] == values
+        assert [round(float(p.mean())) for p in result if p is not None] == values
         table, slots = handle.rows.locate()
         f = handle.schema["image"]
         shapes = table.shapes(f.id, slots)

@@ -62,9 +62,9 @@ def test_version_of_a_deleted_branch_can_be_named_again(make_lake, kind):
     ds.delete_branch("fix")
     KINDS[kind](fix)("again")
     ds.vacuum(older_than="0s", spare="0s")
-    found = ds.views()["again"] if kind == "view" else dl.open(ds.url, version="again")
-    assert found["x"][:].tolist() == [5]
-    assert found["b"][:] == ds["b"][:]
+    result = ds.views()["again"] if kind == "view" else dl.open(ds.url, version="again")
+    assert result["x"][:].tolist() == [5]
+    assert result["b"][:] == ds["b"][:]
 
 
 def append_and_commit(ds):

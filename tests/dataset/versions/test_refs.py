@@ -359,11 +359,11 @@ def test_commit_while_verify_reads_the_refs_raises_no_alarm(lake, monkeypatch):
     others = [ds]
 
     def moved_on(self, ref):
-        found = look_up(self, ref)
+        result = look_up(self, ref)
         if ref == "branch.main" and others:
             others.pop().append({"x": [5]})
             ds.commit("meanwhile")
-        return found
+        return result
 
     monkeypatch.setattr(Repository, "look_up", moved_on)
     assert reader.verify()

@@ -93,9 +93,9 @@ def test_interrupted_commit_leaves_no_lock_behind(ds):
         for purpose in ("commit", "claims", "pins"):
             with take_lock(writers / f"{purpose}.lock", timeout=0):
                 pass
-        wanted = ds["k"][:].tolist()
+        expected = ds["k"][:].tolist()
         ds.commit("the rest")
-        assert dl.open(ds.url)["k"][:].tolist() == wanted, place
+        assert dl.open(ds.url)["k"][:].tolist() == expected, place
 
     assert interrupted_everywhere(work, check) > 500
     assert ds.verify()
@@ -134,9 +134,9 @@ def test_interrupted_query_raises_keyboard_interrupt_and_the_next_one_works(make
         v=np.ones((40, 3), "float32"),
         j=[{"a": i % 2} for i in range(40)],
     )
-    wanted = cells(ds.query(text))
+    expected = cells(ds.query(text))
 
     def check(place):
-        assert cells(ds.query(text)) == wanted, place
+        assert cells(ds.query(text)) == expected, place
 
     assert interrupted_everywhere(lambda: ds.query(text), check) > 500

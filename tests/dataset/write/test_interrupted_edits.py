@@ -139,10 +139,10 @@ class Handle:
     def check(self, ds=None):
         """Compare a handle, or this one, with the expected rows."""
         ds = self.ds if ds is None else ds
-        wanted = self.cells(self.rows)
-        assert set(ds.columns) == set(wanted)
-        assert len(ds) == len(wanted["k"])
-        for name, values in wanted.items():
+        expected = self.cells(self.rows)
+        assert set(ds.columns) == set(expected)
+        assert len(ds) == len(expected["k"])
+        for name, values in expected.items():
             assert plain(ds[name][:]) == plain(values), name
 
 
@@ -318,12 +318,12 @@ def test_ctrl_c_during_a_large_edit_leaves_all_of_it_or_nothing(tmp_path, edit, 
         else:
             ds.update(range(12), {"n": new[0], "b": new[1]})
         sent.join()
-    found = ds["n"][:].tolist(), ds["b"][:]
+    result = ds["n"][:].tolist(), ds["b"][:]
     done = (old[0] + new[0], old[1] + new[1]) if edit == "append" else new
-    assert found in (old, done)
+    assert result in (old, done)
     ds.append({"n": [3] * 8, "b": blobs[4:]})
     ds.commit("new")
     again = dl.open(ds.url)
-    assert again["n"][:].tolist() == found[0] + [3] * 8
-    assert again["b"][:] == found[1] + blobs[4:]
+    assert again["n"][:].tolist() == result[0] + [3] * 8
+    assert again["b"][:] == result[1] + blobs[4:]
     assert again.verify()

@@ -347,8 +347,8 @@ def test_values_preserve_their_meaning(way, sources, make_target):
         [c for c in sources[0].columns if way not in TABLES or c != "class numbers"]
     ]
     ds = way(ds, source) or ds
-    found = {case: plain(ds[case][-2:]) for case in source.columns[1:]}
-    assert found == {case: plain(CONVERTED[case][-1]) for case in source.columns[1:]}
+    result = {case: plain(ds[case][-2:]) for case in source.columns[1:]}
+    assert result == {case: plain(CONVERTED[case][-1]) for case in source.columns[1:]}
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)

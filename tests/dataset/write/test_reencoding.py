@@ -157,8 +157,8 @@ def test_dropped_channels_are_reported_once(make_lake, codec, mode, of, how):
         warnings.simplefilter("always", dl.ReencodedWarning)
         ds.append({"i": [value]})
         ds.append({"i": [value]})
-    wanted = 1 if (mode, of) in LOST and not kept else 0
-    assert len(caught) == wanted
+    expected = 1 if (mode, of) in LOST and not kept else 0
+    assert len(caught) == expected
     for warning in caught:
         assert f"was converted from {of} to {mode} and encoded as" in str(warning.message)
     np.testing.assert_array_equal(ds["i"][1], np.array(opened(data).convert(mode)))
@@ -429,10 +429,10 @@ def test_dropped_frames_are_reported(make_lake, codec, format_, how):
 def test_single_frame_is_not_reported_as_one_of_several(make_lake, format_):
     image = opened(SEVERAL[format_])
     image.seek(1)
-    wanted = np.asarray(image.convert("RGB"))
+    expected = np.asarray(image.convert("RGB"))
     ds = make_lake({"i": dl.Image("png")})
     assert notices(ds, image) == []
-    np.testing.assert_array_equal(ds["i"][0], wanted)
+    np.testing.assert_array_equal(ds["i"][0], expected)
 
 
 def test_checking_for_frames_keeps_edited_pixels(make_lake):

@@ -266,8 +266,8 @@ def test_arrow_times_are_stored_exactly_however_far_away(make_lake, unit, kind, 
     ds = make_lake({"t": dl.Sequence(htype) if listed else htype})
     ds.append(pa.table({"t": pa.ListArray.from_arrays([0, 3], times) if listed else times}))
     read = ds["t"][0] if listed else ds["t"][:].tolist()
-    found = [None if v in (None, np.ma.masked) else np.datetime64 for v in read]
-    assert [v is None for v in found] == [n is None for n in numbers]
+    result = [None if v in (None, np.ma.masked) else np.datetime64 for v in read]
+    assert [v is None for v in result] == [n is None for n in numbers]
     cells = ds["t"][0][:2] if listed else np.ma.getdata(ds["t"][:])[:2]
     assert np.array(cells, dtype).view("int64").tolist() == numbers[:2]
     again = make_lake({"t": ds["t"].htype})

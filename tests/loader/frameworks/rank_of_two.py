@@ -35,8 +35,8 @@ def main():
         dist.barrier()
     weight = layers[1].weight.sum().item()
     shares = loader.shares
-    found = [rank, shares.rank, shares.world_size, batches, seen, losses, weight]
-    sys.stdout.write(json.dumps(found))
+    result = [rank, shares.rank, shares.world_size, batches, seen, losses, weight]
+    sys.stdout.write(json.dumps(result))
     dist.destroy_process_group()
 
 

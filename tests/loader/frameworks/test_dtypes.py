@@ -15,10 +15,10 @@ def test_common_dtype_is_left_unchanged(name):
 @pytest.mark.parametrize("name", ["datetime64[ms]", "datetime64[D]", "timedelta64[s]"])
 def test_times_become_counts_of_their_unit_in_the_same_memory(name):
     values = np.array([3, -1, "NaT"], name)
-    found = for_torch(values)
-    assert found.dtype == np.int64
-    assert np.shares_memory(found, values)
-    assert found.tolist() == [3, -1, np.iinfo(np.int64).min]
+    result = for_torch(values)
+    assert result.dtype == np.int64
+    assert np.shares_memory(result, values)
+    assert result.tolist() == [3, -1, np.iinfo(np.int64).min]
 
 
 def test_class_numbers_are_int64():
@@ -31,9 +31,9 @@ def test_class_numbers_are_int64():
 
 @pytest.mark.parametrize("name", [">i4", ">f8", ">M8[s]"])
 def test_foreign_byte_order_becomes_native(name):
-    found = for_torch(np.array([1, 2]).astype(name))
-    assert found.dtype.isnative
-    assert found.tolist() == [1, 2]
+    result = for_torch(np.array([1, 2]).astype(name))
+    assert result.dtype.isnative
+    assert result.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("values", [["text"], [b"bytes"], [None], [np.longdouble(1)]])
@@ -45,6 +45,6 @@ def test_read_only_and_reversed_arrays_are_copied():
     values = np.arange(4)
     assert for_torch(values[::-1]).strides == (8,)
     values.flags.writeable = False
-    found = for_torch(values)
-    assert found.flags.writeable
-    assert not np.shares_memory(found, values)
+    result = for_torch(values)
+    assert result.flags.writeable
+    assert not np.shares_memory(result, values)

@@ -368,9 +368,9 @@ def test_image_after_many_nulls_is_found_in_few_reads(make_lake, monkeypatch):
 def test_null_images_fit_the_element_spec(make_lake, options, there):
     pictures = [None, np.ones((5, 6, 3), "uint8") if there else None, None]
     ds = make_lake({"image": dl.Image("png", nullable=True)}, image=pictures)
-    found = list(ds.tensorflow(1, **options))
-    assert len({tuple(batch["image"].shape) for batch in found}) == 1
-    assert [bool(batch["image_valid"][0]) for batch in found] == [False, there, False]
+    result = list(ds.tensorflow(1, **options))
+    assert len({tuple(batch["image"].shape) for batch in result}) == 1
+    assert [bool(batch["image_valid"][0]) for batch in result] == [False, there, False]
 
 
 @pytest.mark.parametrize("texts", [["a", "b"], []])
@@ -533,8 +533,8 @@ def test_mixed_values_from_a_transform_are_always_json(make_lake):
     ds = make_lake({"x": "int32"}, x=range(4))
     mixed = ["a", {"k": 1}, None, "null"]
     batches = ds.tensorflow(2, transform=lambda s: {"made": mixed[s["x"]]})
-    found = [json.loads(v) for b in batches for v in b["made"].numpy().tolist()]
-    assert found == mixed
+    result = [json.loads(v) for b in batches for v in b["made"].numpy().tolist()]
+    assert result == mixed
 
 
 @pytest.mark.parametrize(

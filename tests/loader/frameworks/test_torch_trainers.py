@@ -39,14 +39,14 @@ def test_two_ranks_train_on_every_row_in_equally_many_batches(digits):
         for process in ranks:
             process.kill()
     assert [process.returncode for process in ranks] == [0, 0], done
-    found = [json.loads(out) for out, _ in done]
-    for rank, (own, at, world_size, batches, *_) in enumerate(found):
+    result = [json.loads(out) for out, _ in done]
+    for rank, (own, at, world_size, batches, *_) in enumerate(result):
         assert (own, at, world_size) == (rank, rank, 2)
         assert batches == 2 * 18  # 1,797 rows in batches of 2 × 50
-    seen = Counter(row for _, _, _, _, rows, _, _ in found for row in rows)
+    seen = Counter(row for _, _, _, _, rows, _, _ in result for row in rows)
     assert seen == dict.fromkeys(digits.row_ids.tolist(), 2)  # once in each of two epochs
-    assert found[0][-1] == found[1][-1]
-    losses = found[0][-2]
+    assert result[0][-1] == result[1][-1]
+    losses = result[0][-2]
     assert np.mean(losses[-5:]) < losses[0] / 3
 
 

@@ -72,8 +72,8 @@ def test_every_type_is_collated_by_default_as_it_is_read(ds, name):
         assert isinstance(batch[name], list)
         assert set(batch) == {name}
     valid = batch.get(f"{name}_valid", np.ones(3, bool))
-    found = [v if ok else None for v, ok in zip(batch[name], valid, strict=True)]
-    assert all(map(same, found, values))
+    result = [v if ok else None for v, ok in zip(batch[name], valid, strict=True)]
+    assert all(map(same, result, values))
 
 
 @pytest.mark.parametrize("how", CHOICES)
@@ -185,12 +185,12 @@ def test_images_of_several_kinds_are_not_padded(ds):
 @pytest.mark.parametrize("name", ["boxes", "ragged", "tags", "points"])
 def test_ragged_values_are_concatenated(ds, name):
     batch = batch_of(ds, [name], collate={name: "ragged"})
-    found = batch[name]
-    assert isinstance(found, RaggedBatch)
-    assert len(found) == 3
+    result = batch[name]
+    assert isinstance(result, RaggedBatch)
+    assert len(result) == 3
     for row, value in enumerate(ds[name][:]):
-        assert np.array_equal(found[row], [] if value is None else value) or len(found[row]) == 0
-        assert found.lengths[row] == (0 if value is None else len(value))
+        assert np.array_equal(result[row], [] if value is None else value) or len(result[row]) == 0
+        assert result.lengths[row] == (0 if value is None else len(value))
 
 
 def test_sequences_of_numbers_are_padded_too(make_lake):

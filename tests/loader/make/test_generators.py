@@ -215,12 +215,12 @@ def test_loaders_with_several_threads_take_turns_with_the_global_generators(numb
         loader = numbers.batches(5, num_workers=0, shuffle=True, seed=seed, transform=draw)
         return [batch["drawn"].tolist() for batch in loader]
 
-    alone, found = [epoch(seed) for seed in range(3)], {}
+    alone, result = [epoch(seed) for seed in range(3)], {}
     random.seed(7)
     expected, state = random.random(), random.getstate()
     running = [
         threading.Thread(
-            target=lambda seed=seed: found.update({seed: [epoch(seed) for _ in "abc"]})
+            target=lambda seed=seed: result.update({seed: [epoch(seed) for _ in "abc"]})
         )
         for seed in range(3)
     ]
@@ -228,7 +228,7 @@ def test_loaders_with_several_threads_take_turns_with_the_global_generators(numb
         thread.start()
     for thread in running:
         thread.join()
-    assert found == {seed: [alone[seed]] * 3 for seed in range(3)}
+    assert result == {seed: [alone[seed]] * 3 for seed in range(3)}
     assert random.getstate() == state
     random.seed(7)
     assert random.random() == expected

@@ -31,19 +31,19 @@ def test_images_of_all_kinds_stack_in_a_mode(ds, mode, cache):
     loader = ds.batches(3, mode=mode, cache=cache)
     expected = [converted(pixels, mode) for pixels in pictures()]
     for _ in range(2):
-        found = np.concatenate([batch["image"] for batch in loader])
-        np.testing.assert_array_equal(found, expected)
+        result = np.concatenate([batch["image"] for batch in loader])
+        np.testing.assert_array_equal(result, expected)
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "RGBA"])
 def test_mode_can_be_combined_with_a_size(ds, mode):
-    found = np.concatenate([b["image"] for b in ds.batches(2, mode=mode, size=(12, 16))])
+    result = np.concatenate([b["image"] for b in ds.batches(2, mode=mode, size=(12, 16))])
     expected = ds.batches(5, columns=["image"], collate="list", mode=mode)
     channels = {"RGB": (3,), "L": (), "RGBA": (4,)}[mode]
-    assert found.shape == (5, 12, 16, *channels)
+    assert result.shape == (5, 12, 16, *channels)
     (whole,) = expected
     means = [pixels.mean() for pixels in whole["image"]]
-    np.testing.assert_allclose(found.reshape(5, -1).mean(axis=1), means, atol=2)
+    np.testing.assert_allclose(result.reshape(5, -1).mean(axis=1), means, atol=2)
 
 
 @pytest.mark.parametrize("mode", [{"image": "RGB"}, "RGB"])
@@ -134,8 +134,8 @@ def test_column_is_converted_permanently(ds, mode):
     ds.commit("converted")
     again = dl.open(ds.url)
     expected = [converted(pixels, mode) for pixels in [*pictures(), pictures()[0]]]
-    for found, pixels in zip(again["image"][:], expected, strict=True):
-        np.testing.assert_array_equal(found, pixels)
+    for result, pixels in zip(again["image"][:], expected, strict=True):
+        np.testing.assert_array_equal(result, pixels)
     assert again.schema["image"].htype.mode == mode
     assert {tuple(shape) for shape in again["image"].shapes.tolist()} == {
         (24, 32, {"RGB": 3, "L": -1, "RGBA": 4}[mode])
@@ -156,8 +156,8 @@ def test_mode_can_be_removed_again(ds):
     ds.set_mode("image", "L")
     ds.set_mode("image", None)
     if ds.schema["image"].htype.codec != "raw":  # which has cached the converted pixels
-        for found, pixels in zip(ds["image"][:], pictures(), strict=True):
-            np.testing.assert_array_equal(found, pixels)
+        for result, pixels in zip(ds["image"][:], pictures(), strict=True):
+            np.testing.assert_array_equal(result, pixels)
     ds.set_mode("image", None)
 
 

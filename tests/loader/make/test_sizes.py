@@ -202,8 +202,8 @@ def test_null_images_leave_coordinates_unchanged(make_lake):
 def test_resized_mask_has_no_new_numbers():
     mask = np.random.default_rng(0).integers(0, 9, (5, 7), "uint8")
     for shape in ((3, 2), (5, 7), (11, 20)):
-        found = nearest(mask, *shape)
-        assert found.shape == shape
-        assert {*np.unique(found)} <= {*np.unique(mask)}
+        result = nearest(mask, *shape)
+        assert result.shape == shape
+        assert {*np.unique(result)} <= {*np.unique(mask)}
     np.testing.assert_array_equal(nearest(mask, 5, 7), mask)
     np.testing.assert_array_equal(nearest(nearest(mask, 10, 14), 5, 7), mask)

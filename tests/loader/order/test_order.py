@@ -28,11 +28,11 @@ def test_permutation_of_several_parts_contains_every_number_once(n):
 @pytest.mark.parametrize("n", [2**31, 2**32 - 1, 2**32, 2**32 + 1, 10**12, 2**62])
 def test_large_permutations_are_in_range_and_without_repeats(n):
     some = np.concatenate([np.arange(2_000), n - 1 - np.arange(2_000)])
-    found = Permutation(n, 3)(some)
-    assert found.min() >= 0
-    assert found.max() < n
-    assert len(np.unique(found)) == len(some)
-    assert found.astype(float).mean() == pytest.approx(n / 2, rel=0.05)
+    result = Permutation(n, 3)(some)
+    assert result.min() >= 0
+    assert result.max() < n
+    assert len(np.unique(result)) == len(some)
+    assert result.astype(float).mean() == pytest.approx(n / 2, rel=0.05)
 
 
 def test_numbers_are_frozen():
@@ -90,11 +90,11 @@ def test_any_part_of_an_order_is_computed_alone():
 
 
 def test_different_seeds_and_epochs_give_different_orders():
-    found = {
+    result = {
         tuple(ExactOrder(100, seed, epoch).at(0, 100).tolist())
         for seed, epoch in itertools.product([-1, 0, 1, 2**63], range(20))
     }
-    assert len(found) == 80
+    assert len(result) == 80
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
@@ -111,14 +111,14 @@ def test_all_orders_of_few_rows_are_equally_likely(n):
 @pytest.mark.parametrize("n", [7, 16, 33, 100, 257, 999, 1_003, 1_024])
 def test_rows_are_equally_likely_in_any_place_and_next_to_any_other(n):
     draws = 400 if n < 300 else 100
-    found = np.array([Permutation(n, mix64(1, k))(np.arange(n)) for k in range(draws)])
+    result = np.array([Permutation(n, mix64(1, k))(np.arange(n)) for k in range(draws)])
     bins = min(n, 16)
     at = np.arange(n) * bins // n
     table = np.zeros((bins, bins))
-    np.add.at(table, (np.broadcast_to(at, found.shape), at[found]), 1)
+    np.add.at(table, (np.broadcast_to(at, result.shape), at[result]), 1)
     expected = np.outer(np.bincount(at), np.bincount(at)) * draws / n
     assert z(((table - expected) ** 2 / expected).sum(), (bins - 1) ** 2) < 4
-    steps = np.bincount((np.diff(found, axis=1) % n).ravel(), minlength=n)[1:]
+    steps = np.bincount((np.diff(result, axis=1) % n).ravel(), minlength=n)[1:]
     assert z(((steps - steps.mean()) ** 2 / steps.mean()).sum(), n - 2) < 4
 
 
@@ -140,13 +140,13 @@ def test_epochs_are_independent_of_each_other():
 @given(n=st.integers(0, 400), block=st.integers(1, 50), window=st.integers(1, 6), seed=KEYS)
 def test_block_order_contains_every_row_once_window_by_window(n, block, window, seed):
     order = BlockOrder(n, seed, 3, block, window)
-    found = order.at(0, n)
-    assert np.array_equal(np.sort(found), np.arange(n))
+    result = order.at(0, n)
+    assert np.array_equal(np.sort(result), np.arange(n))
     count = -(-n // block)
     seen, place = [], 0
     while place < n:  # windows are whole blocks, and none of them occurs again
         end = min(b for b in {order.after(b, block) for b in range(count)} if b > place)
-        blocks = set((found[place:end] // block).tolist())
+        blocks = set((result[place:end] // block).tolist())
         assert end - place == sum(min(block, n - b * block) for b in blocks)
         assert len(blocks) <= window
         seen += blocks
@@ -157,9 +157,9 @@ def test_block_order_contains_every_row_once_window_by_window(n, block, window, 
 @given(n=st.integers(1, 400), rows=st.integers(1, 60), seed=KEYS)
 def test_after_is_past_the_last_row_of_a_block(n, rows, seed):
     for order in orders(n, seed):
-        found = order.at(0, n)
+        result = order.at(0, n)
         for block in range(-(-n // rows)):
-            last = int(np.flatnonzero(found // rows == block).max())
+            last = int(np.flatnonzero(result // rows == block).max())
             assert last < order.after(block, rows) <= n
 
 

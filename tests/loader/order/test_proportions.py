@@ -32,9 +32,9 @@ def mix(n, rows, weights, epoch=0, shuffle="exact"):
 
 @given(weights=WEIGHTS, size=st.integers(0, 10_000))
 def test_quotas_are_within_one_of_the_share_and_fill_all_places(weights, size):
-    found = quotas(weights, size)
-    assert sum(found) == size
-    assert all(abs(q - w * size) < 1 for q, w in zip(found, weights, strict=True))
+    result = quotas(weights, size)
+    assert sum(result) == size
+    assert all(abs(q - w * size) < 1 for q, w in zip(result, weights, strict=True))
 
 
 @given(
@@ -43,11 +43,11 @@ def test_quotas_are_within_one_of_the_share_and_fill_all_places(weights, size):
 )  # fmt: skip
 def test_each_view_shows_all_rows_before_any_repeats(weights, n, epochs, seed, shuffle):
     rows = [seed * (i + 2) for i in range(len(weights))]
-    found = np.concatenate([mix(n, rows, weights, e, shuffle).at(0, n) for e in range(epochs)])
+    result = np.concatenate([mix(n, rows, weights, e, shuffle).at(0, n) for e in range(epochs)])
     ends = np.cumsum(rows)
-    views = np.searchsorted(ends, found, side="right")
+    views = np.searchsorted(ends, result, side="right")
     for view, count in enumerate(rows):
-        own = found[views == view] - (ends[view] - count)
+        own = result[views == view] - (ends[view] - count)
         for start in range(0, len(own), count):
             one = own[start : start + count].tolist()
             assert len(set(one)) == len(one)
@@ -61,8 +61,8 @@ def test_parts_have_exact_shares(weights, n):
     views = order.at(0, n) // 7
     for start in range(0, n, 64):
         part = Counter(views[start : start + 64].tolist())
-        wanted = quotas(weights, min(64, n - start))
-        assert [part[v] for v in range(len(weights))] == list(wanted)
+        expected = quotas(weights, min(64, n - start))
+        assert [part[v] for v in range(len(weights))] == list(expected)
 
 
 @given(weights=WEIGHTS, n=st.integers(1, 300), data=st.data())

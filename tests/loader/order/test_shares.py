@@ -41,9 +41,9 @@ def test_global_batch_is_the_same_set_for_any_number_of_ranks(n, share, last):
     alone = [set(rows) for rows in batches_of_all(epoch(n, size, 1, last))]
     for world in WORLDS:
         ranks = epoch(n, size // world, world, last)
-        found = batches_of_all(ranks)
-        assert [set(rows) for rows in found] == alone
-        assert all(len(rows) == len(set(rows)) for rows in found)  # ranks are disjoint
+        result = batches_of_all(ranks)
+        assert [set(rows) for rows in result] == alone
+        assert all(len(rows) == len(set(rows)) for rows in result)  # ranks are disjoint
 
 
 @given(n=ROWS, batch=st.integers(1, 30), world=st.sampled_from(WORLDS))

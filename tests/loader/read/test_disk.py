@@ -73,8 +73,8 @@ def assert_same_or_none(block, cells):
 def test_block_is_loaded_as_it_was_saved(tmp_path, name):
     disk = Disk("own", tmp_path)
     disk.save(0, 2, {name: CELLS[name]})
-    [(found, kept)] = disk.load(0, 2).items()
-    assert found == name
+    [(result, kept)] = disk.load(0, 2).items()
+    assert result == name
     assert_same(kept, CELLS[name])
 
 
@@ -319,8 +319,8 @@ def test_results_of_a_user_function_are_not_reused(numbers, ask):
         view = ask(numbers)
         expected = {name: _rows(view[name][:]) for name in view.columns}
         for _ in range(2):
-            found = epoch(view)
-            assert {name: found[name] for name in expected} == expected
+            result = epoch(view)
+            assert {name: result[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(("name", "text"), [("mean", "AVG(v)"), ("power", "POW(k, 1)")])
@@ -350,8 +350,8 @@ def test_mixes_with_a_user_function_are_not_reused(numbers):
     for sign in (1.0, -1.0):
         register(sign)
         view = numbers.query("SELECT k, FEATURE(k) AS x")
-        found = epoch(dl.mix([(view, 1), (view[:20], 1)], seed=0))
-        assert {x * sign for x in found["x"]} == {float(k) for k in found["k"]}
+        result = epoch(dl.mix([(view, 1), (view[:20], 1)], seed=0))
+        assert {x * sign for x in result["x"]} == {float(k) for k in result["k"]}
 
 
 def test_files_for_a_user_function_are_deleted_with_their_loader(numbers, cache):

@@ -23,8 +23,8 @@ def ds(make_lake):
 
 def test_shape_is_known_if_all_rows_have_it(ds):
     samples = ViewSamples.of(ds)
-    found = {f.name: samples.shape_of(f) for f in samples.fields}
-    assert found == {"x": (), "i": (4, 5, 3), "b": None, "n": None}
+    result = {f.name: samples.shape_of(f) for f in samples.fields}
+    assert result == {"x": (), "i": (4, 5, 3), "b": None, "n": None}
     assert ViewSamples.of(ds[1:]).shape_of(ds.schema["n"]) == (4, 5, 3)
     assert ViewSamples.of(ds[:0]).shape_of(ds.schema["i"]) is None
 
@@ -74,7 +74,7 @@ def test_few_large_rows_among_many_are_counted(make_lake):
 
 
 def test_sizes_of_columns_passed_through_a_query_are_looked_up_without_reading(ds):
-    found = ViewSamples.of(ds.query("SELECT i, b, x + 1 AS y WHERE x > 2"))
+    result = ViewSamples.of(ds.query("SELECT i, b, x + 1 AS y WHERE x > 2"))
     with mock.patch.object(virtual.TakenColumn, "read", side_effect=AssertionError("read")):
-        assert found.row_bytes == pytest.approx(ds[["i", "b"]][3:].nbytes / 3 + 8)
-    assert not found.computed
+        assert result.row_bytes == pytest.approx(ds[["i", "b"]][3:].nbytes / 3 + 8)
+    assert not result.computed

@@ -62,46 +62,46 @@ def test_slow_store_is_named(lake, workers, monkeypatch):
         return read(*args)
 
     monkeypatch.setattr(ViewSamples, "read", slowly)
-    found = after_an_epoch(lake.batches(20, num_workers=workers))
-    assert found.bottleneck == "read"
-    assert str(found).startswith("Reading is slow: ")
-    assert "cache='disk'" in str(found)
+    result = after_an_epoch(lake.batches(20, num_workers=workers))
+    assert result.bottleneck == "read"
+    assert str(result).startswith("Reading is slow: ")
+    assert "cache='disk'" in str(result)
 
 
 def test_large_images_are_named(make_lake, workers):
     pixels = np.random.default_rng(0).integers(0, 256, (1200, 1600, 3), np.uint8)
     lake = make_lake({"image": dl.Image("jpeg")}, image=[pixels] * 24)
-    found = after_an_epoch(lake.batches(2, num_workers=workers))
-    assert found.bottleneck == "decode"
-    assert str(found).startswith("Decoding JPEG takes ")
-    assert "size=" in str(found)
-    assert "cache='decoded'" in str(found)
+    result = after_an_epoch(lake.batches(2, num_workers=workers))
+    assert result.bottleneck == "decode"
+    assert str(result).startswith("Decoding JPEG takes ")
+    assert "size=" in str(result)
+    assert "cache='decoded'" in str(result)
 
 
 def test_slow_transform_is_named(lake, workers):
-    found = after_an_epoch(lake.batches(20, transform=slept(0.02), num_workers=workers))
-    assert found.bottleneck == "transform"
-    assert str(found).startswith("Your transform takes ")
-    assert "workers='processes'" in str(found)
-    assert "batch_transform=" in str(found)
+    result = after_an_epoch(lake.batches(20, transform=slept(0.02), num_workers=workers))
+    assert result.bottleneck == "transform"
+    assert str(result).startswith("Your transform takes ")
+    assert "workers='processes'" in str(result)
+    assert "batch_transform=" in str(result)
 
 
 def test_slow_batch_transform_is_named(lake, workers):
-    found = after_an_epoch(lake.batches(20, batch_transform=slept(0.4), num_workers=workers))
-    assert str(found).startswith("Your batch_transform takes ")
-    assert "batch_transform=" not in str(found)
+    result = after_an_epoch(lake.batches(20, batch_transform=slept(0.4), num_workers=workers))
+    assert str(result).startswith("Your batch_transform takes ")
+    assert "batch_transform=" not in str(result)
 
 
 def test_slow_collate_function_is_named(lake, workers):
-    found = after_an_epoch(lake.batches(20, collate=slept(0.4), num_workers=workers))
-    assert found.bottleneck == "collate"
-    assert str(found).startswith("Your collate function takes ")
+    result = after_an_epoch(lake.batches(20, collate=slept(0.4), num_workers=workers))
+    assert result.bottleneck == "collate"
+    assert str(result).startswith("Your collate function takes ")
 
 
 def test_slow_training_step_is_named(lake, workers):
-    found = after_an_epoch(lake.batches(20, num_workers=workers), pause=0.05)
-    assert found.bottleneck == "training"
-    assert str(found).startswith("Your training step is slower than the loader")
+    result = after_an_epoch(lake.batches(20, num_workers=workers), pause=0.05)
+    assert result.bottleneck == "training"
+    assert str(result).startswith("Your training step is slower than the loader")
 
 
 # ---- as measured
@@ -128,8 +128,8 @@ def test_slow_training_step_is_named(lake, workers):
     ],
 )
 def test_sentences_describe_the_bottleneck(seconds, options, start):
-    found = of(spent(**seconds), num_workers=10_000, **options)
-    assert str(found).startswith(start)
+    result = of(spent(**seconds), num_workers=10_000, **options)
+    assert str(result).startswith(start)
 
 
 def test_advice_about_readers_depends_on_what_stays_in_memory():
@@ -140,20 +140,20 @@ def test_advice_about_readers_depends_on_what_stays_in_memory():
 
 def test_advice_that_is_already_followed_is_not_given():
     options = Options(batch_size=8, cache="disk", columns=("x",), shuffle="block")
-    found = of(spent(read=9.0), Situation(options, "block", "disk"))
-    assert str(found).endswith("A nearer store would help.")
+    result = of(spent(read=9.0), Situation(options, "block", "disk"))
+    assert str(result).endswith("A nearer store would help.")
     pictures = Options(batch_size=8, cache="decoded", size={"image": (8, 8)}, num_workers=1)
-    found = of(spent(decode=9.0), Situation(pictures, images={"image": "png", "m": "mask"}))
-    assert str(found).startswith(
+    result = of(spent(decode=9.0), Situation(pictures, images={"image": "png", "m": "mask"}))
+    assert str(result).startswith(
         "Decoding PNG and masks takes 100 % of the workers' time. Options: "
     )
-    assert "size=" not in str(found)
-    assert "cache=" not in str(found)
+    assert "size=" not in str(result)
+    assert "cache=" not in str(result)
 
 
 def test_exact_shuffle_beyond_memory_suggests_blocks():
-    found = of(spent(read=9.0), Situation(Options(batch_size=8), "exact", "rows", rows=1000))
-    assert "shuffle='block' reads whole blocks" in str(found)
+    result = of(spent(read=9.0), Situation(Options(batch_size=8), "exact", "rows", rows=1000))
+    assert "shuffle='block' reads whole blocks" in str(result)
 
 
 @pytest.mark.parametrize(("epoch", "rows_read"), [(0, 2000), (1, 800)])
@@ -163,9 +163,9 @@ def test_repeated_reads_are_explained_by_too_little_memory(epoch, rows_read):
     )
     options = Options(batch_size=8, memory_budget=100_000_000)
     situation = Situation(options, "exact", "rows", rows=1000, stored=2e9)
-    found = of(told, situation)
-    assert found.bottleneck == "memory"
-    assert "memory_budget is 100 MB; about 2.6 GB would hold all rows" in str(found)
+    result = of(told, situation)
+    assert result.bottleneck == "memory"
+    assert "memory_budget is 100 MB; about 2.6 GB would hold all rows" in str(result)
     assert of(told, Situation(options, "exact", "whole", rows=1000)).bottleneck == "read"
 
 
@@ -204,9 +204,9 @@ def test_epoch_that_has_just_started_is_not_explained_yet():
 
 
 def test_report_prints_the_sentence_and_the_seconds_below():
-    found = of(spent(decode=8.0))
-    assert str(found) in repr(found)
-    assert "decode             8.00 s   80 %" in repr(found)
+    result = of(spent(decode=8.0))
+    assert str(result) in repr(result)
+    assert "decode             8.00 s   80 %" in repr(result)
 
 
 def test_page_has_the_sentence_and_bars():
@@ -216,12 +216,12 @@ def test_page_has_the_sentence_and_bars():
 
 
 def test_report_before_loading_says_what_to_do(lake):
-    found = lake.batches(8).explain()
+    result = lake.batches(8).explain()
     assert (
-        repr(found)
+        repr(result)
         == "Nothing has been loaded yet. Iterate over some batches, and call explain() again."
     )
-    assert "width" not in found._repr_html_().partition("</style>")[2]
+    assert "width" not in result._repr_html_().partition("</style>")[2]
 
 
 @pytest.mark.parametrize(

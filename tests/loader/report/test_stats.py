@@ -46,9 +46,9 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     """Make the loader measure with a clock that the test controls."""
-    found = Clock()
-    monkeypatch.setattr("deeplake_lite.loader.clock.now", found)
-    return found
+    result = Clock()
+    monkeypatch.setattr("deeplake_lite.loader.clock.now", result)
+    return result
 
 
 def timed(loader, clock=None, pause=0.0):

@@ -18,9 +18,9 @@ def open_files():
 @pytest.fixture
 def lanes():
     ends = socket.socketpair()
-    found = [Channel(end) for end in ends]
-    yield found
-    for lane in found:
+    result = [Channel(end) for end in ends]
+    yield result
+    for lane in result:
         lane.close()
 
 

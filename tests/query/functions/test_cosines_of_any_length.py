@@ -22,8 +22,8 @@ def test_cosines_of_short_and_long_vectors_are_exact(dtype):
         for of in (random.uniform(-1, 1, 4), stored[0].astype(float)):
             other = of.astype(np.longdouble)
             expected = (exact @ other) / np.sqrt((exact**2).sum(1)) / np.sqrt((other**2).sum())
-            found = ds.query("SELECT COSINE_SIMILARITY(e, ?) AS x", [of.tolist()])["x"][:]
-            np.testing.assert_allclose(found, expected.astype(float), rtol=0, atol=1e-6)
+            result = ds.query("SELECT COSINE_SIMILARITY(e, ?) AS x", [of.tolist()])["x"][:]
+            np.testing.assert_allclose(result, expected.astype(float), rtol=0, atol=1e-6)
         same = ds.query("SELECT COSINE_SIMILARITY(e, e) AS x")["x"][:]
         np.testing.assert_allclose(same, 1, rtol=1e-6)
 
@@ -31,7 +31,7 @@ def test_cosines_of_short_and_long_vectors_are_exact(dtype):
 def test_cosines_of_zero_infinite_and_nan_vectors():
     ds = dl.create("memory://odd-cosines", {"e": dl.Array("float32", (2,))})
     ds.append({"e": [[0, 0], [np.nan, 1], [np.inf, 1], [1, 0], [-1e30, 0]]})
-    found = ds.query("SELECT COSINE_SIMILARITY(e, ?) AS x", [[1.0, 0.0]])["x"][:]
-    np.testing.assert_array_equal(found, [0, np.nan, np.nan, 1, -1])
-    found = ds.query("SELECT COSINE_SIMILARITY(e, ?) AS x", [[0.0, 0.0]])["x"][:]
-    np.testing.assert_array_equal(found[[0, 3, 4]], [0, 0, 0])
+    result = ds.query("SELECT COSINE_SIMILARITY(e, ?) AS x", [[1.0, 0.0]])["x"][:]
+    np.testing.assert_array_equal(result, [0, np.nan, np.nan, 1, -1])
+    result = ds.query("SELECT COSINE_SIMILARITY(e, ?) AS x", [[0.0, 0.0]])["x"][:]
+    np.testing.assert_array_equal(result[[0, 3, 4]], [0, 0, 0])

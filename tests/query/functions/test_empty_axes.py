@@ -35,11 +35,11 @@ def test_reduction_of_an_empty_axis_agrees_with_numpy_or_is_null(name, dtype):
             value = np.zeros(shape, dtype)
             one, stacked = bound.compute(value, lead=0), bound.compute(value[None], lead=1)
             if name in OF_NOTHING:
-                wanted = OF_NOTHING[name](value, axis=axis)
-                is_unsigned = wanted.dtype.kind == "u" and dtype != "uint64"
-                assert one.dtype == (np.int64 if is_unsigned else wanted.dtype)
-                np.testing.assert_array_equal(one, wanted)
-                np.testing.assert_array_equal(stacked, wanted[None])
+                expected = OF_NOTHING[name](value, axis=axis)
+                is_unsigned = expected.dtype.kind == "u" and dtype != "uint64"
+                assert one.dtype == (np.int64 if is_unsigned else expected.dtype)
+                np.testing.assert_array_equal(one, expected)
+                np.testing.assert_array_equal(stacked, expected[None])
             elif one is None:
                 assert isinstance(stacked, list) or stacked.size
                 assert [value is None or np.ma.is_masked(value) for value in stacked] == [True]

@@ -16,10 +16,10 @@ def test_extreme_values_do_not_wrap_around(dtype, shape, extreme):
     array = np.full(shape, value, dtype)
     chosen = {(), tuple(range(len(shape))), *((a,) for a in range(len(shape)))}
     for over in [*chosen, *([(0, 2)] if len(shape) == 3 else [])]:
-        found = total(array, over)
-        wanted = np.sum(array, axis=over, dtype=np.int64)
-        assert found.dtype == wanted.dtype
-        np.testing.assert_array_equal(found, wanted)
+        result = total(array, over)
+        expected = np.sum(array, axis=over, dtype=np.int64)
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
 
 
 def test_image_with_more_than_16_million_values_is_summed_in_blocks():

@@ -125,8 +125,8 @@ def test_block_function_returns_a_result_for_each_row():
 )
 def test_block_function_returns_a_sequence_of_results(result):
     function(returns="float64", per="block", name="odd")(lambda _x: result)
-    wanted = rf"each of 2 rows, but it returned {type(result).__name__}\."
-    with pytest.raises(QueryTypeError, match=wanted):
+    expected = rf"each of 2 rows, but it returned {type(result).__name__}\."
+    with pytest.raises(QueryTypeError, match=expected):
         call("ODD", Type("int64")).compute(np.array([1, 2]), lead=1)
 
 
@@ -174,5 +174,5 @@ def test_nulls_among_strings_are_not_passed_on():
         return len(text)
 
     texts = np.array(["rose", None, "oak"], object)
-    found = call("LETTERS", Type("str")).compute(texts, lead=1)
-    assert found.tolist() == [4, None, 3]
+    result = call("LETTERS", Type("str")).compute(texts, lead=1)
+    assert result.tolist() == [4, None, 3]

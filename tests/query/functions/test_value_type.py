@@ -26,9 +26,9 @@ ANY_ARRAY = Arg("x", Type("uint8", None, htypes.Array("uint8", None)))
     ],
 )
 def test_htype_determines_the_value_type(htype, expected):
-    found = Type.of(htype)
-    assert str(found) == expected
-    assert found.meaning == htype
+    result = Type.of(htype)
+    assert str(result) == expected
+    assert result.meaning == htype
 
 
 def test_sequence_is_an_array_if_its_items_have_one_shape_and_a_list_otherwise():

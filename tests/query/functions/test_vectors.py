@@ -14,18 +14,18 @@ def test_distances_of_nearby_vectors_are_exact(offset):
     rows = (offset + rng.normal(size=(2000, 128))).astype("float32")
     rows[:1000] = rows[0] + 1e-3 * rng.normal(size=(1000, 128)).astype("float32")
     query = rows[0].astype("float64")
-    found = REGISTRY["L2_DISTANCE"].bind(COLUMN, query).compute(rows, lead=1)
-    wanted = np.linalg.norm(rows.astype("float64") - query, axis=1)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, wanted, rtol=1e-4)
+    result = REGISTRY["L2_DISTANCE"].bind(COLUMN, query).compute(rows, lead=1)
+    expected = np.linalg.norm(rows.astype("float64") - query, axis=1)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, expected, rtol=1e-4)
 
 
 def test_cosine_of_a_vector_with_itself_is_one_and_never_above():
     rows = np.random.default_rng(0).normal(size=(500, 128)).astype("float32")
     bound = REGISTRY["COSINE_SIMILARITY"].bind(COLUMN, COLUMN)
-    found = bound.compute(rows, rows, lead=1)
-    assert found.max() <= 1
-    np.testing.assert_allclose(found, 1, rtol=1e-6)
+    result = bound.compute(rows, rows, lead=1)
+    assert result.max() <= 1
+    np.testing.assert_allclose(result, 1, rtol=1e-6)
 
 
 def test_16_bit_vectors_are_multiplied_in_32_bits():
@@ -52,6 +52,6 @@ def test_products_of_integers_equal_numpys_in_64_bits(left, right):
     expected = np.vecdot(*wide)
     sides = [Arg("x", Type(left, (3,))), Arg("y", Type(right, (3,)))]
     bound = REGISTRY["DOT"].bind(*sides)
-    found = bound.compute(x, y, lead=1)
-    assert bound.type.dtype == found.dtype == expected.dtype
-    np.testing.assert_array_equal(found, expected)
+    result = bound.compute(x, y, lead=1)
+    assert bound.type.dtype == result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, expected)

@@ -65,10 +65,10 @@ def test_cast_refuses_values_that_are_not_conditions(value: Any) -> None:
     ds = lake([True, 0, 1.0, None, value])
     with pytest.raises(dl.QueryTypeError, match=r"but CAST\(j.ok AS BOOLEAN\) has .*TRY_CAST"):
         ds.query("SELECT CAST(j.ok AS BOOLEAN) AS y")
-    found = lake([True, 0, 1.0, None]).query("SELECT CAST(j.ok AS BOOLEAN) AS y")["y"][:]
-    assert found.tolist() == [True, False, True, None]
+    result = lake([True, 0, 1.0, None]).query("SELECT CAST(j.ok AS BOOLEAN) AS y")["y"][:]
+    assert result.tolist() == [True, False, True, None]
 
 
 def test_json_strings_cast_to_text_are_conditions() -> None:
-    found = lake(["true", "0"]).query("SELECT CAST(CAST(j.ok AS TEXT) AS BOOLEAN) AS y")["y"][:]
-    assert found.tolist() == [True, False]
+    result = lake(["true", "0"]).query("SELECT CAST(CAST(j.ok AS TEXT) AS BOOLEAN) AS y")["y"][:]
+    assert result.tolist() == [True, False]

@@ -32,10 +32,10 @@ def test_json_compares_exactly_with_columns_of_numbers(dtype: str, sign: str) ->
     pairs = [(j, x) for j in JSON for x in COLUMNS[dtype]]
     ds = dl.create("memory://json-numbers", {"j": dl.Json(), "x": dtype}, overwrite=True)
     ds.append({"j": [j for j, _ in pairs], "x": np.array([x for _, x in pairs], dtype)})
-    wanted = [OPERATORS[sign](Fraction(j), Fraction(x)) for j, x in pairs]
-    assert ds.query(f"SELECT j {sign} x AS v")["v"][:].tolist() == wanted
-    wanted = [OPERATORS[sign](Fraction(x), Fraction(j)) for j, x in pairs]
-    assert ds.query(f"SELECT x {sign} j AS v")["v"][:].tolist() == wanted
+    expected = [OPERATORS[sign](Fraction(j), Fraction(x)) for j, x in pairs]
+    assert ds.query(f"SELECT j {sign} x AS v")["v"][:].tolist() == expected
+    expected = [OPERATORS[sign](Fraction(x), Fraction(j)) for j, x in pairs]
+    assert ds.query(f"SELECT x {sign} j AS v")["v"][:].tolist() == expected
 
 
 def test_json_is_not_ordered_with_nan_and_is_less_than_infinity() -> None:
@@ -43,8 +43,8 @@ def test_json_is_not_ordered_with_nan_and_is_less_than_infinity() -> None:
     rows: list[Any] = [np.nan, np.inf, -np.inf]
     ds.append({"j": [P + 1] * 3, "x": rows})
     for sign, compare in OPERATORS.items():
-        found = ds.query(f"SELECT j {sign} x AS v")["v"][:].tolist()
-        assert found == [compare(P + 1, x) for x in rows]
+        result = ds.query(f"SELECT j {sign} x AS v")["v"][:].tolist()
+        assert result == [compare(P + 1, x) for x in rows]
 
 
 WHOLE = ["9007199254740993", "9007199254740993.0", "9007199254740993.00"]
@@ -62,8 +62,8 @@ SOUGHT = [
 def test_integers_next_to_json_keep_their_digits(condition: str, number: str) -> None:
     ds = dl.create("memory://json-lists", {"j": dl.Json()}, overwrite=True)
     ds.append({"j": [P, P + 1, P + 2]})
-    found = ds.query(f"SELECT {condition.format(number)} AS v")["v"][:].tolist()
-    assert found == [False, True, False]
+    result = ds.query(f"SELECT {condition.format(number)} AS v")["v"][:].tolist()
+    assert result == [False, True, False]
 
 
 def test_number_with_too_many_digits_is_a_float_next_to_json() -> None:
@@ -92,11 +92,11 @@ def test_sql_computes_with_json_exactly_or_not_at_all(item: str, number: int) ->
 def test_sql_computes_with_json_that_a_float_represents(item: str, number: float) -> None:
     ds = dl.create("memory://json-sums", {"j": dl.Json(), "f": "float64"}, overwrite=True)
     ds.append({"j": [number], "f": [number]})
-    found, wanted = (
+    result, expected = (
         ds.query(f"SELECT {text} AS v").to_arrow()["v"].to_pylist()
         for text in (item, item.replace("j", "f"))
     )
-    assert found == wanted
+    assert result == expected
 
 
 @pytest.mark.parametrize("given", ["{}", "$p", "i", "{}.0"])
@@ -107,6 +107,6 @@ def test_contains_compares_all_digits_of_a_number_in_a_json_list(given: str, num
     ds.append({"l": lists, "i": [number] * len(lists)})
     query = f"SELECT CONTAINS(l, {given.format(number)}) AS v"
     params = {"p": number} if given == "$p" else {}
-    found = ds.query(query, params).to_arrow()["v"].to_pylist()
-    wanted = [any(type(v) in (int, float) and v == number for v in items) for items in lists]
-    assert [bool(v) for v in found] == wanted
+    result = ds.query(query, params).to_arrow()["v"].to_pylist()
+    expected = [any(type(v) in (int, float) and v == number for v in items) for items in lists]
+    assert [bool(v) for v in result] == expected

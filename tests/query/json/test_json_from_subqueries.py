@@ -32,13 +32,13 @@ def ds() -> dl.Dataset:
 )
 def test_value_is_unchanged(ds: dl.Dataset, query: str) -> None:
     for row, value in enumerate(VALUES):
-        found = ds.query(f"SELECT {query.format(row)} AS y LIMIT 1")["y"][0]
-        assert repr(found) == repr(value)
+        result = ds.query(f"SELECT {query.format(row)} AS y LIMIT 1")["y"][0]
+        assert repr(result) == repr(value)
 
 
 def test_value_of_an_outer_row_is_unchanged(ds: dl.Dataset) -> None:
-    found = ds.query("SELECT (SELECT b.j FROM ds b WHERE b.id = a.id) AS y FROM ds a")["y"][:]
-    assert repr(list(found)) == repr(VALUES)
+    result = ds.query("SELECT (SELECT b.j FROM ds b WHERE b.id = a.id) AS y FROM ds a")["y"][:]
+    assert repr(list(result)) == repr(VALUES)
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ WITHIN = {
 
 @pytest.mark.parametrize("expression", WITHIN)
 def test_json_is_returned_unchanged(ds: dl.Dataset, expression: str) -> None:
-    found = ds.query(f"SELECT {expression} AS v ORDER BY k")["v"][:]
-    for value, got in zip(VALUES, found, strict=True):
+    result = ds.query(f"SELECT {expression} AS v ORDER BY k")["v"][:]
+    for value, got in zip(VALUES, result, strict=True):
         if isinstance(got, dict):
             got.pop("element2", None)
         assert got == WITHIN[expression](value)
@@ -63,14 +63,14 @@ def test_json_is_returned_unchanged(ds: dl.Dataset, expression: str) -> None:
     "expression", ["LIST([j] ORDER BY k)", "LIST({'k': j} ORDER BY k)", "LIST(j ORDER BY k)"]
 )
 def test_json_of_a_group_is_returned_unchanged(ds: dl.Dataset, expression: str) -> None:
-    [found] = ds.query(f"SELECT {expression} AS v")["v"][:]
+    [result] = ds.query(f"SELECT {expression} AS v")["v"][:]
     inner = {"[": lambda v: [v], "{": lambda v: {"k": v}}.get(expression[5], lambda v: v)
-    assert found == [inner(v) for v in VALUES]
+    assert result == [inner(v) for v in VALUES]
 
 
 def test_keys_of_a_histogram_are_json(ds: dl.Dataset) -> None:
-    [found] = ds.query("SELECT HISTOGRAM(j) AS v")["v"][:]
-    assert sorted(found, key=repr) == sorted([[DOCUMENT, 2], ["x", 1], [5, 1], ["5", 1]], key=repr)
+    [result] = ds.query("SELECT HISTOGRAM(j) AS v")["v"][:]
+    assert sorted(result, key=repr) == sorted([[DOCUMENT, 2], ["x", 1], [5, 1], ["5", 1]], key=repr)
 
 
 EQUAL = [
@@ -88,10 +88,10 @@ def test_equal_json_satisfies_these_conditions(ds: dl.Dataset, condition: str) -
         "SELECT x.k AS a, y.k AS b FROM x JOIN y ON x.j IS NOT NULL AND y.j IS NOT NULL AND "
         + condition
     )
-    found = dl.query(query, sources={"x": ds, "y": ds})
+    result = dl.query(query, sources={"x": ds, "y": ds})
     some = [k for k, v in enumerate(VALUES) if v is not None]
     expected = [(a, b) for a in some for b in some if VALUES[a] == VALUES[b]]
-    assert sorted(zip(found["a"][:].tolist(), found["b"][:].tolist(), strict=True)) == expected
+    assert sorted(zip(result["a"][:].tolist(), result["b"][:].tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("part", ["[j]", "{'k': j}", "ROW(j)"])
@@ -126,8 +126,8 @@ def test_lists_of_json_only_combine_with_lists_of_json(ds: dl.Dataset, other: st
 def test_only_objects_have_keys() -> None:
     lake = dl.create("memory://keys-of-json", {"j": dl.Json(nullable=True)}, overwrite=True)
     lake.append({"j": [{"b": 1, "a": 2}, {}, [1], "x", 1, 1.5, True, None]})
-    found = lake.query("SELECT KEYS(j) AS k")["k"][:]
-    assert [None if k is None else list(k) for k in found] == [["b", "a"], [], *[None] * 6]
+    result = lake.query("SELECT KEYS(j) AS k")["k"][:]
+    assert [None if k is None else list(k) for k in result] == [["b", "a"], [], *[None] * 6]
     assert len(lake.query("SELECT j WHERE KEYS(j) IS NULL")) == 6
 
 
@@ -145,15 +145,15 @@ def place(items: list[Any], value: Any) -> int | None:
 
 @pytest.mark.parametrize("items", LISTS, ids=str)
 def test_json_is_searched_in_lists_of_constants(ds: dl.Dataset, items: list[Any]) -> None:
-    found = ds.query(
+    result = ds.query(
         "SELECT LIST_CONTAINS(?, j) AS a, LIST_POSITION(?, j) AS b, LIST_HAS_ANY(?, [j]) AS c, "
         "LIST_HAS_ALL(?, [j]) AS d WHERE j IS NOT NULL ORDER BY k",
         [items] * 4,
     )
     places = [place(items, value) for value in VALUES if value is not None]
-    assert found["a"][:].tolist() == [p is not None for p in places]
-    assert found["b"][:].tolist() == places
-    assert found["c"][:].tolist() == found["d"][:].tolist() == found["a"][:].tolist()
+    assert result["a"][:].tolist() == [p is not None for p in places]
+    assert result["b"][:].tolist() == places
+    assert result["c"][:].tolist() == result["d"][:].tolist() == result["a"][:].tolist()
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,9 @@ def test_contains_finds_objects_and_lists(ds):
 
 @pytest.mark.parametrize("first", [True, 1, [1]])
 def test_contains_finds_items_of_constant_json(ds, first):
-    for wanted, text in ((1, "1"), (True, "TRUE")):
+    for expected, text in ((1, "1"), (True, "TRUE")):
         view = ds.query(f"SELECT CONTAINS($p, {text}) AS r LIMIT 1", {"p": [first, "x"]})
-        assert view["r"][:].tolist() == [first is wanted]
+        assert view["r"][:].tolist() == [first is expected]
 
 
 @pytest.mark.parametrize("form", ["j = {}", "{} < k", "CONTAINS(j, {})"])

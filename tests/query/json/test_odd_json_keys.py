@@ -41,8 +41,8 @@ def test_key_with_any_characters_is_read(ds: dl.Dataset, key: str) -> None:
     ],
 )  # fmt: skip
 def test_empty_keys_are_read(ds: dl.Dataset, text: str, wanted: object) -> None:
-    found = ds.query(f"SELECT {text} AS y")["y"][0]
-    assert found == wanted or str(found) == wanted
+    result = ds.query(f"SELECT {text} AS y")["y"][0]
+    assert result == wanted or str(result) == wanted
 
 
 @pytest.mark.parametrize("path", ['$[*].""', "$[", '$."\\"".""'])

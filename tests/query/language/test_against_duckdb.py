@@ -46,9 +46,9 @@ def oracle() -> duckdb.DuckDBPyConnection:
 def check(ds: dl.Dataset, oracle: duckdb.DuckDBPyConnection, query: str) -> None:
     """Compare the rows of a query, ignoring their order."""
     view = ds.query(query)
-    found = [tuple(_plain(v) for v in view[k].values()) for k in range(len(view))]
+    result = [tuple(_plain(v) for v in view[k].values()) for k in range(len(view))]
     expected = [tuple(map(_plain, row)) for row in oracle.sql(query).fetchall()]
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    assert sorted(result, key=repr) == sorted(expected, key=repr)
 
 
 def _plain(value: Any) -> Any:

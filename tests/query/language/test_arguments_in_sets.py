@@ -164,12 +164,12 @@ CHOICES = {
 def test_tensor_combined_from_several_is_passed_like_that_of_a_column(ds, how, per):
     described = seen if per == "row" else seen_in_block
     dl.function(returns="text", per=per, name="seen")(described)
-    found = ds.query(f"SELECT SEEN(e, k) AS e FROM ({CHOICES[how]}) ORDER BY k")
-    assert found["e"][:] == ds.query("SELECT SEEN(vector, k) AS e")["e"][:]
+    result = ds.query(f"SELECT SEEN(e, k) AS e FROM ({CHOICES[how]}) ORDER BY k")
+    assert result["e"][:] == ds.query("SELECT SEEN(vector, k) AS e")["e"][:]
 
 
 def test_times_of_both_sides_keep_their_units(ds):
     dl.function(returns="text", name="seen")(seen)
-    found = ds.query("SELECT SEEN(time) AS e UNION ALL SELECT SEEN(span) AS e FROM ds")["e"][:]
-    assert found[:3] == ds.query("SELECT SEEN(time) AS e")["e"][:]
-    assert found[3:] == ds.query("SELECT SEEN(span) AS e")["e"][:]
+    result = ds.query("SELECT SEEN(time) AS e UNION ALL SELECT SEEN(span) AS e FROM ds")["e"][:]
+    assert result[:3] == ds.query("SELECT SEEN(time) AS e")["e"][:]
+    assert result[3:] == ds.query("SELECT SEEN(span) AS e")["e"][:]

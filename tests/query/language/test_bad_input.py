@@ -335,10 +335,10 @@ def test_query_of_an_empty_view_is_answered(ds, text):
 
 
 def test_query_without_matches_still_has_columns(ds):
-    found = ds.query("SELECT id, grid, MEAN(grid) AS m, label WHERE id > 1000")
-    assert found.columns == ("id", "grid", "m", "label")
-    assert [len(found[name][:]) for name in found.columns] == [0, 0, 0, 0]
-    assert found.to_pandas().empty
+    result = ds.query("SELECT id, grid, MEAN(grid) AS m, label WHERE id > 1000")
+    assert result.columns == ("id", "grid", "m", "label")
+    assert [len(result[name][:]) for name in result.columns] == [0, 0, 0, 0]
+    assert result.to_pandas().empty
 
 
 def test_mask_that_does_not_fit_a_row_is_reported(ds):
@@ -368,8 +368,8 @@ def test_numbers_that_are_too_large_are_an_error(ds):
 
 
 def test_null_weights_are_never_drawn_and_nan_is_refused(ds):
-    found = ds.query("SELECT value, score SAMPLE BY score REPLACE LIMIT 200 SEED 0")
-    assert None not in values_of(found)["score"]
+    result = ds.query("SELECT value, score SAMPLE BY score REPLACE LIMIT 200 SEED 0")
+    assert None not in values_of(result)["score"]
     weight = (
         "CASE WHEN id > 20 AND id < 40 AND id <> 21 THEN ABS(value) ELSE value * 0 + SQRT(-1) END"
     )

@@ -19,14 +19,14 @@ def test_rows_are_placed_where_they_are_first_reached(seed):
     total = int(chance.integers(1, 40))
     rows = chance.integers(0, total, chance.integers(0, 30))
     before, after = (int(n) for n in chance.integers(0, 12, 2))
-    found = expand(rows, total, before=before, after=after)
-    assert found.tolist() == in_turn(rows.tolist(), total, before, after)
+    result = expand(rows, total, before=before, after=after)
+    assert result.tolist() == in_turn(rows.tolist(), total, before, after)
 
 
 def test_extent_beyond_all_rows_takes_no_more_memory_than_they_do():
     rows = np.arange(0, 1_000, 3)
-    found = expand(rows, 1_000, before=10**15, after=10**15)
-    assert found.tolist() == list(range(1_000))
+    result = expand(rows, 1_000, before=10**15, after=10**15)
+    assert result.tolist() == list(range(1_000))
 
 
 def test_query_may_expand_beyond_the_first_and_last_row(ds):
@@ -43,9 +43,9 @@ def test_sample_too_large_for_memory_is_refused(ds, clause):
 @pytest.mark.parametrize("replace", [False, True])
 def test_equal_weights_draw_alike_whatever_their_value(weight, replace):
     options = {"replace": replace, "limit": 5000 if replace else 5, "percent": False, "seed": 1}
-    found = sample(np.full(10, weight), **options)
-    assert found.tolist() == sample(np.ones(10), **options).tolist()
-    assert len(set(found.tolist())) == (10 if replace else 5)
+    result = sample(np.full(10, weight), **options)
+    assert result.tolist() == sample(np.ones(10), **options).tolist()
+    assert len(set(result.tolist())) == (10 if replace else 5)
 
 
 def test_small_weights_next_to_large_ones_are_hardly_drawn():

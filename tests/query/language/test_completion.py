@@ -25,16 +25,16 @@ def at_end(ds, text):
 
 
 def test_columns_come_before_functions_and_functions_before_keywords(ds):
-    found = at_end(ds, "SELECT ")
-    kinds = [kind for _, kind in found]
-    assert [t for t, kind in found if kind == "column"] == [
+    result = at_end(ds, "SELECT ")
+    kinds = [kind for _, kind in result]
+    assert [t for t, kind in result if kind == "column"] == [
         "image",
         "label",
         '"training/boxes"',
         "x",
     ]
     assert sorted(kinds, key=["column", "function", "keyword"].index) == kinds
-    assert {("MEAN(", "function"), ("COUNT(", "function"), ("WHERE", "keyword")} <= set(found)
+    assert {("MEAN(", "function"), ("COUNT(", "function"), ("WHERE", "keyword")} <= set(result)
 
 
 @pytest.mark.parametrize(

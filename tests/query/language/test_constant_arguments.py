@@ -65,9 +65,9 @@ def ds():
 
 def values(ds, text, params=None):
     """Return the values of an expression, None where null."""
-    found = ds.query(f"SELECT {text} AS x", params or {})
-    rows = [row["x"] for row in found]
-    assert len(found["x"][:]) == len(found) == len(rows)
+    result = ds.query(f"SELECT {text} AS x", params or {})
+    rows = [row["x"] for row in result]
+    assert len(result["x"][:]) == len(result) == len(rows)
     return rows
 
 
@@ -96,11 +96,13 @@ def test_constant_argument_is_the_same_for_every_row(ds, expression, form):
 @pytest.mark.parametrize("value", ["ds", "ns", "LEN(rv)", "ds + 0", "rv[0]"])
 def test_contains_searches_for_each_rows_value(ds, value, count):
     rows = ds[[0, 1, 2, 3] if count == 4 else list(range(count))]
-    wanted = values(rows, value)
-    found = values(rows, f"CONTAINS($l, {value})", {"l": [7, 2, 1, 0]})
-    assert found == [None if v is None else v in (7, 2, 1, 0) for v in wanted]
+    expected = values(rows, value)
+    result = values(rows, f"CONTAINS($l, {value})", {"l": [7, 2, 1, 0]})
+    assert result == [None if v is None else v in (7, 2, 1, 0) for v in expected]
     chosen = rows.query(f"SELECT ds WHERE CONTAINS($l, {value})", {"l": [7, 2, 1, 0]})
-    assert len(chosen) == sum(v is True or v is np.True_ or bool(v) for v in found if v is not None)
+    assert len(chosen) == sum(
+        v is True or v is np.True_ or bool(v) for v in result if v is not None
+    )
 
 
 def test_contains_works_in_a_join(ds):

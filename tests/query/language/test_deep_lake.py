@@ -20,9 +20,9 @@ def weights_of(r) -> list[float]:
 
 @pytest.mark.parametrize("name", ["max_weight", "sum_weight"])
 def test_weight_is_the_maximum_or_sum_of_the_conditions_that_hold(ds, name):
-    found = ds.query(f"SELECT {name}({WEIGHTS}) AS w")["w"][:]
-    wanted = [(max if name == "max_weight" else sum)([*weights_of(r), 0]) for r in data.rows()]
-    np.testing.assert_array_equal(np.asarray(found, float), wanted)
+    result = ds.query(f"SELECT {name}({WEIGHTS}) AS w")["w"][:]
+    expected = [(max if name == "max_weight" else sum)([*weights_of(r), 0]) for r in data.rows()]
+    np.testing.assert_array_equal(np.asarray(result, float), expected)
 
 
 @pytest.mark.parametrize("name", ["max_weight", "SUM_WEIGHT"])
@@ -30,13 +30,13 @@ def test_weight_is_the_maximum_or_sum_of_the_conditions_that_hold(ds, name):
 @pytest.mark.parametrize("limit", ["", "limit 200"])
 def test_samples_are_drawn_by_weights_of_conditions(ds, name, replace, limit):
     text = f"SELECT id SAMPLE BY {name}(label = 'cat': 1, label = 'bird': 0) {replace} {limit}"
-    found = ds.query(text)["id"][:]
+    result = ds.query(text)["id"][:]
     cats = [r.id for r in data.rows() if r.label == "cat"]
-    assert set(found) <= set(cats)
+    assert set(result) <= set(cats)
     if replace == "replace True":
-        assert len(found) == (200 if limit else len(ds))
+        assert len(result) == (200 if limit else len(ds))
     else:
-        assert sorted(found) == cats
+        assert sorted(result) == cats
 
 
 @pytest.mark.parametrize("weights", ["3", "", "flag: 2, 3", "flag:", ": 2"])
@@ -51,19 +51,19 @@ def test_all_of_no_elements_is_true_and_all_strict_is_false(ds):
     assert list(every) == [r.id for r in data.rows() if (r.boxes > 0).all()]
     assert list(strict) == [r.id for r in data.rows() if len(r.boxes) and (r.boxes > 0).all()]
     along = ds.query("SELECT ALL_STRICT(boxes > 0, axis=0) AS a")["a"][:]
-    for r, found in zip(data.rows(), along, strict=True):
-        np.testing.assert_array_equal(found, (r.boxes > 0).all(axis=0) & (len(r.boxes) > 0))
+    for r, result in zip(data.rows(), along, strict=True):
+        np.testing.assert_array_equal(result, (r.boxes > 0).all(axis=0) & (len(r.boxes) > 0))
 
 
 def test_all_columns_can_be_grouped(ds):
-    found = ds.query("SELECT * GROUP BY label")
-    assert found.columns == ds.columns
+    result = ds.query("SELECT * GROUP BY label")
+    assert result.columns == ds.columns
     groups = {}
     for r in data.rows():
         groups.setdefault(r.label, []).append(r.id)
-    names = [data.CLASSES[number] for number in found["label"][:]]
+    names = [data.CLASSES[number] for number in result["label"][:]]
     for name, ids, images, texts in zip(
-        names, found["id"][:], found["image"][:], found["text"][:], strict=True
+        names, result["id"][:], result["image"][:], result["text"][:], strict=True
     ):
         assert sorted(ids) == groups[name]
         for i, image, text in zip(ids, images, texts, strict=True):
@@ -83,27 +83,27 @@ def test_all_columns_can_be_grouped(ds):
     ],
 )
 def test_stars_can_be_grouped(ds, text, columns):
-    found = ds.query(text)
-    assert len(found.columns) == columns
-    assert all(len(v) == len(found) for v in values_of(found).values())
+    result = ds.query(text)
+    assert len(result.columns) == columns
+    assert all(len(v) == len(result) for v in values_of(result).values())
 
 
 def test_ungroup_by_gives_a_row_per_item(ds):
-    found = ds.query("SELECT id, numbers UNGROUP BY numbers")
-    wanted = [(r.id, n) for r in data.rows() for n in r.numbers]
-    assert list(zip(found["id"][:], found["numbers"][:], strict=True)) == wanted
+    result = ds.query("SELECT id, numbers UNGROUP BY numbers")
+    expected = [(r.id, n) for r in data.rows() for n in r.numbers]
+    assert list(zip(result["id"][:], result["numbers"][:], strict=True)) == expected
 
 
 def test_ungroup_by_split_undoes_group_by(ds):
     text = (
         "SELECT * FROM (SELECT id, label, image, text GROUP BY label) UNGROUP BY SPLIT ORDER BY id"
     )
-    found = ds.query(text)
-    assert found.columns == ("id", "label", "image", "text")
+    result = ds.query(text)
+    assert result.columns == ("id", "label", "image", "text")
     for name in ("id", "label", "text"):
-        assert list(found[name][:]) == list(ds[name][:])
-    for image, wanted in zip(found["image"][:], ds["image"][:], strict=True):
-        np.testing.assert_array_equal(image, wanted)
+        assert list(result[name][:]) == list(ds[name][:])
+    for image, expected in zip(result["image"][:], ds["image"][:], strict=True):
+        np.testing.assert_array_equal(image, expected)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ EXPANDED = {
 
 @pytest.mark.parametrize("text", EXPANDED)
 def test_neighbouring_rows_are_found_next_to_subqueries(ds, owners, text):
-    found = ds.query(text, sources={"owners": owners})
-    assert list(found["id"][:]) == EXPANDED[text]
-    assert all(len(v) == len(found) for v in values_of(found).values())
+    result = ds.query(text, sources={"owners": owners})
+    assert list(result["id"][:]) == EXPANDED[text]
+    assert all(len(v) == len(result) for v in values_of(result).values())
 
 
 HINTS = {
@@ -194,16 +194,16 @@ def test_like_with_a_star_hints_at_glob(ds, text):
 
 @pytest.mark.parametrize("text", ["text LIKE '%*%'", "text GLOB '*fox*'", "text LIKE 'fox'"])
 def test_unambiguous_patterns_give_no_hint(ds, text):
-    wanted = [r.id for r in data.rows() if "fox" in r.text] if "GLOB" in text else None
-    found = list(ds.query(f"SELECT id WHERE {text}")["id"][:])
-    assert wanted is None or found == wanted
+    expected = [r.id for r in data.rows() if "fox" in r.text] if "GLOB" in text else None
+    result = list(ds.query(f"SELECT id WHERE {text}")["id"][:])
+    assert expected is None or result == expected
 
 
 def test_is_nan(ds):
-    found = list(ds.query("SELECT id WHERE value IS NAN")["id"][:])
-    assert found == [r.id for r in data.rows() if np.isnan(r.value)]
+    result = list(ds.query("SELECT id WHERE value IS NAN")["id"][:])
+    assert result == [r.id for r in data.rows() if np.isnan(r.value)]
     others = ds.query("SELECT id WHERE value IS NOT NAN")
-    assert len(others) == len(ds) - len(found)
+    assert len(others) == len(ds) - len(result)
 
 
 JOINED = {
@@ -225,13 +225,13 @@ def test_strings_of_many_rows_are_joined(ds, text):
 
 def test_distinct_inside_calls(ds):
     rows = data.rows()
-    found = values_of(
+    result = values_of(
         ds.query(
             "SELECT COUNT(DISTINCT label, size) AS c, SUM(DISTINCT n) AS s, "
             "LIST(DISTINCT label ORDER BY label) AS l"
         )
     )
-    assert found["c"] == [len({(r.label, r.size) for r in rows if r.size is not None})]
-    assert found["s"] == [sum({r.n for r in rows if r.n is not None})]
+    assert result["c"] == [len({(r.label, r.size) for r in rows if r.size is not None})]
+    assert result["s"] == [sum({r.n for r in rows if r.n is not None})]
     with pytest.raises(QueryTypeError, match=r"DISTINCT in a call.*image is a tensor"):
         ds.query("SELECT LIST(DISTINCT image)")

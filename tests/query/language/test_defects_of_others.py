@@ -49,8 +49,8 @@ def test_aggregates_exist(ds, text):
 
 @pytest.mark.parametrize("text", PER_ROW)
 def test_functions_exist(ds, text):
-    wanted = [PER_ROW[text](r) for r in data.rows()]
-    assert same(column(ds.query(f"SELECT {text} AS x")), wanted)
+    expected = [PER_ROW[text](r) for r in data.rows()]
+    assert same(column(ds.query(f"SELECT {text} AS x")), expected)
 
 
 def test_unknown_names_give_an_error_and_do_not_crash_the_kernel(ds):
@@ -80,13 +80,13 @@ def test_cross_join_needs_no_condition(ds):
 
 
 def test_join_supports_more_than_equality(ds):
-    found = ds.query("SELECT a.id FROM dataset AS a JOIN dataset AS b ON a.id < b.id")
-    assert len(found) == 60 * 59 / 2
+    result = ds.query("SELECT a.id FROM dataset AS a JOIN dataset AS b ON a.id < b.id")
+    assert len(result) == 60 * 59 / 2
 
 
 def test_aliases_are_known_in_order_by_and_where(ds):
-    found = ds.query("SELECT id, id * 3 AS t WHERE t > 160 ORDER BY t DESC")
-    assert column(found, "t") == [177, 174, 171, 168, 165, 162]
+    result = ds.query("SELECT id, id * 3 AS t WHERE t > 160 ORDER BY t DESC")
+    assert column(result, "t") == [177, 174, 171, 168, 165, 162]
 
 
 def test_limit_accepts_a_percentage(ds):
@@ -95,13 +95,13 @@ def test_limit_accepts_a_percentage(ds):
 
 
 def test_sample_by_accepts_a_share_of_the_rows(ds):
-    found = ds.query("SELECT * SAMPLE BY 0.5 LIMIT 10 PERCENT")
-    assert len(set(column(found, "id"))) == 6
+    result = ds.query("SELECT * SAMPLE BY 0.5 LIMIT 10 PERCENT")
+    assert len(set(column(result, "id"))) == 6
 
 
 def test_equality_of_strings_can_be_named(ds):
-    wanted = [r.id for r in data.rows() if r.text == "fox"]
-    assert column(ds.query("SELECT id WHERE EQUALS(text, 'fox')"), "id") == wanted
+    expected = [r.id for r in data.rows() if r.text == "fox"]
+    assert column(ds.query("SELECT id WHERE EQUALS(text, 'fox')"), "id") == expected
 
 
 def test_expand_by_expands(ds):
@@ -131,8 +131,8 @@ def test_json_is_accessed_to_any_depth(ds):
 
 
 def test_boxes_accept_negative_indices(ds):
-    found = column(ds.query("SELECT boxes[-1] AS x WHERE SHAPE(boxes)[0] > 0"))
-    assert same(found, [r.boxes[-1] for r in data.rows() if len(r.boxes)])
+    result = column(ds.query("SELECT boxes[-1] AS x WHERE SHAPE(boxes)[0] > 0"))
+    assert same(result, [r.boxes[-1] for r in data.rows() if len(r.boxes)])
 
 
 def test_row_changed_on_both_sides_is_a_merge_conflict(make_lake):
@@ -172,8 +172,8 @@ def test_notebook_shows_html(ds):
 def test_zero_vector_does_not_break_the_order_after_a_delete(make_lake):
     ds = make_lake({"e": dl.Embedding(2)}, e=[[0, 0], [1, 0], [0, 1], [1, 1]])
     ds.delete([1])
-    found = ds.query("SELECT e ORDER BY COSINE_SIMILARITY(e, [0, 1]) DESC")
-    assert found["e"][:].tolist() == [[0, 1], [1, 1], [0, 0]]
+    result = ds.query("SELECT e ORDER BY COSINE_SIMILARITY(e, [0, 1]) DESC")
+    assert result["e"][:].tolist() == [[0, 1], [1, 1], [0, 0]]
 
 
 def test_nothing_is_lost_after_a_delete(make_lake):
@@ -183,6 +183,6 @@ def test_nothing_is_lost_after_a_delete(make_lake):
 
 
 def test_view_can_be_sampled(ds):
-    found = ds[10:20].query("SELECT id SAMPLE BY 1 LIMIT 4 SEED 1")
-    assert set(column(found, "id")) <= set(range(10, 20))
-    assert len(found) == 4
+    result = ds[10:20].query("SELECT id SAMPLE BY 1 LIMIT 4 SEED 1")
+    assert set(column(result, "id")) <= set(range(10, 20))
+    assert len(result) == 4

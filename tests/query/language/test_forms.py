@@ -72,17 +72,17 @@ def test_labels_keep_their_names_when_combined_with_those_of_another_lake(kind):
             continue  # IS NULL of a part of a tensor is refused
         column = {"a": part, "b": part, "A": f"A.{part}", "B": f"B.{part}"}
         query = text.format(**column)
-        found = words(dl.query(query, sources=sources)["y"])
+        result = words(dl.query(query, sources=sources)["y"])
         expected = words(dl.query(f"SELECT {part} AS y FROM A", sources=sources)["y"])
         match QUERIES[text]:
             case "aabb":
-                assert sorted(map(str, found)) == sorted(map(str, expected * 2)), query
+                assert sorted(map(str, result)) == sorted(map(str, expected * 2)), query
             case "set":
-                assert sorted(map(str, found)) == sorted(map(str, expected)), query
+                assert sorted(map(str, result)) == sorted(map(str, expected)), query
             case "none":
-                assert found == [], query
+                assert result == [], query
             case "a":
-                assert sorted(map(str, found)) == sorted(map(str, expected)), query
+                assert sorted(map(str, result)) == sorted(map(str, expected)), query
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_labels_keep_their_names_when_combined_with_those_of_another_lake(kind):
 )
 @pytest.mark.parametrize("kind", ["several", "sequence"])
 def test_labels_are_joined_by_name(kind, condition):
-    found = dl.query(f"SELECT A.k AS a, B.k AS b FROM A JOIN B ON {condition}", sources=pair(kind))
-    pairs = set(zip(found["a"][:].tolist(), found["b"][:].tolist(), strict=True))
+    result = dl.query(f"SELECT A.k AS a, B.k AS b FROM A JOIN B ON {condition}", sources=pair(kind))
+    pairs = set(zip(result["a"][:].tolist(), result["b"][:].tolist(), strict=True))
     assert pairs >= {(0, 0), (1, 1), (2, 2)}
     assert len(pairs) == (9 if "TRUE" in condition else 3)
 
@@ -132,11 +132,11 @@ def test_unnested_listed_and_compared_labels_keep_their_names(kind):
 
 
 def test_lists_of_one_label_per_row_keep_their_names():
-    found = dl.query(
+    result = dl.query(
         "SELECT LIST(x ORDER BY k) AS y FROM A UNION ALL SELECT LIST(x ORDER BY k) FROM B",
         sources=pair("one"),
     )
-    assert words(found["y"]) == [["cat", "dog", "owl"]] * 2
+    assert words(result["y"]) == [["cat", "dog", "owl"]] * 2
 
 
 def test_name_gives_the_names_of_several_labels():

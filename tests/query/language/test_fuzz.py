@@ -110,8 +110,8 @@ def test_long_chains_are_answered():
         "SELECT id WHERE " + " || ".join(["text"] * 200) + " = ''",
     ):
         values_of(ds.query(text))
-    found = ds.query(" UNION ALL ".join(f"SELECT {n} AS n" for n in range(100)) + " ORDER BY n")
-    assert len(found) == 100 * 8
+    result = ds.query(" UNION ALL ".join(f"SELECT {n} AS n" for n in range(100)) + " ORDER BY n")
+    assert len(result) == 100 * 8
 
 
 @pytest.mark.parametrize("column", ["grid", "ragged", "image", "emb"])
@@ -142,6 +142,6 @@ def test_chains_of_one_operation_do_not_nest(operation):
     ds = data.build()[:8]
     sign = "<>" if operation.startswith("INTERSECT") else "="
     parts = [f"SELECT id, grid FROM dataset WHERE id {sign} {n}" for n in range(2, 9)]
-    found = ds.query(f" {operation} ".join(["SELECT id, grid", *parts]))
-    wanted = range(9) if operation == "UNION" else [0, 1]
-    assert {*found["id"][:].tolist()} == {*wanted} - {8}
+    result = ds.query(f" {operation} ".join(["SELECT id, grid", *parts]))
+    expected = range(9) if operation == "UNION" else [0, 1]
+    assert {*result["id"][:].tolist()} == {*expected} - {8}

@@ -90,11 +90,11 @@ SAME = {
 
 @pytest.mark.parametrize("query", SAME)
 def test_alternative_spellings_mean_the_same(ds: dl.Dataset, query: str) -> None:
-    found, expected = ds.query(query), ds.query(SAME[query])
-    assert found.columns == expected.columns
-    for name in found.columns:
+    result, expected = ds.query(query), ds.query(SAME[query])
+    assert result.columns == expected.columns
+    for name in result.columns:
         np.testing.assert_array_equal(
-            np.ma.filled(found[name][:], -9), np.ma.filled(expected[name][:], -9)
+            np.ma.filled(result[name][:], -9), np.ma.filled(expected[name][:], -9)
         )
 
 

@@ -42,12 +42,12 @@ def ds() -> dl.Dataset:
 def test_any_pair_of_notations_gives_the_same_result(
     ds: dl.Dataset, query: str, notations: tuple[str, str]
 ) -> None:
-    found = [
+    result = [
         ds.query(query.format(*pair), sources={"ds": ds}).to_arrow().to_pydict()
         for pair in itertools.product(notations, repeat=2)
     ]
-    assert found[0]
-    assert all(other == found[0] for other in found)
+    assert result[0]
+    assert all(other == result[0] for other in result)
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,9 @@ def test_lambda_agrees_with_the_expression_of_the_value(ds, column):
         expected = as_items(answer(ds, text.format(value, value)))
         body = text.format("v", "v")
         made = f"LIST_TRANSFORM([{column}], v -> {body})"
-        found = answer(ds, made)
-        if found != expected:
-            wrong.append((made, found, expected))
+        result = answer(ds, made)
+        if result != expected:
+            wrong.append((made, result, expected))
     assert not wrong, "\n".join(map(str, wrong))
 
 
@@ -109,8 +109,8 @@ def test_filter_keeps_items_for_which_a_condition_holds(ds, column):
 def test_reduction_compares_two_items_like_two_values(ds, column, text):
     value = "NAME(l)" if column == "l" else column
     expected = answer(ds, text.format(value, value))
-    found = answer(ds, f"LIST_REDUCE([{column}, {column}], (p, q) -> {text.format('p', 'q')})")
-    assert found == expected
+    result = answer(ds, f"LIST_REDUCE([{column}, {column}], (p, q) -> {text.format('p', 'q')})")
+    assert result == expected
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,12 @@ from ..case_files import values_of
 
 def duckdb_functions() -> dict[str, set[str]]:
     """Return DuckDB's functions, by kind."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     with duckdb.connect() as connection:
         query = "SELECT DISTINCT function_type, lower(function_name) FROM duckdb_functions()"
         for kind, name in connection.sql(query).fetchall():
-            found.setdefault(kind, set()).add(name)
-    return found
+            result.setdefault(kind, set()).add(name)
+    return result
 
 
 def test_unlisted_functions_are_refused(ds):
@@ -193,8 +193,8 @@ def test_nothing_is_written_to_the_current_folder(ds, tmp_path, monkeypatch):
     monkeypatch.setattr(execute, "MEMORY", 48 << 20)
     execute._database.cache_clear()
     try:
-        found = ds.query("SELECT COUNT(*) AS n FROM (SELECT DISTINCT range FROM range(3000000))")
-        assert found["n"][:].tolist() == [3_000_000]
+        result = ds.query("SELECT COUNT(*) AS n FROM (SELECT DISTINCT range FROM range(3000000))")
+        assert result["n"][:].tolist() == [3_000_000]
     finally:
         execute._database().close()
         execute._database.cache_clear()

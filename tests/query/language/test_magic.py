@@ -37,8 +37,8 @@ def message(shell, capsys, code):
 
 
 def test_cell_queries_a_variable_and_shows_the_view(shell, capsys):
-    found = run(shell, "ds", "SELECT x\nWHERE SUM(v) > 1")
-    assert found["x"][:].tolist() == [2, 3]
+    result = run(shell, "ds", "SELECT x\nWHERE SUM(v) > 1")
+    assert result["x"][:].tolist() == [2, 3]
     assert "2 rows" in capsys.readouterr().out
 
 
@@ -49,14 +49,14 @@ def test_result_is_assigned_to_a_variable(shell):
 
 def test_parameters_come_from_variables(shell):
     shell.user_ns.update(least=2, q=np.array([1, 1]))
-    found = run(shell, "ds", "SELECT x, '$no' AS t WHERE x >= $least ORDER BY DOT(v, $q) DESC")
-    assert found["x"][:].tolist() == [3, 2]
+    result = run(shell, "ds", "SELECT x, '$no' AS t WHERE x >= $least ORDER BY DOT(v, $q) DESC")
+    assert result["x"][:].tolist() == [3, 2]
 
 
 def test_other_views_are_sources_by_their_variable_names(shell):
     shell.user_ns["few"] = shell.user_ns["other"][:1]
-    found = run(shell, "ds", "SELECT ds.x, t FROM ds JOIN few USING (x)")
-    assert found["t"][:] == ["b"]
+    result = run(shell, "ds", "SELECT ds.x, t FROM ds JOIN few USING (x)")
+    assert result["t"][:] == ["b"]
     assert run(shell, "", "SELECT t FROM other ORDER BY t DESC")["t"][:] == ["c", "b"]
     assert run(shell, "other", "SELECT COUNT(*) AS n FROM ds")["n"][0] == 3
 

@@ -97,8 +97,8 @@ def test_complement_of_numbers_says_what_to_write(dtype: str) -> None:
 def test_unnested_values_are_named_in_a_subquery(ds: dl.Dataset) -> None:
     with pytest.raises(dl.QueryTypeError, match=r"FROM \(SELECT UNNEST\(x\) AS item FROM …\)"):
         ds.query("SELECT UNNEST([id, b]) AS r WHERE r > 0")
-    found = ds.query("SELECT r FROM (SELECT UNNEST([id, b]) AS r FROM ds) WHERE r > 0")
-    assert found["r"][:].tolist() == [1]
+    result = ds.query("SELECT r FROM (SELECT UNNEST([id, b]) AS r FROM ds) WHERE r > 0")
+    assert result["r"][:].tolist() == [1]
 
 
 def test_list_parameter_is_shown_if_its_items_cannot_be_combined(

@@ -32,8 +32,8 @@ TENSORS = {
 @pytest.fixture(scope="module")
 def words() -> list[str]:
     with duckdb.connect() as connection:
-        found = connection.sql("SELECT keyword_name FROM duckdb_keywords()").fetchall()
-    return [*dict.fromkeys([*WORDS, *(name for (name,) in found)])]
+        result = connection.sql("SELECT keyword_name FROM duckdb_keywords()").fetchall()
+    return [*dict.fromkeys([*WORDS, *(name for (name,) in result)])]
 
 
 def made(url: str, names: list[str], htype: object, values: object) -> dl.Dataset:
@@ -46,13 +46,13 @@ def made(url: str, names: list[str], htype: object, values: object) -> dl.Datase
 
 def wrong(ds: dl.Dataset, queries: dict[str, list[int]]) -> list[str]:
     """Return the queries with different results."""
-    found = []
+    result = []
     for name in [f.name for f in ds.schema if f.name != "x"]:
         for query, expected in queries.items():
             text = query.replace('"w"', f'"{name}"')
             if np.ravel(ds.query(text)["r"][:]).tolist() != expected:
-                found.append(text)
-    return found
+                result.append(text)
+    return result
 
 
 def test_quoted_keyword_is_the_name_of_a_number_column(words):

@@ -42,8 +42,8 @@ def register(name, **options):
 def answers_everywhere(ds, name):
     """Tell whether the function returns its value for every argument type, in every clause."""
     parts = ", ".join(f"{name}({column}) AS {column}" for column in "ivrtn")
-    found = ds.query(f"SELECT {parts}, {name}() AS c, {name}(i, v) AS d, {name}([1, 2]) AS e")
-    values = [found[name][:].tolist() for name in found.columns]
+    result = ds.query(f"SELECT {parts}, {name}() AS c, {name}(i, v) AS d, {name}([1, 2]) AS e")
+    values = [result[name][:].tolist() for name in result.columns]
     chosen = ds.query(f"SELECT i WHERE {name}(i) = -7 AND {name}(v) = -7 ORDER BY {name}(t), i")
     return values == [[-7, -7]] * 8 and chosen["i"][:].tolist() == [1, 2]
 

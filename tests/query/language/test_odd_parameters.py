@@ -39,19 +39,19 @@ def test_lists_and_arrays_are_cast_as_tensors(make_lake, dtype, value, text):
     ds = make_lake({"k": "int32"}, k=[1])
     literal = str(np.asarray(value).tolist())
     cast = f"CAST({text.format(literal=literal)} AS {dtype})"
-    found = ds.query(f"SELECT {cast} AS x", {"p": value} if "$p" in cast else {})
+    result = ds.query(f"SELECT {cast} AS x", {"p": value} if "$p" in cast else {})
     name = {"FLOAT": "float32", "BIGINT": "int64"}.get(dtype, dtype)
     of = {"[k, 2]": [1, 2], "LIST(k)": [1]}.get(text, value)
     expected = np.asarray(of).astype(name)
-    assert found["x"][0].dtype == expected.dtype
-    assert found["x"][0].tolist() == expected.tolist()
+    assert result["x"][0].dtype == expected.dtype
+    assert result["x"][0].tolist() == expected.tolist()
 
 
 def test_lists_are_cast_to_lists_and_strings_as_in_sql(make_lake):
     ds = make_lake({"k": "int32"}, k=[1])
-    found = ds.query("SELECT CAST([1, 2] AS TEXT) AS t, CAST([k, 2] AS BIGINT[]) AS l")
-    assert found["t"][:] == ["[1, 2]"]
-    assert np.asarray(found["l"][0]).tolist() == [1, 2]
+    result = ds.query("SELECT CAST([1, 2] AS TEXT) AS t, CAST([k, 2] AS BIGINT[]) AS l")
+    assert result["t"][:] == ["[1, 2]"]
+    assert np.asarray(result["l"][0]).tolist() == [1, 2]
 
 
 def test_list_of_strings_is_not_cast_to_numbers(make_lake):

@@ -30,8 +30,8 @@ def test_equality_in_the_first_argument_is_a_comparison(lake, name, form):
         "ASUM": equal.sum(axis=1), "FLATTEN": equal, "SHAPE": np.full((2, 1), 2),
         "SIZE": [2, 2], "NDIM": [1, 1], "LEN": [2, 2],
     }.items():  # fmt: skip
-        found = lake.query(f"SELECT {call}({text}) AS c FROM ds")["c"][:]
-        np.testing.assert_array_equal(np.stack(list(found)), expected, call)
+        result = lake.query(f"SELECT {call}({text}) AS c FROM ds")["c"][:]
+        np.testing.assert_array_equal(np.stack(list(result)), expected, call)
     assert lake.query(f"SELECT k FROM ds WHERE NOT ANY({text})")["k"][:].tolist() == [2]
 
 

@@ -45,7 +45,7 @@ def lake():
 
 
 def test_query_of_figure_5(lake):
-    found = lake.query("""
+    result = lake.query("""
         SELECT images[100:500, 100:500, 0:2] AS crop,
                NORMALIZE(boxes, [100, 100, 400, 400]) AS box
         FROM dataset
@@ -58,15 +58,15 @@ def test_query_of_figure_5(lake):
     first = [LABELS[i] for i in order]
     order.sort(key=lambda i: first.index(LABELS[i]))
     assert 2 <= len(order) < COUNT
-    assert found.columns == ("crop", "box")
-    for row, i in zip(found, order, strict=True):
+    assert result.columns == ("crop", "box")
+    for row, i in zip(result, order, strict=True):
         np.testing.assert_array_equal(row["crop"], lake["images"][i][100:500, 100:500, :2])
         np.testing.assert_allclose(row["box"], normalize(BOXES[i], [100, 100, 400, 400]), atol=1e-6)
 
 
 def test_query_of_figure_5_gives_crops_of_one_shape(lake):
-    found = lake.query("SELECT images[100:500, 100:500, 0:2] AS crop")
-    assert {v.shape for v in found["crop"][:]} == {(400, 400, 2)}
+    result = lake.query("SELECT images[100:500, 100:500, 0:2] AS crop")
+    assert {v.shape for v in result["crop"][:]} == {(400, 400, 2)}
 
 
 def test_rows_are_balanced_for_training(lake):
@@ -80,12 +80,12 @@ def test_rows_are_balanced_for_training(lake):
 
 def test_images_are_grouped(lake):
     text = "SELECT labels, COUNT(*) AS c, MEAN(images) AS m GROUP BY labels ORDER BY labels"
-    found = values_of(lake.query(text))
-    assert (found["labels"], found["c"]) == (["cat", "dog"], [3, 3])
+    result = values_of(lake.query(text))
+    assert (result["labels"], result["c"]) == (["cat", "dog"], [3, 3])
     cats = [lake["images"][i] for i in range(COUNT) if LABELS[i] == "cat"]
-    np.testing.assert_allclose(found["m"][0], np.mean(cats, axis=0))
+    np.testing.assert_allclose(result["m"][0], np.mean(cats, axis=0))
 
 
 def test_query_reads_a_version(lake):
-    found = lake.query("SELECT labels FROM dataset VERSION 'v1'")
-    assert values_of(found)["labels"] == LABELS[:4]
+    result = lake.query("SELECT labels FROM dataset VERSION 'v1'")
+    assert values_of(result)["labels"] == LABELS[:4]

@@ -96,8 +96,8 @@ def test_long_vectors_that_differ_in_the_middle_stay_distinct(make_lake):
     ds.append({"emb": np.ones((1, 2000))})
     a, b = np.zeros(2000), np.zeros(2000)
     a[1000] = 1
-    found = ds.query("SELECT DOT(emb, ?) + 0 AS a, DOT(emb, ?) + 0 AS b", [a, b])
-    assert (found["a"][0], found["b"][0]) == (1, 0)
+    result = ds.query("SELECT DOT(emb, ?) + 0 AS a, DOT(emb, ?) + 0 AS b", [a, b])
+    assert (result["a"][0], result["b"][0]) == (1, 0)
 
 
 @pytest.mark.parametrize("given", [3, "cat", {"id"}])
@@ -125,8 +125,8 @@ def test_containers_of_values_are_lists(ds, given):
     ],
 )  # fmt: skip
 def test_parameter_names_end_at_word_boundaries(ds, condition, rows):
-    found = ds.query(f"SELECT id WHERE {condition}", {"a": 2, "b": 3})
-    assert found["id"][:].tolist() == rows
+    result = ds.query(f"SELECT id WHERE {condition}", {"a": 2, "b": 3})
+    assert result["id"][:].tolist() == rows
 
 
 def test_dollar_quoted_strings_are_not_supported(ds):

@@ -66,9 +66,9 @@ def test_clauses_after_parentheses(ds, oracle, behind, around):
     for within in WITHIN:
         query = around.replace("{}", f"({within}) {behind}")
         view, expected = ds.query(query), oracle.sql(query).fetchall()
-        found = [tuple(map(plain, view[k].values())) for k in range(len(view))]
+        result = [tuple(map(plain, view[k].values())) for k in range(len(view))]
         is_sorted = "ORDER BY" in behind + around
-        assert (found if is_sorted else sorted(found, key=repr)) == (
+        assert (result if is_sorted else sorted(result, key=repr)) == (
             expected if is_sorted else sorted(expected, key=repr)
         ), query
 

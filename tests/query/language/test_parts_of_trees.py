@@ -195,8 +195,8 @@ JOINS = {
 
 @pytest.mark.parametrize("query", JOINS)
 def test_queried_dataset_is_joined_if_from_is_omitted(ds: dl.Dataset, query: str) -> None:
-    found, expected = ds.query(query), ds.query(JOINS[query])
-    assert [*map(dict, found)] == [*map(dict, expected)]
+    result, expected = ds.query(query), ds.query(JOINS[query])
+    assert [*map(dict, result)] == [*map(dict, expected)]
 
 
 @pytest.mark.parametrize(

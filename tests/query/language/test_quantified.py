@@ -30,14 +30,14 @@ def ds() -> dl.Dataset:
 
 def holds(sign: str, each: str, value: float | None, others: list[float | None]) -> bool | None:
     """Return a quantified comparison in SQL's three truth values, None for unknown."""
-    found: list[bool | None] = []
+    result: list[bool | None] = []
     for other in others:
         is_known = value is not None and other is not None
-        found.append(OPERATORS[sign](value, other) if is_known else None)
+        result.append(OPERATORS[sign](value, other) if is_known else None)
     decisive = each == "ANY"
-    if decisive in found:
+    if decisive in result:
         return decisive
-    return None if None in found else not decisive
+    return None if None in result else not decisive
 
 
 SETS = [list(s) for count in range(4) for s in combinations(range(len(VALUES)), count)]
@@ -51,14 +51,14 @@ def test_nan_is_unequal_to_all_and_not_comparable(ds, sign, each):
         query = f"f {sign} {each} (SELECT f FROM ds WHERE id IN ({wanted}))"
         expected = [holds(sign, each, v, [VALUES[i] for i in ids]) for v in VALUES]
         for condition, truth in ((query, True), (f"NOT ({query})", False)):
-            found = ds.query(f"SELECT id WHERE {condition} ORDER BY id")["id"][:].tolist()
-            assert found == [i for i, e in enumerate(expected) if e is truth], condition
+            result = ds.query(f"SELECT id WHERE {condition} ORDER BY id")["id"][:].tolist()
+            assert result == [i for i, e in enumerate(expected) if e is truth], condition
 
 
 @pytest.mark.parametrize("ids", SETS[:12])
 def test_not_in_is_unequal_to_all(ds, ids):
-    wanted = ", ".join(map(str, ids)) or "-1"
-    inner = f"(SELECT f FROM ds WHERE id IN ({wanted}))"
+    expected = ", ".join(map(str, ids)) or "-1"
+    inner = f"(SELECT f FROM ds WHERE id IN ({expected}))"
     first, second = (
         ds.query(f"SELECT id WHERE f IS NOT NULL AND f {form} {inner} ORDER BY id")["id"][
             :

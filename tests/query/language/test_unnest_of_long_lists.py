@@ -87,8 +87,8 @@ def _same(values: Any, expected: list[Any]) -> bool:
 @pytest.mark.parametrize("name", COLUMNS)
 def test_value_is_decoded_once_for_all_its_items(ds, decoded, name):
     expected = _items(ds, name)
-    found = ds.query(f"SELECT UNNEST({name}) AS u")["u"][:]
-    assert _same(found, expected)
+    result = ds.query(f"SELECT UNNEST({name}) AS u")["u"][:]
+    assert _same(result, expected)
     assert decoded[name] <= 2 * len(LENGTHS)
 
 
@@ -110,8 +110,8 @@ def test_items_in_sql_are_decoded_once_per_vector(ds, decoded, name, part, stop)
 
 def test_nested_items_and_values_computed_from_them(ds, decoded):
     text = "SELECT UNNEST(u) AS x, u FROM (SELECT UNNEST(pixels) AS u WHERE id = 3)"
-    found = ds.query(text)["x"][:]
-    assert found.tolist() == _value("pixels", 3, 2500).ravel().tolist()
+    result = ds.query(text)["x"][:]
+    assert result.tolist() == _value("pixels", 3, 2500).ravel().tolist()
     assert decoded["pixels"] <= 8
     doubled = ds.query("SELECT 2 * u AS x FROM (SELECT UNNEST(ragged) AS u)")["x"][:]
     assert doubled.tolist() == [2 * item for item in _items(ds, "ragged")]
@@ -124,7 +124,7 @@ def test_null_and_out_of_range_positions_give_null(ds):
         JOIN (SELECT range - 2 AS n FROM range(5)) AS p ON p.n < 3 OR p.n IS NULL
         WHERE id <> 1 ORDER BY id, n
     """
-    found = ds.query(query)
+    result = ds.query(query)
     expected = [
         (_value("texts", row, n), _value("ragged", row, n))
         for row, n in enumerate(LENGTHS)
@@ -136,7 +136,7 @@ def test_null_and_out_of_range_positions_give_null(ds):
 
     for column, part in (("t", 0), ("r", 1)):
         want = [item(pair[part], at) for pair in expected for at in range(-2, 3)]
-        values = found[column][:]
+        values = result[column][:]
         got = values.tolist() if isinstance(values, np.ndarray) else list(values)
         assert got == want
     outer = ds.query(
@@ -150,5 +150,5 @@ def test_large_value_is_shared_by_the_threads(ds, decoded, monkeypatch):
     monkeypatch.setattr("deeplake_lite.query.tensors.spans.SMALL_BYTES", 0)
     assert _same(ds.query("SELECT UNNEST(pixels) AS u")["u"][:], _items(ds, "pixels"))
     assert decoded["pixels"] <= 2 * 6000 // 32
-    found = ds.query("SELECT UNNEST(texts) AS u")["u"][:]
-    assert _same(found, _items(ds, "texts"))
+    result = ds.query("SELECT UNNEST(texts) AS u")["u"][:]
+    assert _same(result, _items(ds, "texts"))

@@ -116,9 +116,9 @@ def test_result_is_returned_unchanged(ds, kind, argument, per):
         text = clause.format(f"GIVEN({argument})")
         if "IS NOT NULL" in text and np.ndim(values[0]) and kind not in ("json", "json lists"):
             continue  # IS NULL only accepts computed scalars
-        found = [plain(v) for v in ds.query(text)["r"][:]]
-        assert found == expected(values), text
-        assert [*map(type, found)] == [*map(type, expected(values))], text
+        result = [plain(v) for v in ds.query(text)["r"][:]]
+        assert result == expected(values), text
+        assert [*map(type, result)] == [*map(type, expected(values))], text
 
 
 JSON = {name: values for name, (_, values) in RESULTS.items() if "json" in name}
@@ -133,12 +133,12 @@ def test_json_is_compared_and_grouped_unchanged(ds, kind):
     groups = ds.query("SELECT GIVEN(k) AS r, COUNT(*) AS n GROUP BY GIVEN(k)")
     assert len(groups) == len(different)
     for row, value in enumerate(values):
-        found = ds.query(f"SELECT k WHERE GIVEN(k) = GIVEN({row})")["k"][:].tolist()
-        assert found == ([row] if value is not None else [])
+        result = ds.query(f"SELECT k WHERE GIVEN(k) = GIVEN({row})")["k"][:].tolist()
+        assert result == ([row] if value is not None else [])
         lengths = ds.query(f"SELECT LEN(GIVEN(k)) AS n WHERE k = {row}")["n"][:].tolist()
         assert lengths == [len(value) if isinstance(value, list | dict | str) else None]
-    found = ds.query("SELECT LIST(GIVEN(k) ORDER BY k) AS r")["r"][0]
-    assert [*found] == values
+    result = ds.query("SELECT LIST(GIVEN(k) ORDER BY k) AS r")["r"][0]
+    assert [*result] == values
     kept = ds.query("SELECT GIVEN(k) AS r ORDER BY k").materialize(
         f"memory://kept-json-{next(fresh)}"
     )
@@ -217,9 +217,9 @@ NULLS = [
 def test_null_among_the_constants_makes_every_row_null(ds, name, args):
     values = {"p": np.arange(7.0), "n": None}
     params = {k: v for k, v in values.items() if f"${k}" in args}
-    found = ds.query(f"SELECT k, {name}({args}) AS r", params)
-    assert np.ma.getmaskarray(found["r"][:]).tolist() == [True] * 4
-    assert [row["r"] for row in found] == [None] * 4
+    result = ds.query(f"SELECT k, {name}({args}) AS r", params)
+    assert np.ma.getmaskarray(result["r"][:]).tolist() == [True] * 4
+    assert [row["r"] for row in result] == [None] * 4
     assert len(ds.query(f"SELECT k WHERE {name}({args}) > 0", params)) == 0
     assert len(ds.query(f"SELECT k WHERE {name}({args}) IS NULL", params)) == 4
     assert ds.query(f"SELECT k ORDER BY {name}({args}), k", params)["k"][:].tolist() == [0, 1, 2, 3]
@@ -242,8 +242,8 @@ def test_computed_constant_is_passed_as_a_constant(ds, name, call, constant):
     params = {"p": np.array([1.0, 2.0])} if "$p" in constant else {}
     text = call.format(name=name, c=constant)
     written = call.format(name=name, c=CONSTANTS[constant])
-    found = ds.query(f"SELECT {text} AS r", params)["r"][:]
-    np.testing.assert_array_equal(found, ds.query(f"SELECT {written} AS r")["r"][:])
+    result = ds.query(f"SELECT {text} AS r", params)["r"][:]
+    np.testing.assert_array_equal(result, ds.query(f"SELECT {written} AS r")["r"][:])
     np.testing.assert_array_equal(
         ds.query(f"SELECT k WHERE {text} > 3", params)["k"][:],
         ds.query(f"SELECT k WHERE {written} > 3")["k"][:],
@@ -253,8 +253,8 @@ def test_computed_constant_is_passed_as_a_constant(ds, name, call, constant):
 @pytest.mark.usefixtures("counting")
 def test_list_that_varies_by_row_is_an_array(ds):
     given = {"p": np.array([1.0, 2.0])}
-    found = ds.query("SELECT TOTAL(k, CASE WHEN k > 1 THEN $p ELSE [0, 0] END) AS r", given)
-    assert found["r"][:].tolist() == [0, 1, 5, 6]
+    result = ds.query("SELECT TOTAL(k, CASE WHEN k > 1 THEN $p ELSE [0, 0] END) AS r", given)
+    assert result["r"][:].tolist() == [0, 1, 5, 6]
 
 
 def test_block_function_gets_computed_constants_without_a_row_axis(ds):
@@ -402,8 +402,8 @@ def test_lists_of_lists_of_different_lengths_are_passed_as_lists(ds, of):
     dl.function(returns="int64", name="total")(lambda x, _: sum(map(sum, x)))
     for lists in ("[[1, 2], [3]]", "$p", "[[k, 6 - k], []]"):
         params = {"p": [[1], [2, 3]]} if lists == "$p" else {}
-        found = ds.query(f"SELECT TOTAL({lists}, {of}) AS x", params)
-        assert found["x"][:].tolist() == [6] * 4
+        result = ds.query(f"SELECT TOTAL({lists}, {of}) AS x", params)
+        assert result["x"][:].tolist() == [6] * 4
 
 
 def write_into(value):

@@ -62,13 +62,13 @@ def ds() -> dl.Dataset:
 
 
 def values_of(ds: dl.Dataset, name: str) -> list[Any]:
-    found = ds.to_arrow()[name].to_pylist()
-    return [float(v) if isinstance(v, str) else v for v in found]
+    result = ds.to_arrow()[name].to_pylist()
+    return [float(v) if isinstance(v, str) else v for v in result]
 
 
 def ask(ds: dl.Dataset, query: str, **sources: dl.Dataset) -> list[Truth]:
-    found: list[Truth] = ds.query(query, sources=sources).to_arrow()["x"].to_pylist()
-    return found
+    result: list[Truth] = ds.query(query, sources=sources).to_arrow()["x"].to_pylist()
+    return result
 
 
 @pytest.mark.parametrize("other", ["g", "i", "j", "1", "NULL"])
@@ -77,13 +77,13 @@ def test_two_values_compare(ds: dl.Dataset, sign: str, other: str) -> None:
     fixed: dict[str, float | None] = {"1": 1.0, "NULL": None}
     a = values_of(ds, "f")
     b = [fixed[other]] * len(a) if other in fixed else values_of(ds, other)
-    wanted = [compared(sign, x, y) for x, y in zip(a, b, strict=True)]
-    assert ask(ds, f"SELECT f {sign} {other} AS x") == wanted
+    expected = [compared(sign, x, y) for x, y in zip(a, b, strict=True)]
+    assert ask(ds, f"SELECT f {sign} {other} AS x") == expected
     assert ask(ds, f"SELECT NOT (f {sign} {other}) AS x") == [
-        None if w is None else not w for w in wanted
+        None if w is None else not w for w in expected
     ]
-    wanted = [compared(sign, y, x) for x, y in zip(a, b, strict=True)]
-    assert ask(ds, f"SELECT {other} {sign} f AS x") == wanted
+    expected = [compared(sign, y, x) for x, y in zip(a, b, strict=True)]
+    assert ask(ds, f"SELECT {other} {sign} f AS x") == expected
 
 
 def _word(value: float | None) -> str:
@@ -97,18 +97,22 @@ def test_value_compares_with_a_list(ds: dl.Dataset, some: list[float | None]) ->
     listed = ", ".join(map(_word, some))
     for name in ("f", "i"):
         values = values_of(ds, name)
-        wanted = [any_of([compared("=", v, s) for s in some]) for v in values]
-        assert ask(ds, f"SELECT {name} IN ({listed}) AS x") == wanted
-        against = [None if w is None else not w for w in wanted]
+        expected = [any_of([compared("=", v, s) for s in some]) for v in values]
+        assert ask(ds, f"SELECT {name} IN ({listed}) AS x") == expected
+        against = [None if w is None else not w for w in expected]
         assert ask(ds, f"SELECT {name} NOT IN ({listed}) AS x") == against
 
 
 def test_value_compares_with_a_list_of_columns(ds: dl.Dataset) -> None:
     f, g, i = (values_of(ds, name) for name in "fgi")
-    wanted = [any_of([compared("=", a, b) for b in rest]) for a, *rest in zip(f, g, i, strict=True)]
-    assert ask(ds, "SELECT f IN (g, i) AS x") == wanted
-    wanted = [any_of([compared("=", b, a), compared("=", b, 2)]) for a, b in zip(f, i, strict=True)]
-    assert ask(ds, "SELECT i IN (f, 2) AS x") == wanted
+    expected = [
+        any_of([compared("=", a, b) for b in rest]) for a, *rest in zip(f, g, i, strict=True)
+    ]
+    assert ask(ds, "SELECT f IN (g, i) AS x") == expected
+    expected = [
+        any_of([compared("=", b, a), compared("=", b, 2)]) for a, b in zip(f, i, strict=True)
+    ]
+    assert ask(ds, "SELECT i IN (f, 2) AS x") == expected
 
 
 @pytest.mark.parametrize("some", SETS, ids=IDS)
@@ -120,11 +124,11 @@ def test_value_compares_with_each_value_of_a_query(
     o = lake({"h": some}, {"h": FLOAT})
     values = values_of(ds, name)
     for word, quantifier in (("ANY", any_of), ("ALL", all_of)):
-        wanted = [quantifier([compared(sign, v, s) for s in some]) for v in values]
-        assert ask(ds, f"SELECT {name} {sign} {word} (SELECT h FROM o) AS x", o=o) == wanted
+        expected = [quantifier([compared(sign, v, s) for s in some]) for v in values]
+        assert ask(ds, f"SELECT {name} {sign} {word} (SELECT h FROM o) AS x", o=o) == expected
     if sign == "=":
-        wanted = [any_of([compared("=", v, s) for s in some]) for v in values]
-        assert ask(ds, f"SELECT {name} IN (SELECT h FROM o) AS x", o=o) == wanted
+        expected = [any_of([compared("=", v, s) for s in some]) for v in values]
+        assert ask(ds, f"SELECT {name} IN (SELECT h FROM o) AS x", o=o) == expected
 
 
 @pytest.mark.parametrize("sign", OPERATORS)
@@ -133,8 +137,8 @@ def test_nan_compares_with_json_of_a_query(ds: dl.Dataset, sign: str) -> None:
         o = lake({"h": some}, {"h": dl.Json(nullable=True)})
         values = values_of(ds, "f")
         for word, quantifier in (("ANY", any_of), ("ALL", all_of)):
-            wanted = [quantifier([compared(sign, v, s) for s in some]) for v in values]
-            assert ask(ds, f"SELECT f {sign} {word} (SELECT h FROM o) AS x", o=o) == wanted
+            expected = [quantifier([compared(sign, v, s) for s in some]) for v in values]
+            assert ask(ds, f"SELECT f {sign} {word} (SELECT h FROM o) AS x", o=o) == expected
 
 
 @pytest.mark.parametrize("value", ["f", "SQRT(f)", "COALESCE(f, g)", "i"])
@@ -142,9 +146,9 @@ def test_nan_compares_with_json_of_a_query(ds: dl.Dataset, sign: str) -> None:
 def test_value_is_searched_in_a_query_of_json(ds: dl.Dataset, value: str, some: list[Any]) -> None:
     o = lake({"h": some}, {"h": dl.Json(nullable=True)})
     values = ds.query(f"SELECT {value} AS x").to_arrow()["x"].to_pylist()
-    wanted = [any_of([None if s is None or v is None else v == s for s in some]) for v in values]
-    assert ask(ds, f"SELECT {value} IN (SELECT h FROM o) AS x", o=o) == wanted
-    against = [None if w is None else not w for w in wanted]
+    expected = [any_of([None if s is None or v is None else v == s for s in some]) for v in values]
+    assert ask(ds, f"SELECT {value} IN (SELECT h FROM o) AS x", o=o) == expected
+    against = [None if w is None else not w for w in expected]
     assert ask(ds, f"SELECT {value} NOT IN (SELECT h FROM o) AS x", o=o) == against
 
 
@@ -163,11 +167,11 @@ def test_json_of_another_kind_is_neither_less_nor_greater(
     o.append({"g": some})
     numbers = [v if type(v) in (int, float) else None for v in MIXED]
     for word, quantifier in (("ANY", any_of), ("ALL", all_of)):
-        wanted = [quantifier([compared(sign, v, s) for s in some]) for v in numbers]
-        found = ask(js, f"SELECT h {sign} {word} (SELECT g FROM o) AS x", o=o)
-        assert found == wanted
-        wanted = [quantifier([compared(sign, s, v) for v in numbers]) for s in some]
-        assert ask(o, f"SELECT g {sign} {word} (SELECT h FROM j) AS x", j=js) == wanted
+        expected = [quantifier([compared(sign, v, s) for s in some]) for v in numbers]
+        result = ask(js, f"SELECT h {sign} {word} (SELECT g FROM o) AS x", o=o)
+        assert result == expected
+        expected = [quantifier([compared(sign, s, v) for v in numbers]) for s in some]
+        assert ask(o, f"SELECT g {sign} {word} (SELECT h FROM j) AS x", j=js) == expected
     texts = [v if isinstance(v, str) else None for v in MIXED]
-    wanted = [any_of([None if v is None else OPERATORS[sign](v, "low")]) for v in texts]
-    assert ask(js, f"SELECT h {sign} ANY (SELECT 'low') AS x") == wanted
+    expected = [any_of([None if v is None else OPERATORS[sign](v, "low")]) for v in texts]
+    assert ask(js, f"SELECT h {sign} ANY (SELECT 'low') AS x") == expected

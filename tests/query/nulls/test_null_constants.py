@@ -55,15 +55,15 @@ def test_expression_with_a_null_constant_is_null(ds, name, form, null):
 @pytest.mark.parametrize("name", sorted({*COLUMNS} - {"small"}))
 def test_no_row_is_equal_to_or_different_from_a_null_constant(ds, name, null):
     for form in ("ANY({} = {})", "NOT ANY({} = {})", "ANY({} <> {})", "ALL({} = {})"):
-        found = ds.query(f"SELECT v WHERE {form.format(name, null)}", NULLS[null])
-        assert len(found) == 0, form
+        result = ds.query(f"SELECT v WHERE {form.format(name, null)}", NULLS[null])
+        assert len(result) == 0, form
 
 
 @pytest.mark.parametrize("null", ["NULL", "?"])
 @pytest.mark.parametrize("text", TAKE_NULL)
 def test_functions_of_tensors_return_null_for_a_null_constant(ds, text, null):
-    found = ds.query(f"SELECT {text.format(null)} AS y", NULLS[null])["y"][:]
-    assert np.ma.getmaskarray(found).all()
+    result = ds.query(f"SELECT {text.format(null)} AS y", NULLS[null])["y"][:]
+    assert np.ma.getmaskarray(result).all()
 
 
 @pytest.mark.parametrize("number", ["small", "-small", "CAST(1 AS TINYINT)", "LEN(v)"])

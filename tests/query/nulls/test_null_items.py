@@ -75,9 +75,9 @@ def test_comparison_with_a_null_item_is_null(ds, name):
 @pytest.mark.parametrize("name", ITEMS)
 def test_mask_excludes_null_items(ds, name):
     first = f"{name} = {ITEMS[name][2]}"
-    for text, wanted in ((first, True), (f"NOT ({first})", False)):
+    for text, expected in ((first, True), (f"NOT ({first})", False)):
         view = ds.query(f"SELECT LEN({name}[{text}]) AS n")
-        counts = [None if row is None else row.count(wanted) for row in ROWS]
+        counts = [None if row is None else row.count(expected) for row in ROWS]
         assert view["n"][:].tolist() == counts
 
 
@@ -103,9 +103,9 @@ def test_reductions_and_conditions_follow_sql(ds, name, form):
     assert view["sum"][:].tolist() == [None if row is None else row.count(True) for row in rows]
     assert view["len"][:].tolist() == [None if row is None else len(row) for row in rows]
     for condition, truths in (("ANY", any_), ("ALL", all_)):
-        for sign, wanted in (("", True), ("NOT ", False)):
-            found = ds.query(f"SELECT id WHERE {sign}{condition}({text})")["id"][:].tolist()
-            assert found == [at for at, truth in enumerate(truths) if truth is wanted]
+        for sign, expected in (("", True), ("NOT ", False)):
+            result = ds.query(f"SELECT id WHERE {sign}{condition}({text})")["id"][:].tolist()
+            assert result == [at for at, truth in enumerate(truths) if truth is expected]
 
 
 def _of_duckdb(query: str) -> Any:

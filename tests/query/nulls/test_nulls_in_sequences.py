@@ -104,8 +104,8 @@ def test_booleans_equal_numbers_but_not_in_json(ds):
     ):  # fmt: skip
         for form in ("j IS NOT DISTINCT FROM $p", "j[0:] IS NOT DISTINCT FROM $p",
                      "HASH(j) = HASH($p)"):  # fmt: skip
-            found = other.query(f"SELECT {form} AS r", {"p": values})["r"][:].tolist()
-            assert found == expected, (form, values)
+            result = other.query(f"SELECT {form} AS r", {"p": values})["r"][:].tolist()
+            assert result == expected, (form, values)
 
 
 @pytest.mark.parametrize("values", [[[1, 2], [3, None]], [[1], [], [2, 3]], [[None], None]])

@@ -64,8 +64,8 @@ def test_null_rows_are_not_selected_by_a_condition_on_no_elements(ds):
 def test_empty_choice_is_null_where_no_case_holds(ds):
     for chosen in ("CASE WHEN k < 2 THEN e[3:] END", "CASE WHEN k < 2 THEN e[3:] ELSE e END"):
         view = ds.query(f"SELECT {chosen} AS x")
-        wanted = [True, False, "ELSE" in chosen, False]
-        assert present(view["x"][:]) == wanted
+        expected = [True, False, "ELSE" in chosen, False]
+        assert present(view["x"][:]) == expected
 
 
 def test_unmatched_row_of_a_join_has_a_null_empty_tensor(ds):
@@ -110,5 +110,5 @@ def test_shape_of_null_is_null_and_of_a_zero_dimensional_value_is_empty():
     ds.append({"bytes": [b"a"], "text": ["a"], "json": [1], "number": [1], "any": [np.array(1)]})
     for name in schema:
         for limit, expected in ((2, [None, None]), (3, [None, None, []])):
-            found = ds.query(f"SELECT SHAPE({name}) AS x LIMIT {limit}")["x"][:]
-            assert [None if x is None else [*x] for x in found] == expected, name
+            result = ds.query(f"SELECT SHAPE({name}) AS x LIMIT {limit}")["x"][:]
+            assert [None if x is None else [*x] for x in result] == expected, name

@@ -31,8 +31,8 @@ def test_threads_have_types_of_their_own(ds):
     expected = [ds.query(text)["id"][:].tolist() for text in ASKED]
     with ThreadPoolExecutor(8) as pool:
         for _ in range(3):
-            found = pool.map(lambda text: ds.query(text)["id"][:].tolist(), ASKED)
-            assert list(found) == expected
+            result = pool.map(lambda text: ds.query(text)["id"][:].tolist(), ASKED)
+            assert list(result) == expected
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

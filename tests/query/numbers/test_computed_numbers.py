@@ -59,12 +59,12 @@ def test_computed_integers_compare_exactly_with_floats(ds, same, real):
             for column in columns
         ]
         items = ", ".join(f"{text} AS q{at}" for at, text in enumerate(asked))
-        found = ds.query(
+        result = ds.query(
             f"SELECT {', '.join(f'q{n}' for n in range(len(asked)))} "
             f"FROM (SELECT *, {items} FROM ds)"
         )
         return {
-            text: found[name][:].tolist() for text, name in zip(asked, found.columns, strict=True)
+            text: result[name][:].tolist() for text, name in zip(asked, result.columns, strict=True)
         }
 
     assert list(answers(same).values()) == list(answers("{}").values())
@@ -113,11 +113,11 @@ def test_one_column_of_computed_integers_and_floats(ds, same):
     ],
 )
 def test_tensors_compare_with_computed_values(ds, text, dtype, values):
-    found = ds.query(f"SELECT {text} AS q")["q"][:]
-    assert found.dtype == np.result_type(dtype, found.dtype)
-    assert found.tolist() == values
+    result = ds.query(f"SELECT {text} AS q")["q"][:]
+    assert result.dtype == np.result_type(dtype, result.dtype)
+    assert result.tolist() == values
     if dtype == "int64":
-        assert found.dtype == dtype
+        assert result.dtype == dtype
 
 
 @pytest.fixture
@@ -167,6 +167,6 @@ def test_string_functions_return_strings_for_json_and_classes(text):
     made = dl.create(f"memory://texts-of-{text[:4]}", schema)
     made.append({"x": ["ab", None, ""], "t": ["ab", None, ""], "c": [0, 1, 0]})
     calls = (f"{text.replace('(x', f'({column}')} AS {column}" for column in schema)
-    found = made.query(f"SELECT {', '.join(calls)}")
-    assert found["x"][:] == found["t"][:]
-    assert found["c"][0] == found["t"][0]
+    result = made.query(f"SELECT {', '.join(calls)}")
+    assert result["x"][:] == result["t"][:]
+    assert result["c"][0] == result["t"][0]

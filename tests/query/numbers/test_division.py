@@ -51,14 +51,14 @@ def test_scalar_division_truncates(ds: dl.Dataset, pair: tuple[str, str]) -> Non
     a, b = pair
     forms = [f"x_{a} // y_{b}"] + ([f"(x_{a} + 0) // (y_{b} * 1)"] if "8" not in a + b else [])
     for form in forms:
-        found = ds.query(f"SELECT x_{a} AS x, y_{b} AS y, {form} AS q, x_{a} % y_{b} AS r")
-        for row in found:
+        result = ds.query(f"SELECT x_{a} AS x, y_{b} AS y, {form} AS q, x_{a} % y_{b} AS r")
+        for row in result:
             x, y = row["x"].item(), row["y"].item()
             assert row["q"] == towards_zero(x, y), (form, x, y)
             assert (row["r"] is None) == (y == 0)
             if y and not is_float(pair):
                 assert row["q"] * y + row["r"] == x
-        kind = np.asarray(found["q"][:]).dtype.kind
+        kind = np.asarray(result["q"][:]).dtype.kind
         assert kind == "f" if is_float(pair) else kind in "iuf"
 
 
@@ -66,8 +66,8 @@ def test_scalar_division_truncates(ds: dl.Dataset, pair: tuple[str, str]) -> Non
 def test_float_tensor_division_rounds_down(ds: dl.Dataset, pair: tuple[str, str]) -> None:
     a, b = pair
     for form in (f"x_{a}_t // y_{b}_t", f"x_{a} // y_{b}_t", f"x_{a}_t // y_{b}"):
-        found = ds.query(f"SELECT x_{a} AS x, y_{b} AS y, {form} AS q WHERE y_{b} <> 0")
-        for row in found:
+        result = ds.query(f"SELECT x_{a} AS x, y_{b} AS y, {form} AS q WHERE y_{b} <> 0")
+        for row in result:
             assert row["q"].tolist() == pytest.approx([row["x"].item() / row["y"].item() // 1])
 
 

@@ -55,10 +55,10 @@ def rows(ds: dl.Dataset, condition: str, params: Any = ()) -> list[int]:
 def holding(ds: dl.Dataset, conditions: list[str], given: dict[str, Any]) -> list[list[int]]:
     """Return the ids for which each of some conditions holds, in a single query."""
     columns = ", ".join(f"({text}) AS c{at}" for at, text in enumerate(conditions))
-    found = ds.query(f"SELECT id, {columns}", given)
-    ids = found["id"][:].tolist()
+    result = ds.query(f"SELECT id, {columns}", given)
+    ids = result["id"][:].tolist()
     return [
-        sorted(i for i, holds in zip(ids, found[f"c{at}"][:].tolist(), strict=True) if holds)
+        sorted(i for i, holds in zip(ids, result[f"c{at}"][:].tolist(), strict=True) if holds)
         for at in range(len(conditions))
     ]
 
@@ -109,8 +109,8 @@ def test_columns_compare_exactly_with_numbers_of_every_form(ds, column, number):
                     f"{said} {MIRRORED[sign]} {each} (SELECT {column} WHERE {column} IS NOT NULL)"
                 )
                 asked[text] = sorted(values) if holds else []
-        for text, found in zip(asked, holding(ds, list(asked), given), strict=True):
-            assert found == asked[text], text
+        for text, result in zip(asked, holding(ds, list(asked), given), strict=True):
+            assert result == asked[text], text
 
 
 EQUAL = (
@@ -137,8 +137,8 @@ def test_tensors_of_integers_compare_exactly(ds, column, number):
             for each, name in ((any, "ANY"), (all, "ALL"))
         }
         asked[f"CONTAINS({column}, {said})"] = sorted(i for i, v in values.items() if number in v)
-        for text, found in zip(asked, holding(ds, list(asked), given), strict=True):
-            assert found == asked[text], text
+        for text, result in zip(asked, holding(ds, list(asked), given), strict=True):
+            assert result == asked[text], text
 
 
 @pytest.mark.parametrize("number", [10**200, -(10**39), 10**400])
@@ -239,8 +239,8 @@ def test_json_integers_compare_exactly(json_lake, number):
         equal = asked[f"j = {said}"]
         asked[f"j IN (0.25, {said})"] = asked[f"j BETWEEN {said} AND {said}"] = equal
         asked[f"j IS NOT DISTINCT FROM {said}"] = equal
-        for text, found in zip(asked, holding(json_lake, list(asked), given), strict=True):
-            assert found == asked[text], text
+        for text, result in zip(asked, holding(json_lake, list(asked), given), strict=True):
+            assert result == asked[text], text
 
 
 @pytest.mark.parametrize("sign", OPERATORS)
@@ -257,8 +257,8 @@ def test_json_compares_exactly_with_computed_integers(ds, sign, other):
 
 @pytest.mark.parametrize("sign", OPERATORS)
 def test_json_is_unequal_to_nan_and_not_comparable_with_it(ds, sign):
-    found = rows(ds, f"j IS NOT NULL AND j {sign} CAST('nan' AS DOUBLE)")
-    assert found == (IDS if sign == "<>" else [])
+    result = rows(ds, f"j IS NOT NULL AND j {sign} CAST('nan' AS DOUBLE)")
+    assert result == (IDS if sign == "<>" else [])
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,11 @@ def test_constant_that_no_float_represents_is_not_rounded(ds, dtype, text):
         }  # fmt: skip
         items = (f"{text} AS a{at}" for at, text in enumerate(given.values()))
         query = f"SELECT {', '.join(items)} WHERE {dtype} IS NOT NULL"
-        found = ds.query(query, params) if params else ds.query(query)
+        result = ds.query(query, params) if params else ds.query(query)
         for at, name in enumerate(given):
             test = TESTS.get(name, operator.eq)
             expected = [bool(test(exact(value), Fraction(text))) for value in floats]
-            assert found[f"a{at}"][:].tolist() == expected, (said, name)
+            assert result[f"a{at}"][:].tolist() == expected, (said, name)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -78,6 +78,6 @@ def test_null_next_to_a_constant_that_no_float_represents_is_null(ds, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_fraction_is_compared_as_the_nearest_float(make_lake, dtype):
     ds = make_lake({"x": dtype}, x=[0.1, 1234.56, 3])
-    found = ds.query("SELECT x = 0.1 AS a, x IN (0.1, 1234.56) AS b")
-    assert found["a"][:].tolist() == [True, False, False]
-    assert found["b"][:].tolist() == [True, True, False]
+    result = ds.query("SELECT x = 0.1 AS a, x IN (0.1, 1234.56) AS b")
+    assert result["a"][:].tolist() == [True, False, False]
+    assert result["b"][:].tolist() == [True, True, False]

@@ -34,10 +34,10 @@ def lake(dtype: str) -> dl.Dataset:
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_zero_dimensional_column_hashes_like_its_numbers(dtype: str) -> None:
     ds = lake(dtype)
-    found = ds.query("SELECT HASH(x) = HASH(s) AS a, HASH(y) = HASH(s) AS b, HASH(x) AS c, s")
-    assert found["a"][:].all()
-    assert not found["b"][:].any()
-    assert found["c"][:].tolist() == ds.query("SELECT HASH(s) AS c")["c"][:].tolist()
+    result = ds.query("SELECT HASH(x) = HASH(s) AS a, HASH(y) = HASH(s) AS b, HASH(x) AS c, s")
+    assert result["a"][:].all()
+    assert not result["b"][:].any()
+    assert result["c"][:].tolist() == ds.query("SELECT HASH(s) AS c")["c"][:].tolist()
     assert ds.query("SELECT HASH(COALESCE(x, x)) = HASH(s) AS a")["a"][:].all()
     numbers = [np.asarray(number, dtype).item() for number in NUMBERS[dtype]]
     for number in numbers:
@@ -51,12 +51,12 @@ def test_zero_dimensional_column_hashes_like_its_numbers(dtype: str) -> None:
 @pytest.mark.parametrize("pair", [*product(NUMBERS, NUMBERS)], ids="-".join)
 def test_equal_numbers_of_two_dtypes_have_one_hash(pair: tuple[str, str]) -> None:
     ds, other = (lake(dtype) for dtype in pair)
-    found = ds.query(
+    result = ds.query(
         "SELECT a.s AS s, b.s AS t, HASH(a.x) = HASH(b.s) AS x, HASH(a.x) = HASH(b.x) AS y, "
         "HASH(a.s) = HASH(b.x) AS z FROM dataset AS a, other AS b",
         sources={"other": other},
     )
-    for row in found:
+    for row in result:
         s, t = row["s"].item(), row["t"].item()
         if s == s or t == t:
             assert {row["x"], row["y"], row["z"]} == {s == t}, (s, t)
@@ -68,8 +68,8 @@ def test_different_values_with_the_same_bits_have_different_hashes(make_lake):
         u=[1, 2, 0], f=[5e-324, 0.5, 0.25], h=[1, 0.5, 0.25], j=[1, 0.5, 0.25],
     )  # fmt: skip
     for a, b in combinations("ufhj", 2):
-        found = ds.query(f"SELECT HASH({a}) = HASH({b}) AS same, {a} = {b} AS equal")
-        assert found["same"][:].tolist() == found["equal"][:].tolist()
+        result = ds.query(f"SELECT HASH({a}) = HASH({b}) AS same, {a} = {b} AS equal")
+        assert result["same"][:].tolist() == result["equal"][:].tolist()
 
 
 def test_times_are_hashed_by_value_whatever_their_unit(make_lake):
@@ -80,8 +80,8 @@ def test_times_are_hashed_by_value_whatever_their_unit(make_lake):
         a=moments,
         b=np.array(counts, "datetime64[us]"),
     )
-    found = ds.query("SELECT COUNT(DISTINCT HASH(a)) AS n")["n"][0]
-    assert found == len(set(counts))
+    result = ds.query("SELECT COUNT(DISTINCT HASH(a)) AS n")["n"][0]
+    assert result == len(set(counts))
     pairs = ds.query(
         "SELECT HASH(x.a) = HASH(y.b) AS same, x.a = y.b AS equal FROM dataset AS x, dataset AS y"
     )

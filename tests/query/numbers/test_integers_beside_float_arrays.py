@@ -58,10 +58,10 @@ def test_comparisons_are_exact(ds, name):
             ]
             for shown in (str(number), f"{number}.0", "$p"):
                 params = {"p": number} if shown == "$p" else {}
-                found = ds.query(f"SELECT {name} {sign} {shown} AS y", params)["y"][:]
-                assert [list(row) for row in found] == expected, (sign, shown)
-                found = ds.query(f"SELECT {shown} {sign} {name} AS y", params)["y"][:]
-                assert [list(row) for row in found] == mirrored, (shown, sign)
+                result = ds.query(f"SELECT {name} {sign} {shown} AS y", params)["y"][:]
+                assert [list(row) for row in result] == expected, (sign, shown)
+                result = ds.query(f"SELECT {shown} {sign} {name} AS y", params)["y"][:]
+                assert [list(row) for row in result] == mirrored, (shown, sign)
 
 
 @pytest.mark.parametrize("name", ["fixed", "ragged", "items"])
@@ -69,5 +69,5 @@ def test_contains_finds_equal_numbers_only(ds, name):
     ds, dtype, rows = ds
     for number in numbers(dtype):
         expected = [any(holds(operator.eq, a, number) for a in row) for row in rows]
-        found = ds.query(f"SELECT CONTAINS({name}, $p) AS y", {"p": number})["y"][:]
-        assert found.tolist() == expected, number
+        result = ds.query(f"SELECT CONTAINS({name}, $p) AS y", {"p": number})["y"][:]
+        assert result.tolist() == expected, number

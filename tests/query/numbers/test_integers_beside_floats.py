@@ -63,8 +63,8 @@ def test_comparisons_are_exact(pair: tuple[str, str]) -> None:
         expected = [compares(sign, i, f) for i, f in rows]
         assert column(ds, f"SELECT i {sign} f AS x") == expected, sign
         where = [k for k, v in enumerate(expected) if v]
-        found = column(ds, f"SELECT ROW_NUMBER() AS x WHERE i {sign} f")
-        assert found == where, sign
+        result = column(ds, f"SELECT ROW_NUMBER() AS x WHERE i {sign} f")
+        assert result == where, sign
     mirrored = [compares(">", i, f) for i, f in rows]
     assert column(ds, "SELECT f < i AS x") == mirrored
     equal = [compares("=", i, f) for i, f in rows]
@@ -125,6 +125,6 @@ def test_union_of_integers_and_floats_is_exact_or_an_error() -> None:
         ds.query("SELECT i AS x UNION SELECT f")
     assert len(ds.query("SELECT CAST(i AS DOUBLE) AS x UNION SELECT f")) > 5
     ds, _ = lake(("int32", "float32"))
-    found = ds.query("SELECT i AS x UNION ALL SELECT f")["x"][:]
-    assert found.dtype == np.float64
-    assert 2**24 + 1 in found
+    result = ds.query("SELECT i AS x UNION ALL SELECT f")["x"][:]
+    assert result.dtype == np.float64
+    assert 2**24 + 1 in result

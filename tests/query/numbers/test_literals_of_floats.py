@@ -75,8 +75,8 @@ def test_each_comparison_finds_literals_and_parameters(ds, form):
         for text in texts_of(value):
             assert ds.query(f"SELECT id WHERE {form.format(text)}")["id"][:].tolist() == [at], text
         for parameter in (value, float(value)):
-            found = ds.query(f"SELECT id WHERE {form.format('$p')}", {"p": parameter})
-            assert found["id"][:].tolist() == [at], (parameter, form)
+            result = ds.query(f"SELECT id WHERE {form.format('$p')}", {"p": parameter})
+            assert result["id"][:].tolist() == [at], (parameter, form)
 
 
 def test_literals_are_the_floats_that_python_reads():

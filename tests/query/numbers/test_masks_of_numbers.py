@@ -46,9 +46,9 @@ def test_zero_dimensional_mask_keeps_or_drops_the_value(
     if size > 1:  # such rows are computed one by one
         large = np.zeros((size, size // 10), np.int64)
         ds.append({"x": [large], "m": [large > 0], "y": [[1, 2]], "r": [[1]]})
-    found = ds.query(f"SELECT {text} AS v")["v"][:]
+    result = ds.query(f"SELECT {text} AS v")["v"][:]
     cells = [np.asarray(cell) for cell in ds["x"][:]]
-    for value, cell in zip(found, cells, strict=True):
+    for value, cell in zip(result, cells, strict=True):
         expected = INDEXED[text](cell)
         np.testing.assert_array_equal(value, expected)
         assert np.shape(value) == np.shape(expected)
@@ -61,8 +61,8 @@ def test_zero_dimensional_mask_selects_a_whole_array_as_in_numpy(mask: Any) -> N
     ds = dl.create("memory://masks-of-arrays", schema, overwrite=True)
     ds.append({"m": [mask], "y": [[1, 2]], "r": [[1, 2, 3]]})
     for name in ("y", "r"):
-        [found] = ds.query(f"SELECT {name}[m] AS v")["v"][:]
-        np.testing.assert_array_equal(found, np.asarray(ds[name][0])[mask])
+        [result] = ds.query(f"SELECT {name}[m] AS v")["v"][:]
+        np.testing.assert_array_equal(result, np.asarray(ds[name][0])[mask])
 
 
 @pytest.mark.parametrize(

@@ -70,15 +70,15 @@ def test_uint64_is_exact_next_to_other_integers(
         if "COALESCE" in form and "s_" in (left, right):
             continue
         names = left + pair[0], right + pair[1]
-        found = ds.query(f"SELECT {form.format(*names, names[0])} AS x")["x"][0]
-        assert found.dtype.kind in "biu", (form, names)
+        result = ds.query(f"SELECT {form.format(*names, names[0])} AS x")["x"][0]
+        assert result.dtype.kind in "biu", (form, names)
         sides = [
             VALUES[name[2:]] if name.startswith("t_") else VALUES[name[2:]][:1] * 3
             for name in names
         ]
         expected = [of(int(a), int(b)) for a, b in zip(*sides, strict=True)]
         kept = [e if isinstance(e, bool) else wrapped(e, pair) for e in expected]
-        assert found.tolist() == kept, (form, names)
+        assert result.tolist() == kept, (form, names)
 
 
 @pytest.mark.parametrize("form", [f for f in REST if "COALESCE" not in f])
@@ -104,9 +104,9 @@ def test_integers_without_a_common_dtype_are_an_error(
     ],
 )  # fmt: skip
 def test_integers_stay_integers(ds: dl.Dataset, form: str, expected: Any) -> None:
-    found = ds.query(f"SELECT {form} AS x LIMIT 1")["x"][0]
-    assert found.dtype.kind in "iu"
-    assert found.tolist() == expected
+    result = ds.query(f"SELECT {form} AS x LIMIT 1")["x"][0]
+    assert result.dtype.kind in "iu"
+    assert result.tolist() == expected
 
 
 @pytest.mark.parametrize("floats", ["f", "z", "CAST(f AS FLOAT16)"])
@@ -126,8 +126,8 @@ def test_column_of_integers_and_floats_is_exact_or_an_error(
     with pytest.raises(dl.QueryTypeError, match=r"cannot hold 9007199254740993"):
         ds.query(form.format(floats, whole), sources={"ds": ds})["x"][:]
     small = f"{whole} - {whole} + 5"
-    found = ds.query(form.format(floats, small), sources={"ds": ds})["x"][:]
-    assert any(x is not None and x.tolist() == [5, 5, 5] for x in found)
+    result = ds.query(form.format(floats, small), sources={"ds": ds})["x"][:]
+    assert any(x is not None and x.tolist() == [5, 5, 5] for x in result)
 
 
 @pytest.mark.parametrize("floats", ["f", "z", "CAST(f AS FLOAT16)"])

@@ -43,8 +43,8 @@ def test_value_that_neither_type_holds_is_an_error(query: str) -> None:
 def test_value_that_one_type_holds_is_exact(
     query: str, unsigned: list[int], signed: list[int]
 ) -> None:
-    found = _lake(unsigned, signed).query(query)["v"][:]
-    flat = [int(n) for v in found for n in (v if isinstance(v, list) else [v])]
+    result = _lake(unsigned, signed).query(query)["v"][:]
+    flat = [int(n) for v in result for n in (v if isinstance(v, list) else [v])]
     assert ODD in flat
     assert set(flat) <= {*unsigned, *signed}
 
@@ -57,16 +57,16 @@ def test_value_that_one_type_holds_is_exact(
 def test_arithmetic_is_exact_or_an_error(sign: str, op: object, u: int, i: int) -> None:
     ds = _lake([u, 7], [i, 1])
     try:
-        found = ds.query(f"SELECT u {sign} i AS v")["v"][:]
+        result = ds.query(f"SELECT u {sign} i AS v")["v"][:]
     except dl.QueryTypeError:
         assert not 0 <= op(u, i) < 2**64  # type: ignore[operator]
         return
-    assert int(found[0]) == op(u, i)  # type: ignore[operator]
+    assert int(result[0]) == op(u, i)  # type: ignore[operator]
 
 
 def test_structs_hold_integers_of_any_size() -> None:
-    found = _lake([ODD, BEYOND], [ODD, -3]).query("SELECT {'a': u + i, 'b': u} AS v")["v"][:]
-    assert found == [{"a": 2 * ODD, "b": ODD}, {"a": BEYOND - 3, "b": BEYOND}]
+    result = _lake([ODD, BEYOND], [ODD, -3]).query("SELECT {'a': u + i, 'b': u} AS v")["v"][:]
+    assert result == [{"a": 2 * ODD, "b": ODD}, {"a": BEYOND - 3, "b": BEYOND}]
 
 
 def test_sums_beyond_64_bits_are_an_error() -> None:
@@ -100,8 +100,8 @@ def test_differences_of_sums_do_not_wrap_around(dtype: str, expression: str) -> 
 def test_sums_over_a_group_do_not_wrap_around() -> None:
     ds = dl.create(f"memory://{uuid4()}", {"a": dl.Array("uint8", (2,)), "k": "int64"})
     ds.append({"a": np.array([[1, 2], [3, 4]], "uint8"), "k": [0, 0]})
-    found = ds.query("SELECT SUM(a) - 100 AS v, PROD(a) - 100 AS w GROUP BY k")
-    assert (found["v"][0].tolist(), found["w"][0].tolist()) == ([-96, -94], [-97, -92])
+    result = ds.query("SELECT SUM(a) - 100 AS v, PROD(a) - 100 AS w GROUP BY k")
+    assert (result["v"][0].tolist(), result["w"][0].tolist()) == ([-96, -94], [-97, -92])
 
 
 MIXED = [
@@ -130,26 +130,26 @@ def mixed(request):
 
 @pytest.mark.parametrize("text", MIXED)
 def test_signed_and_unsigned_tensors_stay_exact_in_one_column(mixed, text):
-    found = mixed.query(text.format(a="a", b="b", n="n", s="s"))
-    assert found.schema["x"].htype.dtype == "int64"
-    rows = [np.asarray(v).tolist() for v in found["x"][:]]
+    result = mixed.query(text.format(a="a", b="b", n="n", s="s"))
+    assert result.schema["x"].htype.dtype == "int64"
+    rows = [np.asarray(v).tolist() for v in result["x"][:]]
     assert {n for row in rows for n in row} <= {2**53 + 1, -1, 2**62 + 1, -2, 1}
     assert [2**53 + 1, 2**62 + 1] in rows
 
 
 @pytest.mark.parametrize("text", MIXED)
 def test_unsigned_tensor_beyond_int64_is_refused(mixed, text):
-    found = pytest.raises(dl.QueryTypeError, match=f"must be at most .* has {2**63 + 1}")
-    with found:
+    result = pytest.raises(dl.QueryTypeError, match=f"must be at most .* has {2**63 + 1}")
+    with result:
         mixed.query(text.format(a="a", b="l", n="n", s="s"))["x"][:]
 
 
 def test_constants_next_to_unsigned_tensors_stay_exact(mixed):
-    found = mixed.query("SELECT CASE WHEN i = 1 THEN b ELSE [-1, 3] END AS x")
-    rows = [np.asarray(v).tolist() for v in found["x"][:]]
+    result = mixed.query("SELECT CASE WHEN i = 1 THEN b ELSE [-1, 3] END AS x")
+    rows = [np.asarray(v).tolist() for v in result["x"][:]]
     assert rows == [[-1, 3], [2**53 + 1, 2**62 + 1], [-1, 3]]
 
 
 def test_integers_next_to_floats_behave_as_in_numpy(mixed):
-    found = mixed.query("SELECT CASE WHEN i = 0 THEN b ELSE [0.5, 1] END AS x")
-    assert found.schema["x"].htype.dtype == "float64"
+    result = mixed.query("SELECT CASE WHEN i = 0 THEN b ELSE [0.5, 1] END AS x")
+    assert result.schema["x"].htype.dtype == "float64"

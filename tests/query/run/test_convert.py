@@ -34,8 +34,8 @@ def test_computed_scalars_are_converted_to_sql(values, dtype, expected):
 )
 def test_duckdb_columns_are_converted_to_numpy(values):
     for column in (pa.array(values), pa.chunked_array([values[:1], values[1:]])):
-        found = from_arrow(column.cast(pa.int64()) if values == [None, None] else column)
-        assert [None if v is np.ma.masked else v for v in found] == values
+        result = from_arrow(column.cast(pa.int64()) if values == [None, None] else column)
+        assert [None if v is np.ma.masked else v for v in result] == values
 
 
 @pytest.fixture
@@ -55,10 +55,10 @@ def test_float16_is_compared_sorted_and_summed(ds):
 
 
 def test_complex_numbers_are_returned_as_in_numpy(ds):
-    found = ds.query("SELECT ABS(c) AS a, c * 2 - 1 AS b, -c AS n WHERE c = c")
-    np.testing.assert_allclose(found["a"][:], np.abs(ds["c"][:]))
-    np.testing.assert_allclose(found["b"][:], ds["c"][:] * 2 - 1)
-    np.testing.assert_allclose(found["n"][:], -ds["c"][:])
+    result = ds.query("SELECT ABS(c) AS a, c * 2 - 1 AS b, -c AS n WHERE c = c")
+    np.testing.assert_allclose(result["a"][:], np.abs(ds["c"][:]))
+    np.testing.assert_allclose(result["b"][:], ds["c"][:] * 2 - 1)
+    np.testing.assert_allclose(result["n"][:], -ds["c"][:])
 
 
 def test_complex_numbers_can_be_grouped_but_not_sorted(ds):
@@ -71,8 +71,8 @@ def test_json_returned_by_a_function_is_json_in_sql(ds):
     dl.function(returns="json", name="about")(lambda v: {"size": len(v)} if len(v) else None)
     dl.function(returns="json", name="both")(lambda v, w: [len(v), len(w)])
     try:
-        found = ds.query("SELECT h WHERE ABOUT(v) IS NOT NULL AND ABOUT(v) LIKE '%:2}'")
-        assert found["h"][:].tolist() == [1]
+        result = ds.query("SELECT h WHERE ABOUT(v) IS NOT NULL AND ABOUT(v) LIKE '%:2}'")
+        assert result["h"][:].tolist() == [1]
         joined = ds.query("SELECT a.h FROM ds AS a JOIN ds AS b ON BOTH(a.v, b.v) LIKE '[2,0]'")
         assert joined["h"][:].tolist() == [1]
     finally:

@@ -38,14 +38,14 @@ FORMS = [
 @pytest.fixture
 def calls(monkeypatch):
     """Count the expressions that are lowered."""
-    found = []
+    result = []
     lower = lowering.Lowering._value
     monkeypatch.setattr(
         lowering.Lowering,
         "_value",
-        lambda low, e, scope: (found.append(e), lower(low, e, scope))[1],
+        lambda low, e, scope: (result.append(e), lower(low, e, scope))[1],
     )
-    return found
+    return result
 
 
 @pytest.mark.parametrize("form", FORMS)

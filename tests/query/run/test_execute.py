@@ -77,9 +77,9 @@ def test_error_in_a_join_is_that_of_the_function(vectors):
 
 def test_steps_record_what_they_read(vectors):
     vectors = dl.open(vectors.url)
-    found = vectors.query("SELECT x WHERE L2_NORM(v) > 0 AND x > 3")
-    assert {s.name: s.nbytes for s in found.record.steps if s.nbytes} == {"read": 80, "i0": 320}
-    assert "320 B read" in found.explain()
+    result = vectors.query("SELECT x WHERE L2_NORM(v) > 0 AND x > 3")
+    assert {s.name: s.nbytes for s in result.record.steps if s.nbytes} == {"read": 80, "i0": 320}
+    assert "320 B read" in result.explain()
 
 
 def test_exit_of_python_prints_nothing():
@@ -109,11 +109,11 @@ def test_function_of_pairs_of_rows_skips_nulls(ds):
         for (i, a), (j, b) in combinations(enumerate(vectors), 2)
         if a is not None and b is not None and cosine(a, b) > 0.9995
     ]
-    found = ds.query(
+    result = ds.query(
         "SELECT a.id AS i, b.id AS j FROM dataset a JOIN dataset b ON a.id < b.id "
         "WHERE COSINE_SIMILARITY(a.vec, b.vec) > 0.9995 ORDER BY i, j"
     )
-    assert list(zip(found["i"][:], found["j"][:], strict=True)) == near
+    assert list(zip(result["i"][:], result["j"][:], strict=True)) == near
 
 
 @pytest.mark.parametrize(
@@ -133,11 +133,11 @@ def test_mean_ignores_nulls_from_functions(ds, text):
 
 
 def test_words_are_scored_in_a_join_without_matches(ds):
-    found = ds.query(
+    result = ds.query(
         "SELECT a.id, BM25_SIMILARITY(b.text, 'fox') AS y FROM dataset a "
         "LEFT JOIN dataset b ON a.id = b.id + 50 ORDER BY a.id"
     )["y"][:]
-    assert found.mask.tolist() == [i < 50 for i in range(60)]
-    assert found.compressed().tolist() == [
+    assert result.mask.tolist() == [i < 50 for i in range(60)]
+    assert result.compressed().tolist() == [
         float(y) for y in ds.query("SELECT BM25_SIMILARITY(text, 'fox') AS y LIMIT 10")["y"][:]
     ]

@@ -40,8 +40,8 @@ JOINED = (
 def test_rows_compare_with_the_means_of_groups(ds, centres):
     emb = ds["emb"][:]
     expected = np.linalg.norm(emb[:, None] - np.stack(centres)[None], axis=2)
-    found = ds.query(JOINED)["d"][:]
-    np.testing.assert_allclose(found, np.sort(expected[expected < 2.5]), rtol=1e-5)
+    result = ds.query(JOINED)["d"][:]
+    np.testing.assert_allclose(result, np.sort(expected[expected < 2.5]), rtol=1e-5)
 
 
 def test_joined_group_is_computed_once(ds, monkeypatch):
@@ -58,19 +58,19 @@ def test_joined_group_is_computed_once(ds, monkeypatch):
 
 def test_large_values_are_not_cached(ds, centres, monkeypatch):
     monkeypatch.setattr(groups, "CACHED_BYTES", 8)
-    found = ds.query("SELECT kind, MEAN(emb) AS m GROUP BY kind ORDER BY kind")["m"][:]
-    np.testing.assert_allclose(found, centres, rtol=1e-6)
+    result = ds.query("SELECT kind, MEAN(emb) AS m GROUP BY kind ORDER BY kind")["m"][:]
+    np.testing.assert_allclose(result, centres, rtol=1e-6)
 
 
 def test_nulls_and_excluded_rows_do_not_count(ds):
-    found = ds.query(
+    result = ds.query(
         "SELECT kind, SUM(vec) AS s, MEAN(vec * 2) FILTER (WHERE kind > 0) AS m "
         "GROUP BY kind ORDER BY kind"
     )
     rows = [[v for v in ds["vec"][k::3].filled(np.nan) if not np.isnan(v).any()] for k in range(3)]
-    np.testing.assert_allclose(found["s"][:], [np.sum(r, axis=0) for r in rows], rtol=1e-5)
-    assert np.ma.getmaskarray(found["m"][:])[:, 0].tolist() == [True, False, False]
-    np.testing.assert_allclose(found["m"][2], np.mean(rows[2], axis=0) * 2, rtol=1e-5)
+    np.testing.assert_allclose(result["s"][:], [np.sum(r, axis=0) for r in rows], rtol=1e-5)
+    assert np.ma.getmaskarray(result["m"][:])[:, 0].tolist() == [True, False, False]
+    np.testing.assert_allclose(result["m"][2], np.mean(rows[2], axis=0) * 2, rtol=1e-5)
 
 
 NULLABLE = {
@@ -167,8 +167,8 @@ def test_lists_over_a_group_are_sliced(with_nulls):
     for index in ("0:1", "1:2", ":", "5:"):
         text = f"SELECT k, LIST(x)[{index}] AS r WHERE x IS NOT NULL GROUP BY k"
         expected = [one, two][slice(*[int(p) if p else None for p in index.split(":")])]
-        [found] = with_nulls.query(text)["r"][:]
-        assert [np.array(v).tolist() for v in found] == [np.array(v).tolist() for v in expected]
+        [result] = with_nulls.query(text)["r"][:]
+        assert [np.array(v).tolist() for v in result] == [np.array(v).tolist() for v in expected]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint64", "complex64"])
@@ -180,16 +180,16 @@ def test_null_row_changes_nothing(dtype, shape, name):
     rows = rng.integers(0, 100, (6, size)).astype(dtype)
     if dtype[0] == "f":
         rows[1], rows[2, 0], rows[3, 0] = np.finfo(dtype).max, np.inf, np.nan
-    found = []
+    result = []
     for more in ([], [None]):
         htype = dl.Array(dtype, shape, nullable=bool(more))
         ds = dl.create("memory://a-null-more", {"k": "int8", "x": htype}, overwrite=True)
         ds.append({"k": [0, 0, 0, 1, 2, 2] + [0] * len(more), "x": [*rows, *more]})
         try:
-            found.append(repr(ds.query(f"SELECT {name}(x) AS r GROUP BY k ORDER BY k")["r"][:]))
+            result.append(repr(ds.query(f"SELECT {name}(x) AS r GROUP BY k ORDER BY k")["r"][:]))
         except dl.QueryError as error:
-            found.append(str(error))
-    assert found[0] == found[1]
+            result.append(str(error))
+    assert result[0] == result[1]
 
 
 DTYPES = ["float16", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32",
@@ -208,12 +208,12 @@ def test_aggregates_of_many_rows_are_computed_in_wide_numbers(dtype, shape, bloc
     ds.append({"k": np.zeros(3000, "int8"), "x": list(rows)})
     names = ["MEAN", "SUM", "STD", "VAR", "MIN", "MAX"] + ["MEDIAN"] * (dtype[0] != "c")
     calls = ", ".join(f"{name}(x) AS {name}" for name in names)
-    found = ds.query(f"SELECT {calls} GROUP BY k")
+    result = ds.query(f"SELECT {calls} GROUP BY k")
     exact = rows.astype("complex128" if dtype[0] == "c" else "float64")
     for name in names:
         expected = getattr(np, name.lower())(exact, axis=0)
-        value = found[name][0]
-        assert value.dtype == found.schema[name].htype.dtype
+        value = result[name][0]
+        assert value.dtype == result.schema[name].htype.dtype
         with np.errstate(over="ignore"):
             expected = expected.astype(value.dtype)  # a sum may overflow float16: inf
         np.testing.assert_allclose(value, expected, rtol=2e-3 if dtype == "float16" else 1e-6)
@@ -246,5 +246,5 @@ def test_float16_sums_of_a_row_use_more_bits(name):
 @pytest.mark.parametrize("more", ["", ", SUBSTR(s, 1, 1) || s AS key"])
 def test_group_keys_are_recognised_inside_longer_expressions(make_lake, item, expected, more):
     ds = make_lake({"s": "str"}, s=["ab", "cd", "ab"])
-    found = ds.query(f"SELECT {item} AS x{more} GROUP BY (SUBSTR(s, 1, 1) || s)")
-    assert [row["x"] for row in found] == expected
+    result = ds.query(f"SELECT {item} AS x{more} GROUP BY (SUBSTR(s, 1, 1) || s)")
+    assert [row["x"] for row in result] == expected

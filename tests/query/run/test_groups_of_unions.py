@@ -90,5 +90,5 @@ def test_pixels_are_compared_if_a_side_is_computed(ds: dl.Dataset) -> None:
     assert len(ds.query(f"SELECT DISTINCT image FROM {computed}")) == 1
     both = f"(SELECT 0 AS id, image FROM ds UNION ALL SELECT 1, image FROM {computed})"
     assert set(groups(ds, "image", both)) == {1}
-    found = ds.query("SELECT image FROM ds INTERSECT SELECT CAST(image AS INT64) FROM ds")
-    assert len(found) == 1
+    result = ds.query("SELECT image FROM ds INTERSECT SELECT CAST(image AS INT64) FROM ds")
+    assert len(result) == 1

@@ -95,8 +95,8 @@ def swap_columns(other):
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_undamaged_lake_is_read_with_checks(lakes, way):
     asked, other = lakes
-    found = way(dl.open(str(asked), verify="read"), str(other))
-    assert found["a"][:2].tolist() == dl.open(str(other))["a"][:2].tolist()
+    result = way(dl.open(str(asked), verify="read"), str(other))
+    assert result["a"][:2].tolist() == dl.open(str(other))["a"][:2].tolist()
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)

@@ -51,8 +51,8 @@ def test_saved_view_is_found_by_name(ds):
     ds[:2].save("first two")
     ds.query("SELECT x * 2 AS y").save("doubled")
     assert len(ds.query("SELECT * FROM 'first two'")) == 2
-    found = ds.query('SELECT x, y FROM ds JOIN "doubled" AS d ON d.y = 2 * ds.x')
-    assert found["y"][:].tolist() == [2, 4, 6]
+    result = ds.query('SELECT x, y FROM ds JOIN "doubled" AS d ON d.y = 2 * ds.x')
+    assert result["y"][:].tolist() == [2, 4, 6]
     with pytest.raises(QueryError, match="a saved view of the queried lake"):
         dl.query("SELECT * FROM 'first two'")
 

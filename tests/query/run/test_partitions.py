@@ -120,9 +120,9 @@ def parts(p):
 
 
 def check_rows(ds, p):
-    found = [ask(ds, f"SELECT k WHERE {part}")["k"][:].tolist() for part in parts(p)]
-    assert sorted([*chain.from_iterable(found)]) == list(range(ROWS))
-    return found
+    result = [ask(ds, f"SELECT k WHERE {part}")["k"][:].tolist() for part in parts(p)]
+    assert sorted([*chain.from_iterable(result)]) == list(range(ROWS))
+    return result
 
 
 def check_clauses(ds, p, found):
@@ -178,8 +178,8 @@ def check_trial(seed):
     for _ in range(3):
         p, name = condition(random), random.choice([*COLUMNS])
         try:
-            found = check_rows(ds, p)
-            check_clauses(ds, p, found)
+            result = check_rows(ds, p)
+            check_clauses(ds, p, result)
             check_column(ds, p, name)
         except (AssertionError, dl.LakeError) as error:
             raise AssertionError(f"seed {seed}, column {name}, condition {p}") from error
@@ -210,7 +210,7 @@ def test_conditions_of_all_steps_are_combined(size):
     for chosen in product([False, True], repeat=len(STEPS)):
         if not any(chosen):
             continue
-        p = " AND ".join(step for step, wanted in zip(STEPS, chosen, strict=True) if wanted)
+        p = " AND ".join(step for step, expected in zip(STEPS, chosen, strict=True) if expected)
         rows = sorted(set.intersection(*(a for a, w in zip(alone, chosen, strict=True) if w)))
         assert ask(ds, f"SELECT k WHERE {p}")["k"][:].tolist() == rows, p
         assert ask(ds, f"SELECT k WHERE {p} LIMIT {size}")["k"][:].tolist() == rows[:size], p

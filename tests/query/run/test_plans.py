@@ -26,8 +26,8 @@ def test_time_of_the_result_is_the_sum_of_all_steps(ds):
     fresh = dl.create(f"memory://plans-{uuid4()}", ds.schema)  # whose columns are read, and shown
     fresh.append(ds)
     fresh.commit("rows")
-    found = fresh.query("SELECT * WHERE MEAN(image) > 3 AND label = 'cat'").explain()
-    [whole] = re.findall(r"([\d.]+) ms in total\]", found)
-    parts = [float(ms) for ms in re.findall(r"([\d.]+) ms\]", found)]
+    result = fresh.query("SELECT * WHERE MEAN(image) > 3 AND label = 'cat'").explain()
+    [whole] = re.findall(r"([\d.]+) ms in total\]", result)
+    parts = [float(ms) for ms in re.findall(r"([\d.]+) ms\]", result)]
     assert len(parts) >= 3
     assert abs(float(whole) - sum(parts)) < 0.1 * len(parts)

@@ -26,9 +26,9 @@ from ..case_files import values_of
     ],
 )
 def test_lists_hold_the_same_values_as_columns(ds, text, htype, expected):
-    found = ds.query(f"SELECT {text} AS x")
-    assert found["x"].htype == dl.Sequence(htype, nullable=True)
-    assert values_of(found)["x"] == [expected]
+    result = ds.query(f"SELECT {text} AS x")
+    assert result["x"].htype == dl.Sequence(htype, nullable=True)
+    assert values_of(result)["x"] == [expected]
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ def bounded():
 def test_fewer_rows_are_stacked_if_intermediate_results_are_large(ds, text, column):
     expected = [None if v is None else WIDE[text](v) for v in ds[column][:]]
     with bounded():
-        found = ds.query(f"SELECT {text.format(column)} AS x")["x"][:]
-    for a, b in zip(np.ma.asarray(found).tolist(), expected, strict=True):
+        result = ds.query(f"SELECT {text.format(column)} AS x")["x"][:]
+    for a, b in zip(np.ma.asarray(result).tolist(), expected, strict=True):
         assert (a is None) == (b is None)
         assert a is None or a == pytest.approx(b, rel=1e-5)
 
@@ -96,16 +96,16 @@ def test_fewer_rows_are_stacked_if_intermediate_results_are_large(ds, text, colu
 @pytest.mark.usefixtures("small_room")
 def test_pairs_of_boxes_and_products_of_vectors_are_bounded(ds, clause, text):
     with bounded():
-        found = ds.query(clause.format(text))
-        assert len(found[found.columns[0]][:]) == ROWS
+        result = ds.query(clause.format(text))
+        assert len(result[result.columns[0]][:]) == ROWS
 
 
 @pytest.mark.usefixtures("small_room")
 def test_groups_and_pairs_of_rows_are_bounded(ds):
     every = [outer(v) for v in ds["v"][:]]
     with bounded():
-        found = ds.query("SELECT k, MAX(SUM(v[:, None] * v[None, :])) AS x GROUP BY k")["x"][:]
-    assert found == pytest.approx([max(every[::2]), max(every[1::2])], rel=1e-5)
+        result = ds.query("SELECT k, MAX(SUM(v[:, None] * v[None, :])) AS x GROUP BY k")["x"][:]
+    assert result == pytest.approx([max(every[::2]), max(every[1::2])], rel=1e-5)
     pairs = "SELECT SUM(a.v[:, None] * b.v[None, :]) AS x FROM ds AS a JOIN ds AS b ON a.k < b.k"
     with bounded():
         assert len(ds.query(f"{pairs} LIMIT 60")["x"][:]) == 60

@@ -211,17 +211,17 @@ LISTS = {
 
 @pytest.mark.parametrize("call", LISTS)
 def test_values_of_a_group_are_in_the_order_of_its_rows(lake, columns, call):
-    found = lake.query(f"SELECT {call} AS x GROUP BY k LIMIT 200")["x"][:]
-    for value, rows in zip(found, members(columns, "k")[:200], strict=True):
+    result = lake.query(f"SELECT {call} AS x GROUP BY k LIMIT 200")["x"][:]
+    for value, rows in zip(result, members(columns, "k")[:200], strict=True):
         expected = LISTS[call]([int(row) for row in rows], columns)
         plain = value if value is None or isinstance(value, str) else np.array(value).tolist()
         assert plain == expected
 
 
 def test_values_of_a_window_are_in_the_order_of_its_rows(lake, columns):
-    found = lake.query("SELECT LIST(id) OVER (PARTITION BY k) AS x WHERE k < 20")["x"][:]
+    result = lake.query("SELECT LIST(id) OVER (PARTITION BY k) AS x WHERE k < 20")["x"][:]
     groups = {rows[0]: rows for rows in members(columns, "k")}
-    for value in found:
+    for value in result:
         assert list(value) == groups[value[0]]
 
 
@@ -246,23 +246,23 @@ def test_limit_and_offset_select_from_all_pairs(lake, text, end):
     words = end.split()
     start = int(words[-1]) if "OFFSET" in words else 0
     stop = start + int(words[1]) if "LIMIT" in words else None
-    found = ds.query(f"{PAIRS[text]} {end}").to_arrow()
-    assert found.to_pylist() == ds.query(PAIRS[text]).to_arrow().to_pylist()[start:stop]
+    result = ds.query(f"{PAIRS[text]} {end}").to_arrow()
+    assert result.to_pylist() == ds.query(PAIRS[text]).to_arrow().to_pylist()[start:stop]
 
 
 def test_first_pairs_are_found_among_more_than_can_be_enumerated():
     ds = dl.create("memory://first-pairs", {"x": "int32"})
-    found = ds.query(
+    result = ds.query(
         "SELECT a.range AS a, b.range AS b FROM range(1000000) AS a, range(1000000) AS b "
         "LIMIT 3 OFFSET 2"
     )
-    assert found.to_arrow().to_pylist() == [{"a": 0, "b": b} for b in (2, 3, 4)]
+    assert result.to_arrow().to_pylist() == [{"a": 0, "b": b} for b in (2, 3, 4)]
 
 
 @pytest.mark.parametrize("operation", ["UNION", "EXCEPT", "INTERSECT", "EXCEPT ALL"])
 def test_numbers_next_to_strings_are_combined_as_strings(operation):
     ds = dl.create(f"memory://text-{operation}", {"x": "int32", "t": "text"})
     ds.append({"x": [1, 2, 3], "t": ["2", "a", "1"]})
-    found = ds.query(f"SELECT x {operation} SELECT t AS x")["x"][:]
+    result = ds.query(f"SELECT x {operation} SELECT t AS x")["x"][:]
     expected = {"UNION": ["1", "2", "3", "a"], "INTERSECT": ["1", "2"]}
-    assert found == expected.get(operation, ["3"])
+    assert result == expected.get(operation, ["3"])

@@ -67,13 +67,13 @@ def test_slice_of_wide_rows_reads_only_its_bytes():
     ds.append({"x": values})
     ds.commit("wide")
     view = dl.open(ds.url)
-    found = view.query("SELECT x[10:12, ::2, -1] AS part, x[60, 3] AS pixel")
-    source = found.record.plan.instances[0].source
-    assert (found["part"][:] == values[:, 10:12, ::2, -1]).all()
+    result = view.query("SELECT x[10:12, ::2, -1] AS part, x[60, 3] AS pixel")
+    source = result.record.plan.instances[0].source
+    assert (result["part"][:] == values[:, 10:12, ::2, -1]).all()
     assert source.tally.bytes == 50 * 2 * 32
-    assert (found["pixel"][:] == values[:, 60, 3]).all()
-    found = view.query("SELECT x[::-1, 0] AS column")
-    assert (found["column"][:] == values[:, ::-1, 0]).all()
+    assert (result["pixel"][:] == values[:, 60, 3]).all()
+    result = view.query("SELECT x[::-1, 0] AS column")
+    assert (result["column"][:] == values[:, ::-1, 0]).all()
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_per_column_cache_of_a_function_is_built_once():
     for seed in range(3):
         query = np.random.default_rng(seed).standard_normal(8).astype("float32")
         best = np.argsort(-(vectors @ query) / norms)[:5]
-        found = ds.query(asked, [query])
-        assert (found["x"][:] == vectors[best]).all()
-        steps = found.record.steps
+        result = ds.query(asked, [query])
+        assert (result["x"][:] == vectors[best]).all()
+        steps = result.record.steps
         assert [s.nbytes > 0 for s in steps if s.name == "i0"] == [seed == 0]
     ds.update([3], {"x": [np.full(8, 100.0)]})
     assert ds.query(asked, [np.ones(8)])["x"][0][0] == 100

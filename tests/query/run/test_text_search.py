@@ -70,8 +70,8 @@ def ds(make_lake):
 
 def test_score_filters_sorts_and_is_selected(ds):
     expected = bm25(TEXTS, "red rose")
-    found = ds.query("SELECT n, BM25_SIMILARITY(text, 'red rose') AS score")
-    np.testing.assert_allclose(found["score"][:7], expected)
+    result = ds.query("SELECT n, BM25_SIMILARITY(text, 'red rose') AS score")
+    np.testing.assert_allclose(result["score"][:7], expected)
     assert ds.query("SELECT n WHERE BM25_SIMILARITY(text, 'rose') > 0")["n"][:].tolist() == [0, 5]
     best = ds.query("SELECT n ORDER BY BM25_SIMILARITY(text, ?) DESC LIMIT 3", ["red rose"])
     assert best["n"][:].tolist() == np.argsort(expected)[::-1][:3].tolist()
@@ -83,15 +83,15 @@ def test_null_string_scores_null(ds):
 
 def test_view_is_its_own_collection(ds):
     view = ds[[5, 1, 0]]
-    found = view.query("SELECT BM25_SIMILARITY(text, 'red rose') AS s")["s"][:]
-    np.testing.assert_allclose(found, bm25([TEXTS[i] for i in (5, 1, 0)], "red rose"))
+    result = view.query("SELECT BM25_SIMILARITY(text, 'red rose') AS s")["s"][:]
+    np.testing.assert_allclose(result, bm25([TEXTS[i] for i in (5, 1, 0)], "red rose"))
 
 
 def test_uncommitted_rows_are_found_and_deleted_ones_are_not(ds):
     ds.append({"text": ["a rose of today"], "n": [8]})
     ds.delete([0])
-    found = ds.query("SELECT n WHERE BM25_SIMILARITY(text, 'rose') > 0")
-    assert found["n"][:].tolist() == [5, 8]
+    result = ds.query("SELECT n WHERE BM25_SIMILARITY(text, 'rose') > 0")
+    assert result["n"][:].tolist() == [5, 8]
 
 
 def test_index_of_a_version_is_built_once(ds, monkeypatch):

@@ -59,14 +59,14 @@ AROUND = {
 @pytest.mark.parametrize(("inner", "around"), list(product(INNER, AROUND)))
 def test_columns_that_sql_cannot_hold_pass_through(ds, inner, around):
     text = around.replace("{}", inner)
-    found = ds.query(text)
-    ids = found["id"][:].tolist()
-    wanted = INNER[inner]
-    assert sorted(ids) == sorted(wanted)
-    assert AROUND[around] or ids == wanted
+    result = ds.query(text)
+    ids = result["id"][:].tolist()
+    expected = INNER[inner]
+    assert sorted(ids) == sorted(expected)
+    assert AROUND[around] or ids == expected
     rows = np.array(ids) - 1
     for name, values in (("span", SPANS), ("moment", MOMENTS)):
-        column = np.ma.asarray(found[name][:])
+        column = np.ma.asarray(result[name][:])
         assert np.array_equal(np.ma.getmaskarray(column), np.isnat(values[rows]))
         assert (column.compressed() == values[rows][~np.isnat(values[rows])]).all()
 

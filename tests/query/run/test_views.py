@@ -31,30 +31,30 @@ def test_result_can_be_queried_again(ds):
 
 
 def test_three_queries_can_be_chained(ds):
-    found = (
+    result = (
         ds.query("SELECT * WHERE flag").query("SELECT * WHERE id > 10").query("SELECT id LIMIT 3")
     )
-    assert ids(found) == [12, 15, 18]
+    assert ids(result) == [12, 15, 18]
 
 
 def test_groups_can_be_queried_again(ds):
     groups = ds.query("SELECT label, COUNT(*) AS c, MEAN(grid) AS m GROUP BY label")
-    found = groups.query("SELECT label, m[0] AS row, c WHERE c >= 20 ORDER BY label")
+    result = groups.query("SELECT label, m[0] AS row, c WHERE c >= 20 ORDER BY label")
     counts = {c: [r for r in data.rows() if r.label == c] for c in data.CLASSES}
-    wanted = [c for c in data.CLASSES if len(counts[c]) >= 20]
-    assert values_of(found)["label"] == wanted
-    means = [np.mean([r.grid for r in counts[c]], 0)[0] for c in wanted]
-    assert same(values_of(found)["row"], means)
+    expected = [c for c in data.CLASSES if len(counts[c]) >= 20]
+    assert values_of(result)["label"] == expected
+    means = [np.mean([r.grid for r in counts[c]], 0)[0] for c in expected]
+    assert same(values_of(result)["row"], means)
 
 
 def test_result_can_be_sliced(ds):
-    found = ds.query("SELECT id, image, image[:2] AS part ORDER BY id DESC")
-    assert ids(found[5:8]) == [54, 53, 52]
-    assert ids(found[[3, 0]]) == [56, 59]
-    assert ids(found[np.arange(60) % 20 == 0]) == [59, 39, 19]
-    assert same(found[7]["part"], data.rows()[52].image[:2])
-    assert same(found[10:12]["image"][1], data.rows()[48].image)
-    assert ids(found[5:8].query("SELECT id WHERE id <> 53")) == [54, 52]
+    result = ds.query("SELECT id, image, image[:2] AS part ORDER BY id DESC")
+    assert ids(result[5:8]) == [54, 53, 52]
+    assert ids(result[[3, 0]]) == [56, 59]
+    assert ids(result[np.arange(60) % 20 == 0]) == [59, 39, 19]
+    assert same(result[7]["part"], data.rows()[52].image[:2])
+    assert same(result[10:12]["image"][1], data.rows()[48].image)
+    assert ids(result[5:8].query("SELECT id WHERE id <> 53")) == [54, 52]
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_uncommitted_edits_count(make_lake):
 
 def test_result_does_not_change_when_the_lake_does(make_lake):
     ds = make_lake({"a": "int32", "t": dl.Array("float32", (2,))}, a=[1, 2, 3], t=np.ones((3, 2)))
-    found = ds.query("SELECT a, t, SUM(t) AS s WHERE a > 1")
+    result = ds.query("SELECT a, t, SUM(t) AS s WHERE a > 1")
     ds["a"][1] = 50
     ds["t"][1] = [9, 9]
     ds.commit("more")
-    assert values_of(found)["s"] == [2.0, 2.0]
-    assert [int(a) for a in found["a"][:]] == [2, 3]
+    assert values_of(result)["s"] == [2.0, 2.0]
+    assert [int(a) for a in result["a"][:]] == [2, 3]
 
 
 def test_versions_can_be_queried(ds):
@@ -124,14 +124,14 @@ def test_versions_can_be_queried(ds):
 
 def test_results_can_be_sources(ds, owners):
     bright = ds.query("SELECT id, MEAN(image) AS m, image WHERE MEAN(image) > 126")
-    found = ds.query(
+    result = ds.query(
         "SELECT o.name, b.m, b.image FROM owners AS o LEFT JOIN bright AS b ON b.id = o.id "
         "ORDER BY o.id",
         sources={"owners": owners, "bright": bright},
     )
     rows = [r if r.image.mean() > 126 else None for r in data.rows()[:4]] + [None]
-    assert same(values_of(found)["m"], [r and float(r.image.mean()) for r in rows])
-    assert all(same(a, r and r.image) for a, r in zip(found["image"][:], rows, strict=True))
+    assert same(values_of(result)["m"], [r and float(r.image.mean()) for r in rows])
+    assert all(same(a, r and r.image) for a, r in zip(result["image"][:], rows, strict=True))
 
 
 def test_lakes_can_be_queried_without_a_dataset(ds):
@@ -163,13 +163,13 @@ def test_result_is_exported_to_arrow(ds):
 
 
 def test_result_becomes_a_lake(ds, new_url):
-    found = ds.query(
+    result = ds.query(
         "SELECT id, image, label, boxes, NORMALIZE(grid) AS g WHERE flag ORDER BY id DESC"
     )
-    lake = found.materialize(new_url())
-    assert ids(lake) == ids(found)
-    assert values_of(lake)["label"] == values_of(found)["label"]
-    assert same(values_of(lake)["g"], values_of(found)["g"])
+    lake = result.materialize(new_url())
+    assert ids(lake) == ids(result)
+    assert values_of(lake)["label"] == values_of(result)["label"]
+    assert same(values_of(lake)["g"], values_of(result)["g"])
 
 
 def test_result_of_rows_can_be_saved(make_lake):
@@ -179,16 +179,16 @@ def test_result_of_rows_can_be_saved(make_lake):
 
 
 def test_sample_is_drawn_once_and_kept(ds):
-    found = ds.query("SELECT id SAMPLE BY 1 LIMIT 10")
-    assert ids(found) == ids(found)
-    assert len(set(ids(found))) == 10
+    result = ds.query("SELECT id SAMPLE BY 1 LIMIT 10")
+    assert ids(result) == ids(result)
+    assert len(set(ids(result))) == 10
 
 
 def test_random_numbers_are_drawn_once_and_kept(ds):
-    found = ds.query("SELECT id, RANDOM() AS x ORDER BY x")
-    first = values_of(found)["x"]
+    result = ds.query("SELECT id, RANDOM() AS x ORDER BY x")
+    first = values_of(result)["x"]
     assert first == sorted(first)
-    assert first == values_of(found)["x"]
+    assert first == values_of(result)["x"]
     assert first != values_of(ds.query("SELECT RANDOM() AS x ORDER BY x"))["x"]
 
 
@@ -199,13 +199,13 @@ def test_seed_repeats_a_sample(ds):
 
 
 def test_sample_without_replacement_has_no_duplicates(ds):
-    found = ids(ds.query("SELECT id WHERE score > 0 SAMPLE BY score SEED 1"))
-    assert len(found) == len(set(found)) == sum((r.score or 0) > 0 for r in data.rows())
+    result = ids(ds.query("SELECT id WHERE score > 0 SAMPLE BY score SEED 1"))
+    assert len(result) == len(set(result)) == sum((r.score or 0) > 0 for r in data.rows())
 
 
 def test_weights_determine_how_often_a_row_is_drawn(ds):
-    found = ids(ds.query("SELECT id SAMPLE BY id < 6 REPLACE LIMIT 600 SEED 2"))
-    counts = np.bincount(found, minlength=60)
+    result = ids(ds.query("SELECT id SAMPLE BY id < 6 REPLACE LIMIT 600 SEED 2"))
+    counts = np.bincount(result, minlength=60)
     assert counts[6:].sum() == 0
     assert (counts[:6] > 60).all()
 
@@ -251,17 +251,17 @@ def test_rows_are_dictionaries(ds):
 
 
 def test_selection_of_columns_and_rows_keeps_their_types(ds):
-    found = ds.query("SELECT label, boxes, image, meta, tags, mask WHERE flag")
-    for name in found.columns:
-        assert found[name].htype == ds[name].htype
+    result = ds.query("SELECT label, boxes, image, meta, tags, mask WHERE flag")
+    for name in result.columns:
+        assert result[name].htype == ds[name].htype
 
 
 def test_computed_columns_describe_themselves(ds):
-    found = ds.query(
+    result = ds.query(
         "SELECT image[:4] AS i, CROP(image, [0, 0, 2, 2]) AS c, grid * 2 AS g, id > 3 AS b, "
         "text || '!' AS t, boxes[:1] AS x, time + INTERVAL 1 DAY AS d, COUNT(*) OVER () AS n"
     )
-    kinds = [type(found[name].htype).__name__ for name in found.columns]
+    kinds = [type(result[name].htype).__name__ for name in result.columns]
     assert kinds == ["Image", "Image", "Array", "Scalar", "Text", "Boxes", "Scalar", "Scalar"]
 
 
@@ -274,12 +274,12 @@ def _spread():
 
 @pytest.mark.usefixtures("_spread")
 def test_user_functions_work_in_every_clause(ds):
-    found = ds.query(
+    result = ds.query(
         "SELECT id, SPREAD(grid) AS s WHERE SPREAD(grid) > 3 ORDER BY SPREAD(grid) DESC LIMIT 8 "
         "ARRANGE BY SPREAD(grid) > 4"
     )
     rows = sorted(data.rows(), key=lambda r: r.grid.min() - r.grid.max())[:8]
-    assert ids(found) == [r.id for r in rows if np.ptp(r.grid) > 3]
+    assert ids(result) == [r.id for r in rows if np.ptp(r.grid) > 3]
     groups = ds.query(
         "SELECT SPREAD(grid) > 3 AS wide, COUNT(*) AS c GROUP BY SPREAD(grid) > 3 ORDER BY wide"
     )
@@ -295,27 +295,29 @@ def test_memory_use_stays_small(make_lake, monkeypatch):
         ds.append({"image": [image] * 50, "a": list(range(start, start + 50))})
     ds.commit("39 MB of pixels")
     tracemalloc.start()
-    found = ds.query("SELECT a, image[::2] AS half WHERE MEAN(image) > 0 ORDER BY MEAN(image) DESC")
-    assert len(found) == count
-    assert found[0]["half"].shape == (side // 2, side, 3)
+    result = ds.query(
+        "SELECT a, image[::2] AS half WHERE MEAN(image) > 0 ORDER BY MEAN(image) DESC"
+    )
+    assert len(result) == count
+    assert result[0]["half"].shape == (side // 2, side, 3)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 30e6
 
 
 def test_star_accepts_replacements_and_renames(ds):
-    found = ds.query("SELECT * EXCLUDE (text) REPLACE (id * 2 AS id) WHERE id < 3")
-    assert found["id"][:].tolist() == [2 * i for i in ds.query("SELECT id WHERE id < 3")["id"][:]]
-    assert "text" not in found.columns
+    result = ds.query("SELECT * EXCLUDE (text) REPLACE (id * 2 AS id) WHERE id < 3")
+    assert result["id"][:].tolist() == [2 * i for i in ds.query("SELECT id WHERE id < 3")["id"][:]]
+    assert "text" not in result.columns
     named = ds.query("SELECT * RENAME (id AS number) LIMIT 1")
     assert "number" in named.columns
     assert "id" not in named.columns
 
 
 def test_queried_view_has_names_without_from(ds):
-    found = ds.query("SELECT id WHERE EXISTS (SELECT 1 FROM ds b WHERE b.id = dataset.id + 1)")
+    result = ds.query("SELECT id WHERE EXISTS (SELECT 1 FROM ds b WHERE b.id = dataset.id + 1)")
     ids = set(ds["id"][:].tolist())
-    assert set(found["id"][:].tolist()) == {i for i in ids if i + 1 in ids}
+    assert set(result["id"][:].tolist()) == {i for i in ids if i + 1 in ids}
 
 
 def test_computed_arrays_of_different_ranks_are_exported_to_arrow_pandas_and_a_lake(
@@ -328,12 +330,12 @@ def test_computed_arrays_of_different_ranks_are_exported_to_arrow_pandas_and_a_l
         {"data": [3, 9], "shape": [1, 2]},
         {"data": list(range(12)), "shape": [2, 2, 3]},
     ]
-    for found in (view.to_pandas()["s"], view.materialize(new_url())["s"][:]):
-        assert [a.tolist() for a in found] == [[[3, 9]], colour.tolist()]
+    for result in (view.to_pandas()["s"], view.materialize(new_url())["s"][:]):
+        assert [a.tolist() for a in result] == [[[3, 9]], colour.tolist()]
 
 
 def test_range_frame_over_a_descending_column_that_may_be_nan(make_lake):
     ds = make_lake({"x": "float32"}, x=[1.0, 3.5, 2.0, np.nan])
     frame = "ORDER BY x DESC RANGE BETWEEN 1.5 PRECEDING AND CURRENT ROW"
-    found = ds.query(f"SELECT x, SUM(x) OVER ({frame}) AS s WHERE x > 0 ORDER BY x DESC")
-    assert found["s"][:].tolist() == [3.5, 5.5, 3.0]
+    result = ds.query(f"SELECT x, SUM(x) OVER ({frame}) AS s WHERE x > 0 ORDER BY x DESC")
+    assert result["s"][:].tolist() == [3.5, 5.5, 3.0]

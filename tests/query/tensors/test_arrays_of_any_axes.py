@@ -65,23 +65,23 @@ def ds() -> dl.Dataset:
 
 def rows_that_fit(*names: str) -> list[int]:
     """Return the rows whose values broadcast in NumPy."""
-    found = []
+    result = []
     for row in range(4):
         try:
             np.broadcast_shapes(*(np.shape(COLUMNS[name][row]) for name in names))
         except ValueError:
             continue
-        found.append(row)
-    return found
+        result.append(row)
+    return result
 
 
 def check(ds: dl.Dataset, form: str, of: Callable[..., Any], *names: str) -> None:
     """Check an expression against NumPy row by row, wherever NumPy has a result."""
     rows = rows_that_fit(*names)
     query = f"SELECT id, {form.format(*names)} AS x WHERE id IN ({', '.join(map(str, rows))})"
-    found = ds.query(query)["x"][:]
-    assert len(found) == len(rows)
-    for row, x in zip(rows, found, strict=True):
+    result = ds.query(query)["x"][:]
+    assert len(result) == len(rows)
+    for row, x in zip(rows, result, strict=True):
         with np.errstate(all="ignore"):
             expected = of(*(COLUMNS[name][row] for name in names))
         assert np.shape(x) == np.shape(expected), (form, names, row)
@@ -107,9 +107,9 @@ def test_numbers_computed_from_images_still_have_two_or_three_axes() -> None:
     ds = dl.create("memory://any-pictures", {"image": dl.Image("png")})
     ds.append({"image": [np.full((3, 4), 7, "u1"), np.full((3, 4, 3), 9, "u1"),
                          np.full((3, 4, 4), 9, "u1")]})  # fmt: skip
-    found = ds.query("SELECT SUM(MEAN(image / 2 + 0, 2), (0, 1)) > 3 AS x WHERE NDIM(image) > 2")
-    assert found["x"][:].tolist() == [True, True]
-    found = ds.query("SELECT image + [1, 2, 3, 4] AS x WHERE ROW_NUMBER() <> 1")
-    assert [x.shape for x in found["x"][:]] == [(3, 4), (3, 4, 4)]
-    found = ds.query("SELECT SUM(image[0], 0) AS x")
-    assert [x.shape for x in found["x"][:]] == [(), (3,), (4,)]
+    result = ds.query("SELECT SUM(MEAN(image / 2 + 0, 2), (0, 1)) > 3 AS x WHERE NDIM(image) > 2")
+    assert result["x"][:].tolist() == [True, True]
+    result = ds.query("SELECT image + [1, 2, 3, 4] AS x WHERE ROW_NUMBER() <> 1")
+    assert [x.shape for x in result["x"][:]] == [(3, 4), (3, 4, 4)]
+    result = ds.query("SELECT SUM(image[0], 0) AS x")
+    assert [x.shape for x in result["x"][:]] == [(), (3,), (4,)]

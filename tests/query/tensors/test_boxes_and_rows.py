@@ -37,8 +37,8 @@ def test_boxes_keep_their_format(boxes: dl.Dataset, query: str) -> None:
     sources = {"dataset": boxes}
     area = dl.query(f"SELECT AREA(x) AS a FROM ({inner}) AS q", sources=sources)["a"][:]
     assert {float(n) for value in area for n in np.ravel(value)} == {100.0}
-    found = dl.query(f"SELECT BOX_CONVERT(x, 'xyxy') AS b FROM ({inner}) AS q", sources=sources)
-    for value in found["b"][:]:
+    result = dl.query(f"SELECT BOX_CONVERT(x, 'xyxy') AS b FROM ({inner}) AS q", sources=sources)
+    for value in result["b"][:]:
         np.testing.assert_array_equal(np.reshape(value, (-1, 4))[0], [10, 10, 20, 20])
 
 
@@ -64,8 +64,8 @@ def test_aggregates_of_complex_numbers_give_one_row(call: str, expected: complex
     ds = dl.create(f"memory://{uuid4()}", {"c": "complex64", "k": "int8"})
     ds.append({"c": COMPLEX, "k": [0, 0, 0]})
     for query in (f"SELECT {call}(c) AS x", f"SELECT {call}(c) AS x GROUP BY k"):
-        [found] = ds.query(query)["x"][:]
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        [result] = ds.query(query)["x"][:]
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("call", ["MIN", "MAX", "MEDIAN"])
@@ -118,8 +118,8 @@ def test_length_of_json_counts_items_keys_or_characters() -> None:
     ds = dl.create(f"memory://{uuid4()}", {"j": dl.Json(nullable=True)})
     ds.append({"j": values})
     for call in ("LEN", "LENGTH"):
-        found = ds.query(f"SELECT {call}(j) AS x")["x"][:].tolist()
-        assert found == [3, 2, 0, 4, 0, None, None, None, 0]
+        result = ds.query(f"SELECT {call}(j) AS x")["x"][:].tolist()
+        assert result == [3, 2, 0, 4, 0, None, None, None, 0]
 
 
 # ---- skipped chunks give the same results as chunks that are read

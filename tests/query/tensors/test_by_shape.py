@@ -98,10 +98,10 @@ def test_union_of_tensors_is_computed_shape_by_shape(ds):
         "SELECT SUM(x) AS s, y FROM (SELECT boxes AS x, maybe * 2 AS y UNION ALL "
         "SELECT boxes[1:] AS x, maybe AS y)"
     )
-    found = ds.query(text)
-    assert found["s"][:].tolist() == [float(b.sum()) for b in BOXES + [b[1:] for b in BOXES]]
-    assert found["y"][2] is None
-    assert found["y"][3 + 40].tolist() == []
+    result = ds.query(text)
+    assert result["s"][:].tolist() == [float(b.sum()) for b in BOXES + [b[1:] for b in BOXES]]
+    assert result["y"][2] is None
+    assert result["y"][3 + 40].tolist() == []
 
 
 def test_function_runs_once_for_each_shape(ds, monkeypatch):

@@ -64,11 +64,11 @@ def test_computations_use_all_bits_of_files(expression, dtype):
     values = [pixels(dtype, seed) for seed in range(3)]
     ds = make(i=[tiff(x) for x in values])
     try:
-        found = list(ds.query(f"SELECT {expression} AS y, k ORDER BY k")["y"][:])
+        result = list(ds.query(f"SELECT {expression} AS y, k ORDER BY k")["y"][:])
     except dl.LakeError:
         assert expression in ("(SELECT i[1:3])", "[i, i][1]"), "that is no answer"
         return
-    for value, x in zip(found, values, strict=True):
+    for value, x in zip(result, values, strict=True):
         np.testing.assert_allclose(value, EXPRESSIONS[expression](x), rtol=1e-6)
 
 
@@ -85,11 +85,11 @@ def test_columns_of_two_dtypes_are_combined_without_loss(query, dtypes):
     a, b = (pixels(dtype) for dtype in dtypes)
     ds = make(a=[tiff(a)], b=[tiff(b)])
     try:
-        found = list(ds.query(query)["y"][:])
+        result = list(ds.query(query)["y"][:])
     except dl.LakeError:
         return  # refused rather than wrong
-    np.testing.assert_array_equal(found[0], a)
-    np.testing.assert_array_equal(found[1], b)
+    np.testing.assert_array_equal(result[0], a)
+    np.testing.assert_array_equal(result[1], b)
 
 
 @pytest.mark.parametrize("choice", ["IF(k = 0, a, b)", "CASE k WHEN 0 THEN a ELSE b END"])
@@ -98,11 +98,11 @@ def test_choice_between_two_dtypes_loses_nothing(choice, dtypes):
     a, b = (pixels(dtype) for dtype in dtypes)
     ds = make(a=[tiff(a)] * 2, b=[tiff(b)] * 2)
     try:
-        found = list(ds.query(f"SELECT {choice} AS y, k ORDER BY k")["y"][:])
+        result = list(ds.query(f"SELECT {choice} AS y, k ORDER BY k")["y"][:])
     except dl.LakeError:
         return  # refused rather than wrong
-    np.testing.assert_array_equal(found[0], a)
-    np.testing.assert_array_equal(found[1], b)
+    np.testing.assert_array_equal(result[0], a)
+    np.testing.assert_array_equal(result[1], b)
 
 
 @pytest.mark.parametrize("expression", ["i[1:3]", "i[0]", "TRANSPOSE(i)", "MAX(i, (0, 1))"])
@@ -110,9 +110,9 @@ def test_column_of_several_dtypes_is_exact_or_an_error(expression):
     wide, narrow = pixels("uint16"), pixels("uint8")
     expected = EXPRESSIONS[expression]
     ds = make(i=[None, tiff(wide), tiff(narrow)])
-    found = ds.query(f"SELECT {expression} AS y, k WHERE i IS NOT NULL ORDER BY k")["y"][:]
-    np.testing.assert_array_equal(found[0], expected(wide))
-    np.testing.assert_array_equal(found[1], expected(narrow))
+    result = ds.query(f"SELECT {expression} AS y, k WHERE i IS NOT NULL ORDER BY k")["y"][:]
+    np.testing.assert_array_equal(result[0], expected(wide))
+    np.testing.assert_array_equal(result[1], expected(narrow))
     ds = make(i=[tiff(narrow), tiff(wide)])
     with pytest.raises(dl.LakeError, match=r"images of .* as uint8, the dtype of"):
         list(ds.query(f"SELECT {expression} AS y, k ORDER BY k")["y"][:])
@@ -125,14 +125,14 @@ def test_sequences_of_deep_images(expression, dtype):
     ds = make(f=[[tiff(x), tiff(x)], [tiff(x)]])
     grouped = " GROUP BY k" if "(" in expression else ""
     try:
-        found = ds.query(f"SELECT {expression} AS y, k{grouped} ORDER BY k")["y"][1]
+        result = ds.query(f"SELECT {expression} AS y, k{grouped} ORDER BY k")["y"][1]
     except dl.LakeError:
         assert expression not in ("f", "f[0]", "FIRST(f)"), "that is no answer"
         return
-    while isinstance(found, list):
-        [found] = found
-    found = found[0] if np.ndim(found) > 2 else found
-    np.testing.assert_array_equal(found, x[1:3] if expression.endswith("[1:3]") else x)
+    while isinstance(result, list):
+        [result] = result
+    result = result[0] if np.ndim(result) > 2 else result
+    np.testing.assert_array_equal(result, x[1:3] if expression.endswith("[1:3]") else x)
 
 
 @pytest.mark.parametrize("expression", ["i[1:3]", "i[0]", "TRANSPOSE(i)", "MAX(i, (0, 1))", "i"])
@@ -150,11 +150,11 @@ def test_links_to_deep_images(tmp_path, expression, of):
         asked = expression if of == "link" else expression.replace("i", "i[0]", 1)
         asked = asked if of == "link" or "(" not in asked else expression.replace("(i", "(i[0]")
         try:
-            found = ds.query(f"SELECT {asked} AS y LIMIT 1 OFFSET 1")["y"][0]
+            result = ds.query(f"SELECT {asked} AS y LIMIT 1 OFFSET 1")["y"][0]
         except dl.LakeError:
             assert first != deep, "that is no answer"
             continue
-        np.testing.assert_array_equal(found, EXPRESSIONS[expression](x))
+        np.testing.assert_array_equal(result, EXPRESSIONS[expression](x))
 
 
 @pytest.mark.parametrize(

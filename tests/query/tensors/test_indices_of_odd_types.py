@@ -39,9 +39,9 @@ def test_fractional_slice_bound_is_refused(ds, end, part):
 
 @pytest.mark.parametrize("norm", ["L1_NORM", "L2_NORM", "LINF_NORM"])
 def test_norms_of_complex_numbers_are_real(ds, norm):
-    found = ds.query(f"SELECT {norm}(c) AS x")["x"]
-    assert found.htype.dtype == "float32"
-    assert found[:].tolist() == [5, 0, 1]
+    result = ds.query(f"SELECT {norm}(c) AS x")["x"]
+    assert result.htype.dtype == "float32"
+    assert result[:].tolist() == [5, 0, 1]
 
 
 def test_shape_of_a_link_is_that_of_its_file(tmp_path):
@@ -53,14 +53,14 @@ def test_shape_of_a_link_is_that_of_its_file(tmp_path):
         str(tmp_path / "a.lake"), {"x": dl.Link(dl.Image(), nullable=True)}, allow=[tmp_path]
     )
     ds.append({"x": [paths[0], None, paths[1]]})
-    for query, wanted in {
+    for query, expected in {
         "SHAPE(x)[0]": [2, None, 3],
         "LEN(x)": [2, None, 3],
         "NDIM(x)": [3, None, 3],
         "SIZE(x)": [24, None, 36],
         "SHAPE(x)[-1]": [3, None, 3],
     }.items():
-        assert ds.query(f"SELECT {query} AS x")["x"][:].tolist() == wanted, query
+        assert ds.query(f"SELECT {query} AS x")["x"][:].tolist() == expected, query
     assert len(ds.query("SELECT UNNEST(x) AS x")) == 5
     assert len(ds.query("SELECT x WHERE SHAPE(x)[0] > 2")) == 1
 
@@ -128,8 +128,8 @@ def test_string_of_json_and_its_value_have_different_hashes(make_lake):
     ds = make_lake({"k": "int32", "j": dl.Json(nullable=True)}, k=range(9), j=values)
     assert len(ds.query("SELECT DISTINCT HASH(j) AS h")) == 9
     for row in (1, 3, 5, 7):
-        found = ds.query("SELECT k WHERE HASH(j) = HASH(?)", [values[row]])
-        assert found["k"][:].tolist() == [row]
+        result = ds.query("SELECT k WHERE HASH(j) = HASH(?)", [values[row]])
+        assert result["k"][:].tolist() == [row]
 
 
 def test_unknown_function_after_null_is_an_error(make_lake):

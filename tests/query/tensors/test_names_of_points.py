@@ -43,9 +43,9 @@ def test_coordinates_behave_like_an_array_of_them(ds, text):
     query = f"SELECT {text} AS y"
     expected = ds.query(query.format(x="plain"))
     for kind in KINDS:
-        found = ds.query(query.format(x=kind))
-        assert found.schema["y"].htype == expected.schema["y"].htype, kind
-        assert str(list(found["y"][:])) == str(list(expected["y"][:])), kind
+        result = ds.query(query.format(x=kind))
+        assert result.schema["y"].htype == expected.schema["y"].htype, kind
+        assert str(list(result["y"][:])) == str(list(expected["y"][:])), kind
 
 
 REFUSED = [

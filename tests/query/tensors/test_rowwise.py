@@ -28,9 +28,9 @@ def test_blocks_do_not_exceed_their_byte_limit(pictures, monkeypatch):
         held.append(len(next(iter(env.values()))))
 
     monkeypatch.setattr(rowwise._Reader, "__init__", counted)
-    found = ds.query("SELECT * WHERE MEAN(image) > 127")
+    result = ds.query("SELECT * WHERE MEAN(image) > 127")
     expected = [i for i, image in enumerate(images) if image.mean() > 127]
-    assert found.row_ids.tolist() == ds.row_ids[expected].tolist()
+    assert result.row_ids.tolist() == ds.row_ids[expected].tolist()
     assert sum(held) == 200
     assert max(held) * 2000 <= 40_000  # each is about 2 KB, and 1 KB in Python
 
@@ -45,23 +45,23 @@ def test_error_in_a_prefetched_block_ends_the_query(pictures, monkeypatch):
 def test_index_beyond_a_row_is_null(pictures, monkeypatch):
     ds, images = pictures
     monkeypatch.setattr(spans, "BLOCK_BYTES", 40_000)
-    found = ds.query("SELECT image[21, 0, 0] AS y")["y"][:]
-    assert found.mask.tolist() == [len(image) < 22 for image in images]
-    assert found.compressed().tolist() == [int(i[21, 0, 0]) for i in images if len(i) == 22]
+    result = ds.query("SELECT image[21, 0, 0] AS y")["y"][:]
+    assert result.mask.tolist() == [len(image) < 22 for image in images]
+    assert result.compressed().tolist() == [int(i[21, 0, 0]) for i in images if len(i) == 22]
 
 
 @pytest.mark.parametrize("name", ["SUM", "MEAN", "MIN", "MAX", "STD"])
 def test_aggregates_of_a_group_are_computed_block_by_block(pictures, name, monkeypatch):
     ds, images = pictures
     monkeypatch.setattr(spans, "BLOCK_BYTES", 20_000)
-    found = ds.query(f"SELECT kind, {name}(image) AS y GROUP BY kind ORDER BY kind")["y"][:]
-    for kind, got in enumerate(found):
+    result = ds.query(f"SELECT kind, {name}(image) AS y GROUP BY kind ORDER BY kind")["y"][:]
+    for kind, got in enumerate(result):
         expected = getattr(np, name.lower())(np.stack(images[kind::3]), axis=0)
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 
 def test_large_groups_do_not_wait_for_each_others_threads(pictures):
     ds, images = pictures
-    found = ds.query("SELECT kind, LIST(AMEAN(image)) AS y GROUP BY kind ORDER BY kind")["y"][:]
-    assert [len(y) for y in found] == [67, 67, 66]
-    assert found[0][1] == pytest.approx(images[3].mean())
+    result = ds.query("SELECT kind, LIST(AMEAN(image)) AS y GROUP BY kind ORDER BY kind")["y"][:]
+    assert [len(y) for y in result] == [67, 67, 66]
+    assert result[0][1] == pytest.approx(images[3].mean())

@@ -31,8 +31,8 @@ def times(days, dtype):
 
 def arrays_of(dtype):
     kinds = {"dense": (2,), "ragged": (None,), "any": None}
-    found = {name: dl.Array(dtype, shape) for name, shape in kinds.items()}
-    return {**found, "packed": dl.Array(dtype, (2,), "zstd")}
+    result = {name: dl.Array(dtype, shape) for name, shape in kinds.items()}
+    return {**result, "packed": dl.Array(dtype, (2,), "zstd")}
 
 
 def lake(dtype):
@@ -74,15 +74,17 @@ def test_arrays_compare_with_arrays_and_single_times(dtype):
 def test_comparisons_agree_in_every_clause(dtype, name):
     ds, x = lake(dtype)
     for sign, compare in SIGNS.items():
-        found = compare(x, x[:, :1])
+        result = compare(x, x[:, :1])
         text = f"{name} {sign} {name}[0]"
-        assert read(ds, f"SELECT k AS y WHERE ALL({text})") == np.flatnonzero(found.all(1)).tolist()
-        few = np.unique(found.any(1))
+        assert (
+            read(ds, f"SELECT k AS y WHERE ALL({text})") == np.flatnonzero(result.all(1)).tolist()
+        )
+        few = np.unique(result.any(1))
         assert read(ds, f"SELECT ANY({text}) AS y GROUP BY ANY({text}) ORDER BY y") == few.tolist()
-        order = np.argsort(found.sum(1), kind="stable").tolist()
+        order = np.argsort(result.sum(1), kind="stable").tolist()
         assert read(ds, f"SELECT k AS y ORDER BY SUM({text}), k") == order
         assert read(ds, f"SELECT DISTINCT ALL({text}) AS y ORDER BY y") == sorted(
-            set(found.all(1).tolist())
+            set(result.all(1).tolist())
         )
 
 
@@ -100,10 +102,10 @@ def test_constants_in_the_query_string(dtype):
     for (text, days), (sign, compare) in product(cases.items(), SIGNS.items()):
         wanted = times(SINGLE, dtype)[:, None] if days is None else times(np.array(days), dtype)
         for name in arrays_of(dtype):
-            found = read(ds, f"SELECT {name} {sign} {text} AS y")
-            pairs = zip(compare(x, wanted).tolist(), found, strict=True)
+            result = read(ds, f"SELECT {name} {sign} {text} AS y")
+            pairs = zip(compare(x, wanted).tolist(), result, strict=True)
             assert all(row in (None, expected) for expected, row in pairs), (name, sign, text)
-            assert found.count(None) == (days is None), (name, sign, text)
+            assert result.count(None) == (days is None), (name, sign, text)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -147,10 +149,10 @@ def test_in_operator_with_items_of_a_list(dtype, nullable):
 def test_items_of_a_list_compare_with_a_string():
     ds, x = lake("datetime64[s]")
     for sign, compare in SIGNS.items():
-        found = read(ds, f"SELECT seq {sign} '1970-01-05' AS y")
+        result = read(ds, f"SELECT seq {sign} '1970-01-05' AS y")
         truths = compare(x, np.datetime64("1970-01-05")).astype(object)
         truths[np.isnat(x)] = None  # a null item compares as null
-        assert found == truths.tolist()
+        assert result == truths.tolist()
 
 
 @pytest.mark.parametrize("units", [("D", "ns"), ("s", "ns"), ("s", "ms"), ("ms", "us"), ("D", "s")])

@@ -119,9 +119,9 @@ def test_one_query_has_one_time(ds: dl.Dataset) -> None:
 
 def test_current_time_is_in_utc(ds: dl.Dataset) -> None:
     before = np.datetime64(dt.datetime.now(dt.UTC).replace(tzinfo=None))
-    found = ds.query("SELECT CURRENT_TIMESTAMP AS a, LOCALTIMESTAMP AS b LIMIT 1")
+    result = ds.query("SELECT CURRENT_TIMESTAMP AS a, LOCALTIMESTAMP AS b LIMIT 1")
     after = np.datetime64(dt.datetime.now(dt.UTC).replace(tzinfo=None))
-    assert before <= found["a"][0] == found["b"][0] <= after
+    assert before <= result["a"][0] == result["b"][0] <= after
 
 
 IN_A_ZONE = """

@@ -42,30 +42,30 @@ def ds() -> dl.Dataset:
 @pytest.mark.parametrize("span", ["d", "(d + INTERVAL 1 DAY)", "INTERVAL '36 hours'"])
 def test_struct_formats_a_duration_like_a_cast(ds: dl.Dataset, held: str, span: str) -> None:
     texts = ds.query(f"SELECT CAST({span} AS TEXT) AS t ORDER BY id")["t"][:]
-    found = ds.query(f"SELECT {held.format(d=span)} AS x ORDER BY id")["x"][:]
+    result = ds.query(f"SELECT {held.format(d=span)} AS x ORDER BY id")["x"][:]
     expected = [HELD[held](text) for text in texts]
-    assert found == expected
+    assert result == expected
 
 
 @pytest.mark.parametrize("form", ["LIST({x})", "[MIN({x}), MAX({x})]", "LIST([{x}])"])
 @pytest.mark.parametrize("held", ["ROW(d)", "{'a': d}"])
 def test_lists_of_structs_format_durations_too(ds: dl.Dataset, form: str, held: str) -> None:
-    found = ds.query(f"SELECT {form.format(x=held)} AS x WHERE id = 1")["x"][0]
-    assert "24:00:00" in repr(found)
-    assert "day" not in repr(found)
+    result = ds.query(f"SELECT {form.format(x=held)} AS x WHERE id = 1")["x"][0]
+    assert "24:00:00" in repr(result)
+    assert "day" not in repr(result)
 
 
 def test_null_durations_and_null_structs_stay_null(ds: dl.Dataset) -> None:
-    found = ds.query(
+    result = ds.query(
         "SELECT {'a': CASE WHEN id > 0 THEN d END} AS a, CASE WHEN id > 0 THEN ROW(d) END AS b, "
         "ROW(CASE WHEN id > 0 THEN d END) AS c WHERE id < 2"
     )
-    assert found["a"][:] == [{"a": None}, {"a": "24:00:00"}]
-    assert found["b"][:] == [None, {"element1": "24:00:00"}]
-    assert found["c"][:] == [{"element1": None}, {"element1": "24:00:00"}]
+    assert result["a"][:] == [{"a": None}, {"a": "24:00:00"}]
+    assert result["b"][:] == [None, {"element1": "24:00:00"}]
+    assert result["c"][:] == [{"element1": None}, {"element1": "24:00:00"}]
 
 
 def test_durations_outside_structs_keep_their_type(ds: dl.Dataset) -> None:
-    found = ds.query("SELECT d + d AS x, [d] AS y, ROW(d) AS z")
-    assert str(found["x"].htype) == "Scalar('timedelta64[us]')"
-    assert "timedelta64" in str(found["y"].htype)
+    result = ds.query("SELECT d + d AS x, [d] AS y, ROW(d) AS z")
+    assert str(result["x"].htype) == "Scalar('timedelta64[us]')"
+    assert "timedelta64" in str(result["y"].htype)

@@ -128,8 +128,8 @@ def test_one_digit_hour_is_not_a_time_zone(ds: dl.Dataset) -> None:
 
 
 def test_cast_with_another_form_of_time_zone_compares(ds: dl.Dataset) -> None:
-    found = ds.query("SELECT t_s WHERE t_s < CAST('2030-01-01 00:00:00+00' AS TIMESTAMPTZ)")
-    assert len(found) == 1
+    result = ds.query("SELECT t_s WHERE t_s < CAST('2030-01-01 00:00:00+00' AS TIMESTAMPTZ)")
+    assert len(result) == 1
 
 
 CASTS = {
@@ -171,8 +171,8 @@ def test_times_are_searched_in_lists(ds: dl.Dataset, text: str, unit: str) -> No
 def test_time_searched_in_a_list_is_not_rounded(ds: dl.Dataset) -> None:
     text = "2020-02-29 00:00:00.000000009"
     for unit in ("s", "us", "ns"):
-        found = ds.query(f"SELECT LIST_CONTAINS([t_{unit}], $p) AS x", {"p": text})
-        assert found["x"][:].tolist() == [False]
+        result = ds.query(f"SELECT LIST_CONTAINS([t_{unit}], $p) AS x", {"p": text})
+        assert result["x"][:].tolist() == [False]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_time_string_with_surrounding_spaces_is_refused(ds: dl.Dataset, query: s
 
 @pytest.mark.parametrize("text", ["'1.5 seconds'", "'1.5' SECOND", "'1500 ms'", "'0.025 minutes'"])
 def test_interval_has_its_unit_in_its_string_or_after_it(ds: dl.Dataset, text: str) -> None:
-    found = ds.query(f"SELECT INTERVAL {text} AS x")["x"][:]
-    assert found.tolist() == [np.timedelta64(1500, "ms").astype("m8[us]").item()]
+    result = ds.query(f"SELECT INTERVAL {text} AS x")["x"][:]
+    assert result.tolist() == [np.timedelta64(1500, "ms").astype("m8[us]").item()]
     with pytest.raises(dl.QueryTypeError, match="must be a whole number of microseconds"):
         ds.query("SELECT INTERVAL '1.0000005 seconds' AS x")

@@ -83,9 +83,9 @@ def test_columns_of_two_units(lakes, kind, condition):
             on = condition.format(*columns)
             rows = dl.query(f"SELECT a.id AS i, b.id AS j FROM p AS a, q AS b WHERE {on}",
                             sources=sources)  # fmt: skip
-            found = list(zip(rows["i"][:].tolist(), rows["j"][:].tolist(), strict=True))
+            result = list(zip(rows["i"][:].tolist(), rows["j"][:].tolist(), strict=True))
             common = set(sources["p"]["id"][:].tolist()) & set(sources["q"]["id"][:].tolist())
-            assert sorted(found) == [(i, i) for i in sorted(common)], (first, second, on)
+            assert sorted(result) == [(i, i) for i in sorted(common)], (first, second, on)
 
 
 @pytest.mark.parametrize("kind", SETS)
@@ -96,9 +96,9 @@ def test_columns_of_fixed_length_beside_others(lakes, kind):
             on = CONDITIONS[1].format(*columns)
             rows = dl.query(f"SELECT a.id AS i, b.id AS j FROM p AS a, q AS b WHERE {on}",
                             sources=sources)  # fmt: skip
-            found = list(zip(rows["i"][:].tolist(), rows["j"][:].tolist(), strict=True))
+            result = list(zip(rows["i"][:].tolist(), rows["j"][:].tolist(), strict=True))
             common = set(sources["p"]["id"][:].tolist()) & set(sources["q"]["id"][:].tolist()) - {0}
-            assert sorted(found) == [(i, i) for i in sorted(common)], (first, second, columns)
+            assert sorted(result) == [(i, i) for i in sorted(common)], (first, second, columns)
 
 
 @pytest.mark.parametrize("kind", SETS)
@@ -145,8 +145,8 @@ def test_nanoseconds_of_durations_are_parameters():
                    overwrite=True)  # fmt: skip
     spans = np.array([1, 2], "m8[ns]")
     ds.append({"x": [spans, spans + np.timedelta64(1, "ns")]})
-    found = ds.query("SELECT ROW_NUMBER() AS i WHERE ALL(x = $p)", {"p": spans})
-    assert found["i"][:].tolist() == [0]
+    result = ds.query("SELECT ROW_NUMBER() AS i WHERE ALL(x = $p)", {"p": spans})
+    assert result["i"][:].tolist() == [0]
     saved = ds.query("SELECT ROW_NUMBER() AS i WHERE HASH(x) = HASH($p)", {"p": spans})
     assert saved["i"][:].tolist() == [0]
 
@@ -160,5 +160,5 @@ def test_complex_items_beside_null():
     ds.append({"z": [[None, 2], [None, 2j], [1, 2 + 1j]]})
     for number, value in enumerate([[None, 2 + 0j], [None, 2j], [1, 2 + 1j]]):
         for test in ("HASH(z) = HASH($p)", "z IS NOT DISTINCT FROM $p"):
-            found = ds.query(f"SELECT ROW_NUMBER() AS i WHERE {test}", {"p": value})
-            assert found["i"][:].tolist() == [number], (value, test)
+            result = ds.query(f"SELECT ROW_NUMBER() AS i WHERE {test}", {"p": value})
+            assert result["i"][:].tolist() == [number], (value, test)

@@ -69,11 +69,11 @@ def test_quoted_infinity_cannot_be_returned(ds: dl.Dataset, form: str) -> None:
 @pytest.mark.parametrize("type_", TYPES[:4])
 def test_infinity_is_allowed_within_a_query(ds: dl.Dataset, type_: str) -> None:
     time = f"CAST('infinity' AS {type_})"
-    found = ds.query(
+    result = ds.query(
         f"SELECT t < {time} AS a, ISINF({time}) AS b, CAST({time} AS TEXT) AS c, {time} IS NULL AS "
         f"d, CASE WHEN ISFINITE({time}) THEN {time} END IS NULL AS e, t > '-infinity' AS f"
     )
-    values = [found[name][0] for name in "abcdef"]
+    values = [result[name][0] for name in "abcdef"]
     assert [str(value) for value in values] == ["True", "True", "infinity", "False", "True", "True"]
 
 
@@ -84,10 +84,10 @@ def test_duration_that_means_null_cannot_be_returned(ds: dl.Dataset, place: str)
 
 
 def test_longest_durations_can_be_returned(ds: dl.Dataset) -> None:
-    found = ds.query(
+    result = ds.query(
         "SELECT TO_MICROSECONDS(9223372036854775807) AS a, TO_MICROSECONDS(-9223372036854775807) "
         f"AS b, CAST({LEAST} AS TEXT) AS c LIMIT 1"
     )
-    assert found["a"][0] == np.timedelta64(2**63 - 1, "us")
-    assert found["b"][0] == np.timedelta64(1 - 2**63, "us")
-    assert found["c"][0] == "-2562047788:00:54.775808"
+    assert result["a"][0] == np.timedelta64(2**63 - 1, "us")
+    assert result["b"][0] == np.timedelta64(1 - 2**63, "us")
+    assert result["c"][0] == "-2562047788:00:54.775808"

@@ -54,7 +54,7 @@ def lake(dtype):
     return ds
 
 
-def told(view):
+def described(view):
     """Return the dtype of a column and its values as strings."""
     column = view["y"]
     htype = column.htype if column.htype.item is None else column.htype.item
@@ -67,9 +67,9 @@ def test_queries_give_the_same_result_for_every_kind(dtype):
     time = ds["dense"][0][0]
     for text in [*(f"SELECT {e} AS y" for e in EXPRESSIONS), *QUERIES]:
         params = {"p": time} if "$p" in text else {}
-        expected = told(ds.query(text.format(x="dense"), params))
+        expected = described(ds.query(text.format(x="dense"), params))
         for name in KINDS:
-            assert told(ds.query(text.format(x=name), params)) == expected, (name, text)
+            assert described(ds.query(text.format(x=name), params)) == expected, (name, text)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

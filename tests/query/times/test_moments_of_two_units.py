@@ -54,8 +54,8 @@ def _nanoseconds(moment: np.datetime64) -> int:
 def test_columns_of_two_units_compare_by_time(ds, a, b):
     names = dict(zip(TESTS, "uvwxyz", strict=True))
     items = ", ".join(f"{a} {op} {b} AS {name}" for op, name in names.items())
-    found = ds.query(f"SELECT {items}, {a} IN ({b}, {b}) AS i, {a} IS NOT DISTINCT FROM {b} AS j")
-    rows = [{k: None if v is None else bool(v) for k, v in row.items()} for row in found]
+    result = ds.query(f"SELECT {items}, {a} IN ({b}, {b}) AS i, {a} IS NOT DISTINCT FROM {b} AS j")
+    rows = [{k: None if v is None else bool(v) for k, v in row.items()} for row in result]
     for op, name in names.items():
         assert [row[name] for row in rows] == expected(ds, op, a, b), op
     equal = expected(ds, "=", a, b)
@@ -67,8 +67,8 @@ def test_columns_of_two_units_compare_by_time(ds, a, b):
 
 @pytest.mark.parametrize("unit", UNITS[:-1])
 def test_rows_are_joined_by_times_of_two_units(ds, unit):
-    found = ds.query(
+    result = ds.query(
         f"SELECT a.{unit} AS x, b.ns AS y FROM dataset AS a JOIN dataset AS b ON a.{unit} = b.ns"
     )
-    assert len(found)
-    assert all(_nanoseconds(row["x"]) == _nanoseconds(row["y"]) for row in found)
+    assert len(result)
+    assert all(_nanoseconds(row["x"]) == _nanoseconds(row["y"]) for row in result)

@@ -107,16 +107,16 @@ def test_every_clause_refuses_to_return_months(ds: dl.Dataset, query: str) -> No
 def test_months_are_allowed_within_a_query(
     ds: dl.Dataset, text: str, expected: list[object]
 ) -> None:
-    found = ds.query(text)["x"][: len(expected)]
-    assert [str(x)[: len(str(e))] for x, e in zip(found, expected, strict=True)] == [
+    result = ds.query(text)["x"][: len(expected)]
+    assert [str(x)[: len(str(e))] for x, e in zip(result, expected, strict=True)] == [
         str(e) for e in expected
     ]
 
 
 def test_whole_days_can_be_returned(ds: dl.Dataset) -> None:
-    found = ds.query("SELECT INTERVAL '400 days' AS a, AGE(t, t - INTERVAL 3 DAY) AS b LIMIT 1")
-    assert found["a"][0] == np.timedelta64(400, "D")
-    assert found["b"][0] == np.timedelta64(3, "D")
+    result = ds.query("SELECT INTERVAL '400 days' AS a, AGE(t, t - INTERVAL 3 DAY) AS b LIMIT 1")
+    assert result["a"][0] == np.timedelta64(400, "D")
+    assert result["b"][0] == np.timedelta64(3, "D")
 
 
 def test_error_shows_the_position(ds: dl.Dataset) -> None:

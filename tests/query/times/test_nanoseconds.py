@@ -86,9 +86,9 @@ def test_calendar_fields_are_those_of_the_microsecond(ds, text):
     }.items(),
 )
 def test_parts_of_times_agree_with_python(ds, text, of):
-    found = [np.asarray(v).item() if text[0] in "CD" else v for v in column(ds, text)]
-    found = [v.date() if text.endswith("DATE)") and hasattr(v, "date") else v for v in found]
-    assert found == [of(t.astype("datetime64[us]").item()) for t in MOMENTS]
+    result = [np.asarray(v).item() if text[0] in "CD" else v for v in column(ds, text)]
+    result = [v.date() if text.endswith("DATE)") and hasattr(v, "date") else v for v in result]
+    assert result == [of(t.astype("datetime64[us]").item()) for t in MOMENTS]
 
 
 COUNTS = {
@@ -121,8 +121,8 @@ def test_counts_since_1970_are_numbers_in_every_unit(name, unit):
     ],
 )  # fmt: skip
 def test_equal_times_have_equal_hashes_however_they_are_made(ds, made):
-    found = ds.query(f"SELECT t = {made} AS a, HASH(t) = HASH({made}) AS b WHERE t <> past")
-    assert all(row["a"] and row["b"] for row in found)
+    result = ds.query(f"SELECT t = {made} AS a, HASH(t) = HASH({made}) AS b WHERE t <> past")
+    assert all(row["a"] and row["b"] for row in result)
     [counts] = ds.query(f"SELECT COUNT(DISTINCT HASH({made})) AS a, COUNT(DISTINCT t) AS b")
     assert counts["a"] == counts["b"]
 

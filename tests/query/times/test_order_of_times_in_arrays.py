@@ -35,8 +35,8 @@ def created(columns):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_order_functions_agree_with_numpy(dtype, shape, call):
     rows = [np.array(row, dtype) for row in COUNTS]
-    found = created({"x": (dtype, shape, rows)}).query(f"SELECT {call} AS y")["y"][:]
-    for value, row in zip(found, rows, strict=True):
+    result = created({"x": (dtype, shape, rows)}).query(f"SELECT {call} AS y")["y"][:]
+    for value, row in zip(result, rows, strict=True):
         expected = np.asarray(CALLS[call](row))
         assert np.array_equal(np.asarray(value).astype(expected.dtype), expected)
 

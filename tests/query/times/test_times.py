@@ -71,11 +71,11 @@ def test_times_are_returned_exactly_and_in_the_unit_of_their_column(dtype):
     for text, expected in VALUES.items():
         order = " ORDER BY k" if "OVER" in text else ""
         column = ds.query(f"SELECT {text} AS y{order}")["y"]
-        found = flat(column)
-        if found.dtype == np.int64:  # some functions return durations of months as counts
+        result = flat(column)
+        if result.dtype == np.int64:  # some functions return durations of months as counts
             assert dtype == "timedelta64[M]"
-            found = found.astype(dtype)
-        np.testing.assert_array_equal(found, expected(x), err_msg=text)
+            result = result.astype(dtype)
+        np.testing.assert_array_equal(result, expected(x), err_msg=text)
         if "SELECT" not in text and "[" not in text:
             assert dtype in str(column.htype), text
 
@@ -122,28 +122,28 @@ PARTS = [
 @pytest.mark.parametrize("dtype", [f"datetime64[{unit}]" for unit in ("ms", "s", "h", "D", "Y")])
 def test_functions_of_times_do_not_depend_on_the_unit_of_their_column(dtype, text):
     moments = np.array(["0001", "1600", "1970", "2024", "9998"], "datetime64[Y]")
-    found = []
+    result = []
     for unit in (dtype, "datetime64[us]"):
         ds = dl.create(f"memory://{uuid4()}", {"k": "int32", "x": unit})
         ds.append({"k": range(5), "x": moments.astype(unit)})
         y = ds.query(f"SELECT {text} AS y")["y"][:]
         is_moment = isinstance(y, np.ndarray) and y.dtype.kind == "M"
-        found.append(np.ma.asarray(y).astype("datetime64[us]" if is_moment else object).tolist())
-    assert found[0] == found[1]
+        result.append(np.ma.asarray(y).astype("datetime64[us]" if is_moment else object).tolist())
+    assert result[0] == result[1]
 
 
 def test_durations_are_added_to_durations_and_times_exactly():
     ds = dl.create(f"memory://{uuid4().hex}", {"d": "datetime64[s]", "x": "timedelta64[D]"})
     ds.append({"d": np.array([0, 5], "M8[s]"), "x": np.array([200_000, -300_000], "m8[D]")})
-    found = ds.query(
+    result = ds.query(
         "SELECT x + x AS twice, d + x AS later, x * 3 AS more, -x AS less, x - x AS no"
     )
     x, d = ds["x"][:], ds["d"][:]
-    np.testing.assert_array_equal(found["twice"][:], x * 2)
-    np.testing.assert_array_equal(found["later"][:], d + x)
-    np.testing.assert_array_equal(found["more"][:], x * 3)
-    np.testing.assert_array_equal(found["less"][:], -x)
-    np.testing.assert_array_equal(found["no"][:], x * 0)
+    np.testing.assert_array_equal(result["twice"][:], x * 2)
+    np.testing.assert_array_equal(result["later"][:], d + x)
+    np.testing.assert_array_equal(result["more"][:], x * 3)
+    np.testing.assert_array_equal(result["less"][:], -x)
+    np.testing.assert_array_equal(result["no"][:], x * 0)
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,9 @@ def test_times_that_differ_by_a_nanosecond_have_different_hashes():
 
 def test_nulls_among_durations_stay_null():
     ds = lake("timedelta64[D]", [200_000, 3, 5])
-    found = ds.query("SELECT LAG(x) OVER (ORDER BY k) AS y")["y"][:]
-    assert np.ma.getmaskarray(found).tolist() == [True, False, False]
-    assert np.ma.getdata(found)[1] == np.timedelta64(200_000, "D")
+    result = ds.query("SELECT LAG(x) OVER (ORDER BY k) AS y")["y"][:]
+    assert np.ma.getmaskarray(result).tolist() == [True, False, False]
+    assert np.ma.getdata(result)[1] == np.timedelta64(200_000, "D")
     lists = ds.query("SELECT CASE WHEN k > 0 THEN [x, NULL] END AS y")["y"][:]
     assert lists[0] is None
 
@@ -236,21 +236,21 @@ ODD = [(-1, 999), (-1001, -1), (-2000, -1000), (999, -1), (5, 5), (10**18 + 1, 1
 def test_adding_a_duration_preserves_the_nanoseconds_of_a_time(span: str, form: str):
     number, unit = span.split()
     delta = np.timedelta64(int(number), {"second": "s", "hours": "h", "days": "D"}.get(unit, "us"))
-    found = moments(*ODD).query(f"SELECT {form.format(f"INTERVAL '{span}'")} AS x")["x"]
+    result = moments(*ODD).query(f"SELECT {form.format(f"INTERVAL '{span}'")} AS x")["x"]
     sign = -1 if "-" in form else 1
     expected = np.array([a for a, _ in ODD], "datetime64[ns]") + sign * delta
-    assert str(found.htype) == "Scalar('datetime64[ns]')"
-    assert found[:].tolist() == expected.tolist()
+    assert str(result.htype) == "Scalar('datetime64[ns]')"
+    assert result[:].tolist() == expected.tolist()
 
 
 def test_null_plus_a_duration_is_null():
-    found = moments((5, 5)).query("SELECT CASE WHEN a > b THEN a END + INTERVAL 1 DAY AS x")["x"]
-    assert np.ma.getmaskarray(found[:]).tolist() == [True]
+    result = moments((5, 5)).query("SELECT CASE WHEN a > b THEN a END + INTERVAL 1 DAY AS x")["x"]
+    assert np.ma.getmaskarray(result[:]).tolist() == [True]
 
 
 def test_difference_in_whole_microseconds_is_exact():
-    found = moments(*ODD).query("SELECT a - b AS x")["x"][:]
-    assert (found / np.timedelta64(1, "us")).tolist() == [(a - b) // 1000 for a, b in ODD]
+    result = moments(*ODD).query("SELECT a - b AS x")["x"][:]
+    assert (result / np.timedelta64(1, "us")).tolist() == [(a - b) // 1000 for a, b in ODD]
 
 
 @pytest.mark.parametrize(

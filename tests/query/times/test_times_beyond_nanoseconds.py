@@ -51,18 +51,18 @@ def test_comparisons_are_exact(unit: str) -> None:
     ds = lake(unit)
     pairs = [(exact(s), exact(t)) for s, t in zip(FAR, FINE, strict=True)]
     for sign, compare in SIGNS.items():
-        wanted = [None if None in pair else compare(*pair) for pair in pairs]
+        expected = [None if None in pair else compare(*pair) for pair in pairs]
         for left in ("s", "CAST(s AS TIMESTAMP)"):
-            assert read(ds, f"SELECT {left} {sign} t AS y") == wanted
+            assert read(ds, f"SELECT {left} {sign} t AS y") == expected
         for text in CONSTANTS:
             number = exact(text)
-            wanted = [None if s is None else compare(s, number) for s, _ in pairs]
+            expected = [None if s is None else compare(s, number) for s, _ in pairs]
             params = {"p": np.datetime64(text, "ns")}
-            assert read(ds, f"SELECT s {sign} '{text}' AS y") == wanted
-            assert read(ds, f"SELECT s {sign} $p AS y", params) == wanted
+            assert read(ds, f"SELECT s {sign} '{text}' AS y") == expected
+            assert read(ds, f"SELECT s {sign} $p AS y", params) == expected
             mirrored = [None if s is None else compare(number, s) for s, _ in pairs]
             assert read(ds, f"SELECT $p {sign} s AS y", params) == mirrored
-            kept = [row for row, value in enumerate(wanted) if value]
+            kept = [row for row, value in enumerate(expected) if value]
             assert read(ds, f"SELECT id AS y WHERE s {sign} '{text}'") == kept
 
 
@@ -71,9 +71,9 @@ def test_timestamps_are_searched_exactly(unit: str) -> None:
     ds = lake(unit)
     far, fine = [[exact(text) for text in texts] for texts in (FAR, FINE)]
     for name, other, values, others in (("s", "t", far, fine), ("t", "s", fine, far)):
-        found = [i for i, v in enumerate(values) if v is not None and v in others]
-        assert read(ds, f"SELECT id AS y WHERE {name} IN (SELECT {other} FROM ds)") == found
-        assert read(ds, f"SELECT id AS y WHERE {name} = ANY(SELECT {other} FROM ds)") == found
+        result = [i for i, v in enumerate(values) if v is not None and v in others]
+        assert read(ds, f"SELECT id AS y WHERE {name} IN (SELECT {other} FROM ds)") == result
+        assert read(ds, f"SELECT id AS y WHERE {name} = ANY(SELECT {other} FROM ds)") == result
         missed = [i for i, v in enumerate(values) if v is not None and v not in others]
         present = f"(SELECT {other} FROM ds WHERE {other} IS NOT NULL)"
         assert read(ds, f"SELECT id AS y WHERE {name} NOT IN {present}") == missed

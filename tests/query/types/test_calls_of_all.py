@@ -38,8 +38,8 @@ def ds() -> dl.Dataset:
 @pytest.mark.parametrize(("outer", "inner"), [*product(OUTER, CALLS)])
 def test_functions_accept_calls(ds: dl.Dataset, outer: str, inner: str) -> None:
     reduce = np.any if inner == "ANY" else np.all
-    found = ds.query(f"SELECT {outer}({inner}(x, 1)) AS x")["x"][:]
-    for row, x in zip(X, found, strict=True):
+    result = ds.query(f"SELECT {outer}({inner}(x, 1)) AS x")["x"][:]
+    for row, x in zip(X, result, strict=True):
         given = reduce(row, axis=1)
         expected = OUTER[outer](given.astype(np.int64) if outer in IN_CALL else given)
         np.testing.assert_allclose(np.asarray(x, float), np.asarray(expected, float))
@@ -64,8 +64,8 @@ def test_functions_accept_calls(ds: dl.Dataset, outer: str, inner: str) -> None:
 def test_clauses_and_aggregates_accept_calls(
     ds: dl.Dataset, form: str, expected: dict[str, list[Any]], inner: str
 ) -> None:
-    found = ds.query(form.format(inner))["x"][:]
-    assert found.tolist() == expected["ANY" if inner == "ANY" else "ALL"]
+    result = ds.query(form.format(inner))["x"][:]
+    assert result.tolist() == expected["ANY" if inner == "ANY" else "ALL"]
 
 
 def test_all_is_a_keyword_without_parentheses_or_before_a_query(ds: dl.Dataset) -> None:

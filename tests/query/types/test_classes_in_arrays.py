@@ -40,8 +40,8 @@ def check(ds: dl.Dataset, left: str, right: str, expected: list[bool], params=No
     assert view["same"][:].tolist() == expected
     assert view["differ"][:].tolist() == [not same for same in expected]
     assert view["hashes"][:].tolist() == expected
-    found = ds.query(f"SELECT id WHERE {left} IS NOT DISTINCT FROM {right}", params)
-    assert found["id"][:].tolist() == np.flatnonzero(expected).tolist()
+    result = ds.query(f"SELECT id WHERE {left} IS NOT DISTINCT FROM {right}", params)
+    assert result["id"][:].tolist() == np.flatnonzero(expected).tolist()
 
 
 @pytest.mark.parametrize(("left", "right"), list(product(ARRAYS, COLUMNS)))

@@ -87,15 +87,15 @@ def test_misspelt_class_next_to_other_classes_is_an_error(sources: dict[str, dl.
 
 @pytest.mark.parametrize("part", ["[l]", "{'k': l}", "[l, NULL]", "MAP(['k'], [l])"])
 def test_union_holds_names(sources: dict[str, dl.Dataset], part: str) -> None:
-    found = dl.query(f"SELECT {part} AS v FROM x UNION SELECT {part} AS v FROM y", sources=sources)
+    result = dl.query(f"SELECT {part} AS v FROM x UNION SELECT {part} AS v FROM y", sources=sources)
     texts = dl.query(
         f"SELECT {part} AS v FROM x UNION SELECT {part} AS v FROM y".replace("l]", "t]").replace(
             ": l", ": t"
         ),
         sources=sources,
     )
-    assert sorted(map(repr, found["v"][:])) == sorted(map(repr, texts["v"][:]))
-    assert len(found) == 3
+    assert sorted(map(repr, result["v"][:])) == sorted(map(repr, texts["v"][:]))
+    assert len(result) == 3
 
 
 VALUE: dict[str, Any] = {
@@ -126,9 +126,9 @@ def test_lists_and_maps_hold_names(sources: dict[str, dl.Dataset], expression: s
 def test_value_selected_among_several_stays_a_class(
     sources: dict[str, dl.Dataset], expression: str
 ) -> None:
-    found = sources["x"].query(f"SELECT {expression} AS v")["v"]
-    assert tuple(found.names) == ("a", "b", "c")
-    assert found.htype.to_names(found[0]) in "abc"
+    result = sources["x"].query(f"SELECT {expression} AS v")["v"]
+    assert tuple(result.names) == ("a", "b", "c")
+    assert result.htype.to_names(result[0]) in "abc"
 
 
 def test_hashes_of_lists_over_a_group_depend_on_names(sources: dict[str, dl.Dataset]) -> None:
@@ -192,15 +192,15 @@ FIRST_OF = {
 @pytest.mark.parametrize("condition", FIRST_OF)
 def test_conditions_on_multiple_classes(many: dict[str, dl.Dataset], condition: str) -> None:
     holds: Callable[[list[str], list[str]], bool] = FIRST_OF[condition]
-    found = dl.query(f"SELECT x.ts AS a, y.ts AS b FROM x JOIN y ON {condition}", sources=many)
+    result = dl.query(f"SELECT x.ts AS a, y.ts AS b FROM x JOIN y ON {condition}", sources=many)
     expected = sorted((a, b) for a in MANY for b in MANY if holds(a, b))
-    assert sorted(zip(found["a"][:], found["b"][:], strict=True)) == expected
+    assert sorted(zip(result["a"][:], result["b"][:], strict=True)) == expected
 
 
 def test_union_of_masks_has_one_list_of_names(many: dict[str, dl.Dataset]) -> None:
-    found = dl.query("SELECT k FROM x UNION ALL SELECT k FROM y", sources=many)["k"]
+    result = dl.query("SELECT k FROM x UNION ALL SELECT k FROM y", sources=many)["k"]
     names = ["a", "b", "c"]
-    assert [(names[mask[0, 0]], mask[0, 1]) for mask in found[:]] == [
+    assert [(names[mask[0, 0]], mask[0, 1]) for mask in result[:]] == [
         (row[0], 255) for row in MANY
     ] * 2
 

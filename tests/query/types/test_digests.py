@@ -23,11 +23,11 @@ def test_column_and_its_values_have_the_same_digest(ds, condition):
 
 @pytest.mark.parametrize("name", ["image", "bytes", "grid", "ragged"])
 def test_rows_are_found_by_the_digest_of_an_array(ds, name):
-    wanted = getattr(data.rows()[7], name)
-    found = ds.query(f"SELECT id WHERE HASH({name}) = HASH($p)", {"p": wanted})
-    assert 7 in found["id"][:].tolist()
-    for i in found["id"][:].tolist():
-        np.testing.assert_array_equal(getattr(data.rows()[i], name), wanted)
+    expected = getattr(data.rows()[7], name)
+    result = ds.query(f"SELECT id WHERE HASH({name}) = HASH($p)", {"p": expected})
+    assert 7 in result["id"][:].tolist()
+    for i in result["id"][:].tolist():
+        np.testing.assert_array_equal(getattr(data.rows()[i], name), expected)
 
 
 def test_columns_of_two_types_compare_by_value():

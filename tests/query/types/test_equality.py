@@ -80,13 +80,13 @@ def test_json_equals_parameters_by_meaning(documents, condition, holds_of):
     for value in DOCUMENTS:
         if isinstance(value, list) and ("IN (" in condition):
             continue  # a list after IN is a list of values
-        found = documents.query(f"SELECT k WHERE {condition}", {"p": value})["k"][:].tolist()
-        wanted = [
+        result = documents.query(f"SELECT k WHERE {condition}", {"p": value})["k"][:].tolist()
+        expected = [
             row
             for row, other in enumerate(DOCUMENTS)
             if are_equal(value, other) == (holds_of == "equal")
         ]
-        assert found == wanted, (condition, value)
+        assert result == expected, (condition, value)
 
 
 LITERALS = {
@@ -99,8 +99,8 @@ LITERALS = {
 
 @pytest.mark.parametrize("literal", LITERALS)
 def test_json_equals_constants_by_meaning(documents, literal):
-    found = documents.query(f"SELECT k WHERE x = {literal}")["k"][:].tolist()
-    assert found == [r for r, other in enumerate(DOCUMENTS) if are_equal(LITERALS[literal], other)]
+    result = documents.query(f"SELECT k WHERE x = {literal}")["k"][:].tolist()
+    assert result == [r for r, other in enumerate(DOCUMENTS) if are_equal(LITERALS[literal], other)]
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_json_equals_constants_by_meaning(documents, literal):
     ],
 )
 def test_json_of_two_columns_is_equal_by_meaning(documents, query):
-    found = documents.query(f"SELECT a.k AS a, b.k AS b {query}")
-    assert sorted(zip(found["a"][:].tolist(), found["b"][:].tolist(), strict=True)) == PAIRS
+    result = documents.query(f"SELECT a.k AS a, b.k AS b {query}")
+    assert sorted(zip(result["a"][:].tolist(), result["b"][:].tolist(), strict=True)) == PAIRS
 
 
 GROUPS = len({meaning(value) for value in [*DOCUMENTS, None]})
@@ -143,13 +143,13 @@ def test_equal_json_is_one_value(documents, query):
 
 
 def test_aggregates_count_equal_json_once(documents):
-    found = documents.query(
+    result = documents.query(
         "SELECT COUNT(DISTINCT x) AS n, LEN(LIST(DISTINCT x)) AS l, MODE(x) AS m"
     )
-    assert found["n"][:].tolist() == [GROUPS - 1]
-    assert found["l"][:].tolist() == [GROUPS]
+    assert result["n"][:].tolist() == [GROUPS - 1]
+    assert result["l"][:].tolist() == [GROUPS]
     counts = Counter(map(meaning, DOCUMENTS))
-    assert counts[meaning(found["m"][0])] == max(counts.values())
+    assert counts[meaning(result["m"][0])] == max(counts.values())
 
 
 def test_values_of_a_group_are_unchanged():
@@ -159,16 +159,16 @@ def test_values_of_a_group_are_unchanged():
         "SELECT DISTINCT x",
         "SELECT x FROM ds UNION SELECT x FROM ds",
     ):
-        [found] = ds.query(query)["x"][:]
-        assert found == {"b": 1.5, "a": 2.0}
-    found = ds.query("SELECT x FROM ds UNION ALL SELECT x FROM ds")["x"][:]
-    assert [list(value) for value in found] == [["b", "a"], ["a", "b"]] * 2
+        [result] = ds.query(query)["x"][:]
+        assert result == {"b": 1.5, "a": 2.0}
+    result = ds.query("SELECT x FROM ds UNION ALL SELECT x FROM ds")["x"][:]
+    assert [list(value) for value in result] == [["b", "a"], ["a", "b"]] * 2
 
 
 def test_json_column_equals_values_by_meaning(documents):
     for value in DOCUMENTS:
-        wanted = [are_equal(value, other) for other in DOCUMENTS]
-        assert (documents["x"] == value).tolist() == [*wanted, False]
+        expected = [are_equal(value, other) for other in DOCUMENTS]
+        assert (documents["x"] == value).tolist() == [*expected, False]
     assert (documents["x"] == (*DOCUMENTS, None)).all()
 
 
@@ -237,10 +237,10 @@ def test_zeros_are_equal_and_nan_is_one_value(kind):
     assert ds.query("SELECT COUNT(DISTINCT x) AS n")["n"][:].tolist() == [2]
     joined = ds.query("SELECT a.k AS k FROM ds AS a JOIN ds AS b ON HASH(a.x) = HASH(b.x)")
     assert len(joined) == 8
-    found = lake(ZEROS[kind][0], ZEROS[kind][1][:1]).upsert(
+    result = lake(ZEROS[kind][0], ZEROS[kind][1][:1]).upsert(
         {"k": [9], "x": ZEROS[kind][1][1:2]}, on="x"
     )
-    assert (found.added, found.changed) == (0, 1)
+    assert (result.added, result.changed) == (0, 1)
 
 
 # ---- hashes
@@ -288,8 +288,8 @@ def test_equal_values_have_equal_hashes(case):
     for name, (htype, value) in zip(schema, columns, strict=True):
         if htype.name == "json" and isinstance(value, list):
             continue
-        found = ds.query(f"SELECT HASH({name}) = HASH(?) AS same", [value])
-        assert found["same"][:].tolist() == [True], name
+        result = ds.query(f"SELECT HASH({name}) = HASH(?) AS same", [value])
+        assert result["same"][:].tolist() == [True], name
 
 
 def test_different_values_have_different_hashes():
@@ -320,10 +320,10 @@ def test_hashes_of_long_durations_depend_on_their_total():
     ds = lake(
         dl.Scalar("timedelta64[s]"), [np.timedelta64(n * year, "s") for n in (200, 400, 100_000)]
     )
-    found = ds.query(
+    result = ds.query(
         "SELECT a.k AS a, b.k AS b FROM ds AS a, ds AS b WHERE HASH(a.x + a.x) = HASH(b.x)"
     )
-    assert [(row["a"], row["b"]) for row in found] == [(0, 1)]
+    assert [(row["a"], row["b"]) for row in result] == [(0, 1)]
     assert len(ds.query("SELECT DISTINCT HASH(x + x) AS h")) == 3
 
 
@@ -411,33 +411,35 @@ def test_joins_on_a_shared_column_name_compare_by_meaning(kind):
         sources[name] = ds
     left = sources["A"]["x"]
     for join in ("A JOIN B USING (x)", "A NATURAL JOIN B", "B JOIN A USING (x)"):
-        found = dl.query(f"SELECT A.A AS a, B.B AS b, x FROM {join} ORDER BY a", sources=sources)
-        assert [(row["a"], row["b"]) for row in found] == pairs, join
-    for join, wanted in (
+        result = dl.query(f"SELECT A.A AS a, B.B AS b, x FROM {join} ORDER BY a", sources=sources)
+        assert [(row["a"], row["b"]) for row in result] == pairs, join
+    for join, expected in (
         ("A LEFT JOIN B", [*pairs, (2, None)]),
         ("A RIGHT JOIN B", [*pairs, (None, 2)]),
         ("A FULL JOIN B", [*pairs, (2, None), (None, 2)]),
     ):
-        found = dl.query(
+        result = dl.query(
             f"SELECT A.A AS a, B.B AS b, x FROM {join} USING (x) ORDER BY a", sources=sources
         )
-        assert [(row["a"], row["b"]) for row in found] == wanted, join
-        for row, (a, b) in zip(found, wanted, strict=True):
+        assert [(row["a"], row["b"]) for row in result] == expected, join
+        for row, (a, b) in zip(result, expected, strict=True):
             of = left if a is not None else sources["B"]["x"]
-            assert said(row["x"], found["x"].htype) == said(of[a if a is not None else b], of.htype)
-    found = dl.query("SELECT A.A AS a FROM A SEMI JOIN B USING (x) ORDER BY a", sources=sources)
-    assert found["a"][:].tolist() == [0, 1]
+            assert said(row["x"], result["x"].htype) == said(
+                of[a if a is not None else b], of.htype
+            )
+    result = dl.query("SELECT A.A AS a FROM A SEMI JOIN B USING (x) ORDER BY a", sources=sources)
+    assert result["a"][:].tolist() == [0, 1]
 
 
 def test_third_source_joins_rows_of_either_of_the_first_two():
     sources = {
         name: lake(dl.Scalar("int32"), rows) for name, rows in (("A", [1]), ("B", [2]), ("C", [2]))
     }
-    found = dl.query(
+    result = dl.query(
         "SELECT x, C.k AS c FROM A FULL JOIN B USING (x) FULL JOIN C USING (x) ORDER BY x",
         sources=sources,
     )
-    assert [(row["x"], row["c"]) for row in found] == [(1, None), (2, 0)]
+    assert [(row["x"], row["c"]) for row in result] == [(1, None), (2, 0)]
 
 
 def test_months_only_compare_with_months():
@@ -469,8 +471,8 @@ def test_json_null_is_null_everywhere():
     assert ds.query("SELECT k WHERE x['a'] IS NULL")["k"][:].tolist() == [0, 2, 3, 4, 5]
     assert ds.query("SELECT COUNT(x['a']) AS n")["n"][:].tolist() == [2]
     assert ds.query("SELECT DISTINCT x['a'] AS y")["y"][:] == [None, 1, ""]
-    found = ds.query("SELECT x['a'] AS y, COUNT(*) AS n GROUP BY x['a']")
-    assert [(row["y"], row["n"]) for row in found] == [(None, 5), (1, 1), ("", 1)]
+    result = ds.query("SELECT x['a'] AS y, COUNT(*) AS n GROUP BY x['a']")
+    assert [(row["y"], row["n"]) for row in result] == [(None, 5), (1, 1), ("", 1)]
     assert ds.query("SELECT COALESCE(x['a'], 5) AS y")["y"][:] == [5, 1, 5, 5, 5, 5, ""]
     assert ds.query("SELECT x, COUNT(*) AS n GROUP BY x")["n"][:].tolist() == [1] * 7
 

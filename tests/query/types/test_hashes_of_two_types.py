@@ -59,8 +59,8 @@ def ds() -> dl.Dataset:
 def check(ds: dl.Dataset, query: str, forms: list[str]) -> None:
     counts = ", ".join(f"COUNT(DISTINCT HASH({form})) AS n{at}" for at, form in enumerate(forms))
     [row] = ds.query(f"SELECT COUNT(DISTINCT x) AS n, {counts} FROM ({query})")
-    found = [int(row[f"n{at}"]) for at in range(len(forms))]
-    assert found == [row["n"]] * len(forms), query
+    result = [int(row[f"n{at}"]) for at in range(len(forms))]
+    assert result == [row["n"]] * len(forms), query
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -91,6 +91,6 @@ def test_rows_of_two_types_are_grouped_and_arranged_by_their_hashes(ds, a, b):
     for form in ("x", "[x]"):
         groups = ds.query(f"SELECT COUNT(*) AS n FROM ({union}) GROUP BY HASH({form})")
         assert len(groups) == row["n"]
-        found = ds.query(f"SELECT x FROM ({union}) ARRANGE BY HASH({form})")["x"][:].tolist()
-        changes = sum(a != b for a, b in pairwise(found))
+        result = ds.query(f"SELECT x FROM ({union}) ARRANGE BY HASH({form})")["x"][:].tolist()
+        changes = sum(a != b for a, b in pairwise(result))
         assert changes == row["n"] - 1

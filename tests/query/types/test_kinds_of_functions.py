@@ -56,8 +56,8 @@ CLAUSES = [
 def rows(ds, condition):
     """Return the rows where a condition holds, and check that another clause agrees."""
     clauses = CLAUSES[0], CLAUSES[1 + len(condition) % 3]
-    [found] = {tuple(sorted(ds.query(c.format(condition))["id"][:].tolist())) for c in clauses}
-    return list(found)
+    [result] = {tuple(sorted(ds.query(c.format(condition))["id"][:].tolist())) for c in clauses}
+    return list(result)
 
 
 @pytest.mark.parametrize("form", FORMS + OF_NUMBERS)
@@ -144,8 +144,8 @@ def test_parameters_of_lambdas_keep_their_kinds(ds):
         "LIST_TRANSFORM([j], v -> LIST_FIRST([v]) = '1')": [True, False, False],
         "LIST_TRANSFORM([s], v -> LIST_FIRST([v]) = 'b')": [False, True, False],
     }.items():
-        found = ds.query(f"SELECT {test} AS x")["x"][:]
-        assert [bool(x[0]) for x in found] == expected, test
+        result = ds.query(f"SELECT {test} AS x")["x"][:]
+        assert [bool(x[0]) for x in result] == expected, test
 
 
 @pytest.mark.parametrize(
@@ -257,10 +257,10 @@ def test_column_next_to_null_keeps_its_kind(ds, column):
         f"SELECT {column} AS x UNION ALL SELECT NULL AS x",
         f"SELECT x FROM ({either}) ORDER BY x IS NULL",
     ):
-        found = ds.query(query)["x"]
-        assert type(found.htype) is type(ds[column].htype)
-        assert getattr(found.htype, "dtype", "") == getattr(ds[column].htype, "dtype", "")
-        assert str(list(found[:][:3])) == str(values)
+        result = ds.query(query)["x"]
+        assert type(result.htype) is type(ds[column].htype)
+        assert getattr(result.htype, "dtype", "") == getattr(ds[column].htype, "dtype", "")
+        assert str(list(result[:][:3])) == str(values)
         assert ds.query(f"SELECT COUNT(*) AS n FROM ({query}) WHERE x IS NULL")["n"][0] == 1
 
 

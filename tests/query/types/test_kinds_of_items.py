@@ -59,11 +59,11 @@ def test_strings_do_not_compare_with_numbers(ds, form, other):
 @pytest.mark.parametrize("other", ["x", "LOWER(x)", "'a'", "$p", "(SELECT x WHERE id = 0)"])
 def test_classes_next_to_strings_keep_their_nulls(ds, other):
     params = {"p": "a"} if other == "$p" else {}
-    for text, wanted in (("label = {}", [True, None]), ("{} = label", [True, None]),
+    for text, expected in (("label = {}", [True, None]), ("{} = label", [True, None]),
                          ("label <> {}", [False, None]), ("NOT (label = {})", [False, None]),
                          ("label[0:] = {}", [True, None])):  # fmt: skip
         view = ds.query(f"SELECT {text.format(other)} AS r", params)
-        assert rows(view["r"][:]) == [wanted, []], text
+        assert rows(view["r"][:]) == [expected, []], text
 
 
 def test_names_of_null_classes_are_null(ds):

@@ -141,10 +141,10 @@ def small(e: Expression) -> bool:
 
 @given(expressions.filter(small))
 def test_expression_agrees_with_numpy(e):
-    found = values_of(lake().query(f"SELECT {e.text} AS x"))["x"]
-    assert len(found) == ROWS
-    for got, wanted in zip(found, e.value, strict=True):
-        assert same(np.asarray(got, float), wanted.astype(float)), e.text
+    result = values_of(lake().query(f"SELECT {e.text} AS x"))["x"]
+    assert len(result) == ROWS
+    for got, expected in zip(result, e.value, strict=True):
+        assert same(np.asarray(got, float), expected.astype(float)), e.text
 
 
 def number(e: Expression) -> Expression:
@@ -160,15 +160,15 @@ def condition(e: Expression) -> Expression:
 
 @given(expressions.map(number).filter(small))
 def test_rows_sort_by_an_expression(e):
-    found = lake().query(f"SELECT {e.text} AS x ORDER BY x DESC")
-    wanted = sorted((float(v) for v in e.value), reverse=True)
-    assert np.allclose([float(v) for v in values_of(found)["x"]], wanted, rtol=1e-6)
+    result = lake().query(f"SELECT {e.text} AS x ORDER BY x DESC")
+    expected = sorted((float(v) for v in e.value), reverse=True)
+    assert np.allclose([float(v) for v in values_of(result)["x"]], expected, rtol=1e-6)
 
 
 @given(expressions.filter(small).map(condition))
 def test_rows_are_selected_by_an_expression(e):
-    found = lake().query(f"SELECT a, b WHERE {e.text}")
-    assert values_of(found)["b"] == [float(b) for b, v in zip(B, e.value, strict=True) if v]
+    result = lake().query(f"SELECT a, b WHERE {e.text}")
+    assert values_of(result)["b"] == [float(b) for b, v in zip(B, e.value, strict=True) if v]
 
 
 @pytest.mark.parametrize(

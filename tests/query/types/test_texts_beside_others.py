@@ -61,15 +61,15 @@ def test_times_compare_with_a_string_as_a_time(unit, ds):
             f"CASE {unit} WHEN '{text}' THEN TRUE ELSE FALSE END": times == moment,
         }
         for condition, expected in cases.items():
-            found = ds.query(f"SELECT ({condition}) AS x")["x"][:]
-            assert found.tolist() == expected.tolist(), condition
-        found = ds.query(f"SELECT {unit} = $p AS x", {"p": text})["x"][:]
-        assert found.tolist() == (times == moment).tolist()
+            result = ds.query(f"SELECT ({condition}) AS x")["x"][:]
+            assert result.tolist() == expected.tolist(), condition
+        result = ds.query(f"SELECT {unit} = $p AS x", {"p": text})["x"][:]
+        assert result.tolist() == (times == moment).tolist()
 
 
 def test_date_compares_with_a_time_of_day_as_midnight(ds):
-    found = ds.query("SELECT (CAST(s AS DATE) < '2020-01-06T00:00:00.5') AS x")["x"][:]
-    assert found.all()
+    result = ds.query("SELECT (CAST(s AS DATE) < '2020-01-06T00:00:00.5') AS x")["x"][:]
+    assert result.all()
 
 
 FORMS = (
@@ -128,10 +128,10 @@ def test_rows_are_not_joined_on_strings_and_other_types(other, mixed):
 def test_literal_string_next_to_a_number_is_parsed_as_a_number(column, number, mixed):
     value = 1.5 if column == "f" else 1
     for sign, of in OPERATORS.items():
-        found = mixed.query(f"SELECT ({column} {sign} '{number}') AS x")["x"][0]
-        assert bool(found) == of(value, number), sign
-    found = mixed.query(f"SELECT {column} IN ('{number}', '77') AS x")["x"][0]
-    assert bool(found) == (value == number)
+        result = mixed.query(f"SELECT ({column} {sign} '{number}') AS x")["x"][0]
+        assert bool(result) == of(value, number), sign
+    result = mixed.query(f"SELECT {column} IN ('{number}', '77') AS x")["x"][0]
+    assert bool(result) == (value == number)
 
 
 JOINED = (
@@ -146,16 +146,16 @@ JOINED = (
 @pytest.mark.parametrize("form", JOINED)
 def test_literal_string_among_numbers_is_not_rounded_to_their_type(form, column, mixed):
     for text in ("1.4", "7.5", " 20.25"):
-        found = mixed.query(f"SELECT {form.format(x=column, text=text)} AS x")["x"][0]
-        assert found == float(text), text
+        result = mixed.query(f"SELECT {form.format(x=column, text=text)} AS x")["x"][0]
+        assert result == float(text), text
 
 
 def test_default_of_lag_has_a_type_that_holds_it(mixed):
-    found = mixed.query(
+    result = mixed.query(
         "SELECT LAG(i, 1, f) OVER () AS a, LAG(b, 1, 3) OVER () AS b, "
         "LAG(f, 1, CAST(0.1 AS DOUBLE)) OVER () AS c, LAG(i, 1, 18446744073709551615) OVER () AS d"
     )
-    assert [found[name][0] for name in "abcd"] == [1.5, 3, 0.1, 2**64 - 1]
+    assert [result[name][0] for name in "abcd"] == [1.5, 3, 0.1, 2**64 - 1]
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_default_of_lag_has_a_type_that_holds_it(mixed):
 def test_computed_times_compare_with_a_string_as_a_time(moment, mixed):
     for text in ("2020-01-06T05:00", "2020-01-06T00:00:00.25", "2020-01-06T00:00:00.000000001"):
         for sign, expected in (("<", True), ("=", False), (">", False), ("<>", True)):
-            found = mixed.query(f"SELECT ({moment} {sign} '{text}') AS x")["x"][0]
-            assert bool(found) == expected, (sign, text)
+            result = mixed.query(f"SELECT ({moment} {sign} '{text}') AS x")["x"][0]
+            assert bool(result) == expected, (sign, text)
 
 
 def test_union_of_numbers_and_strings_is_strings(mixed):
@@ -206,11 +206,11 @@ def test_utc_offset_counts_as_in_columns(unit, offset, moment):
         f"t = COALESCE(NULLIF(t, t), '{text}')": fine == utc,
     }
     for condition, expected in cases.items():
-        found = lake.query(f"SELECT ({condition}) AS x")["x"][:]
-        assert found.tolist() == expected.tolist(), condition
+        result = lake.query(f"SELECT ({condition}) AS x")["x"][:]
+        assert result.tolist() == expected.tolist(), condition
     for condition, given in (("t = ?", text), ("t IN ?", [text])):
-        found = lake.query(f"SELECT ({condition}) AS x", [given])["x"][:]
-        assert found.tolist() == (fine == utc).tolist()
+        result = lake.query(f"SELECT ({condition}) AS x", [given])["x"][:]
+        assert result.tolist() == (fine == utc).tolist()
 
 
 @pytest.mark.parametrize("zone", [" Europe/Berlin", " UTC", "EST", "+1", " +01:00"])

@@ -272,8 +272,8 @@ def text(value: Any) -> str:
 
 
 def read(ds, query, params=(), name="x"):
-    found = ds.query(query, params)[name][:]
-    return [plain(v) for v in found]
+    result = ds.query(query, params)[name][:]
+    return [plain(v) for v in result]
 
 
 # ---- the operations: a query, and its result in plain Python
@@ -284,7 +284,7 @@ def by_group(values, keep=lambda v: v):
 
 
 def is_any(traits, *wanted):
-    return bool(traits & {*wanted})
+    return bool(traits & {*expected})
 
 
 def differ(values):
@@ -334,8 +334,8 @@ def distinct(ds, col, values):
 
 @operation
 def group_by(ds, col, values):
-    found = ds.query("SELECT col AS x, COUNT(*) AS n GROUP BY col")
-    counts = zip((text(v) for v in found["x"][:]), found["n"][:].tolist(), strict=True)
+    result = ds.query("SELECT col AS x, COUNT(*) AS n GROUP BY col")
+    counts = zip((text(v) for v in result["x"][:]), result["n"][:].tolist(), strict=True)
     assert dict(counts) == Counter(map(text, values))
 
 
@@ -352,8 +352,8 @@ def union(ds, col, values):
     same_set(read(ds, both.format("INTERSECT")), differ(values[:2]))
     left = {*map(text, values)} - {*map(text, values[:2])}
     same_set(read(ds, both.format("EXCEPT")), sorted(left))
-    found = read(ds, both.format("UNION ALL"))
-    assert Counter(map(text, found)) == Counter(map(text, [*values, *values[:2]]))
+    result = read(ds, both.format("UNION ALL"))
+    assert Counter(map(text, result)) == Counter(map(text, [*values, *values[:2]]))
 
 
 @operation
@@ -362,8 +362,8 @@ def having(ds, col, values):
     same_set(read(ds, query), differ(several(values)))
     assert read(ds, "SELECT k AS x GROUP BY k HAVING COUNT(col) = 2") == [1]
     query = "SELECT k AS x GROUP BY k HAVING COUNT(DISTINCT col) = 2 ORDER BY k"
-    wanted = [k for k, part in enumerate(by_group(values)) if distinct_in(part) == 2]
-    assert read(ds, query) == wanted
+    expected = [k for k, part in enumerate(by_group(values)) if distinct_in(part) == 2]
+    assert read(ds, query) == expected
 
 
 def several(values):
@@ -405,8 +405,8 @@ def types(ds, col, values):
         "SELECT x FROM (SELECT col AS x, id FROM dataset) WHERE id > 1",
         "SELECT b.col AS x FROM ds AS a LEFT JOIN ds AS b ON a.id = b.id + 1",
     ):
-        found = ds.query(query)["x"].htype
-        assert type_name(found) == type_name(ds["col"].htype), (query, found)
+        result = ds.query(query)["x"].htype
+        assert type_name(result) == type_name(ds["col"].htype), (query, result)
 
 
 def type_name(htype):
@@ -422,9 +422,9 @@ def join(ds, col, values):
     on = "a.col = b.col" if "scalar" in col.traits else "HASH(a.col) = HASH(b.col)"
     present = [(i, v) for i, v in enumerate(values) if v is not None]
     alike = equal if "scalar" in col.traits else lambda v, w: text(v) == text(w)
-    wanted = [i * 10 + j for (i, v), (j, w) in product(present, repeat=2) if alike(v, w)]
-    assert read(ds, ids.format(on)) == wanted
-    assert read(ds, ids.format(on), name="y") == [values[pair % 10] for pair in wanted]
+    expected = [i * 10 + j for (i, v), (j, w) in product(present, repeat=2) if alike(v, w)]
+    assert read(ds, ids.format(on)) == expected
+    assert read(ds, ids.format(on), name="y") == [values[pair % 10] for pair in expected]
 
 
 @operation
@@ -445,17 +445,17 @@ def first_and_last(ds, col, values):
 @operation
 def lists(ds, col, values):
     query = "SELECT {} AS x GROUP BY k ORDER BY k"
-    wanted = by_group(values)
-    assert read(ds, query.format("LIST(col ORDER BY id)")) == wanted
-    assert read(ds, query.format("ARRAY_AGG(col ORDER BY id)")) == wanted
-    for found, part in zip(
-        read(ds, "SELECT k, col AS x GROUP BY k ORDER BY k"), wanted, strict=True
+    expected = by_group(values)
+    assert read(ds, query.format("LIST(col ORDER BY id)")) == expected
+    assert read(ds, query.format("ARRAY_AGG(col ORDER BY id)")) == expected
+    for result, part in zip(
+        read(ds, "SELECT k, col AS x GROUP BY k ORDER BY k"), expected, strict=True
     ):
-        assert sorted(map(text, found)) == sorted(map(text, part))
+        assert sorted(map(text, result)) == sorted(map(text, part))
     inner = "(SELECT k, LIST(col ORDER BY id) AS l GROUP BY k)"
-    assert read(ds, f"SELECT l AS x FROM {inner} ORDER BY k") == wanted
+    assert read(ds, f"SELECT l AS x FROM {inner} ORDER BY k") == expected
     assert read(ds, f"SELECT l[0] AS x FROM {inner} ORDER BY k") == values[:2]
-    assert read(ds, f"SELECT LEN(l) AS x FROM {inner} ORDER BY k") == [*map(len, wanted)]
+    assert read(ds, f"SELECT LEN(l) AS x FROM {inner} ORDER BY k") == [*map(len, expected)]
     unnested = read(ds, f"SELECT UNNEST(l) AS x FROM {inner}")
     assert Counter(map(text, unnested)) == Counter(map(text, values))
 
@@ -469,8 +469,8 @@ def windows(ds, col, values):
 
 @operation
 def case(ds, col, values):
-    found = read(ds, "SELECT CASE WHEN id > 1 THEN col END AS x ORDER BY id")
-    assert found == [None, None, *values[2:]]
+    result = read(ds, "SELECT CASE WHEN id > 1 THEN col END AS x ORDER BY id")
+    assert result == [None, None, *values[2:]]
     assert read(ds, "SELECT COALESCE(col, col) AS x ORDER BY id") == values
     assert read(ds, "SELECT IF(id = 1, col, col) AS x ORDER BY id") == values
 
@@ -495,23 +495,23 @@ def subqueries(ds, col, values):
 def equals(ds, col, values):
     row = 0 if col is COLUMNS["notes"] else 2  # a list of lists of numbers would be an array
     params = [as_param(col, COLUMNS_BY_ID[id(col)].values[row])]
-    wanted = ids(values, lambda v: text(v) == text(values[row]))
+    expected = ids(values, lambda v: text(v) == text(values[row]))
     if "scalar" in col.traits:
-        assert read(ds, "SELECT id AS x WHERE col = ? ORDER BY id", params) == wanted
+        assert read(ds, "SELECT id AS x WHERE col = ? ORDER BY id", params) == expected
         other = ids(values, lambda v: text(v) != text(values[row]))
         assert read(ds, "SELECT id AS x WHERE col <> ? ORDER BY id", params) == other
-        assert read(ds, "SELECT id AS x WHERE col IN (?) ORDER BY id", params) == wanted
+        assert read(ds, "SELECT id AS x WHERE col IN (?) ORDER BY id", params) == expected
     elif "complex" in col.traits:
         assert read(ds, "SELECT id AS x WHERE col = col ORDER BY id") == [0, 1, 2, 3, 4]
     else:
         refused(ds, "SELECT id WHERE col IN (?)", [1])
     if not is_any(col.traits, "number", "truth", "class", "complex") or "array" in col.traits:
-        assert read(ds, "SELECT id AS x WHERE HASH(col) = HASH(?) ORDER BY id", params) == wanted
+        assert read(ds, "SELECT id AS x WHERE HASH(col) = HASH(?) ORDER BY id", params) == expected
     if "complex" in col.traits:
         return
     query = f"(SELECT col FROM dataset WHERE id = {row})"
     same = f"SELECT id AS x WHERE HASH(col) = HASH({query}) ORDER BY id"
-    assert read(ds, same) == wanted
+    assert read(ds, same) == expected
 
 
 @operation
@@ -531,18 +531,18 @@ def order_by(ds, col, values):
     if "json" in col.traits:
         assert read(ds, "SELECT id AS x ORDER BY col, id")[-1] == 5
         return
-    wanted = sorted(range(6), key=lambda row: key(values[row]))
-    assert read(ds, "SELECT id AS x ORDER BY col, id") == wanted
+    expected = sorted(range(6), key=lambda row: key(values[row]))
+    assert read(ds, "SELECT id AS x ORDER BY col, id") == expected
     falling = sorted(range(5), key=lambda row: key(values[row]), reverse=True)
     falling.sort(key=lambda row: values[row] is NAN)
-    found = read(ds, "SELECT col AS x ORDER BY col DESC")
-    assert found == [*(values[row] for row in falling), None]
+    result = read(ds, "SELECT col AS x ORDER BY col DESC")
+    assert result == [*(values[row] for row in falling), None]
 
 
 @operation
 def arrange_by(ds, col, values):
-    found = [values[row] for row in read(ds, "SELECT id AS x ARRANGE BY col")]
-    assert found == sorted(values, key=lambda v: [text(w) for w in values].index(text(v)))
+    result = [values[row] for row in read(ds, "SELECT id AS x ARRANGE BY col")]
+    assert result == sorted(values, key=lambda v: [text(w) for w in values].index(text(v)))
 
 
 @operation
@@ -562,7 +562,7 @@ def greatest(ds, col, values):
 @operation
 def length(ds, col, values):
     if is_any(col.traits, "array", "list", "text", "bytes"):
-        wanted = [None if v is None else len(v) for v in values]
+        expected = [None if v is None else len(v) for v in values]
         assert (
             read(
                 ds,
@@ -570,9 +570,9 @@ def length(ds, col, values):
                 if "array" in col.traits
                 else "SELECT LEN(col) AS x ORDER BY id",
             )
-            == wanted
+            == expected
         )
-        assert read(ds, "SELECT LEN(col) AS x ORDER BY id") == wanted
+        assert read(ds, "SELECT LEN(col) AS x ORDER BY id") == expected
     elif "class" in col.traits:  # of its name
         assert read(ds, "SELECT LEN(col) AS x ORDER BY id") == [4, 3, 3, 3, 4, None]
     elif "json" not in col.traits:
@@ -599,8 +599,8 @@ def subscripts(ds, col, values):
 @operation
 def unnest(ds, col, values):
     if is_any(col.traits, "array", "list"):
-        wanted = Counter(text(item) for v in values for item in v or ())
-        assert Counter(map(text, read(ds, "SELECT UNNEST(col) AS x"))) == wanted
+        expected = Counter(text(item) for v in values for item in v or ())
+        assert Counter(map(text, read(ds, "SELECT UNNEST(col) AS x"))) == expected
     elif "json" not in col.traits:
         refused(ds, "SELECT UNNEST(col) AS x")
 
@@ -627,10 +627,10 @@ def own_functions(ds, col, values):
 
     dl.function(returns="int32")(note)
     try:
-        found = read(ds, "SELECT NOTE(col) AS x ORDER BY id")
+        result = read(ds, "SELECT NOTE(col) AS x ORDER BY id")
     finally:
         unregister("note")
-    assert found == [1] * 5 + [None]
+    assert result == [1] * 5 + [None]
     assert [*map(text, seen)] == [text(v) for v in values[:5]]
 
 
@@ -641,8 +641,8 @@ def contains(ds, col, values):
         values[2][0], int | str | bytes | float
     )
     if flat and col is not COLUMNS["days"]:
-        wanted = values[2][0]
-        assert read(ds, query, [wanted]) == ids(values, lambda v: wanted in v)
+        expected = values[2][0]
+        assert read(ds, query, [expected]) == ids(values, lambda v: expected in v)
     elif "bytes" in col.traits:
         assert read(ds, query, [b"1"]) == ids(values, lambda v: b"1" in v)
         assert read(ds, query, [b"\x01"]) == []

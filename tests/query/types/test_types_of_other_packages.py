@@ -77,9 +77,9 @@ def ds(install):
 
 
 def test_classes_are_compared_by_name(ds):
-    found = ds.query("SELECT NAME(grade) AS name, grade WHERE grade <> 'poor'")
-    assert found["name"][:] == ["good", "good"]
-    assert found.schema["grade"].htype == Grade()
+    result = ds.query("SELECT NAME(grade) AS name, grade WHERE grade <> 'poor'")
+    assert result["name"][:] == ["good", "good"]
+    assert result.schema["grade"].htype == Grade()
     counted = ds.query("SELECT grade, COUNT(*) AS n GROUP BY grade ORDER BY n")
     assert counted.schema["grade"].htype.names == GRADES.names
     assert counted["grade"][:].tolist() == [0, 2]

@@ -91,10 +91,10 @@ def test_bytes_only_combine_with_bytes(ds: dl.Dataset, form: str, text: str) -> 
 
 
 def test_encoded_strings_are_bytes(ds: dl.Dataset) -> None:
-    found = ds.query("SELECT COALESCE(b, ENCODE('é')) AS x, [b, ENCODE('a')] AS y, b IN ($p) AS z",
+    result = ds.query("SELECT COALESCE(b, ENCODE('é')) AS x, [b, ENCODE('a')] AS y, b IN ($p) AS z",
                      {"p": b"a"})  # fmt: skip
-    assert [*found["x"][:]] == [b"a", "é".encode(), b"x"]
-    assert found["z"][0]
+    assert [*result["x"][:]] == [b"a", "é".encode(), b"x"]
+    assert result["z"][0]
 
 
 TIMES = {
@@ -108,8 +108,8 @@ TIMES = {
 
 @pytest.mark.parametrize("query", TIMES)
 def test_quoted_time_is_a_time_in_set_operations(ds: dl.Dataset, query: str) -> None:
-    found = ds.query(query)["d"][:]
-    np.testing.assert_array_equal(found, np.array(TIMES[query], "datetime64[us]"))
+    result = ds.query(query)["d"][:]
+    np.testing.assert_array_equal(result, np.array(TIMES[query], "datetime64[us]"))
 
 
 @pytest.mark.parametrize("text", ["nope", "2019", "", "2026-13", "today"])

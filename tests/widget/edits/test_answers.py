@@ -52,8 +52,8 @@ def fields(shown, position):
 
 def cell_of(shown, position):
     columns = list(shown.w.view.columns)
-    wanted = {"positions": [position], "size": 64, "columns": columns}
-    [cell] = shown.asks("cells", **wanted, picture=None)["cells"]
+    expected = {"positions": [position], "size": 64, "columns": columns}
+    [cell] = shown.asks("cells", **expected, picture=None)["cells"]
     return cell
 
 
@@ -100,8 +100,8 @@ def test_page_shows_what_the_commit_writes(make_lake, page, tmp_path, query, whe
     shown.w.commit("mine")
     assert dl.open(ds.url)["note"][:] == ["mine", "b"]
     assert dl.open(ds.url)["other"][:] == ["c", "d"]
-    found = shown.w.view
-    assert all(found[name][position] == "mine" for name in edited)
+    result = shown.w.view
+    assert all(result[name][position] == "mine" for name in edited)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -118,8 +118,8 @@ def test_value_written_by_another_writer_is_a_conflict(make_lake, page, query, w
     other = dl.open(ds.url)
     other.update([0], {"note": ["theirs"]})
     other.commit("theirs")
-    [found] = shown.fails("commit", message="mine")["conflicts"]
-    assert (found["column"], found["ours"], found["theirs"]) == ("note", "'mine'", "'theirs'")
+    [result] = shown.fails("commit", message="mine")["conflicts"]
+    assert (result["column"], result["ours"], result["theirs"]) == ("note", "'mine'", "'theirs'")
     shown.asks("resolve", choice="theirs")
     assert dl.open(ds.url)["note"][:] == ["theirs", "b"]
 
@@ -224,8 +224,8 @@ def test_edits_stay_with_their_column_when_names_are_swapped(make_lake, page, mo
     assert {name: caption[name]["t"] or "–" for name in expected} == expected
     assert [edit["column"] for edit in shown.w.staged] == [now or "note"]
     if now is None:
-        [found] = shown.fails("commit", message="mine")["conflicts"]
-        assert found["theirs"] == "column dropped"
+        [result] = shown.fails("commit", message="mine")["conflicts"]
+        assert result["theirs"] == "column dropped"
         return
     shown.w.commit()
     fresh = dl.open(ds.url)

@@ -47,8 +47,8 @@ def lake(make_lake):
 def row(shown, position=0):
     """Return the data with which the page edits a row: the id, boxes, and their classes."""
     reply = shown.asks("detail", p=position, size=64)
-    found = next(column for column in reply["columns"] if column["name"] == "boxes")
-    return reply["id"], found["marks"]["boxes"], found["box_classes"]
+    result = next(column for column in reply["columns"] if column["name"] == "boxes")
+    return reply["id"], result["marks"]["boxes"], result["box_classes"]
 
 
 def act(action, boxes, classes):
@@ -70,8 +70,8 @@ def act(action, boxes, classes):
 
 def stage(shown, boxes, classes, **more):
     value = {"boxes": boxes, "c": classes}
-    wanted = {"positions": [0], "column": "boxes", "op": "set_boxes", "value": value, **more}
-    return shown.ask("stage", edits=[wanted])[0]
+    expected = {"positions": [0], "column": "boxes", "op": "set_boxes", "value": value, **more}
+    return shown.ask("stage", edits=[expected])[0]
 
 
 def cells(ds, position=0):
@@ -215,7 +215,7 @@ def test_boxes_and_classes_of_one_side_are_resolved_together(lake, page, theirs,
     change["more"] = {"boxes": [[*BOXES, BOXES[0]]], "boxes_classes": [[*named, "ant"]]}
     other.update([0], change[theirs])
     other.commit("theirs")
-    found = cells(ds)
+    result = cells(ds)
     reply = shown.ask("commit", message="mine")[0]
     if not reply["ok"]:
         listed = [(c["id"], c["column"]) for c in reply["error"]["conflicts"]]
@@ -225,7 +225,7 @@ def test_boxes_and_classes_of_one_side_are_resolved_together(lake, page, theirs,
     assert len(boxes) == len(classes)
     if choice == "theirs":
         assert not reply["ok"]
-        assert (boxes, classes) == found
+        assert (boxes, classes) == result
     else:
         assert len(boxes) == len(drawn)
         assert classes == [NAMES[i] for i in numbers]
@@ -280,8 +280,8 @@ def test_number_of_classes_of_annotations_cannot_be_edited(make_lake, page, kind
     several = dl.ClassLabel(NAMES, multiple=True, nullable=True)
     ds = make_lake({"m": htype, "m_classes": several}, m=[values], m_classes=[["ant", "bee"]])
     shown = page(ds)
-    wanted = {"positions": [0], "column": "m_classes", "op": op, "value": value}
-    reply = shown.ask("stage", edits=[wanted])[0]
+    expected = {"positions": [0], "column": "m_classes", "op": op, "value": value}
+    reply = shown.ask("stage", edits=[expected])[0]
     assert reply["ok"] == taken, reply
     if not taken:
         assert "ds.update" in reply["error"]["message"]

@@ -122,7 +122,7 @@ def test_boxes_outside_the_image_stay_when_one_is_drawn_in_the_page(make_lake, p
     columns = {c["name"]: c for c in shown.asks("detail", p=0, size=600)["columns"]}
     there = columns["boxes"]["marks"]["boxes"]
     value = {"boxes": [*there, [0.25, 0.5, 0.5, 1.0]], "c": None}
-    wanted = {"positions": [0], "column": "boxes", "op": "set_boxes", "value": value}
-    shown.asks("stage", edits=[wanted])
+    expected = {"positions": [0], "column": "boxes", "op": "set_boxes", "value": value}
+    shown.asks("stage", edits=[expected])
     shown.asks("commit", message="one more")
     assert lake["boxes"][0].tolist() == [*old, [150, 200, 300, 400]]

@@ -200,8 +200,8 @@ def test_every_row_has_a_class_for_each_box_after_any_edits(actions):
 
     def staged():
         boxes, classes = (pending.stored(ds.schema[name].id, ds.row_ids)[1] for name in PAIR)
-        counts = [len(found) for found in boxes]
-        return list(zip(counts, [[NAMES[i] for i in found] for found in classes], strict=True))
+        counts = [len(result) for result in boxes]
+        return list(zip(counts, [[NAMES[i] for i in result] for result in classes], strict=True))
 
     for action in actions:
         act(shown, *action)

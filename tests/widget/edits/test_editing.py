@@ -34,8 +34,8 @@ def lake(make_lake):
 
 
 def stage(page, positions, column, value, op="set"):
-    wanted = {"positions": positions, "column": column, "op": op, "value": value}
-    return page.asks("stage", edits=[wanted])
+    expected = {"positions": positions, "column": column, "op": op, "value": value}
+    return page.asks("stage", edits=[expected])
 
 
 def test_corrected_label_is_read_by_a_new_handle(lake, page):
@@ -258,8 +258,8 @@ def test_users_own_edits_are_not_committed(lake, page):
 def test_read_only_version_accepts_no_edits(lake, page):
     lake.tag("v1")
     shown = page(dl.open(lake.url, version="v1"))
-    wanted = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
-    error = shown.fails("stage", edits=wanted)
+    expected = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
+    error = shown.fails("stage", edits=expected)
     assert error["kind"] == "ReadOnlyError"
     assert "Open a branch to write" in error["message"]
 
@@ -291,8 +291,8 @@ def test_rows_of_a_query_in_the_browser_can_be_edited(lake, page):
 def test_grouped_rows_accept_no_edits(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, COUNT(*) AS n GROUP BY label"
-    wanted = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
-    assert "not rows of the dataset" in shown.fails("stage", edits=wanted)["message"]
+    expected = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
+    assert "not rows of the dataset" in shown.fails("stage", edits=expected)["message"]
 
 
 def test_commit_without_edits_does_nothing(lake, page):
@@ -327,15 +327,15 @@ def test_row_details_show_staged_edits_and_editable_columns(lake, page):
     shown = page(lake)
     stage(shown, [0], "label", "dog")
     stage(shown, [0], None, "late", "add_tag")
-    found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
-    assert found["label"]["text"] == "dog"
-    assert found["label"]["staged"]
-    assert found["label"]["editable"]
-    assert found["label"]["value"] == 3
-    assert found["tags"]["value"] == ["late"]
-    assert not found["text"]["staged"]
-    assert (found["text"]["value"], found["x"]["value"], found["ok"]["value"]) == ("a", 0, True)
-    assert found["kinds"]["value"] == [1]
+    result = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
+    assert result["label"]["text"] == "dog"
+    assert result["label"]["staged"]
+    assert result["label"]["editable"]
+    assert result["label"]["value"] == 3
+    assert result["tags"]["value"] == ["late"]
+    assert not result["text"]["staged"]
+    assert (result["text"]["value"], result["x"]["value"], result["ok"]["value"]) == ("a", 0, True)
+    assert result["kinds"]["value"] == [1]
     assert "tags" not in {c["name"] for c in shown.asks("detail", p=1, size=64)["columns"]}
 
 
@@ -347,8 +347,8 @@ def test_another_version_is_shown_once_nothing_is_staged(lake, page):
     assert "w.commit('…')" in error["message"]
     shown.w.discard()
     assert not shown.asks("show_version", version="v1")["writable"]
-    found = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
-    assert not found["label"]["editable"]
+    result = {c["name"]: c for c in shown.asks("detail", p=0, size=64)["columns"]}
+    assert not result["label"]["editable"]
 
 
 def test_selected_rows_are_edited_from_python(lake, page):
@@ -391,10 +391,10 @@ def test_tags_are_strings_or_classes(make_lake, page, htype):
     cells = shown.asks("cells", start=0, stop=3, size=64, columns=["marks"])["cells"]
     assert [cell["caption"]["marks"]["t"] for cell in cells] == ["near, far", "far", "far"]
     shown.asks("commit", message="marks")
-    found = lake["marks"][:]
-    if not isinstance(found[0][0], str):
-        found = [[["far", "near"][n] for n in row] for row in found]
-    assert found == [["near", "far"], ["far"], ["far"]]
+    result = lake["marks"][:]
+    if not isinstance(result[0][0], str):
+        result = [[["far", "near"][n] for n in row] for row in result]
+    assert result == [["near", "far"], ["far"], ["far"]]
 
 
 def test_new_tag_class_is_added_where_classes_can_be_added(make_lake, page):
@@ -404,8 +404,8 @@ def test_new_tag_class_is_added_where_classes_can_be_added(make_lake, page):
     stage(shown, [0], "a", "y", "add_tag")
     shown.asks("commit", message="y")
     assert lake["a"].names == ("x", "y")
-    wanted = [{"positions": [0], "column": "b", "op": "add_tag", "value": "y"}]
-    assert "one of 1 classes, but it is 'y'" in shown.fails("stage", edits=wanted)["message"]
+    expected = [{"positions": [0], "column": "b", "op": "add_tag", "value": "y"}]
+    assert "one of 1 classes, but it is 'y'" in shown.fails("stage", edits=expected)["message"]
 
 
 def test_class_numbers_without_names_are_numbers(make_lake, page):
@@ -432,9 +432,9 @@ def test_times_can_be_typed(make_lake, page):
 
 
 def test_views_of_open_edits_and_of_a_deleted_branch_accept_no_edits(lake, page):
-    wanted = [{"positions": [0], "column": "x", "op": "set", "value": 1}]
+    expected = [{"positions": [0], "column": "x", "op": "set", "value": 1}]
     lake["x"][0] = 5
-    error = page(lake[:3]).fails("stage", edits=wanted)
+    error = page(lake[:3]).fails("stage", edits=expected)
     assert "Browse the dataset, ds.browse()" in error["message"]
     lake.discard()
     lake.branch("lost")
@@ -443,7 +443,7 @@ def test_views_of_open_edits_and_of_a_deleted_branch_accept_no_edits(lake, page)
     lost.commit("on its own")
     view = lost[:3]
     lake.delete_branch("lost")
-    error = page(view).fails("stage", edits=wanted)
+    error = page(view).fails("stage", edits=expected)
     assert error["kind"] == "VersionNotFoundError"
     assert "'lost'" in error["message"]
 
@@ -461,7 +461,7 @@ def test_view_of_an_older_version_is_edited_on_the_branch_that_went_on(lake, pag
 
 def test_invalid_edit_is_reported(lake, page):
     shown = page(lake)
-    for wanted, message in [
+    for expected, message in [
         ({"positions": [9], "column": "x", "op": "set", "value": 1}, "below 6, but one is 9"),
         ({"positions": [], "column": "x", "op": "set", "value": 1}, "No row is selected"),
         ({"positions": [0], "column": "x", "op": "sing", "value": 1}, "but it is 'sing'"),
@@ -472,7 +472,7 @@ def test_invalid_edit_is_reported(lake, page):
         ),
         ({"positions": [0], "column": "x", "op": "set_boxes", "value": {"boxes": []}}, "boxes"),
     ]:
-        assert message in shown.fails("stage", edits=[wanted])["message"]
+        assert message in shown.fails("stage", edits=[expected])["message"]
 
 
 def test_commit_succeeds_even_if_the_query_cannot_run_on_the_new_version(lake, page):
@@ -527,10 +527,10 @@ def test_values_of_any_kind_are_copied_from_another_column(make_lake, page):
     stage(shown, [0, 1], "boxes", "found", "take")
     stage(shown, [0, 1], "tags", "new", "take")
     for source in ("corners", "number"):
-        wanted = {"positions": [0], "column": "boxes", "op": "take", "value": source}
-        assert "does not accept the values of" in shown.fails("stage", edits=[wanted])["message"]
+        expected = {"positions": [0], "column": "boxes", "op": "take", "value": source}
+        assert "does not accept the values of" in shown.fails("stage", edits=[expected])["message"]
     shown.w.commit("taken over")
-    assert [len(found) for found in lake["boxes"][:]] == [1, 2]
+    assert [len(result) for result in lake["boxes"][:]] == [1, 2]
     assert lake["boxes"][0].tolist() == [[0, 0, 2, 2]]
     assert lake["tags"][:] == [["b", "c"], ["b", "c"]]
 
@@ -540,16 +540,16 @@ def test_unreadable_value_is_not_copied_as_null(make_lake, page, monkeypatch):
     lake = make_lake({"a": text, "b": text}, a=["one"], b=["two"])
     shown = page(lake)
     monkeypatch.setattr(parsing, "values_of", lambda *_: [ValueError("row 0 is cut")])
-    wanted = {"positions": [0], "column": "a", "op": "take", "value": "b"}
-    assert "row 0 is cut" in shown.fails("stage", edits=[wanted])["message"]
+    expected = {"positions": [0], "column": "a", "op": "take", "value": "b"}
+    assert "row 0 is cut" in shown.fails("stage", edits=[expected])["message"]
     assert shown.w.staged_count == 0
 
 
 def test_computed_column_with_a_stored_name_accepts_no_edits(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, x + 1 AS x"
-    wanted = {"positions": [0], "column": "x", "op": "set", "value": 3}
-    assert "is computed" in shown.fails("stage", edits=[wanted])["message"]
+    expected = {"positions": [0], "column": "x", "op": "set", "value": 3}
+    assert "is computed" in shown.fails("stage", edits=[expected])["message"]
     stage(shown, [0], "label", 2)
 
 
@@ -558,8 +558,8 @@ def test_rows_of_another_lake_accept_no_edits(lake, make_lake, page):
     shown = page(lake)
     shown.w.view = other[:2]
     assert not shown.w.about["has_ids"]
-    wanted = {"positions": [0], "column": "label", "op": "set", "value": 2}
-    assert "not rows of the dataset" in shown.fails("stage", edits=[wanted])["message"]
+    expected = {"positions": [0], "column": "label", "op": "set", "value": 2}
+    assert "not rows of the dataset" in shown.fails("stage", edits=[expected])["message"]
 
 
 def test_unknown_class_is_refused_unless_it_is_to_be_added(lake, page):
@@ -677,8 +677,8 @@ def test_copying_adds_no_class_unless_requested(make_lake, page, several):
     shown = page(lake)
     w = shown.w
     w.selected = [0, 1]
-    wanted = {"positions": [0], "column": "label", "op": "take", "value": "other"}
-    assert "no class 'zebra'" in shown.fails("stage", edits=[wanted])["message"]
+    expected = {"positions": [0], "column": "label", "op": "take", "value": "other"}
+    assert "no class 'zebra'" in shown.fails("stage", edits=[expected])["message"]
     for source in ["other"] if several else ["other", "text"]:
         with pytest.raises(dl.InvalidValueError, match=r"no class '(zebra|yak)'.*new_class=True"):
             w.edit("label", take=source)

@@ -111,14 +111,14 @@ def test_edits_of_all_kinds_survive_the_end_of_a_kernel(url, page):
     assert p.w.drafts == []
     p.asks("stage", edits=[{"positions": [3], "column": "boxes", "op": "set_boxes", "value": box}])
     p.w.commit("restored")
-    found = dl.open(url)
-    names = found["label"].names
-    assert [names[i] for i in found["label"][:]] == ["dog", "bird", "cat", "cat"]
-    assert found["x"][:].tolist() == [np.inf, 2.0, None, np.inf]
-    assert found["note"][3] == "é\n'\""
-    assert found["meta"][1] == {"array": [1, None, {"number": 2}]}
-    assert str(found["t"][2]) == "2026-01-31T12:00:00"
-    assert list(found["boxes"][3][0]) == [0, 0, 4, 8]
+    result = dl.open(url)
+    names = result["label"].names
+    assert [names[i] for i in result["label"][:]] == ["dog", "bird", "cat", "cat"]
+    assert result["x"][:].tolist() == [np.inf, 2.0, None, np.inf]
+    assert result["note"][3] == "é\n'\""
+    assert result["meta"][1] == {"array": [1, None, {"number": 2}]}
+    assert str(result["t"][2]) == "2026-01-31T12:00:00"
+    assert list(result["boxes"][3][0]) == [0, 0, 4, 8]
     assert drafts(url) == []
 
 
@@ -393,8 +393,8 @@ def test_values_of_all_types_are_restored_as_they_were_staged(tmp_path, monkeypa
     w = Browser(dl.open(url))
     assert w.restore() == 1
     w.commit("restored")
-    found = dl.open(url)["v"][0]
-    assert repr(found) == repr(expected)
+    result = dl.open(url)["v"][0]
+    assert repr(result) == repr(expected)
 
 
 def test_value_that_cannot_be_stored_is_reported(url, page, monkeypatch):
@@ -423,8 +423,8 @@ def test_draft_with_rows_missing_in_an_older_handle_is_restored(url, page):
     assert (reply["rows"], reply["gone"], reply["staged_count"]) == (2, 0, 2)
     assert p.w.drafts == []
     p.w.commit("mine")
-    found = dl.open(url)
-    assert (found["note"][4], found["label"][:].tolist()) == ("late", [1, 0, 0, 0, 1])
+    result = dl.open(url)
+    assert (result["note"][4], result["label"][:].tolist()) == ("late", [1, 0, 0, 0, 1])
     assert drafts(url) == []
 
 

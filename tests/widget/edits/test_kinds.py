@@ -41,11 +41,11 @@ def test_edit_is_refused_or_can_be_shown_and_committed(make_lake, page, kind):
     lake = make_lake({"x": htype}, x=[old])
     shown, staged = page(lake), 0
     for op, value in EDITS:
-        wanted = {"positions": [0], "column": "x", "op": op, "value": value}
-        reply, _ = shown.ask("stage", edits=[wanted, {**wanted, "op": "no such"}])
+        expected = {"positions": [0], "column": "x", "op": op, "value": value}
+        reply, _ = shown.ask("stage", edits=[expected, {**expected, "op": "no such"}])
         assert not reply["ok"]
         assert shown.w.staged_count == 0
-        reply, _ = shown.ask("stage", edits=[wanted])
+        reply, _ = shown.ask("stage", edits=[expected])
         assert shown.w.staged_count == reply["ok"]
         if reply["ok"]:
             staged += 1
@@ -66,13 +66,13 @@ def test_tags_of_unnamed_classes_are_added_and_removed_by_number(make_lake, page
     lake = make_lake({"tags": htype}, tags=[old])
     shown = page(lake)
     for op, value in [("remove_tag", 1), ("add_tag", "7"), ("add_tag", 3), ("add_tag", " 0 ")]:
-        wanted = {"positions": [0], "column": "tags", "op": op, "value": value}
-        shown.asks("stage", edits=[wanted])
+        expected = {"positions": [0], "column": "tags", "op": op, "value": value}
+        shown.asks("stage", edits=[expected])
     [field] = shown.asks("detail", p=0, size=64)["columns"]
     assert field["value"] == [3, 7, 0]
     shown.asks("facets", columns=None)
     assert [edit["what"] for edit in shown.w.staged] == ["− 1", "+ 7", "+ 3", "+ 0"]
-    wanted = {"positions": [0], "column": "tags", "op": "add_tag", "value": "cat"}
-    assert "have no names" in shown.fails("stage", edits=[wanted])["message"]
+    expected = {"positions": [0], "column": "tags", "op": "add_tag", "value": "cat"}
+    assert "have no names" in shown.fails("stage", edits=[expected])["message"]
     shown.asks("commit", message="by number")
     assert np.asarray(lake["tags"][0]).tolist() == [3, 7, 0]

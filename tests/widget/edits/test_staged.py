@@ -102,17 +102,17 @@ class Edits(RuleBasedStateMachine):
         assert set(names) - set(CLASSES) >= set(self.cells["label"]) - set(CLASSES)
 
     def expected(self):
-        found = {name: list(column) for name, column in self.cells.items()}
+        result = {name: list(column) for name, column in self.cells.items()}
         for some, op, column, value in self.staged:
             for row in some:
-                before = found[column][row]
+                before = result[column][row]
                 if op == "set":
-                    found[column][row] = value
+                    result[column][row] = value
                 elif op == "add_tag":
-                    found[column][row] = [*before, *([] if value in before else [value])]
+                    result[column][row] = [*before, *([] if value in before else [value])]
                 else:
-                    found[column][row] = [t for t in before if t != value]
-        return found
+                    result[column][row] = [t for t in before if t != value]
+        return result
 
     @invariant()
     def cells_show_what_is_staged(self):

@@ -143,8 +143,8 @@ def test_bar_shows_the_rows_that_it_filters(kind, page):
     assert facet["only"] == only.get(kind)
     for ends, bar in zip(pairwise(facet["edges"]), facet["all"], strict=True):
         asked = [as_a_page_says(end) for end in ends]
-        found = shown.asks("filter", expression="s", kind=facet["kind"], op="set", values=asked)
-        assert found["rows"] == bar, ends
+        result = shown.asks("filter", expression="s", kind=facet["kind"], op="set", values=asked)
+        assert result["rows"] == bar, ends
         shown.asks("filter", expression="s", kind=facet["kind"], op="clear", values=[])
 
 
@@ -166,10 +166,10 @@ def test_row_with_a_duplicate_tag_counts_once(kind, page):
     assert facet["nulls"] == [1, 1]
     for value, name, count, _ in facet["values"]:
         for said in (value, name):
-            found = shown.asks("filter", expression="t", kind="tags", op="set", values=[said])
-            assert found["rows"] == count
-    found = shown.asks("filter", expression="t", kind="tags", op="set", values=[None])
-    assert found["rows"] == 1
+            result = shown.asks("filter", expression="t", kind="tags", op="set", values=[said])
+            assert result["rows"] == count
+    result = shown.asks("filter", expression="t", kind="tags", op="set", values=[None])
+    assert result["rows"] == 1
 
 
 @pytest.mark.parametrize("sign", [1, -1])

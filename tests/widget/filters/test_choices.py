@@ -181,11 +181,11 @@ def test_handwritten_condition_stays_and_the_choice_is_added(expression, kind, v
     assert choice_of(text, expression, kind) is None
     kept = f"({typed})" if " OR " in typed and typed[0] != "(" else typed
     for op in ("set", "toggle"):
-        found = choose(text, expression, kind, op, values)
-        assert found.startswith(f"SELECT * WHERE {kept} AND ")
-        assert choice_of(found, expression, kind) == values
-        assert choose(found, expression, kind, op, values) in (found, f"SELECT * WHERE {kept}")
-        back = choose(found, expression, kind, "clear", [])
+        result = choose(text, expression, kind, op, values)
+        assert result.startswith(f"SELECT * WHERE {kept} AND ")
+        assert choice_of(result, expression, kind) == values
+        assert choose(result, expression, kind, op, values) in (result, f"SELECT * WHERE {kept}")
+        back = choose(result, expression, kind, "clear", [])
         assert back == f"SELECT * WHERE {kept}"
     assert choose(text, expression, kind, "clear", []) == text
 

@@ -223,8 +223,8 @@ def test_bar_counts_what_its_filter_finds_whatever_a_name_means(query, ds, page)
         for values, rows in bars:
             p.w.query = query
             head = {"expression": facet["expression"], "kind": facet["kind"]}
-            found = p.asks("filter", **head, op="set", values=list(values))
-            assert found["rows"] == rows, (facet["label"], values, p.w.query)
+            result = p.asks("filter", **head, op="set", values=list(values))
+            assert result["rows"] == rows, (facet["label"], values, p.w.query)
 
 
 @pytest.mark.parametrize(

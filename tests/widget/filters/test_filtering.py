@@ -32,8 +32,8 @@ def test_rows_from_a_final_clause_are_filtered_without_running_it_again(shown, c
     assert rows(shown) == [row for row in before if row[1] == 1]
     [label] = shown.asks("facets", columns=["label"])["facets"]
     assert label["chosen"] == ["b"]
-    wanted = {"positions": [0], "column": "label", "op": "set", "value": 0}
-    shown.asks("stage", edits=[wanted])
+    expected = {"positions": [0], "column": "label", "op": "set", "value": 0}
+    shown.asks("stage", edits=[expected])
     shown.w.discard()
     shown.asks("filter", op="clear", **choice)
     assert rows(shown) == before

@@ -82,11 +82,11 @@ def test_annotations_are_drawn_and_edited_only_over_their_image(ds, page, over):
         "cells", positions=[0], size=64, picture=picture, columns=[], overlays=MARKS
     )["cells"]
     assert set(cell["marks"]) == (set() if why else set(MARKS))
-    found = columns(shown)
+    result = columns(shown)
     for name in MARKS:
-        assert bool(found[name]["marks"]) == (why is None)
-        assert (why or "") in (found[name]["unmarked"] or "")
-    assert found["boxes"]["unmarked"] is None or name in str(found[name]["unmarked"])
+        assert bool(result[name]["marks"]) == (why is None)
+        assert (why or "") in (result[name]["unmarked"] or "")
+    assert result["boxes"]["unmarked"] is None or name in str(result[name]["unmarked"])
     for name in ("boxes", "parts"):
         reply = nudge(shown, name)
         assert reply["ok"] == (why is None)
@@ -99,9 +99,9 @@ def test_annotations_are_drawn_and_edited_only_over_their_image(ds, page, over):
 
 def test_computed_annotations_belong_to_the_image_too(ds, page):
     for picture, drawn in [("image", True), ("thumb", False)]:
-        found = columns(asked(page, ds, f"SELECT {picture}, boxes[:1] AS boxes", picture))
-        assert bool(found["boxes"]["marks"]) == drawn
-        assert not found["boxes"]["editable"]
+        result = columns(asked(page, ds, f"SELECT {picture}, boxes[:1] AS boxes", picture))
+        assert bool(result["boxes"]["marks"]) == drawn
+        assert not result["boxes"]["editable"]
 
 
 def test_edit_belongs_to_the_image_it_was_drawn_over(ds, page):
@@ -119,8 +119,8 @@ def test_images_of_different_sizes_per_row_are_distinguished(make_lake, page):
         boxes=[BOX, [[1, 1, 5, 5]]],
     )
     shown = asked(page, ds, "", "thumb")
-    wanted = {"start": 0, "stop": 2, "size": 64, "picture": "thumb", "overlays": ["boxes"]}
-    first, second = shown.asks("cells", **wanted)["cells"]
+    expected = {"start": 0, "stop": 2, "size": 64, "picture": "thumb", "overlays": ["boxes"]}
+    first, second = shown.asks("cells", **expected)["cells"]
     assert (first["marks"], set(second["marks"])) == ({}, {"boxes"})
     assert set(first["unmarked"]) == {"boxes"}
     assert "unmarked" not in second
@@ -135,8 +135,8 @@ def test_group_and_metadata_say_which_image_annotations_belong_to(make_lake, pag
     ds["noted"].metadata["picture"] = "rear/image"
     ds.commit("noted")
     for picture, drawn in [("image", False), ("rear/image", True)]:
-        found = columns(asked(page, ds, "", picture))
-        assert [bool(found[name]["marks"]) for name in ("rear/boxes", "noted")] == [drawn] * 2
+        result = columns(asked(page, ds, "", picture))
+        assert [bool(result[name]["marks"]) for name in ("rear/boxes", "noted")] == [drawn] * 2
 
 
 def test_boxes_of_another_lake_are_drawn_only_over_images_of_their_size(make_lake, page):
@@ -161,9 +161,9 @@ def test_row_without_its_own_image_shows_no_annotations_over_another(make_lake, 
     schema = {"image": image, "thumb": "image", "boxes": dl.Boxes()}
     ds = make_lake(schema, image=[None], thumb=[small], boxes=[BOX])
     query = "" if cell == "null" else "SELECT thumb, boxes"
-    found = columns(asked(page, ds, query, "thumb"))
-    assert found["boxes"]["marks"] is None
-    assert "size is not known" in found["boxes"]["unmarked"]
+    result = columns(asked(page, ds, query, "thumb"))
+    assert result["boxes"]["marks"] is None
+    assert "size is not known" in result["boxes"]["unmarked"]
 
 
 def test_annotations_staged_in_an_empty_row_are_drawn_in_the_grid(make_lake, page):

@@ -15,9 +15,9 @@ from deeplake_lite.widget.images.drawing import SLACK
 def part(data, span):
     """Return some bytes of a reply."""
     offset, length, _ = span
-    found = data[offset : offset + length]
-    assert len(found) == length
-    return found
+    result = data[offset : offset + length]
+    assert len(result) == length
+    return result
 
 
 def opened(data, cell):
@@ -52,8 +52,8 @@ def test_images_of_all_kinds_are_drawn(make_lake, page, pixels, codec, mode):
     drawn = opened(data, cell)
     assert (cell["w"], cell["h"]) == pixels.shape[1::-1]
     assert drawn.mode == mode
-    wanted = min(64, max(pixels.shape[:2]))
-    assert wanted <= max(drawn.size) <= SLACK * wanted
+    expected = min(64, max(pixels.shape[:2]))
+    assert expected <= max(drawn.size) <= SLACK * expected
     assert cell["v"][2] == f"image/{drawn.format.lower()}"
 
 

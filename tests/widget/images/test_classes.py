@@ -40,8 +40,8 @@ T = dl.Sequence(dl.Text())
 )  # fmt: skip
 def test_classes_belong_to_the_annotations_that_they_are_named_after(columns, classes, tags):
     schema = Schema.build(columns)
-    found = {name: class_column(schema, schema[name]) for name in classes}
-    assert {name: f and f.name for name, f in found.items()} == classes
+    result = {name: class_column(schema, schema[name]) for name in classes}
+    assert {name: f and f.name for name, f in result.items()} == classes
     tagged = tag_column(schema)
     assert (tagged and tagged.name) == tags
 

@@ -97,8 +97,8 @@ def test_truncated_or_changed_file_is_drawn_again(photos, drawn):
     whole = file.read_bytes()
     for data in (b"", whole[:10], whole[:-1], whole[:-1] + b"x", b"other" + whole):
         file.write_bytes(data)
-        [found] = Thumbnails(photos.url).of(photos, "image", FIRST, 64)
-        assert isinstance(found, WebImage)
+        [result] = Thumbnails(photos.url).of(photos, "image", FIRST, 64)
+        assert isinstance(result, WebImage)
     assert len(drawn) == 6
 
 
@@ -109,8 +109,8 @@ def test_images_are_shown_even_if_nothing_can_be_written(photos, monkeypatch):
 
     monkeypatch.setattr(cache.tempfile, "mkstemp", refuse)
     monkeypatch.setattr(os, "utime", refuse)
-    found = Thumbnails(photos.url).of(photos, "image", np.arange(3), 64)
-    assert all(isinstance(one, WebImage) for one in found)
+    result = Thumbnails(photos.url).of(photos, "image", np.arange(3), 64)
+    assert all(isinstance(one, WebImage) for one in result)
 
 
 def test_unwritable_folder_moves_the_cache_to_the_users_cache_folder(monkeypatch, tmp_path):
@@ -158,8 +158,8 @@ def test_corrupted_cache_files_are_detected_by_their_hash(make_lake, monkeypatch
         return type(cells)(changed, cells.shapes, cells.valid)
 
     monkeypatch.setattr(RaggedColumn, "read", rotted)
-    [found] = Thumbnails(ds.url).of(ds, "image", np.array([1]), 64)
-    assert "column 'image', row 1: the bytes are not those that were written" in str(found)
+    [result] = Thumbnails(ds.url).of(ds, "image", np.array([1]), 64)
+    assert "column 'image', row 1: the bytes are not those that were written" in str(result)
 
 
 def test_images_passed_through_a_query_are_drawn_once(make_lake, drawn):

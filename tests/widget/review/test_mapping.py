@@ -145,9 +145,9 @@ def test_many_rows_are_sampled(lake, page, monkeypatch):
 
 def test_axes_are_those_of_the_singular_value_decomposition():
     random = np.random.default_rng(0)
-    found = (random.normal(size=(500, 20)) * np.linspace(5, 0.1, 20)).astype(np.float32)
-    _, _, axes = np.linalg.svd(found - found.mean(axis=0), full_matrices=False)
-    mine = Axes.of(found).axes
+    result = (random.normal(size=(500, 20)) * np.linspace(5, 0.1, 20)).astype(np.float32)
+    _, _, axes = np.linalg.svd(result - result.mean(axis=0), full_matrices=False)
+    mine = Axes.of(result).axes
     assert np.allclose(np.abs(mine.T @ axes[:2].T), np.eye(2), atol=0.02)
     assert (np.take_along_axis(mine, np.abs(mine).argmax(axis=0)[np.newaxis], 0) > 0).all()
 
@@ -215,14 +215,14 @@ def test_notebook_cells_may_load_tensorflow_while_umap_runs(monkeypatch):
 @pytest.fixture
 def read(monkeypatch):
     """Record how many vectors are read at a time."""
-    found, real = [], embedding.read_values
+    result, real = [], embedding.read_values
 
     def noted(view, fields, positions, *more):
-        found.append(len(positions))
+        result.append(len(positions))
         return real(view, fields, positions, *more)
 
     monkeypatch.setattr(embedding, "read_values", noted)
-    return found
+    return result
 
 
 def test_vectors_are_read_once_while_queries_select_among_their_rows(lake, page, read):
@@ -362,12 +362,12 @@ def test_outlier_of_the_sample_is_placed_at_the_edge(make_lake, page, monkeypatc
 
 
 def test_axes_do_not_depend_on_the_scale():
-    found = np.random.default_rng(0).normal(size=(200, 20)).astype(np.float32)
+    result = np.random.default_rng(0).normal(size=(200, 20)).astype(np.float32)
     for exponent in (-100, -1, 0, 1, 120):
-        other = Axes.of(np.ldexp(found, exponent))
-        assert np.array_equal(other.axes, Axes.of(found).axes)
-        placed_there = other.place(np.ldexp(found, exponent))
-        assert np.array_equal(placed_there, Axes.of(found).place(found))
+        other = Axes.of(np.ldexp(result, exponent))
+        assert np.array_equal(other.axes, Axes.of(result).axes)
+        placed_there = other.place(np.ldexp(result, exponent))
+        assert np.array_equal(placed_there, Axes.of(result).place(result))
 
 
 @pytest.mark.parametrize("size", [1e-40, 1e20, 3e38])

@@ -73,9 +73,9 @@ def test_similar_rows_come_first(lake, page):
     reply = shown.asks("neighbours", p=3, column="vector")
     assert reply["rows"] == 60
     assert f"ROW_ID() = {lake.row_ids[7]} LIMIT 1" in reply["query"]
-    found = shown.w.view
-    assert found.row_ids[0] == lake.row_ids[7]
-    assert found["predicted"][:].tolist() == [1] * 30 + [0] * 30
+    result = shown.w.view
+    assert result.row_ids[0] == lake.row_ids[7]
+    assert result["predicted"][:].tolist() == [1] * 30 + [0] * 30
 
 
 def test_row_without_a_vector_has_no_similar_rows(make_lake, page):
@@ -123,8 +123,8 @@ def test_suggestion_is_applied_at_once(lake, page):
     lake.commit("two more mistakes")
     shown = page(lake)
     shown.asks("suspects", label="label", by="embedding", column="vector")
-    wanted = [{"positions": [0, 1, 2], "column": "label", "op": "take", "value": "suggested"}]
-    assert shown.asks("stage", edits=wanted)["staged_count"] == 2  # one for each class
+    expected = [{"positions": [0, 1, 2], "column": "label", "op": "take", "value": "suggested"}]
+    assert shown.asks("stage", edits=expected)["staged_count"] == 2  # one for each class
     shown.asks("commit", message="as suggested")
     assert lake["label"][:].tolist() == (np.arange(60) % 2).tolist()
 
@@ -231,8 +231,8 @@ def test_positions_out_of_range_are_refused(kind, query, lake, page):
         assert error["kind"] == "LakeError"
         assert error["message"].startswith(there)
     for positions in ([-1], [rows], [2**62], [-(2**62), 0]):
-        wanted = {"positions": positions, "column": "label", "op": "set", "value": "ant"}
-        error = shown.fails("stage", edits=[wanted])
+        expected = {"positions": positions, "column": "label", "op": "set", "value": "ant"}
+        error = shown.fails("stage", edits=[expected])
         wrong = positions[0]
         assert error["message"].startswith(
             f"Positions of rows must be at least 0 and less than {rows}, but one is {wrong:,}"

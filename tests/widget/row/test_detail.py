@@ -95,16 +95,16 @@ def test_history_of_a_row_follows_its_id(ds, page):
     ds.delete([0])
     ds.rename_column("note", "remark")
     ds.commit("one less")
-    found = row_history(ds, row)
-    assert found["complete"]
-    assert [(v["message"], v["changes"]) for v in found["versions"]] == [
+    result = row_history(ds, row)
+    assert result["complete"]
+    assert [(v["message"], v["changes"]) for v in result["versions"]] == [
         ("a dog", [{"column": "label", "before": "cat", "after": "dog"}]),
         ("rows", [{"column": None, "before": None, "after": "added"}]),
     ]
     p = page(ds)
     p.w.query = "SELECT * WHERE label = 'dog' ORDER BY ROW_ID() DESC"
     at = p.w.view.row_ids.tolist().index(row)
-    assert p.asks("history", p=at)["versions"] == found["versions"]
+    assert p.asks("history", p=at)["versions"] == result["versions"]
 
 
 def test_new_column_is_part_of_the_history(make_lake):

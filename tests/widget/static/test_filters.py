@@ -60,18 +60,18 @@ def exported(tmp_path_factory):
 
 def choices(facets: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a filter for each bar and each value, and for typed ranges."""
-    found = []
+    result = []
     for facet in facets:
         head = {"expression": facet["expression"], "kind": facet["kind"]}
         if "values" in facet:
-            found += [{**head, "values": [value[0]]} for value in facet["values"]]
+            result += [{**head, "values": [value[0]]} for value in facet["values"]]
             continue
         edges = facet["edges"]
         typed = [[edges[0], None], [None, edges[-1]], [0.05, 0.3], [1, 3], [None, 0.7]]
         typed += [[0.29999999, 0.80001], [0.7, None]]
         typed += [["9007199254740993", "9007199254740999"], [str(2**63 + 5), None]]
-        found += [{**head, "values": list(range_)} for range_ in [*pairwise(edges), *typed]]
-    return found
+        result += [{**head, "values": list(range_)} for range_ in [*pairwise(edges), *typed]]
+    return result
 
 
 def test_bars_and_values_of_a_page_match_the_rows_that_the_browser_finds(exported, page, tmp_path):
@@ -96,6 +96,6 @@ def test_bars_and_values_of_a_page_match_the_rows_that_the_browser_finds(exporte
         assert of_page == of_browser
     for filter_, ids in zip(filters, answers["found"], strict=True):
         shown.asks("filter", op="set", **filter_)
-        wanted = [cell["id"] for cell in shown.asks("cells", start=0, stop=ROWS)["cells"]]
-        assert ids == wanted, filter_
+        expected = [cell["id"] for cell in shown.asks("cells", start=0, stop=ROWS)["cells"]]
+        assert ids == expected, filter_
         shown.asks("filter", op="clear", **{**filter_, "values": []})

@@ -30,10 +30,10 @@ def pair(make_lake):
 
 def parts(path):
     page = path.read_text("utf-8")
-    found = (
+    result = (
         re.search(f'id="{name}">(.*?)</script>', page, re.DOTALL)[1] for name in ("data", "bytes")
     )
-    data, stored = found
+    data, stored = result
     return json.loads(data), base64.b64decode(stored)
 
 

@@ -100,13 +100,13 @@ def test_page_is_written_to_the_home_folder_through_links_and_keeps_its_mode(
 def test_pipe_is_written_directly(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    found = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    result = []
+    reader = threading.Thread(target=lambda: result.append(pipe.read_text()))
     reader.start()
     with atomic_write(pipe) as draft:
         draft.write_text("through")
     reader.join(10)
-    assert found == ["through"]
+    assert result == ["through"]
     assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
 
 

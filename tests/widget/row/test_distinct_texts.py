@@ -21,11 +21,11 @@ def test_different_values_look_different_in_the_history_of_a_row(make_lake, kind
 @pytest.mark.parametrize("kind", sorted({*PAIRS} - {"link", "empty arrays"}))  # contains images
 def test_different_values_look_different_in_the_row_details(make_lake, page, kind):
     ds = two_versions(make_lake, kind)
-    told = []
+    texts = []
     for view in (dl.open(ds.url, version="v1"), ds):
         [x] = page(view).asks("detail", p=0, size=64)["columns"]
-        told.append(x["text"])
-    check_apart(kind, *told)
+        texts.append(x["text"])
+    check_apart(kind, *texts)
 
 
 def test_changed_link_is_reported(make_lake):
