@@ -41,7 +41,7 @@ for text in sys.argv[1:]:
     try:
         ds.query(f"SELECT LEN({text}) AS a")
     except dl.errors.QueryError as error:
-        print("at most" in str(error))
+        print("must not exceed" in str(error))
 status = Path("/proc/self/status")
 if status.exists():  # getrusage also counts what the parent held when it made this process
     print(int(re.search(r"VmHWM:\s*(\d+) kB", status.read_text())[1]) >> 10)

@@ -284,7 +284,7 @@ def by_group(values, keep=lambda v: v):
 
 
 def is_any(traits, *wanted):
-    return bool(traits & {*expected})
+    return bool(traits & {*wanted})
 
 
 def differ(values):
