@@ -52,7 +52,7 @@ def test_table_shows_the_epochs_next_to_the_decode_limit(lake):
 
 def test_bottleneck_is_printed_as_a_sentence(lake):
     loaded = run(lake.url, "--epochs", 1)
-    starts = ("The reader", "Decoding", "Collating", "Handing", "Your training")
+    starts = ("Reading", "Decoding", "Collating", "Handing", "Your training")
     assert any(line.startswith(starts) for line in loaded.splitlines())
 
 
