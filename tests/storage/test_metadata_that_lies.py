@@ -252,5 +252,5 @@ def test_out_of_memory_raises_our_error(make_lake, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr("deeplake_lite.storage.array_spec.np.empty", full)
-    with pytest.raises(dl.TooLargeError, match="for which there is no memory"):
+    with pytest.raises(dl.TooLargeError, match="but there is not enough memory"):
         ds["x"][:2]

@@ -188,7 +188,7 @@ def test_missing_branches_and_tags_are_reported(make_lake):
 def test_existing_branches_and_tags_are_reported(make_lake):
     ds = make_lake({"x": "int32"})
     repository = Repository.open(ds.url)
-    with pytest.raises(ExistsError, match="The name is taken"):
+    with pytest.raises(ExistsError, match="The name is already taken"):
         repository.create_branch("main", ds.version)
     repository.create_tag("v1", ds.version)
     repository.delete_tag("v1")

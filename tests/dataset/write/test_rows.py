@@ -348,7 +348,7 @@ def test_update_of_several_columns_is_all_or_nothing(ds):
             dl.InvalidValueError,
             "one value for all rows, but for 1 row it got 2 values",
         ),
-        ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "must name each row once"),
+        ([0, 0], {"x": [1, 2]}, dl.InvalidValueError, "may name each row only once"),
         ([5], {"x": [1]}, IndexError, "row 5 is out of range"),
         ([0], {"y": [1]}, dl.ColumnNotFoundError, "no column 'y'"),
         ([True, False], {"x": [1]}, IndexError, "A mask must have one element per row"),

@@ -157,7 +157,7 @@ def test_boxes_with_different_units_or_formats_are_refused(other):
         "SELECT CASE WHEN A.k = 0 THEN A.x ELSE B.x END AS x FROM A JOIN B ON A.k = B.k",
         "SELECT COALESCE(A.x, B.x) AS x FROM A JOIN B ON A.k = B.k",
     ):
-        refusal = r"boxes (in the same units|of the same format)"
+        refusal = r"boxes (in the same unit|of the same format)"
         with pytest.raises(dl.errors.QueryTypeError, match=refusal):
             dl.query(query, sources=sources)
 

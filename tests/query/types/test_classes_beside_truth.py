@@ -57,6 +57,6 @@ def test_several_classes_per_row(condition):
 def test_columns(other):
     assert (TWO["l"] == other).tolist() == [np.ndim(other) > 0, True]
     with pytest.raises(
-        InvalidValueError, match=r"its 3 classes, but it is compared with (True|False), a boolean"
+        InvalidValueError, match=r"one of its 3 classes, but (True|False) is a boolean"
     ):
         _ = THREE["l"] == other

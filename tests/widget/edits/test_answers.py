@@ -307,7 +307,9 @@ def test_aggregated_rows_are_not_rows_of_the_lake_even_in_a_nested_query(make_la
     for query in ("SELECT * FROM given", "SELECT other, n + 1 AS more FROM given"):
         shown.w.query = query
         assert not shown.w.about["has_ids"]
-        assert "not rows of the dataset" in stage(shown, 0, "other")["error"]["message"]
+        assert (
+            "Only rows of the dataset can be edited" in stage(shown, 0, "other")["error"]["message"]
+        )
 
 
 def test_page_knows_which_columns_are_stored(make_lake, page):

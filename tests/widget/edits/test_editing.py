@@ -292,7 +292,9 @@ def test_grouped_rows_accept_no_edits(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, COUNT(*) AS n GROUP BY label"
     expected = [{"positions": [0], "column": "label", "op": "set", "value": 1}]
-    assert "not rows of the dataset" in shown.fails("stage", edits=expected)["message"]
+    assert (
+        "Only rows of the dataset can be edited" in shown.fails("stage", edits=expected)["message"]
+    )
 
 
 def test_commit_without_edits_does_nothing(lake, page):
@@ -462,7 +464,7 @@ def test_view_of_an_older_version_is_edited_on_the_branch_that_went_on(lake, pag
 def test_invalid_edit_is_reported(lake, page):
     shown = page(lake)
     for expected, message in [
-        ({"positions": [9], "column": "x", "op": "set", "value": 1}, "below 6, but one is 9"),
+        ({"positions": [9], "column": "x", "op": "set", "value": 1}, "less than 6, but one is 9"),
         ({"positions": [], "column": "x", "op": "set", "value": 1}, "No row is selected"),
         ({"positions": [0], "column": "x", "op": "sing", "value": 1}, "but it is 'sing'"),
         ({"positions": [0], "column": "x", "op": "add_tag", "value": "a"}, "several strings"),
@@ -559,7 +561,10 @@ def test_rows_of_another_lake_accept_no_edits(lake, make_lake, page):
     shown.w.view = other[:2]
     assert not shown.w.about["has_ids"]
     expected = {"positions": [0], "column": "label", "op": "set", "value": 2}
-    assert "not rows of the dataset" in shown.fails("stage", edits=[expected])["message"]
+    assert (
+        "Only rows of the dataset can be edited"
+        in shown.fails("stage", edits=[expected])["message"]
+    )
 
 
 def test_unknown_class_is_refused_unless_it_is_to_be_added(lake, page):
