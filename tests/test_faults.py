@@ -240,6 +240,47 @@ def test_edits_made_after_a_lost_reply_are_kept(tmp_path, lost_reply, again, riv
     assert again.verify()
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), dl.StorageError("no reply")], ids=repr)
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "after more edits"])
+@pytest.mark.parametrize("rival", [False, True], ids=["alone", "beside another writer"])
+def test_discard_keeps_a_commit_that_succeeded(tmp_path, lost_reply, error, later, rival):
+    ds = make(tmp_path / "kept.lake")
+    ds.append(some_rows("base", 0))
+    ds.commit("base")
+    ds.append(some_rows("lost", ROWS))
+    with lost_reply(error), pytest.raises(type(error)):
+        ds.commit("lost")
+    if rival:
+        other = dl.open(ds.url)
+        other.append(some_rows("rival", 2 * ROWS))
+        other.commit("rival")
+    if later:
+        ds["x"][0] = 100
+        ds.append(some_rows("later", 3 * ROWS))
+    ds.discard()
+    assert not ds.status()
+    assert ds["x"][:].tolist() == list(range(2 * ROWS))
+    assert ds.log()[0].message == "lost"
+    ds["x"][0] = 7
+    ds.commit("seven")
+    assert ds["x"][:].tolist() == [7, *range(1, (2 + rival) * ROWS)]
+    assert messages(ds) == ["seven", *["rival"] * rival, "lost", "base", "created"]
+
+
+def test_discard_after_a_lost_commit_to_a_deleted_branch(tmp_path, lost_reply):
+    ds = make(tmp_path / "gone.lake")
+    ds.append(some_rows("base", 0))
+    ds.commit("base")
+    ds.branch("side")
+    ds.checkout("side")
+    ds.append(some_rows("lost", ROWS))
+    with lost_reply(KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        ds.commit("lost")
+    dl.open(ds.url).delete_branch("side")
+    ds.discard()
+    assert ds["x"][:].tolist() == list(range(ROWS))
+
+
 def test_merge_with_a_lost_reply_is_found_when_it_is_repeated(tmp_path, lost_reply):
     ds = make(tmp_path / "merge.lake")
     ds.branch("fix")

@@ -515,6 +515,15 @@ class Dataset(View):
     def discard(self) -> None:
         """Discard all uncommitted edits.
 
+        A commit that was interrupted, or not confirmed by the store, may have succeeded all the
+        same. Its edits are then committed, so they stay, and only edits made after it are dropped.
+
+        Raises
+        ------
+        StorageError
+            When an earlier commit was not confirmed, and the store cannot be asked whether it
+            succeeded.
+
         Examples
         --------
         >>> import deeplake_lite as dl

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Concatenate
 
 from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.versions import history
-from deeplake_lite.errors import ReadOnlyError, UncommittedError
+from deeplake_lite.errors import ReadOnlyError, UncommittedError, VersionNotFoundError
 from deeplake_lite.lazy import LazyModule
+from deeplake_lite.storage.repo import branch_ref
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -141,9 +142,20 @@ class Handle:
             self.checkout(self.branch)
 
     def discard(self) -> None:
-        """Drop the edits of the open transaction."""
+        """Drop the edits of the open transaction; see `Dataset.discard`."""
         with self.locked():
-            self.go_to(self.version)
+            self.go_to(self._landed() or self.version)
+
+    def _landed(self) -> str | None:
+        """Return the version of a commit that succeeded although its caller got an error."""
+        if self.table.edits is None or not self.table.edits.tried:
+            return None
+        try:
+            tip_id = self.repository.refs.checked(branch_ref(str(self.branch)))
+        except VersionNotFoundError:  # the branch was deleted
+            return None
+        landed = self.table.landed(tip_id)
+        return None if landed is None else landed.id
 
     def check_writable(self) -> None:
         """Raise ReadOnlyError if the handle is not on a branch."""
