@@ -103,6 +103,12 @@ RULES = {
         "arithmetic. UNION, CASE, comparisons and arithmetic need boxes of one format. `HASH` is a "
         "hash of the numbers as they are, so convert boxes to one format before you compare hashes."
     ),
+    "Sequences": (
+        "Queries compute with a sequence of numbers as with an array. Functions and clauses that "
+        "pick or gather whole sequences, such as COALESCE, CASE, UNION, LIST, subqueries and "
+        "slices, return lists, as the column does; computed values, such as `s + 1`, `SORT(s)` and "
+        "`GREATEST(s, z)`, are arrays. A column that mixes sequences with arrays holds arrays."
+    ),
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
         "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "

@@ -78,6 +78,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
             raise QueryTypeError(
                 f"{name} takes {least} {noun}, but the call has {count}: {text_of(e)}."
             )
+        if name == "NULLIF":
+            _check_nullif(low, e, scope)
         return low.value(_OPERATORS[name](e), scope)
     if name in known.TAKES_NOTHING and e.expressions:
         raise QueryTypeError(f"{name}() takes no arguments, but the call is {text_of(e)}.")
@@ -99,6 +101,19 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
             f"{named} out."
         )
     return call_scalars(low, name, args, e, scope)
+
+
+def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
+    """Reject tensors in NULLIF, whose comparison has no single value. Raises QueryTypeError."""
+    for part in e.expressions:
+        value = low.value(part, scope)
+        if isinstance(value, Tensor) and has_axes(value):
+            x, y = map(text_of, e.expressions)
+            raise QueryTypeError(
+                f"NULLIF compares one value per row, but {text_of(part)} is a tensor, "
+                f"{value.type}. To compare whole values, write CASE WHEN {x} IS NOT DISTINCT FROM "
+                f"{y} THEN NULL ELSE {x} END."
+            )
 
 
 def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:

@@ -183,6 +183,9 @@ class _Columns:
 
 def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     """Convert the values of both sides to one form. Raises QueryTypeError if there is none."""
+    if is_numpys(a) or is_numpys(b):
+        sides = [low.types.refined(v) for v in (a, b)]
+        a, b = (low.as_tensor(v, label) if kind_of(v).name == "list" else v for v in sides)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         (left, right), _ = in_one_form(name, [a, b], label, low)
         return left, right

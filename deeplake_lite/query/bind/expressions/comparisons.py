@@ -13,6 +13,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.digests import (
     compare_digests,
+    digest,
     validity,
     with_comparable_digests,
 )
@@ -31,6 +32,7 @@ from deeplake_lite.query.bind.scalars.json_compare import compare_json
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_text
 from deeplake_lite.query.bind.scalars.kinds import (
     goes_as_json,
+    has_axes,
     is_json,
     is_numpys,
     kind_of,
@@ -286,7 +288,9 @@ def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
     if isinstance(value, Tensor) and value.plain is not None:
         valid = validity(value)
         return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    if is_json(value) and isinstance(e.expression, exp.Boolean):
+    if isinstance(value, Tensor) and has_axes(value) and isinstance(e.expression, exp.Null):
+        node = low.as_sql(digest(value, low, null=True), scope)
+    elif is_json(value) and isinstance(e.expression, exp.Boolean):
         node = low.condition(value, scope)
     else:
         node = low.as_sql(value, scope)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.htypes import ClassLabel, Scalar
+from deeplake_lite.htypes import ClassLabel, Scalar, Sequence
 from deeplake_lite.query.bind.expressions.constants import as_array
 from deeplake_lite.query.bind.expressions.types import HUGE, Types
 from deeplake_lite.query.database.times import microseconds_of
@@ -65,7 +65,9 @@ def _key(node: exp.Expr) -> str:
 
 def _list_type(item: Kind) -> Type:
     """Return the type of a list that DuckDB computes."""
-    return (Type("float64") if item.name == "any" else _given_type(item)).listed()
+    of = Type("float64") if item.name == "any" else _given_type(item)
+    is_plain = of.is_number and of.shape == () and of.classes is None
+    return of.listed(Sequence(Scalar(of.dtype)) if is_plain else None)
 
 
 def _is_span(kind: Kind) -> bool:

@@ -427,9 +427,18 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
         return True
     if isinstance(base.type.meaning, Truths):
         return bool(shape)
+    if base.type.list_of is not None:
+        return _takes_items(items)
     last = items[-1] if items else None
     is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)
     return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
+
+
+def _takes_items(items: list[Any]) -> bool:
+    """Return whether indices take some items of a list, each of them whole."""
+    first, *rest = items
+    is_part = isinstance(first, tuple) or (first is not None and first.type.ndim == 1)
+    return is_part and all(isinstance(i, tuple) and set(i) == {None} for i in rest)
 
 
 def _turns(item: tuple[Any, ...]) -> bool:
