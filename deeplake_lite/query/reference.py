@@ -242,8 +242,8 @@ RULES = {
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
         "Dicts become JSON, and so do lists that mix strings with numbers. JSON has no times, so "
         "dicts take none; an item of a list of times is a time: `t BETWEEN $range[0] AND "
-        "$range[1]`. A result copies "
-        "parameters and keeps them exactly, even when it is saved or pickled."
+        "$range[1]`. An array that is selected is a column of arrays, a list one of lists. A "
+        "result copies parameters and keeps them exactly, even when it is saved or pickled."
     ),
     "Randomness": (
         "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result "

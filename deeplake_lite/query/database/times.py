@@ -118,6 +118,35 @@ def check_microseconds(text: str) -> None:
         )
 
 
+def check_time_of_day(text: str) -> None:
+    """Reject a string that is compared with times of day but is not one.
+
+    DuckDB would read a date as midnight, and ignore an offset from UTC.
+
+    Raises
+    ------
+    QueryTypeError
+
+    Examples
+    --------
+    >>> check_time_of_day("9:30")
+    >>> check_time_of_day("2026-01-02")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.QueryTypeError: A string compared with times of day must be one, ...
+    """
+    if _TIME_OF_DAY.fullmatch(text) is None:
+        raise QueryTypeError(
+            "A string compared with times of day must be one, such as '09:30' or '09:30:00.5', but "
+            f"it is {brief(text, 60)}. To compare dates, write CAST(t AS DATE)."
+        )
+    check_microseconds(text)
+
+
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d{1,2}(:\d{1,2}([.]\d*)?)?", re.ASCII)
+"""Matches times of day; DuckDB checks their hours and minutes."""
+
+
 def _places(unit: str) -> int:
     """Return the number of decimal places of a unit that DuckDB reads exactly."""
     if unit.startswith(("us", "micro")):

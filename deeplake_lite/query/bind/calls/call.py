@@ -18,6 +18,7 @@ from deeplake_lite.query.bind.calls.lambdas import LAMBDAS
 from deeplake_lite.query.bind.calls.scalar_calls import call_scalars
 from deeplake_lite.query.bind.calls.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.bind.calls.tensor_calls import call_tensors
+from deeplake_lite.query.bind.expressions.numpy_inputs import as_column
 from deeplake_lite.query.bind.scalars.kinds import has_axes, is_numpys
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
@@ -51,6 +52,9 @@ _SIDES = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
 }  # fmt: skip
 """Number of arguments that these take; LOGICAL_AND and LOGICAL_OR may have more."""
+
+_RETURNS_WHOLE = known.PICKS | known.LISTS | {"COALESCE", "IFNULL"}
+"""Functions that return values unchanged."""
 
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
 """Names that are handled here, before the registry and DuckDB's catalog are searched."""
@@ -89,6 +93,9 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if value is not None:
             return value
     args = lower_arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
+    if name in _RETURNS_WHOLE:
+        pairs = zip(args.values, e.expressions, strict=True)
+        args.values = [as_column(value, text_of(part)) for value, part in pairs]
     has_tensors = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
     if has_tensors or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
         return call_tensors(low, name, args, e, scope)

@@ -17,6 +17,7 @@ from deeplake_lite.query.bind.expressions.digests import (
     validity,
     with_comparable_digests,
 )
+from deeplake_lite.query.bind.expressions.numpy_inputs import is_array
 from deeplake_lite.query.bind.expressions.quantified import compare_with_each, is_quantified
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import agree
@@ -285,6 +286,8 @@ def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
             f"{text_of(e)}. Compare values with =."
         )
     value = low.value(e.this, scope)
+    if is_array(value) and isinstance(e.expression, exp.Null):
+        return Sql(exp.false(), BOOL)
     if isinstance(value, Tensor) and value.plain is not None:
         valid = validity(value)
         return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)

@@ -17,6 +17,7 @@ from deeplake_lite.query.bind.calls import growth
 from deeplake_lite.query.bind.expressions.comparisons import chained, compare_scalars
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.expressions.forms import in_one_form
+from deeplake_lite.query.bind.expressions.numpy_inputs import is_array
 from deeplake_lite.query.bind.expressions.rebuilt import rebuild
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import (
@@ -153,6 +154,8 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         elif isinstance(e, exp.Mod) and not _is_divisor(right):
             # The remainder by 0 is null; DuckDB gives NaN for floats.
             node.set("expression", func("nullif", sides[1], exp.convert(0)))
+    if any(kind_of(v).is_clock for v in (left, right)):  # the result may be one or not
+        return low.types.refined(Sql(node))
     return Sql(node, kind_of_two(left, right))
 
 
@@ -371,7 +374,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
         results.append(low.value(branch.args["true"], scope))
     if e.args.get("default") is not None:
         results.append(low.value(e.args["default"], scope))
-    if any(isinstance(r, Tensor) and is_numpys(r) for r in results):
+    if any(is_array(r) or (isinstance(r, Tensor) and is_numpys(r)) for r in results):
         return case_of_tensors(low, tests, results, e)
     results, kind = unified(results, low, scope)
     nodes = [low.as_sql(r, scope) for r in results]

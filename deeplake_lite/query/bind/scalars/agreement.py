@@ -34,6 +34,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
 from deeplake_lite.query.database.convert import sql_type
 from deeplake_lite.query.database.times import (
     check_microseconds,
+    check_time_of_day,
     exact_timestamp,
     has_odd_zone,
     may_be_timestamp,
@@ -73,6 +74,9 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
+        if theirs.is_clock:
+            check_time_of_day(value.value)
+            return value
         dtype = theirs.time_dtype
         moment = exact_timestamp(value.value, dtype)
         if moment is None and (dtype.startswith("datetime64") or has_odd_zone(value.value)):
@@ -353,7 +357,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
     kind = reduce(Kind.beside, kinds, ANY)
     if kind.real and kind.name != "list" and not kind.parts:
         kind = replace(REAL, htype=kind.htype)
-    return values, replace(kind, dtype="")
+    return values, kind if kind.is_clock else replace(kind, dtype="")
 
 
 def _is_list(value: Value) -> bool:

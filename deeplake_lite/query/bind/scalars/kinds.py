@@ -10,6 +10,7 @@ from deeplake_lite.query.values import (
     ANY,
     BOOL,
     BYTES,
+    CLOCK,
     JSON,
     NUMBER,
     REAL,
@@ -64,7 +65,9 @@ def kind_of_constant(value: object) -> Kind:
             return BYTES
         case dict():
             return JSON
-        case dt.date() | dt.time() | dt.timedelta() | np.datetime64():
+        case dt.time():
+            return CLOCK
+        case dt.date() | dt.timedelta() | np.datetime64():
             return TIME
         case _:
             return ANY

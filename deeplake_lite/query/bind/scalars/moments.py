@@ -125,7 +125,7 @@ def read_quoted_time(value: Value, other: Value) -> Value:
     text = value.value if isinstance(value, Constant) else None
     if not isinstance(text, str) or kind_of(other).name != "time":
         return value
-    moment = read_timestamp(text)
+    moment = None if kind_of(other).is_clock else read_timestamp(text)
     return agree(value, other) if moment is None else constant(moment)
 
 
