@@ -42,9 +42,11 @@ from deeplake_lite.query.bind.scalars.kinds import (
 from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
     as_timestamp,
+    check_beside_time,
     floor_to_microseconds,
     read_quoted_times,
     sum_of_moments,
+    with_units_beside_texts,
 )
 from deeplake_lite.query.database.times import check_microseconds
 from deeplake_lite.query.functions.user import OWN
@@ -140,6 +142,10 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     for part, value in ((e.this, left), (e.expression, right)):
         _refuse_bytes(part, value, e)
+    left, right = with_units_beside_texts((left, right), low)
+    if isinstance(e, exp.Add | exp.Sub):
+        check_beside_time(e.this, left, right)
+        check_beside_time(e.expression, right, left)
     left, right = read_quoted_times(type(e), (left, right))
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments

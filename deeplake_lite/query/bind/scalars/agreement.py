@@ -33,6 +33,7 @@ from deeplake_lite.query.bind.scalars.kinds import (
 )
 from deeplake_lite.query.database.convert import sql_type
 from deeplake_lite.query.database.times import (
+    advise_interval,
     check_microseconds,
     check_time_of_day,
     exact_timestamp,
@@ -111,7 +112,7 @@ def _check_moment(text: str) -> None:
     if not may_be_timestamp(text):
         raise QueryTypeError(
             "A string compared with times must be a time, such as '2026-01-31' or "
-            f"'2026-01-31T12:00:00', but it is {text!r:.60}."
+            f"'2026-01-31T12:00:00', but it is {text!r:.60}.{advise_interval(text)}"
         )
 
 
