@@ -175,7 +175,8 @@ RULES = {
         "which is stored with the column. Columns of floats, and columns whose arrays differ in "
         "their number of axes, are hashed by value.</li><li>If two hashes are compared, as in "
         "`HASH(image) = HASH($p)`, the values are read and both are hashed by value, unless both "
-        "are columns of the same type.</li></ul>"
+        "are columns of the same type. A hash from a subquery, as in `IN (SELECT HASH(y) …)`, is "
+        "compared only with hashes of its type; a JOIN compares those of other types.</li></ul>"
     ),
     "Distinct tensors": (
         "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "

@@ -52,6 +52,8 @@ class Kind:
     dtype: str = ""
     """For a computed number, its dtype, if it is known; int128 for sums of integers. For a time of
     day, which NumPy does not have, "clock"."""
+    hashed: str = field(default="", compare=False)
+    """For the hash of a tensor, what is hashed: the stored bytes of a type, or "values"."""
 
     @property
     def column_dtype(self) -> str:

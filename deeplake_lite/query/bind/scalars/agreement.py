@@ -62,6 +62,7 @@ def agree(value: Value, other: Value) -> Value:
     """
     mine, theirs = kind_of(value), kind_of(other)
     check_bytes(value, other)
+    check_hashes(mine, theirs)
     check_times_beside_json(value, other)
     _check_text(value, other)
     _check_text(other, value)
@@ -98,6 +99,16 @@ def agree(value: Value, other: Value) -> Value:
     if mine.name == "class" and theirs.name == "text" and not isinstance(other, Constant):
         return Sql(class_name(value.node, mine.names), TEXT)
     return value
+
+
+def check_hashes(mine: Kind, theirs: Kind) -> None:
+    """Reject two hashes of tensors that differ for equal values. Raises QueryTypeError."""
+    if mine.hashed and theirs.hashed and mine.hashed != theirs.hashed:
+        raise QueryTypeError(
+            "Hashes from a subquery can be compared only with hashes of the same type, but one "
+            f"side hashes {mine.hashed} and the other {theirs.hashed}. Hashes in one query are "
+            "compared by value: JOIN … ON HASH(a.x) = HASH(b.y)."
+        )
 
 
 def _lists_strings(value: Value) -> bool:
