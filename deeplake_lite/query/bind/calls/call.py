@@ -23,7 +23,7 @@ from deeplake_lite.query.bind.scalars.kinds import has_axes, is_numpys
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.parse.dialect import text_of
-from deeplake_lite.query.values import Tensor, Value
+from deeplake_lite.query.values import Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +111,13 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
-    """Reject tensors in NULLIF, whose comparison has no single value. Raises QueryTypeError."""
+    """Reject tensors in NULLIF, whose comparison has no single value, and count what it repeats.
+
+    Raises
+    ------
+    QueryTypeError
+        For a tensor.
+    """
     for part in e.expressions:
         value = low.value(part, scope)
         if isinstance(value, Tensor) and has_axes(value):
@@ -121,6 +127,8 @@ def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
                 f"{value.type}. To compare whole values, write CASE WHEN {x} IS NOT DISTINCT FROM "
                 f"{y} THEN NULL ELSE {x} END."
             )
+        if isinstance(value, Sql):
+            low.effort.repeat(value.node)
 
 
 def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:
