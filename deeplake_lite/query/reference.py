@@ -105,6 +105,12 @@ RULES = {
         "arithmetic. UNION, CASE, comparisons and arithmetic need boxes of one format. `HASH` is a "
         "hash of the numbers as they are, so convert boxes to one format before you compare hashes."
     ),
+    "Sequences": (
+        "Queries compute with a sequence of numbers as with an array. Functions and clauses that "
+        "pick or gather whole sequences, such as COALESCE, CASE, UNION, LIST, subqueries and "
+        "slices, return lists, as the column does; computed values, such as `s + 1`, `SORT(s)` and "
+        "`GREATEST(s, z)`, are arrays. A column that mixes sequences with arrays holds arrays."
+    ),
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
         "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "
@@ -169,7 +175,9 @@ RULES = {
         "column is the hash of its encoded bytes, which is stored with the column. Columns of "
         "floats, and columns whose arrays differ in their number of axes, are hashed by "
         "value.</li><li>If two hashes are compared, as in `HASH(image) = HASH($p)`, the values are "
-        "read and both are hashed by value, unless both are columns of the same type.</li></ul>"
+        "read and both are hashed by value, unless both are columns of the same type. A hash from "
+        "a subquery, as in `IN (SELECT HASH(y) …)`, is compared only with hashes of the same type; "
+        "use a JOIN to compare hashes of different types.</li></ul>"
     ),
     "Distinct tensors": (
         "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
@@ -235,7 +243,8 @@ RULES = {
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
         "Dicts become JSON, and so do lists that mix strings with numbers. JSON has no times, so "
         "dicts cannot contain them. Lists can, and their items are times: `t BETWEEN $range[0] AND "
-        "$range[1]`. A result copies parameters and keeps them exactly, even when it is saved or "
+        "$range[1]`. In a select list, an array becomes a column of arrays, and a list a column of "
+        "lists. A result copies parameters and keeps them exactly, even when it is saved or "
         "pickled."
     ),
     "Randomness": (

@@ -50,7 +50,10 @@ class Kind:
     key: Kind | None = None
     """For a map, the kind of its keys."""
     dtype: str = ""
-    """For a computed number, its dtype, if it is known; int128 for sums of integers."""
+    """For a computed number, its dtype, if it is known; int128 for sums of integers. For a time of
+    day, which NumPy does not have, "clock"."""
+    hashed: str = field(default="", compare=False)
+    """For the hash of a tensor, what is hashed: the stored bytes of a type, or "values"."""
 
     @property
     def column_dtype(self) -> str:
@@ -68,6 +71,11 @@ class Kind:
     def time_dtype(self) -> str:
         """Dtype of a time that comes from a column; empty for other values."""
         return self.column_dtype if self.name == "time" else ""
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether it is known to be a time of day."""
+        return self.name == "time" and self.dtype == "clock"
 
     @property
     def holds_json(self) -> bool:
@@ -146,6 +154,9 @@ BYTES = Kind("bytes")
 
 NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
 """Kind of timestamps in nanoseconds."""
+
+CLOCK = Kind("time", dtype="clock")
+"""Kind of times of day."""
 
 TENSOR = Kind("tensor")
 """Kind of a column of digests that stands for a tensor."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from deeplake_lite.errors import QueryError
 
 if TYPE_CHECKING:
+    from sqlglot import exp
+
     from deeplake_lite.query.run.sources import Source
 
 MOST_NODES = 200_000
@@ -32,6 +34,16 @@ PER_VALUE = 50
 
 EXPRESSION_COST = 100
 """Nodes that take as long as lowering one expression."""
+
+REPEATED_COST = 50
+"""Nodes that count for each node of an expression that is repeated, by its alias or by NULLIF.
+
+Chains of these double at each step, and a repeated node is copied dozens of times until the SQL is
+complete.
+"""
+
+SHORT = 50
+"""Nodes of an expression that may be repeated at no cost."""
 
 SUBQUERY_COST = 5_000
 """Nodes that take as long as running a subquery whose value is needed during lowering."""
@@ -62,6 +74,12 @@ class Effort:
         if id(source) not in self._sources:
             self._sources.add(id(source))
             self._left += PER_COLUMN * len(source.fields)
+
+    def repeat(self, e: exp.Expr) -> None:
+        """Count an expression that is repeated. Raises QueryError when the limit is exceeded."""
+        nodes = sum(1 for _ in e.walk())
+        if nodes > SHORT:
+            self.spend(REPEATED_COST * nodes)
 
     def spend(self, nodes: int) -> None:
         """Count `nodes` new nodes. Raises QueryError when the limit is exceeded."""

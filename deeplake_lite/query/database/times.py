@@ -118,6 +118,55 @@ def check_microseconds(text: str) -> None:
         )
 
 
+def advise_interval(text: str) -> str:
+    """Return how to write a duration, if a string that must be a time looks like one; else "".
+
+    >>> advise_interval("1 day"), advise_interval("2026-01-32")
+    (" For a duration, write INTERVAL '1 day'.", '')
+    """
+    is_duration = _LIKE_A_DURATION.fullmatch(text) is not None
+    return f" For a duration, write INTERVAL {text[:60]!r}." if is_duration else ""
+
+
+_LIKE_A_DURATION = re.compile(
+    r"\s*([-+]?\d+([.]\d*)?\s*"
+    r"(millenni|centur|decade|year|quarter|mon|week|day|hour|min|sec|milli|micro|ms|us|[ydhmsw]\b)"
+    r"[a-z]*\s*)+",
+    re.IGNORECASE | re.ASCII,
+)
+"""Matches durations, such as 1 day or 2h 30min."""
+
+
+def check_time_of_day(text: str) -> None:
+    """Reject a string that is compared with times of day but is not one.
+
+    DuckDB would read a date as midnight, and ignore an offset from UTC.
+
+    Raises
+    ------
+    QueryTypeError
+
+    Examples
+    --------
+    >>> check_time_of_day("9:30")
+    >>> check_time_of_day("2026-01-02")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.QueryTypeError: A string compared with times of day must be one, ...
+    """
+    if _TIME_OF_DAY.fullmatch(text) is None:
+        raise QueryTypeError(
+            "A string compared with times of day must be one, such as '09:30' or '09:30:00.5', but "
+            f"it is {brief(text, 60)}. To compare dates, write CAST(t AS DATE)."
+            f"{advise_interval(text)}"
+        )
+    check_microseconds(text)
+
+
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d{1,2}(:\d{1,2}([.]\d*)?)?", re.ASCII)
+"""Matches times of day; DuckDB checks their hours and minutes."""
+
+
 def _places(unit: str) -> int:
     """Return the number of decimal places of a unit that DuckDB reads exactly."""
     if unit.startswith(("us", "micro")):

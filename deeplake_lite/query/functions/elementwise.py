@@ -80,7 +80,8 @@ def _cast(x: Arg, type: str) -> Bound:
     def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         return np.asarray(value).astype(type)
 
-    meaning = None if isinstance(x.type.meaning, Truths) else x.type.meaning
+    is_array = isinstance(x.type.meaning, Truths) or x.type.list_of is not None
+    meaning = None if is_array else x.type.meaning
     return Bound(replace(result_of(compute, x), meaning=meaning), compute)
 
 

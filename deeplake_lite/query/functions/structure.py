@@ -139,7 +139,8 @@ def _unique(x: Arg) -> Bound:
     def compute(value: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
         return np.unique(value)
 
-    return Bound(Type(x.type.dtype, (None,), x.type.meaning), compute, stacks=False)
+    meaning = x.type.meaning if x.type.list_of is None else None
+    return Bound(Type(x.type.dtype, (None,), meaning), compute, stacks=False)
 
 
 @function("NONZERO(x)", group=GROUP)

@@ -86,6 +86,21 @@ class Type:
         return self.meaning if isinstance(self.meaning, Items) else None
 
     @property
+    def list_of(self) -> Type | None:
+        """Type of the items of a column's lists, which NumPy computes with as arrays.
+
+        None for other values.
+
+        >>> from deeplake_lite.htypes import Sequence
+        >>> str(Type.of(Sequence("float32")).list_of)
+        'float32'
+        """
+        layout = None if self.htype is None else self.htype.layout
+        if not isinstance(layout, Nested) or not self.shape:
+            return None
+        return Type(self.dtype, self.shape[1:], layout.item)
+
+    @property
     def htype(self) -> Htype | None:
         """The htype that the elements have; None for numbers without one, and for lists."""
         return self.meaning if isinstance(self.meaning, Htype) else None

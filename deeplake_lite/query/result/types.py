@@ -55,6 +55,8 @@ def htype_of_type(type_: Type) -> Htype:
             item = Sequence(item, nullable=True)
         return item
     shape = None if type_.shape is None else tuple(n or None for n in type_.shape)
+    if type_.list_of is not None:
+        return Sequence(htype_of_type(type_.list_of), nullable=True)
     if (htype := _with_meaning(type_, shape)) is not None:
         return htype
     if type_.dtype == "str":

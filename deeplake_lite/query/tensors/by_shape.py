@@ -30,6 +30,7 @@ from deeplake_lite.query.tensors.trees import (
     out_of_range,
     rows_of,
     run_starts,
+    tags_of,
     trimmed,
 )
 from deeplake_lite.query.values import (
@@ -202,9 +203,11 @@ class _Walk:
         return ByShape(self._whole if len(parts.rows) == 1 else parts.rows, parts.values)
 
     def _choose(self, tags: NDArray[Any], options: tuple[Tree, ...]) -> ByShape:
-        parts = []
+        numbers = tags_of(tags)
+        nulls = np.flatnonzero(numbers < 0)
+        parts = [ByShape((nulls,), (None,))] if len(nulls) else []
         for tag, option in enumerate(options):
-            rows = np.flatnonzero(np.asarray(tags) == tag)
+            rows = np.flatnonzero(numbers == tag)
             if len(rows):
                 env = {key: values[rows] for key, values in self._env.items()}
                 values = _Walk(env, len(rows))(option)

@@ -22,6 +22,7 @@ from deeplake_lite.query.tensors.trees import (
     masked,
     rows_of,
     run_starts,
+    tags_of,
     trimmed,
 )
 from deeplake_lite.query.values import (
@@ -145,9 +146,12 @@ class _Reader:
 
     def _choice(self, tags: NDArray[Any], options: tuple[Tree, ...]) -> Callable[[int], object]:
         readers = [_Reader(option, self.env, self._inner) for option in options]
+        numbers = tags_of(tags)
 
         def read(row: int) -> object:
-            tag = int(tags[row])
+            tag = int(numbers[row])
+            if tag < 0:
+                return None
             return _as_array(options[tag], _compute_row(options[tag], readers[tag], row))
 
         return read

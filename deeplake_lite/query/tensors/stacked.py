@@ -20,6 +20,7 @@ from deeplake_lite.query.tensors.trees import (
     out_of_range,
     row_bytes,
     rows_of,
+    tags_of,
 )
 from deeplake_lite.query.values import (
     Call,
@@ -131,13 +132,15 @@ def _stack(tree: Tree, env: Env) -> Any:
 
 def _choose(tree: Choice, env: Env) -> NDArray[Any]:
     """Evaluate each option only for its own rows, because its inputs are valid only there."""
-    tags = np.asarray(env[tree.key])
+    tags = tags_of(env[tree.key])
     shape = tuple(n or 0 for n in tree.type.shape or ())
     out = np.ma.zeros((len(tags), *shape), tree.type.dtype)
     for number, option in enumerate(tree.options):
         if (here := tags == number).any():
             part = {key: values[here] for key, values in env.items()}
             out[here] = _stack(option, part)
+    if (tags < 0).any():
+        out[tags < 0] = np.ma.masked
     return out if np.ma.getmaskarray(out).any() else np.ma.getdata(out)
 
 

@@ -72,6 +72,15 @@ def rows_of(positions: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool
     return rows, None if null is None or not null.any() else null
 
 
+def tags_of(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the numbers of the chosen options, and -1 in rows that are null.
+
+    A row is null where an outer join, or a function such as LAG, finds no row.
+    """
+    tags, null = rows_of(values)
+    return tags if null is None else np.where(null, -1, tags)
+
+
 def masked(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]:
     """Return values, (rows, *shape), masked also in the rows that are null."""
     if null is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import deeplake_lite as dl
+from deeplake_lite.errors import QueryTypeError
 
 
 @pytest.fixture(scope="module")
@@ -37,3 +38,44 @@ def test_subquery_of_a_mixed_sequence_is_json(values):
     assert view["r"][:].tolist() == view["h"][:].tolist() == [True, False]
     chosen = ds.query(f"SELECT CASE WHEN LEN(j) = 0 THEN {first} ELSE j END AS r")
     assert chosen["r"][:] == [values] * 2
+
+
+SOUGHT = ["x", 1, 2.5, True, "2020-01-01", {"k": "x"}, "missing", 7]
+
+
+def is_in(value: object, values: list[object]) -> bool | None:
+    """Return whether JSON finds a value in a list: true and 1 differ, null is unknown."""
+    same = [v == value and isinstance(v, bool) == isinstance(value, bool) for v in values]
+    return True if any(same) else None if None in values else False
+
+
+@pytest.mark.parametrize("values", MIXED)
+@pytest.mark.parametrize("value", SOUGHT, ids=repr)
+def test_mixed_list_is_searched_as_json(ds, values, value):
+    expected = is_in(value, values)
+    params = {"p": values, "v": value}
+    found = ds.query("SELECT $v IN $p AS r, $v NOT IN $p AS n LIMIT 1", params)
+    assert found["r"][:].tolist() == [expected]
+    assert found["n"][:].tolist() == [None if expected is None else not expected]
+
+
+@pytest.mark.parametrize("values", [["x", 1], ["x", 1, None], [1.0, "1", True]])
+def test_columns_are_searched_in_mixed_lists(values):
+    types = {"w": "text", "i": "int64", "f": "float32", "b": "bool", "j": dl.Json()}
+    types |= {"c": dl.ClassLabel(["x", "y"])}
+    ds = dl.create("memory://mixed-columns", types, overwrite=True)
+    ds.append({"w": ["x", "1"], "i": [1, 2], "f": [1.0, 0.5], "b": [True, False], "j": ["x", 1],
+               "c": ["x", "y"]})  # fmt: skip
+    ds.commit("rows")
+    for name in "wifbj":
+        expected = [is_in(getattr(v, "item", lambda v=v: v)(), values) for v in ds[name][:]]
+        assert ds.query(f"SELECT {name} IN $p AS r", {"p": values})["r"][:].tolist() == expected
+    found = ds.query("SELECT c IN $p AS r", {"p": ["x", 1]})["r"][:]
+    assert found.tolist() == [True, True]  # the name of one class and the number of the other
+
+
+def test_times_are_not_searched_in_mixed_lists():
+    ds = dl.create("memory://mixed-times", {"t": "datetime64[us]"}, overwrite=True)
+    ds.append({"t": ["2020-01-01"]})
+    with pytest.raises(QueryTypeError, match="Times can be compared only with times"):
+        ds.query("SELECT t IN $p AS r", {"p": ["2020-01-01", 1]})

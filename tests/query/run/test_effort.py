@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sqlglot import exp
@@ -146,6 +148,43 @@ def test_nested_answers_do_not_raise_the_limit():
     ds.commit("rows")
     with pytest.raises(QueryError, match=TOO_LONG):
         api.make_plan(f"SELECT {nested('(SELECT # FROM dataset AS d~ LIMIT 1)', 14, 'v')}", view=ds)
+
+
+def chained(form: str, times: int) -> str:
+    """Return a SELECT whose items use the previous one's name; ``#`` stands for it."""
+    names = ["id", *(f"x{number}" for number in range(times))]
+    items = [f"{form.replace('#', a)} AS {b}" for a, b in pairwise(names)]
+    return f"SELECT {', '.join(items)}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        chained("# + #", 20), chained("GREATEST(#, #)", 20),
+        chained("CASE WHEN # > 1 THEN # END", 20), chained("NULLIF(#, 7)", 40),
+        f"SELECT {nested('NULLIF(#, ~)', 20)} AS x",
+        f"SELECT {nested('NULLIF(#, ~)', 20, 'score')} AS x",
+    ],
+)  # fmt: skip
+def test_chains_that_double_are_refused_early(ds, monkeypatch, text):
+    copies = []
+    copy = exp.Expression.__deepcopy__
+    monkeypatch.setattr(
+        exp.Expression, "__deepcopy__", lambda e, memo: (copies.append(e), copy(e, memo))[1]
+    )
+    with pytest.raises(QueryError, match=TOO_LONG):
+        api.make_plan(text, view=ds)
+    assert len(copies) < 10_000
+
+
+def test_names_of_long_expressions_may_be_used_often(ds):
+    case = "CASE " + " ".join(f"WHEN id = {n} THEN {n + 1}" for n in range(40)) + " END"
+    terms = " OR ".join(f"x = {n}" for n in range(20))
+    assert len(ds.query(f"SELECT {case} AS x, x + 1 AS y, y * x AS z WHERE {terms} ORDER BY z, y"))
+    short = ", ".join(f"x + {n} AS y{n}" for n in range(100))
+    assert len(ds.query(f"SELECT id + 1 AS x, {short} LIMIT 1")) == 1
+    assert len(ds.query(chained("# + #", 6))) == len(ds)
+    assert len(ds.query(f"SELECT {nested('NULLIF(#, ~)', 5)} AS x")) == len(ds)
 
 
 @pytest.mark.parametrize("word", ["OR", "AND"])

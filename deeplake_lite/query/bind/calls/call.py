@@ -18,11 +18,12 @@ from deeplake_lite.query.bind.calls.lambdas import LAMBDAS
 from deeplake_lite.query.bind.calls.scalar_calls import call_scalars
 from deeplake_lite.query.bind.calls.special import OF_OTHERS, SPECIAL
 from deeplake_lite.query.bind.calls.tensor_calls import call_tensors
+from deeplake_lite.query.bind.expressions.numpy_inputs import as_column
 from deeplake_lite.query.bind.scalars.kinds import has_axes, is_numpys
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN
 from deeplake_lite.query.parse.dialect import text_of
-from deeplake_lite.query.values import Tensor, Value
+from deeplake_lite.query.values import Sql, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,9 @@ _SIDES = {
 }  # fmt: skip
 """Number of arguments that these take; LOGICAL_AND and LOGICAL_OR may have more."""
 
+_RETURNS_WHOLE = known.PICKS | known.LISTS | {"COALESCE", "IFNULL"}
+"""Functions that return values unchanged."""
+
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
 """Names that are handled here, before the registry and DuckDB's catalog are searched."""
 
@@ -78,6 +82,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
             raise QueryTypeError(
                 f"{name} takes {least} {noun}, but the call has {count}: {text_of(e)}."
             )
+        if name == "NULLIF":
+            _check_nullif(low, e, scope)
         return low.value(_OPERATORS[name](e), scope)
     if name in known.TAKES_NOTHING and e.expressions:
         raise QueryTypeError(f"{name}() takes no arguments, but the call is {text_of(e)}.")
@@ -87,6 +93,9 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if value is not None:
             return value
     args = lower_arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
+    if name in _RETURNS_WHOLE:
+        pairs = zip(args.values, e.expressions, strict=True)
+        args.values = [as_column(value, text_of(part)) for value, part in pairs]
     has_tensors = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
     if has_tensors or any(isinstance(a, Tensor) and is_numpys(a) for a in args.values):
         return call_tensors(low, name, args, e, scope)
@@ -99,6 +108,27 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
             f"{named} out."
         )
     return call_scalars(low, name, args, e, scope)
+
+
+def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
+    """Reject tensors in NULLIF, whose comparison has no single value, and count what it repeats.
+
+    Raises
+    ------
+    QueryTypeError
+        For a tensor.
+    """
+    for part in e.expressions:
+        value = low.value(part, scope)
+        if isinstance(value, Tensor) and has_axes(value):
+            x, y = map(text_of, e.expressions)
+            raise QueryTypeError(
+                f"NULLIF compares one value per row, but {text_of(part)} is a tensor, "
+                f"{value.type}. To compare whole values, write CASE WHEN {x} IS NOT DISTINCT FROM "
+                f"{y} THEN NULL ELSE {x} END."
+            )
+        if isinstance(value, Sql):
+            low.effort.repeat(value.node)
 
 
 def _call_user_function(low: Lowering, entry: Function, e: exp.Anonymous, scope: Scope) -> Tensor:

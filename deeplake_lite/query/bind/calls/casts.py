@@ -28,6 +28,7 @@ from deeplake_lite.query.parse.duckdb_nodes import func, raises
 from deeplake_lite.query.values import (
     ANY,
     BOOL,
+    CLOCK,
     JSON,
     NANOSECONDS,
     NUMBER,
@@ -247,6 +248,8 @@ def _kind_of_type(to: exp.DataType) -> Kind:
         return Kind("list", item=_kind_of_type(to.expressions[0]))
     if to.this == exp.DType.TIMESTAMP_NS:
         return NANOSECONDS
+    if to.this in (exp.DType.TIME, exp.DType.TIMETZ):
+        return CLOCK
     return TIME if to.this in exp.DataType.TEMPORAL_TYPES else ANY
 
 

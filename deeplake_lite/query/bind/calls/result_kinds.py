@@ -67,7 +67,8 @@ def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
         htype = kind.htype if keeps else None
         kind_name = kind.name if kind.name != "class" else "number"
         names = () if kind.name == "class" else kind.names
-        return replace(kind, name=kind_name, names=names, htype=htype, dtype="")
+        dtype = kind.dtype if kind.is_clock else ""
+        return replace(kind, name=kind_name, names=names, htype=htype, dtype=dtype)
     if name in known.LIKE_ARGUMENT and len(args) > known.LIKE_ARGUMENT[name]:
         like = args[known.LIKE_ARGUMENT[name]]
         kind = kind_of(by_name(like) if kind_of(like).name == "list" else like, plain=True)

@@ -38,6 +38,7 @@ from deeplake_lite.query.bind.scalars.json_values import (
     readable_path,
 )
 from deeplake_lite.query.bind.scalars.kinds import (
+    WORDS,
     has_axes,
     is_json,
     is_null_constant,
@@ -55,6 +56,7 @@ from deeplake_lite.query.bind.scalars.moments import (
     read_quoted_time,
     read_quoted_times,
     takes_microseconds,
+    with_units_beside_texts,
 )
 from deeplake_lite.query.bind.scalars.structs import LOOKUPS, check_lookup, with_sought_times
 from deeplake_lite.query.parse.dialect import text_of
@@ -110,7 +112,9 @@ def call_scalars(
         args = [_widened(first, default, low, scope), args[1], default]
     else:
         first_time = known.OF_TIMES.get(name, len(args))
-        args = [*args[:first_time], *_read_times(name, args[first_time:])]
+        times = with_units_beside_texts(args[first_time:], low)
+        _check_times(name, times, e.expressions[first_time:])
+        args = [*args[:first_time], *_read_times(name, times)]
         kind = result_kind(name, duckdb_name, args)
         if takes_no_text(duckdb_name):
             args = [parse_fraction(a) for a in args]
@@ -233,6 +237,19 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
         return args
     of_numbers = any(kind.name == "list" and kind.of_item.name == "number" for kind in kinds)
     return [parse_fraction(a) for a in args] if of_numbers else args
+
+
+def _check_times(name: str, args: list[Value], parts: list[exp.Expr]) -> None:
+    """Reject JSON, and strings that are not constant, beside times. Raises QueryTypeError."""
+    if not any(kind_of(a).name == "time" for a in args):
+        return
+    for value, part in zip(args, parts, strict=False):
+        kind = kind_of(value).name
+        if kind == "json" or (kind == "text" and not isinstance(value, Constant)):
+            raise QueryTypeError(
+                f"{name} must be given times, but {text_of(part)} is {WORDS[kind]}. Convert it: "
+                f"CAST({text_of(part)} AS TIMESTAMP)."
+            )
 
 
 def _read_times(name: str, args: list[Value]) -> list[Value]:

@@ -9,6 +9,7 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryError
 from deeplake_lite.query.bind.calls.special import is_sequence, unnest
 from deeplake_lite.query.bind.clauses.grouping import over_group
+from deeplake_lite.query.bind.expressions.numpy_inputs import as_column
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.parse.added_nodes import UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
@@ -60,7 +61,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
         if scope.grouped:
             with placed(low.text, e):
                 value = over_group(value, keys, e, scope, low)
-        items.append((name, value, e))
+        items.append((name, as_column(value, text_of(e)), e))
         low.outputs[name] = start_of(e)
     if aggregates and row_values and not scope.grouped:
         raise QueryError(

@@ -13,11 +13,20 @@ from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
 from deeplake_lite.query.bind.clauses.row_order import by_position, with_positions
-from deeplake_lite.query.bind.expressions.digests import comparable, stored_type
+from deeplake_lite.query.bind.expressions.digests import (
+    comparable,
+    stored_type,
+    with_comparable_digests,
+)
 from deeplake_lite.query.bind.expressions.forms import in_one_form
 from deeplake_lite.query.bind.places import placed, start_of
 from deeplake_lite.query.bind.scalars import beside_floats
-from deeplake_lite.query.bind.scalars.agreement import agree, check_column, check_times_beside_json
+from deeplake_lite.query.bind.scalars.agreement import (
+    agree,
+    check_column,
+    check_hashes,
+    check_times_beside_json,
+)
 from deeplake_lite.query.bind.scalars.conversions import as_json, as_text
 from deeplake_lite.query.bind.scalars.json_values import json_key
 from deeplake_lite.query.bind.scalars.kinds import WORDS, goes_as_json, is_numpys, kind_of
@@ -183,6 +192,11 @@ class _Columns:
 
 def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
     """Convert the values of both sides to one form. Raises QueryTypeError if there is none."""
+    a, b = with_comparable_digests(a, b, low)
+    check_hashes(kind_of(a), kind_of(b))
+    if is_numpys(a) or is_numpys(b):
+        sides = [low.types.refined(v) for v in (a, b)]
+        a, b = (low.as_tensor(v, label) if kind_of(v).name == "list" else v for v in sides)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         (left, right), _ = in_one_form(name, [a, b], label, low)
         return left, right

@@ -112,7 +112,7 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
     )
     inner.low.text = binder.low.text  # errors show their place in the whole query
     inner.low.effort = binder.low.effort
-    plan = inner.plan(_with_names(binder, tree))
+    plan = inner.plan(_with_names(binder, _as_nested(tree)))
     binder.low.seed, binder.low.moment = plan.seed, plan.moment
     value, text = binder.run_subquery(plan), f"({text_of(tree)})"
     if value is None:
@@ -121,6 +121,13 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
         return Tensor(Literal_(list(value), type_), {}, text)
     value, known = as_array(value)
     return Tensor(Literal_(value, Type(known.dtype, known.shape, type_.meaning)), {}, text)
+
+
+def _as_nested(tree: exp.Query) -> exp.Query:
+    """Return a query that gives the rows of a subquery; one of constants has a single row."""
+    if not isinstance(tree, exp.Select) or tree.args.get("from_"):
+        return tree
+    return exp.select("*").from_(tree.copy().subquery("one"))
 
 
 def _with_names(binder: Binder, tree: exp.Query) -> exp.Query:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from deeplake_lite.query.values import TIME, Sql
+from deeplake_lite.query.values import CLOCK, TIME, Sql
 
 if TYPE_CHECKING:
     from deeplake_lite.query.bind.expressions.lowering import Lowering
@@ -33,7 +33,7 @@ def current_time(low: Lowering, e: exp.Expr, scope: Scope) -> Sql:
     node: exp.Expr = exp.cast(exp.Literal.string(low.read_clock().strftime(pattern)), type_)
     if isinstance(e, exp.CurrentTimestamp):  # it has a time zone
         node = exp.paren(exp.AtTimeZone(this=node, zone=exp.Literal.string("UTC")))
-    return Sql(node, TIME)
+    return Sql(node, CLOCK if type_ in ("TIME", "TIMETZ") else TIME)
 
 
 def age(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:

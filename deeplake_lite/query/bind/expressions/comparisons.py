@@ -13,9 +13,11 @@ from sqlglot import exp
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.digests import (
     compare_digests,
+    digest,
     validity,
     with_comparable_digests,
 )
+from deeplake_lite.query.bind.expressions.numpy_inputs import is_array
 from deeplake_lite.query.bind.expressions.quantified import compare_with_each, is_quantified
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import agree
@@ -31,6 +33,7 @@ from deeplake_lite.query.bind.scalars.json_compare import compare_json
 from deeplake_lite.query.bind.scalars.json_values import json_key, json_text
 from deeplake_lite.query.bind.scalars.kinds import (
     goes_as_json,
+    has_axes,
     is_json,
     is_numpys,
     kind_of,
@@ -284,10 +287,14 @@ def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
             f"{text_of(e)}. Compare values with =."
         )
     value = low.value(e.this, scope)
+    if is_array(value) and isinstance(e.expression, exp.Null):
+        return Sql(exp.false(), BOOL)
     if isinstance(value, Tensor) and value.plain is not None:
         valid = validity(value)
         return Sql(exp.Is(this=low.as_sql(valid, scope), expression=exp.null()), BOOL)
-    if is_json(value) and isinstance(e.expression, exp.Boolean):
+    if isinstance(value, Tensor) and has_axes(value) and isinstance(e.expression, exp.Null):
+        node = low.as_sql(digest(value, low, null=True), scope)
+    elif is_json(value) and isinstance(e.expression, exp.Boolean):
         node = low.condition(value, scope)
     else:
         node = low.as_sql(value, scope)

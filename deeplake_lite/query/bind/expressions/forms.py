@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.query.bind.expressions.lowering import Lowering
 
 
@@ -59,7 +60,10 @@ def in_one_form(
         tensors = [as_truths(tensor) for tensor in tensors]
     _check(what, [t.type for t in tensors], text)
     converted = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
-    first, *others = [t.type for t in converted]
+    types = [t.type for t in converted]
+    if (list_ := _list_of_all(tensors)) is not None:
+        types = [replace(type_, meaning=list_) for type_ in types]
+    first, *others = types
     return converted, reduce(_both, others, first)
 
 
@@ -310,6 +314,8 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
         if (t.type.dtype, dtype.name) == ("uint64", "int64")
         else _as_floats(t, dtype)
         if t.type.dtype in ("int64", "uint64") and dtype.kind in "fc"
+        else _converted(t, dtype.name, lambda array: array.astype(dtype))
+        if t.type.list_of is not None
         else low.call("CAST", [t], {"type": dtype.name}, e)
         for t in tensors
     ]
@@ -420,6 +426,16 @@ def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
         return bool((value.astype(dtype) == value).all())
 
 
+def _list_of_all(tensors: Sequence[Tensor]) -> Htype | None:
+    """Return the type of the first list of numbers if all are lists; constants count as such.
+
+    It is None otherwise: lists mixed with arrays become arrays.
+    """
+    columns = [t.type for t in tensors if not isinstance(t.tree, Literal_)]
+    are_lists = bool(columns) and all(type_.list_of is not None for type_ in columns)
+    return columns[0].htype if are_lists else None
+
+
 def _both(a: Type, b: Type) -> Type:
     """Return the type that holds values of two types with the same dtype."""
     shape = a.shape
@@ -428,4 +444,5 @@ def _both(a: Type, b: Type) -> Type:
     if isinstance(b.meaning, Truths):
         a = replace(a, meaning=b.meaning)
     named = names_of(a) == names_of(b) and (shape is not None or a.is_like_image == b.is_like_image)
-    return replace(a, shape=shape, meaning=a.meaning if named else None)
+    is_same = (a.list_of is None) == (b.list_of is None)
+    return replace(a, shape=shape, meaning=a.meaning if named and is_same else None)

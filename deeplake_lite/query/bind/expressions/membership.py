@@ -27,12 +27,17 @@ from deeplake_lite.query.bind.scalars.conversions import (
 )
 from deeplake_lite.query.bind.scalars.exact import equal_beside
 from deeplake_lite.query.bind.scalars.json_values import json_key
-from deeplake_lite.query.bind.scalars.kinds import goes_as_json, is_numpys, kind_of
+from deeplake_lite.query.bind.scalars.kinds import (
+    goes_as_json,
+    is_null_constant,
+    is_numpys,
+    kind_of,
+)
 from deeplake_lite.query.bind.scalars.moments import differ_in_unit, nanoseconds_of, with_units
 from deeplake_lite.query.bind.scalars.nan import exclude_nan, is_nan, is_null, is_present
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import paired, select_from
-from deeplake_lite.query.values import BOOL, Constant, Sql, Value
+from deeplake_lite.query.values import BOOL, JSON, Constant, Sql, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +67,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
     this = low.types.refined(low.value(e.this, scope))
     if is_numpys(this):
         raise _tensor_error(e.this)
-    values = _listed(low, e, scope)
+    values = _listed(low, e, scope, mixes=_compares_with_both(this))
     if is_digest(this) and any(map(is_digest, values)):
         return low.value(_any([exp.EQ(this=e.this, expression=v) for v in e.expressions]), scope)
     values = [settled(equal_beside(v, this), low, scope) for v in values]
@@ -96,8 +101,23 @@ def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
     return exp.Paren(this=paired(exp.Or, conditions))
 
 
-def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:
-    """Return the values of the list that follows IN. Raises QueryTypeError."""
+def _compares_with_both(value: Value) -> bool:
+    """Return whether a value compares with strings and with numbers: a class, or a JSON column."""
+    kind = kind_of(value).name
+    return kind == "class" or (kind == "json" and not isinstance(value, Constant))
+
+
+def _listed(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Value]:
+    """Return the values of the list that follows IN.
+
+    A list that mixes strings with numbers is JSON, unless the left side compares with both anyway,
+    as `mixes` says.
+
+    Raises
+    ------
+    QueryTypeError
+        For anything else than a list, and for lists among several values.
+    """
     field = e.args.get("field")
     values = [low.value(option, scope) for option in (e.expressions if field is None else [field])]
     if field is not None and not has_list(values[0]):
@@ -106,7 +126,10 @@ def _listed(low: Lowering, e: exp.In, scope: Scope) -> list[Value]:
             f"element, write CONTAINS({text_of(field)}, {text_of(e.this)})."
         )
     if len(values) == 1 and has_list(values[0]):
-        return list(items_of(values[0]))
+        items = items_of(values[0])
+        if not values[0].is_json or mixes:
+            return list(items)
+        return [v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in items]
     if any(map(has_list, values)):
         raise QueryTypeError(
             f"IN takes single values or one list of them, but the query has {text_of(e)}."

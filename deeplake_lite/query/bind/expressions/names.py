@@ -73,6 +73,8 @@ def _unfold(low: Lowering, name: str, alias: exp.Expr, scope: Scope) -> Value:
             f"(SELECT … AS {name})."
         )
     value = low.value(alias, scope.within_alias(name))
+    if isinstance(value, Sql):
+        low.effort.repeat(value.node)
     if isinstance(value, Sql) and isinstance(value.node, exp.Binary):
         return Sql(exp.paren(value.node), value.kind)
     return value

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 from sqlglot import exp
 
-from deeplake_lite.htypes import ClassLabel, Scalar
+from deeplake_lite.htypes import ClassLabel, Scalar, Sequence
 from deeplake_lite.query.bind.expressions.constants import as_array
 from deeplake_lite.query.bind.expressions.types import HUGE, Types
 from deeplake_lite.query.database.times import microseconds_of
 from deeplake_lite.query.functions import Type
-from deeplake_lite.query.values import TIME, Constant, Given, Kind, Literal_, Sql, Tensor, Value
+from deeplake_lite.query.values import (
+    TIME,
+    Choice,
+    Constant,
+    Given,
+    Kind,
+    Literal_,
+    Sql,
+    Tensor,
+    Value,
+)
 
 
 def as_tensor(value: Value, text: str, types: Types) -> Tensor:
@@ -33,6 +44,23 @@ def as_tensor(value: Value, text: str, types: Types) -> Tensor:
                 node, type_ = microseconds_of(node), Type("timedelta64[us]")
             key = _key(node)
             return Tensor(Given(key, type_), {key: node}, text)
+
+
+def as_column(value: Value, text: str) -> Value:
+    """Return a constant array as a tensor that each row has, and any other value as it is.
+
+    In SQL it would be a list of scalars, of another dtype. Aggregates and windows pick rows of it,
+    so it is a choice between one tensor.
+    """
+    if not is_array(value):
+        return value
+    tree = Literal_(*as_array(value.value))
+    return Tensor(Choice("w_0", (tree,), tree.type), {"w_0": exp.convert(0)}, text)
+
+
+def is_array(value: Value) -> TypeGuard[Constant]:
+    """Return whether a value is a constant array, which only a parameter can be."""
+    return isinstance(value, Constant) and isinstance(value.value, np.ndarray)
 
 
 def _in_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
@@ -65,7 +93,9 @@ def _key(node: exp.Expr) -> str:
 
 def _list_type(item: Kind) -> Type:
     """Return the type of a list that DuckDB computes."""
-    return (Type("float64") if item.name == "any" else _given_type(item)).listed()
+    of = Type("float64") if item.name == "any" else _given_type(item)
+    is_plain = of.is_number and of.shape == () and of.classes is None
+    return of.listed(Sequence(Scalar(of.dtype)) if is_plain else None)
 
 
 def _is_span(kind: Kind) -> bool:

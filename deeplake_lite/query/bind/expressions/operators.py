@@ -17,6 +17,7 @@ from deeplake_lite.query.bind.calls import growth
 from deeplake_lite.query.bind.expressions.comparisons import chained, compare_scalars
 from deeplake_lite.query.bind.expressions.constants import list_of, negated, null_tensor
 from deeplake_lite.query.bind.expressions.forms import in_one_form
+from deeplake_lite.query.bind.expressions.numpy_inputs import is_array
 from deeplake_lite.query.bind.expressions.rebuilt import rebuild
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import (
@@ -41,9 +42,11 @@ from deeplake_lite.query.bind.scalars.kinds import (
 from deeplake_lite.query.bind.scalars.moments import (
     FINE_UNITS,
     as_timestamp,
+    check_beside_time,
     floor_to_microseconds,
     read_quoted_times,
     sum_of_moments,
+    with_units_beside_texts,
 )
 from deeplake_lite.query.database.times import check_microseconds
 from deeplake_lite.query.functions.user import OWN
@@ -139,6 +142,10 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         return low.call(ARITHMETIC[type(e)], [left, right], {}, e)
     for part, value in ((e.this, left), (e.expression, right)):
         _refuse_bytes(part, value, e)
+    left, right = with_units_beside_texts((left, right), low)
+    if isinstance(e, exp.Add | exp.Sub):
+        check_beside_time(e.this, left, right)
+        check_beside_time(e.expression, right, left)
     left, right = read_quoted_times(type(e), (left, right))
     if (moments := sum_of_moments(e, left, right, low, scope)) is not None:
         return moments
@@ -153,6 +160,8 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         elif isinstance(e, exp.Mod) and not _is_divisor(right):
             # The remainder by 0 is null; DuckDB gives NaN for floats.
             node.set("expression", func("nullif", sides[1], exp.convert(0)))
+    if any(kind_of(v).is_clock for v in (left, right)):  # the result may be one or not
+        return low.types.refined(Sql(node))
     return Sql(node, kind_of_two(left, right))
 
 
@@ -371,7 +380,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
         results.append(low.value(branch.args["true"], scope))
     if e.args.get("default") is not None:
         results.append(low.value(e.args["default"], scope))
-    if any(isinstance(r, Tensor) and is_numpys(r) for r in results):
+    if any(is_array(r) or (isinstance(r, Tensor) and is_numpys(r)) for r in results):
         return case_of_tensors(low, tests, results, e)
     results, kind = unified(results, low, scope)
     nodes = [low.as_sql(r, scope) for r in results]

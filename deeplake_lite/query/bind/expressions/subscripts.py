@@ -14,7 +14,7 @@ from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.bytes_values import byte_at, bytes_slice
 from deeplake_lite.query.bind.scalars.conversions import as_part, settled
 from deeplake_lite.query.bind.scalars.json_values import json_slice, path_of_key
-from deeplake_lite.query.bind.scalars.kinds import WORDS, kind_of
+from deeplake_lite.query.bind.scalars.kinds import WORDS, has_axes, kind_of
 from deeplake_lite.query.bind.scalars.structs import check_sought, kind_of_part
 from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.value_type import Truths
@@ -24,6 +24,7 @@ from deeplake_lite.query.parse.duckdb_nodes import func
 from deeplake_lite.query.values import (
     ANY,
     BYTES,
+    CLOCK,
     JSON,
     NUMBER,
     TEXT,
@@ -76,6 +77,8 @@ def subscript(
     """
     if (picked := _item_of_constant(low, base, items, scope)) is not None:
         return subscript(low, picked, items[1:], e, scope) if len(items) > 1 else picked
+    if isinstance(base, Constant) and (clocks := _kind_of_clocks(base)) is not None:
+        base = Sql(base.node, clocks)  # NumPy has no times of day
     if isinstance(base, Tensor) and base.is_scalar and not base.type.is_number:
         base = Sql(low.as_sql(base, scope), kind_of(base))
     if isinstance(base, Tensor):
@@ -151,6 +154,25 @@ def _item_of_constant(
     return base.items[position]
 
 
+def _kind_of_clocks(value: Constant) -> Kind | None:
+    """Return the kind of a constant list, perhaps nested, of times of day; None for other values.
+
+    Nulls may be among them.
+    """
+    if not value.items:
+        return CLOCK if kind_of(value).is_clock else None
+    kinds = {_kind_of_clocks(item) for item in value.items if _has_values(item)}
+    inner = kinds.pop() if len(kinds) == 1 else None
+    return None if inner is None else inner.listed
+
+
+def _has_values(value: Constant) -> bool:
+    """Return whether a constant is not null, nor a list of nothing but nulls."""
+    if isinstance(value.value, list):
+        return any(map(_has_values, value.items))
+    return value.value is not None
+
+
 def _holds_strings_or_times(value: Constant) -> bool:
     """Return whether a constant list, perhaps nested, has nothing but strings, times and nulls."""
     present = [item for item in value.items if item.value is not None]
@@ -195,6 +217,8 @@ def _check_position(at: Value | None, text: str) -> None:
     """Reject a position whose type is not that of an integer. Raises QueryTypeError."""
     if at is None or (isinstance(at, Constant) and at.value is None):
         return
+    if has_axes(at):
+        raise _index_error("a list", text)
     kind = kind_of(at)
     if kind.name not in ("number", "class", "any"):
         raise _index_error("bool" if kind.name == "bool" else WORDS[kind.name], text)
@@ -427,9 +451,18 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
         return True
     if isinstance(base.type.meaning, Truths):
         return bool(shape)
+    if base.type.list_of is not None:
+        return _takes_items(items)
     last = items[-1] if items else None
     is_whole = isinstance(last, tuple) and _sliced(last, 4) == 4 and not _turns(last)
     return is_whole and (len(shape) == base.type.ndim or base.type.box_format is not None)
+
+
+def _takes_items(items: list[Any]) -> bool:
+    """Return whether indices take some items of a list, each of them whole."""
+    first, *rest = items
+    is_part = isinstance(first, tuple) or (first is not None and first.type.ndim == 1)
+    return is_part and all(isinstance(i, tuple) and set(i) == {None} for i in rest)
 
 
 def _turns(item: tuple[Any, ...]) -> bool:

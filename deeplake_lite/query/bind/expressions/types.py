@@ -11,7 +11,18 @@ from sqlglot import exp
 
 from deeplake_lite.query.database.calculator import calculator
 from deeplake_lite.query.database.convert import sql_type
-from deeplake_lite.query.values import ANY, BOOL, BYTES, JSON, NANOSECONDS, TEXT, TIME, Kind, Sql
+from deeplake_lite.query.values import (
+    ANY,
+    BOOL,
+    BYTES,
+    CLOCK,
+    JSON,
+    NANOSECONDS,
+    TEXT,
+    TIME,
+    Kind,
+    Sql,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,8 +35,9 @@ HUGE = "int128"
 
 _KINDS = {
     "BOOLEAN": BOOL, "VARCHAR": TEXT, "BLOB": BYTES, "JSON": JSON, "TIMESTAMP_NS": NANOSECONDS,
+    "TIME": CLOCK, "TIME WITH TIME ZONE": CLOCK,
     **dict.fromkeys(
-        ["DATE", "TIME", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
+        ["DATE", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
          "INTERVAL"], TIME),
 }  # fmt: skip
 """Kinds of DuckDB types, except numbers and lists."""

@@ -33,7 +33,9 @@ from deeplake_lite.query.bind.scalars.kinds import (
 )
 from deeplake_lite.query.database.convert import sql_type
 from deeplake_lite.query.database.times import (
+    advise_interval,
     check_microseconds,
+    check_time_of_day,
     exact_timestamp,
     has_odd_zone,
     may_be_timestamp,
@@ -60,6 +62,7 @@ def agree(value: Value, other: Value) -> Value:
     """
     mine, theirs = kind_of(value), kind_of(other)
     check_bytes(value, other)
+    check_hashes(mine, theirs)
     check_times_beside_json(value, other)
     _check_text(value, other)
     _check_text(other, value)
@@ -73,6 +76,9 @@ def agree(value: Value, other: Value) -> Value:
     if theirs.name == "class" and isinstance(value, Constant) and isinstance(value.value, str):
         return constant(class_number(value.value, theirs))
     if theirs.name == "time" and isinstance(value, Constant) and isinstance(value.value, str):
+        if theirs.is_clock:
+            check_time_of_day(value.value)
+            return value
         dtype = theirs.time_dtype
         moment = exact_timestamp(value.value, dtype)
         if moment is None and (dtype.startswith("datetime64") or has_odd_zone(value.value)):
@@ -95,6 +101,16 @@ def agree(value: Value, other: Value) -> Value:
     return value
 
 
+def check_hashes(mine: Kind, theirs: Kind) -> None:
+    """Reject two hashes of tensors that differ for equal values. Raises QueryTypeError."""
+    if mine.hashed and theirs.hashed and mine.hashed != theirs.hashed:
+        raise QueryTypeError(
+            "Hashes from a subquery can be compared only with hashes of the same type, but one "
+            f"side hashes {mine.hashed} and the other {theirs.hashed}. Hashes in one query are "
+            "compared by value: JOIN … ON HASH(a.x) = HASH(b.y)."
+        )
+
+
 def _lists_strings(value: Value) -> bool:
     """Return whether a value is a constant list that has strings, perhaps in lists within it."""
     if not isinstance(value, Constant) or not isinstance(value.value, list | np.ndarray):
@@ -107,7 +123,7 @@ def _check_moment(text: str) -> None:
     if not may_be_timestamp(text):
         raise QueryTypeError(
             "A string compared with times must be a time, such as '2026-01-31' or "
-            f"'2026-01-31T12:00:00', but it is {text!r:.60}."
+            f"'2026-01-31T12:00:00', but it is {text!r:.60}.{advise_interval(text)}"
         )
 
 
@@ -354,7 +370,7 @@ def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Valu
     kind = reduce(Kind.beside, kinds, ANY)
     if kind.real and kind.name != "list" and not kind.parts:
         kind = replace(REAL, htype=kind.htype)
-    return values, replace(kind, dtype="")
+    return values, kind if kind.is_clock else replace(kind, dtype="")
 
 
 def _is_list(value: Value) -> bool:

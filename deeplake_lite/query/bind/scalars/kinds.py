@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,17 +11,23 @@ from deeplake_lite.query.values import (
     ANY,
     BOOL,
     BYTES,
+    CLOCK,
     JSON,
     NUMBER,
     REAL,
     TEXT,
     TIME,
+    Call,
+    Choice,
     Constant,
     Kind,
+    Meta,
     Sql,
     Tensor,
+    Tree,
     Value,
 )
+from deeplake_lite.schema import Field
 
 
 def kind_of(value: Value, *, plain: bool = False) -> Kind:
@@ -38,11 +45,26 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
                 return Kind("class", names=value.type.names)
             if value.type.dtype == "bool":
                 return BOOL
+            if hashed := _hashed_by(value.tree):
+                return replace(NUMBER, hashed=hashed)
             if value.type.is_number:
                 return REAL if np.dtype(value.type.dtype).kind == "f" else NUMBER
             if not value.is_scalar:
                 return ANY
             return _OF_DTYPES.get(value.type.dtype, TIME if value.type.dtype[-1] == "]" else ANY)
+
+
+def _hashed_by(tree: Tree) -> str:
+    """Return what the hash of a tensor is made from, as `Kind.hashed` has it; "" for others."""
+    match tree:
+        case Meta(what=what, field=Field(htype=htype)) if what.startswith("hash"):
+            return str(htype)
+        case Call(name="HASH"):
+            return "values"
+        case Choice(options=options):
+            forms = {_hashed_by(option) for option in options}
+            return forms.pop() if len(forms) == 1 else "several types" if all(forms) else ""
+    return ""
 
 
 _OF_DTYPES = {"str": TEXT, "bytes": BYTES, "object": JSON}
@@ -64,7 +86,9 @@ def kind_of_constant(value: object) -> Kind:
             return BYTES
         case dict():
             return JSON
-        case dt.date() | dt.time() | dt.timedelta() | np.datetime64():
+        case dt.time():
+            return CLOCK
+        case dt.date() | dt.timedelta() | np.datetime64():
             return TIME
         case _:
             return ANY

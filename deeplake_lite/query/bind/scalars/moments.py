@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sqlglot import exp
 
+from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.htypes import Scalar
 from deeplake_lite.query.bind.calls.catalog import casts_moments
 from deeplake_lite.query.bind.expressions.constants import constant
 from deeplake_lite.query.bind.scalars.agreement import agree
 from deeplake_lite.query.bind.scalars.exact import MIRRORED
-from deeplake_lite.query.bind.scalars.kinds import kind_of
+from deeplake_lite.query.bind.scalars.kinds import WORDS, kind_of
 from deeplake_lite.query.database.times import check_microseconds, read_timestamp
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import func, raises
@@ -106,6 +107,9 @@ def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Valu
 
 def _read_operand(sign: type[exp.Expr], value: Value, other: Value) -> Value:
     text = value.value if isinstance(value, Constant) else None
+    if isinstance(text, str) and kind_of(other).is_clock:  # SQL reads a duration
+        check_microseconds(text)
+        return value
     if sign is exp.Sub or not isinstance(text, str) or kind_of(other).name != "time":
         return read_quoted_time(value, other)
     if read_timestamp(text) is None:  # a duration is added to the time
@@ -125,7 +129,7 @@ def read_quoted_time(value: Value, other: Value) -> Value:
     text = value.value if isinstance(value, Constant) else None
     if not isinstance(text, str) or kind_of(other).name != "time":
         return value
-    moment = read_timestamp(text)
+    moment = None if kind_of(other).is_clock else read_timestamp(text)
     return agree(value, other) if moment is None else constant(moment)
 
 
@@ -219,6 +223,36 @@ def with_units(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
     if is_fine(left):
         return left, _with_unit(right, low)
     return (_with_unit(left, low), right) if is_fine(right) else (left, right)
+
+
+def with_units_beside_texts(values: Sequence[Value], low: Lowering) -> list[Value]:
+    """Look up the units of computed timestamps if there are constant strings among the values."""
+    texts = [isinstance(v, Constant) and isinstance(v.value, str) for v in values]
+    return [_with_unit(v, low) for v in values] if any(texts) else list(values)
+
+
+def check_beside_time(part: exp.Expr, value: Value, other: Value) -> None:
+    """Reject a value that can be neither added to a time nor subtracted, nor the reverse.
+
+    Raises
+    ------
+    QueryTypeError
+        For JSON, for strings that are not constant, and for numbers beside timestamps.
+    """
+    kind = kind_of(value)
+    if kind_of(other).name != "time":
+        return
+    if kind.name == "json" or (kind.name == "text" and not isinstance(value, Constant)):
+        raise QueryTypeError(
+            "Only times and durations can be added to times or subtracted from them, but "
+            f"{text_of(part)} is {WORDS[kind.name]}. Convert it: CAST({text_of(part)} AS "
+            "TIMESTAMP), or AS INTERVAL."
+        )
+    if kind.name == "number" and _dtype(other).startswith("datetime64"):
+        raise QueryTypeError(
+            "Only times and durations can be added to times or subtracted from them, but "
+            f"{text_of(part)} is a number. For days, write INTERVAL 1 DAY * ({text_of(part)})."
+        )
 
 
 def _with_unit(value: Value, low: Lowering) -> Value:
