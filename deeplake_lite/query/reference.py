@@ -98,7 +98,8 @@ RULES = {
         "quotients and averages are rounded to microseconds. A result cannot contain a duration "
         "with months, such as `INTERVAL 1 MONTH` or `AGE(a, b)`, because months differ in length: "
         "add it to a time within the query, or count days with `DATE_DIFF('day', a, b)`. Nor can "
-        "it contain SQL's infinite times."
+        "it contain SQL's infinite times. As a string or in JSON, a `datetime64[D]` is a date, "
+        "`2026-01-31`."
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "

@@ -12,7 +12,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.calls.growth import check_list_of_text
 from deeplake_lite.query.bind.expressions.constants import constant
-from deeplake_lite.query.bind.scalars.conversions import as_text
+from deeplake_lite.query.bind.scalars.conversions import as_text, is_day
 from deeplake_lite.query.bind.scalars.json_values import (
     as_condition,
     as_exact_condition,
@@ -68,7 +68,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     is_text = to.this in exp.DataType.TEXT_TYPES
     if isinstance(value, Constant) and isinstance(value.value, str):
         value = _read_time(value, e)
-    node = as_text(value, low, scope) if is_text else low.as_sql(value, scope)
+    shows = is_text or (to.this == exp.DType.JSON and is_day(value))
+    node = as_text(value, low, scope) if shows else low.as_sql(value, scope)
     if to.this in _COARSE:
         node = floor_to_microseconds(node, value)
     if to.this == exp.DType.USERDEFINED:

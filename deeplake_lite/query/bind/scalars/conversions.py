@@ -24,12 +24,15 @@ if TYPE_CHECKING:
 def settled(value: Value, low: Lowering, scope: Scope) -> Value:
     """Return a scalar that NumPy computes as SQL, so that it is converted like other scalars."""
     if isinstance(value, Tensor) and not is_numpys(value):
-        return Sql(low.as_sql(value, scope), kind_of(value))
+        node = low.as_sql(value, scope)
+        return Sql(exp.cast(node, "DATE") if is_day(value) else node, kind_of(value))
     return value
 
 
 def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar as SQL, with classes as their names and JSON as strings."""
+    """Return a scalar as SQL, with classes as names, JSON as strings, and days without a time."""
+    if is_day(value):
+        return exp.cast(low.as_sql(value, scope), "DATE")
     value = settled(value, low, scope)
     if isinstance(value, Sql) and value.kind.name == "class":
         return class_name(value.node, value.kind.names)
@@ -40,13 +43,23 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     return low.as_sql(value, scope)
 
 
+def is_day(value: Value) -> bool:
+    """Return whether a scalar is known to be a day, which SQL holds as a timestamp."""
+    if isinstance(value, Tensor):
+        return value.is_scalar and value.type.dtype == _DAY
+    return isinstance(value, Sql) and value.kind.time_dtype == _DAY
+
+
+_DAY = "datetime64[D]"
+
+
 def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     """Return a scalar as a JSON document, with classes as their names."""
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray | dict):
         return exp.Literal.string(json_document(_full_value(value)))
     if isinstance(value, Constant) and (whole := _whole(value)) is not None:
         return exp.Literal.string(format(whole, "f"))  # also if it exceeds SQL's integers
-    node = low.as_sql(value, scope)
+    node = as_text(value, low, scope) if is_day(value) else low.as_sql(value, scope)
     if is_json(value):
         return node
     if kind_of(value).names:
@@ -94,7 +107,7 @@ def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 
 def as_part(value: Value) -> Value:
-    """Return a value as lists, structs and maps hold it: classes by name, and JSON canonical.
+    """Return a value as lists, structs and maps hold it: classes by name, JSON canonical, dates.
 
     DuckDB compares the parts of two lists or structs directly. It would treat equal JSON values
     with different spellings as different, and classes with different names as equal.
@@ -103,6 +116,8 @@ def as_part(value: Value) -> Value:
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
     if isinstance(value, Sql) and value.kind.name == "list" and lists_json(value.kind):
         return Sql(each(value.node, exp.cast(json_key(ITEM.copy()), "JSON")), value.kind)
+    if isinstance(value, Sql) and is_day(value):
+        return Sql(exp.cast(value.node, "DATE"), value.kind)
     return by_name(value)
 
 
