@@ -109,7 +109,8 @@ class Loadable:
             Whether to raise an error for a row that cannot be decoded or for which the transform
             fails, or to skip the row and record it in `Loader.skipped`. Its batch then has fewer
             rows, or is padded with ``last="pad"``. A batch without any row left is omitted, so
-            that its rank has fewer batches than the others.
+            that its rank has fewer batches than the others. If all rows of an epoch fail, iteration
+            raises LoaderError.
         row_ids : bool
             Whether to add the ids of the rows as ``batch["_row_id"]``. Pass them to
             `Dataset.update` to write predictions back.

@@ -151,7 +151,8 @@ class Keypoints(Htype):
     def _read(self, value: Any) -> NDArray[Any]:
         """Return the points of one row as an array."""
         points = as_array(value, "float32", (None, None, None), FIXED)
-        count = len(self.names) or (points.shape[1] if len(points) else 0)
+        is_whole = len(points) or points.shape[2:] == (self.dims,)
+        count = len(self.names) or (points.shape[1] if is_whole else 0)
         if not len(points):
             return np.zeros((0, count, self.dims), np.float32)
         if points.shape[1:] != (count, self.dims):

@@ -120,6 +120,9 @@ def from_csv(
     class numbers without names. For a column of a lake, values are names of classes, which may be
     numbers. Integers are class numbers only if no class has such a name.
 
+    Times of day, such as 16:09, make a column of strings, because ratios and scores look the same.
+    ``schema={"start": "timedelta64[s]"}`` makes them durations since midnight.
+
     Relative paths of images, ``schema={"image": dl.Image("jpeg")}``, start from the folder of the
     CSV. Columns of JSON, arrays, boxes and sequences have JSON values: ``[[0, 0, 8, 8]]``.
 

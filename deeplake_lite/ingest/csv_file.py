@@ -260,7 +260,9 @@ def read_typed_rows(
         if f.name not in known and _is_number(f.type)
         if f.name not in classes or kinds.is_integer(f.type)
     ]
-    words = [f.name for f in inferred if f.name not in declared and kinds.is_null(f.type)]
+    others = [f for f in inferred if f.name not in declared]
+    # A ratio such as 16:9 or a score looks like a time of day, so both stay strings.
+    words = [f.name for f in others if kinds.is_null(f.type) or kinds.is_time(f.type)]
     words = words if rows.num_rows else []
     texts = [*dict.fromkeys((*declared, *numbers, *words))]
     if len(texts) > len(known):

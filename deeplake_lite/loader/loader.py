@@ -100,7 +100,7 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """Number of the current epoch, or of the next one if none is running."""
+        """Number of the epoch that is running or ended last; before any, of the first one."""
         return self._progress.epoch
 
     @property

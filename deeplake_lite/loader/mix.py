@@ -12,7 +12,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.checks import integer
-from deeplake_lite.dataset.loading import LoadableRows
+from deeplake_lite.dataset.loading import Loadable
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.order.proportions import quotas
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 type Weighted = Mapping[View, float] | Sequence[tuple[View, float]]
 
 
-class Mix(LoadableRows):
+class Mix(Loadable):
     """Several views with weights that are loaded like one view. `mix` creates it.
 
     ``shuffle`` says how the rows of each view are shuffled; the views are mixed in any case. The

@@ -132,7 +132,8 @@ def test_numbers_from_typed_sources_with_different_classes_are_refused(tmp_path,
     dl.create(url, {"k": "text", "label": dl.ClassLabel(["1", "2"])})
     for take in ambiguous([0, 1], tmp_path):
         with pytest.raises(
-            dl.InvalidValueError, match="1 may be class number 1 or the class named"
+            dl.InvalidValueError,
+            match="1 is ambiguous: it could mean class number 1 or the class named",
         ):
             take(url, on_error=on_error)
     assert len(dl.open(url)) == 0
@@ -302,7 +303,10 @@ def test_number_that_names_another_class_is_refused_in_any_form(url, one, kind, 
     take, rows = dl.from_arrays, {"x": column([value])}
     if column is pd.Series:
         take, rows = dl.from_dataframe, pd.DataFrame({"x": pd.Series([value], dtype=object)})
-    with pytest.raises(dl.InvalidValueError, match="1 may be class number 1 or the class named"):
+    with pytest.raises(
+        dl.InvalidValueError,
+        match="1 is ambiguous: it could mean class number 1 or the class named",
+    ):
         take(rows, url, schema={"x": htype})
 
 
@@ -315,7 +319,10 @@ def test_arrays_of_numbers_that_name_other_classes_are_refused(url, dtype, kind,
     if torch:
         value = tensor(value.astype("int64") if dtype == "uint64" else value)
     dl.create(url, {"x": make(["cat", "dog", "1"])})
-    with pytest.raises(dl.InvalidValueError, match="1 may be class number 1 or the class named"):
+    with pytest.raises(
+        dl.InvalidValueError,
+        match="1 is ambiguous: it could mean class number 1 or the class named",
+    ):
         dl.from_arrays({"x": value}, url, schema={"x": make(["cat", "dog", "1"])})
 
 
@@ -332,7 +339,9 @@ def test_lists_of_numbers_in_tables_that_name_other_classes_are_refused(tmp_path
         lambda: dl.from_csv(tmp_path / "a.csv", url),
     ]
     for take in takes:
-        with pytest.raises(dl.InvalidValueError, match="1 may be class number 1 or the class"):
+        with pytest.raises(
+            dl.InvalidValueError, match="1 is ambiguous: it could mean class number 1 or the class"
+        ):
             take()
 
 

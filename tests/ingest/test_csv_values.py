@@ -211,7 +211,9 @@ def test_type_inferred_from_the_first_block_applies_strictly_to_later_ones(take,
     if csv_file.AT_ONCE:
         assert take(text)["n"][50] == "0051"
         return
-    with pytest.raises(dl.InvalidValueError, match=r"column 'n': .* later '0051'\. .* schema="):
+    with pytest.raises(
+        dl.InvalidValueError, match=r"column 'n': .* a later one has '0051'\. .* schema="
+    ):
         take(text)
 
 

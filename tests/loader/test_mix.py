@@ -264,3 +264,11 @@ def test_error_for_views_without_weights_says_how_to_give_them(views, wrong):
 def test_non_numeric_weight_is_refused(views, weight):
     with pytest.raises(ValueError, match="weights of a mix must be positive numbers, but one is"):
         dl.mix({views[0]: weight, views[1]: 1})
+
+
+def test_mix_offers_only_loaders_that_decide_the_order_of_rows(make_lake):
+    ds = make_lake({"x": "int32"}, x=range(4))
+    mix = dl.mix({ds[:2]: 0.5, ds[2:]: 0.5})
+    assert not hasattr(mix, "pytorch_dataset")
+    for load in (mix.batches, mix.pytorch):
+        assert sum(len(batch["x"]) for batch in load(2)) == 4

@@ -118,7 +118,7 @@ SELECT DOT(vec, (SELECT vec FROM dataset WHERE id = 2)) AS d FROM dataset
 
 -- a tensor of many rows
 SELECT COSINE_SIMILARITY(emb, (SELECT emb FROM dataset)) AS c FROM dataset
-=> error QueryError: A subquery in place of a value must give one row, but (SELECT emb FROM dataset) gives 60 | ORDER BY … LIMIT 1
+=> error QueryError: A subquery that is used as a value must return one row, but (SELECT emb FROM dataset) returns 60 | ORDER BY … LIMIT 1
 
 -- boxes of a subquery keep their format
 SELECT IOU(boxes, (SELECT predicted FROM dataset WHERE id = 7)) AS i FROM dataset
@@ -174,7 +174,7 @@ SELECT id FROM dataset WHERE (label, id) IN (SELECT label, id FROM owners)
 
 -- rows of as many values
 SELECT id FROM dataset WHERE (id, label) = (1, 'cat', 2)
-=> error QueryTypeError: must have the same number of values to be compared
+=> error QueryTypeError: Only rows with the same number of values can be compared, but these are (id, label) and (1, 'cat', 2)
 
 -- IN takes a query of as many columns
 SELECT id FROM dataset WHERE id IN (SELECT id, label FROM dataset)
@@ -186,11 +186,11 @@ SELECT id FROM dataset WHERE id IN (SELECT image FROM dataset)
 
 -- ANY takes no query of tensors
 SELECT id FROM dataset WHERE id = ANY (SELECT image FROM dataset)
-=> error QueryTypeError: ANY must be given a query of one column with one value per row
+=> error QueryTypeError: ANY needs a subquery with one column that has a single value per row
 
 -- a value is one column
 SELECT id FROM dataset WHERE id = (SELECT id, label FROM dataset LIMIT 1)
-=> error QueryError: A query that is used as a value must have one column, but SELECT id, label FROM dataset LIMIT 1 has 2
+=> error QueryError: A subquery that is used as a value must have exactly one column, but SELECT id, label FROM dataset LIMIT 1 has 2
 
 -- NaN is in no query
 SELECT id FROM dataset WHERE value IN (SELECT value FROM dataset WHERE id < 8)

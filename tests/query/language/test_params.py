@@ -112,7 +112,9 @@ def test_parameters_are_a_list_or_a_dict(ds, given):
 
 
 def test_unused_parameter_is_refused(ds):
-    with pytest.raises(QueryError, match=r"value for .b., but the query has no \$b"):
+    with pytest.raises(
+        QueryError, match=r"value was passed for 'b', but the query has no parameter \$b"
+    ):
         ds.query("SELECT id WHERE id = $a", {"a": 1, "b": 2})
 
 

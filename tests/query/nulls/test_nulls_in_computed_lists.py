@@ -106,8 +106,6 @@ def test_list_functions_read_mixed_parameters_as_json(ds, text, expected):
     assert ds.query(f"SELECT {text} AS y LIMIT 1", {"p": MIXED})["y"][0] == expected
 
 
-@pytest.mark.parametrize("text", ["s IN $p", "s IN ('a', 1)", "id IN $p"])
-def test_value_is_not_searched_among_values_of_several_types(ds, text):
-    parameters = {"p": MIXED} if "$p" in text else {}
+def test_value_is_not_searched_among_constants_of_several_types(ds):
     with pytest.raises(dl.QueryTypeError, match="CAST"):
-        ds.query(f"SELECT {text} AS y", parameters)
+        ds.query("SELECT s IN ('a', 1) AS y")
