@@ -23,7 +23,7 @@ PICKS = [
     ("CASE WHEN id = 1 THEN s ELSE t END", [[4.5], [3.5], [5.5, 6.5]]),
     ("CASE WHEN id = 1 THEN s END", [None, [3.5], None]),
     ("IF(id = 1, s, t)", [[4.5], [3.5], [5.5, 6.5]]),
-    ("(SELECT s WHERE id = 0)", [[1.5, 2.5]] * 3),
+    ("(SELECT o.s FROM ds AS o WHERE o.id = 0)", [[1.5, 2.5]] * 3),
     ("(SELECT o.s FROM ds AS o WHERE o.id = ds.id)", ROWS["s"]),
     ("LAG(s) OVER (ORDER BY id)", [None, *ROWS["s"][:2]]),
     ("s[:]", ROWS["s"]),
