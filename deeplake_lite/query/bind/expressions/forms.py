@@ -444,5 +444,5 @@ def _both(a: Type, b: Type) -> Type:
     if isinstance(b.meaning, Truths):
         a = replace(a, meaning=b.meaning)
     named = names_of(a) == names_of(b) and (shape is not None or a.is_like_image == b.is_like_image)
-    is_same = (a.list_of is None) == (b.list_of is None)
+    is_same = isinstance(a.meaning, Truths) or (a.list_of is None) == (b.list_of is None)
     return replace(a, shape=shape, meaning=a.meaning if named and is_same else None)
