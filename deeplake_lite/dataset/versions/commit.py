@@ -15,7 +15,6 @@ from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.versions.apply import merge_rows
 from deeplake_lite.dataset.versions.changes import NONE, difference
 from deeplake_lite.dataset.versions.conflicts import check_conflicts
-from deeplake_lite.dataset.versions.diff import has_net_effect
 from deeplake_lite.dataset.versions.merge_plan import (
     Resolution,
     Sides,
@@ -95,21 +94,13 @@ def commit(
     check_message(message)
     with handle.locked():
         handle.check_writable()
-        if not empty and _has_nothing_to_write(handle.table):
-            return handle.go_to(handle.version)
+        if not handle.table.edits and not empty:
+            return handle.version
         try:
             with handle.repository.lock():
                 return _commit_onto_tip(handle, message, metadata, merges=False, empty=empty)
         except MissingDefaultError as error:
             raise missing_default(handle, error, f"ds.commit({message!r})") from error
-
-
-def _has_nothing_to_write(table: Table) -> bool:
-    """Return whether there are no edits, or edits that cancel each other out.
-
-    After an attempt to commit, edits that undo that attempt are not without effect.
-    """
-    return not table.edits or not (table.edits.tried or has_net_effect(table))
 
 
 def commit_merge(handle: Handle, message: str, metadata: Mapping[str, object]) -> str:

@@ -82,14 +82,6 @@ def test_edits_that_cancel_out_hinder_nothing(ds, edit, call):
     assert NEEDS_COMMITTED_ROWS[call](ds)
 
 
-@pytest.mark.parametrize("edit", CANCELLING, ids=lambda edit: edit.__name__)
-def test_edits_that_cancel_out_make_no_version(ds, edit):
-    version = ds.version
-    edit(ds)
-    assert ds.commit("nothing") == version
-    assert ds.log()[0].id == version
-
-
 def test_view_of_uncommitted_rows_stays_uncommitted_when_they_are_deleted(ds):
     ds.append({"x": [9], "t": ["z"]})
     view = ds[:]
