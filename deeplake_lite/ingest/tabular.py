@@ -21,7 +21,7 @@ from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unna
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import check_unrounded, class_label, htype_of, texts_in, values_of
-from deeplake_lite.ingest.source import Block, Places, Skipped
+from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -85,16 +85,17 @@ class TabularSource:
             skip = min(max(start - row, 0), batch.num_rows)
             row += skip
             for part in split(batch.slice(skip)):
-                values = {n: self._values(part, n) for n in names}
-                yield Block(values, Places(self.title, row, part.num_rows), self.base)
+                places = Places(self.title, row, part.num_rows)
+                values = {n: self._values(part, n, places) for n in names}
+                yield Block(values, places, self.base)
                 row += part.num_rows
 
-    def _values(self, batch: pa.RecordBatch, name: str) -> Any:
+    def _values(self, batch: pa.RecordBatch, name: str, places: Places) -> Any:
         """Return the values of a column; JSON that a lake exported as strings is parsed."""
         f = self.arrow.field(name)
-        return as_exported(
-            values_of(batch.column(name), exported_htype(f) or self.columns[name]), f
-        )
+        with naming_values(name, places):
+            values = values_of(batch.column(name), exported_htype(f) or self.columns[name])
+        return as_exported(values, f)
 
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: the declared one, or the one for its Arrow type."""
