@@ -86,16 +86,25 @@ class TabularSource:
             row += skip
             for part in split(batch.slice(skip)):
                 places = Places(self.title, row, part.num_rows)
-                values = {n: self._values(part, n, places) for n in names}
-                yield Block(values, places, self.base)
+                yield Block(self._all_values(part, names, places), places, self.base)
                 row += part.num_rows
 
-    def _values(self, batch: pa.RecordBatch, name: str, places: Places) -> Any:
+    def _all_values(
+        self, batch: pa.RecordBatch, names: Iterable[str], places: Places
+    ) -> dict[str, Any]:
+        """Return the values of all columns; an error names the column and the row."""
+        values = dict[str, Any]()
+        for name in names:
+            with naming_values(name, places):
+                values[name] = self._values(batch, name)
+        return values
+
+    def _values(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column; JSON that a lake exported as strings is parsed."""
         f = self.arrow.field(name)
-        with naming_values(name, places):
-            values = values_of(batch.column(name), exported_htype(f) or self.columns[name])
-        return as_exported(values, f)
+        return as_exported(
+            values_of(batch.column(name), exported_htype(f) or self.columns[name]), f
+        )
 
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: the declared one, or the one for its Arrow type."""
