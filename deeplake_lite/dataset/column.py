@@ -190,6 +190,8 @@ class Column:
 
         Raises
         ------
+        RowIndexError
+            When `index` is not a slice, list of integers or boolean mask. Write ``[3]`` for row 3.
         SchemaError
             When the column has a fixed shape, so that its values are not stored as bytes.
         """
@@ -203,7 +205,15 @@ class Column:
         return cells.buffers
 
     def urls(self, index: object = slice(None)) -> list[str | None]:
-        """Return the URLs of linked files. Raises SchemaError for a column of another type."""
+        """Return the URLs of linked files.
+
+        Raises
+        ------
+        RowIndexError
+            When `index` is not a slice, list of integers or boolean mask. Write ``[3]`` for row 3.
+        SchemaError
+            When the column is of another type.
+        """
         view, f = self._pinned
         if f.htype.target is None:
             raise SchemaError(

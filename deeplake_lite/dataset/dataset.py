@@ -971,7 +971,9 @@ class Dataset(View):
             open transactions always stay. On an object store, other processes' transactions are
             not visible: choose a time longer than any of them takes, and at least 10 minutes.
         dry_run : bool
-            Whether to count only, without deleting anything.
+            Whether to count only, without deleting what it counts. Leftovers of killed processes
+            are deleted all the same, and other writers are locked out meanwhile, so this needs
+            permission to write, too.
 
         Returns
         -------
@@ -983,6 +985,8 @@ class Dataset(View):
         ------
         OptionError
             When an age is not valid, or `spare` is too short for an object store.
+        StorageError
+            When the lake's folder cannot be written, even with `dry_run`.
 
         Examples
         --------

@@ -173,16 +173,14 @@ class Handle:
         action : str
             What the caller is about to do, as the message calls it, such as ``"merging branches"``.
         """
-        if not self.table.edits:
-            return
-        status = diffs.Status.of(self.table)
-        if not status:  # for example, after a row has been added and deleted again
+        table = self.table
+        if diffs.has_net_effect(table):
+            raise UncommittedError(
+                f"There are uncommitted edits ({diffs.Status.of(table)}). Before {action}, commit "
+                "them with ds.commit('…') or drop them with ds.discard()."
+            )
+        if table.edits:  # for example, a row was added and deleted again
             self.discard()
-            return
-        raise UncommittedError(
-            f"There are uncommitted edits ({status}). Before {action}, commit them with "
-            "ds.commit('…') or drop them with ds.discard()."
-        )
 
 
 def _abandon(table: Table, *, is_first: bool) -> None:

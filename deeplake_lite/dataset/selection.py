@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from deeplake_lite.errors import UncommittedError
+from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.versions import diff as diffs
     from deeplake_lite.htypes.cells import Cells, DenseCells, FlatCells
     from deeplake_lite.schema import Schema
     from deeplake_lite.storage.array_spec import Index
     from deeplake_lite.storage.repo import Repository
+else:
+    diffs = LazyModule("deeplake_lite.dataset.versions.diff")
 
 
 class ReadTable(Protocol):
@@ -52,7 +56,10 @@ class ReadTable(Protocol):
 
     @property
     def uncommitted(self) -> bool:
-        """Whether the table has uncommitted edits, or was derived from one that has."""
+        """Whether the table has uncommitted edits, or was derived from one that has.
+
+        The edits may cancel each other out; see `RowSelection.uncommitted`.
+        """
         ...
 
     @property
@@ -146,6 +153,11 @@ class RowSelection:
     slots: NDArray[np.int64] | None = None
     """Slots of the rows, (n,) int64; None for all rows of the table."""
 
+    @property
+    def uncommitted(self) -> bool:
+        """Whether the table has uncommitted edits that do not cancel each other out."""
+        return diffs.has_net_effect(self.table)
+
     def __len__(self) -> int:
         return len(self.table) if self.slots is None else len(self.slots)
 
@@ -183,7 +195,7 @@ class RowSelection:
         purpose : str
             The subject of the message, such as ``"Pickling"``.
         """
-        if self.table.uncommitted:
+        if self.uncommitted:
             raise UncommittedError(
                 f"{purpose} needs committed rows. Commit first: ds.commit('…'). A view always "
                 "shows the rows that it was created from, so create it again after the commit."

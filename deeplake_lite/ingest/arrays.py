@@ -41,7 +41,7 @@ from deeplake_lite.htypes.tensors import array_of, object_in
 from deeplake_lite.htypes.times import spans_of
 from deeplake_lite.ingest.columns import ArrowColumn
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.source import Block, Places, Skipped
+from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
@@ -229,10 +229,11 @@ class MemorySource:
 
     def slice(self, start: int, stop: int) -> dict[str, Any]:
         """Return the values of the given rows, by column."""
-        return {
-            name: _part(values, start, stop, self.columns[name])
-            for name, values in self.values.items()
-        }
+        parts, places = dict[str, Any](), Places(self.title, start, stop - start)
+        for name, values in self.values.items():
+            with naming_values(name, places):
+                parts[name] = _part(values, start, stop, self.columns[name])
+        return parts
 
 
 def _part(values: Any, start: int, stop: int, htype: Htype) -> Any:
@@ -340,6 +341,8 @@ def _of_items(items: list[Any]) -> Htype:
             f"no column type can store {kinds} together. Convert the values: float(value) rounds a "
             "Decimal, but str(value) keeps its digits."
         )
+    if "," not in kinds:
+        raise SchemaError(f"no column type can store values of type {kinds}.")
     raise SchemaError(f"no column type can store {kinds} together.")
 
 

@@ -7,8 +7,11 @@ write a file in this folder with a class that implements `Source` and a function
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -110,3 +113,15 @@ class Places:
 
     def __getitem__(self, index: int) -> str:
         return f"{self.title}, row {self.start + index}"
+
+
+@contextmanager
+def naming_values(column: str, places: Places) -> Iterator[None]:
+    """Add the column and the place of the row to an error about values that cannot be read."""
+    try:
+        yield
+    except InvalidValueError as error:
+        if error.row is None:
+            raise error.at(column=column) from None
+        text = f"{places[error.row]}: {error.args[0]}"
+        raise type(error)(text, column=column) from None

@@ -21,7 +21,7 @@ from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unna
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.columns import check_unrounded, class_label, htype_of, texts_in, values_of
-from deeplake_lite.ingest.source import Block, Places, Skipped
+from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -85,9 +85,19 @@ class TabularSource:
             skip = min(max(start - row, 0), batch.num_rows)
             row += skip
             for part in split(batch.slice(skip)):
-                values = {n: self._values(part, n) for n in names}
-                yield Block(values, Places(self.title, row, part.num_rows), self.base)
+                places = Places(self.title, row, part.num_rows)
+                yield Block(self._all_values(part, names, places), places, self.base)
                 row += part.num_rows
+
+    def _all_values(
+        self, batch: pa.RecordBatch, names: Iterable[str], places: Places
+    ) -> dict[str, Any]:
+        """Return the values of all columns; an error names the column and the row."""
+        values = dict[str, Any]()
+        for name in names:
+            with naming_values(name, places):
+                values[name] = self._values(batch, name)
+        return values
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column; JSON that a lake exported as strings is parsed."""

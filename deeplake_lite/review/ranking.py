@@ -125,7 +125,7 @@ def _ranked(view: View, added: dict[str, VirtualColumn], order: Rows, question: 
         len(view),
         view.version,
         ids=view.row_ids,
-        uncommitted=view.rows.table.uncommitted,
+        uncommitted=view.rows.uncommitted,
         question=question,
     )
     names = tuple(columns)

@@ -228,6 +228,8 @@ class Browser(Display):
         on_conflict : {"raise", "ours", "theirs"}
             Choice for cells that another writer changed since they were shown here: write these
             edits ("ours"), or leave the other writer's values ("theirs"). Tags of both are kept.
+            Rows and columns that another writer removed stay removed with either choice, unlike
+            with `Dataset.rebase`. Their edits are dropped, and the page lists them.
 
         Returns
         -------

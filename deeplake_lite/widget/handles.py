@@ -40,7 +40,7 @@ def handle_of(view: View) -> Dataset:
     if isinstance(view, Dataset):
         view.handle.check_writable()
         return view
-    if view.rows.table.uncommitted:
+    if view.rows.uncommitted:
         raise UncommittedError(
             "The view has uncommitted edits, and the browser cannot tell which dataset they belong "
             "to. Browse the dataset, ds.browse(), or commit first with ds.commit('…')."

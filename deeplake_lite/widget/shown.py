@@ -150,7 +150,7 @@ has moved to branch 'fix', ...
     def is_writable(self) -> bool:
         """Whether edits may be staged: on a branch, but not in a view of uncommitted edits."""
         is_handle = isinstance(self.handle, Dataset)
-        return self.branch is not None and (is_handle or not self.base.rows.table.uncommitted)
+        return self.branch is not None and (is_handle or not self.base.rows.uncommitted)
 
     @property
     def has_ids(self) -> bool:

@@ -16,6 +16,7 @@ from deeplake_lite.dataset.arrow.decimals import as_floats
 from deeplake_lite.dataset.arrow.objects import are_tensors, item_of, objects_in, tensors_in
 from deeplake_lite.dataset.arrow.types import dtype_of, is_list, is_text, unwrapped, without_views
 from deeplake_lite.dataset.read.values import items_of, with_none
+from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Array
 from deeplake_lite.htypes.times import spans_of
 
@@ -141,9 +142,16 @@ def _lists(array: pa.Array, of: Htype | None) -> object:
     if is_array:
         return [None if item is None else _array(item) for item in _items(array)]
     if (of is not None and items_of(of) is not None) or _has_tensors(array.type):
-        items, inner = _items(array), item_of(of)
-        return [None if item is None else with_none(arrow_values(item, inner)) for item in items]
+        return [_list(item, item_of(of), row) for row, item in enumerate(_items(array))]
     return objects_in(array)
+
+
+def _list(items: pa.Array | None, of: Htype | None, row: int) -> Any:
+    """Return the items of one list; an error names the row of the list, not that of the item."""
+    try:
+        return None if items is None else with_none(arrow_values(items, of))
+    except InvalidValueError as error:
+        raise error.at(row=row) from None
 
 
 def _has_tensors(kind: pa.DataType) -> bool:

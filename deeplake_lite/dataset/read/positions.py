@@ -105,6 +105,11 @@ def many_positions(index: object, length: int) -> NDArray[np.int64]:
             f"An index must have no nulls, but element {int(np.ma.getmaskarray(array).argmax())} "
             "is null."
         )
+    if is_position(index):
+        raise RowIndexError(
+            "Several rows are selected with a slice, a list of integers or a boolean mask, but the "
+            f"index is the integer {int(index)}. Write [{int(index)}] for a single row."
+        )
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise RowIndexError(
             "Rows are selected with an integer, a slice, a list of integers or a boolean mask, "

@@ -13,6 +13,7 @@ from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.errors import ColumnNotFoundError, OptionError
 from deeplake_lite.htypes.json_values import same_json
 from deeplake_lite.lazy import LazyModule
+from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from deeplake_lite.dataset import show
-    from deeplake_lite.dataset.selection import Lake
+    from deeplake_lite.dataset.selection import Lake, ReadTable
     from deeplake_lite.dataset.versions.changes import Changes, Ids
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.schema import SchemaChanges
-    from deeplake_lite.storage.table import Table
+    from deeplake_lite.schema import Schema, SchemaChanges
 else:
     show = LazyModule("deeplake_lite.dataset.show")
 
@@ -147,6 +147,14 @@ class Diff:
         return owned(decode_block(htype, cells, self.lake.allow, follow=False))
 
 
+def has_net_effect(table: ReadTable) -> bool:
+    """Return whether a table has uncommitted edits that do not cancel each other out.
+
+    This is the one rule for what counts as uncommitted: `Status` and all errors follow it.
+    """
+    return table.uncommitted and (not isinstance(table, Table) or bool(Status.of(table)))
+
+
 @dataclass(frozen=True, repr=False)
 class Status:
     """A summary of uncommitted edits. It is false if there are none.
@@ -166,6 +174,8 @@ class Status:
     """Whether metadata of the dataset changed."""
     reordered: bool = False
     """Whether rows were put into another order."""
+    columns_reordered: bool = False
+    """Whether columns were put into another order."""
 
     @classmethod
     def of(cls, table: Table) -> Status:
@@ -188,6 +198,8 @@ class Status:
             schema=base.schema.compare(table.schema),
             metadata=not same_json(base.metadata, table.state.metadata),
             reordered=edits.arranged,
+            columns_reordered=_shared(base.schema, table.schema)
+            != _shared(table.schema, base.schema),
         )
 
     def __bool__(self) -> bool:
@@ -198,6 +210,7 @@ class Status:
             or self.schema
             or self.metadata
             or self.reordered
+            or self.columns_reordered
         )
 
     def __repr__(self) -> str:
@@ -209,8 +222,15 @@ class Status:
             str(self.schema) if self.schema else "",
             "metadata changed" if self.metadata else "",
             "rows reordered" if self.reordered else "",
+            "columns reordered" if self.columns_reordered else "",
         ]
         return ", ".join(filter(None, parts)) or "clean"
+
+
+def _shared(a: Schema, b: Schema) -> list[str]:
+    """Return the ids of the columns of `a` that `b` has, too, in the order of `a`."""
+    known = {f.id for f in b}
+    return [f.id for f in a if f.id in known]
 
 
 def _count(n: int, noun: str) -> str:

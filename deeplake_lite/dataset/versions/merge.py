@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.apply import merge_rows, slots_of
 from deeplake_lite.dataset.versions.changes import difference
@@ -137,15 +139,24 @@ def restore(handle: Handle, version: history.Version) -> None:
     """Bring back an older version as uncommitted edits; see `Dataset.restore`."""
     with handle.locked():
         handle.check_clean("restoring an older version")
+        handle.check_writable()
         old = handle.open(history.resolve(handle.repository, version))
-        plan = plan_restore(old, difference(handle.table, old))
-        handle.edit(_restore, plan, old, handle.version)
+        changes, same_columns = difference(handle.table, old), handle.table.schema == old.schema
+        if changes or not same_columns or not _is_arranged_like(handle.table, old):
+            handle.edit(_restore, plan_restore(old, changes), old, handle.version)
 
 
 def _restore(table: Table, plan: MergePlan, old: Table, version: str) -> None:
     merge_rows(plan, table, old)
-    table.arrange(slots_of(table, old.ids(old.rows.live())))
+    if not _is_arranged_like(table, old):
+        table.arrange(slots_of(table, old.ids(old.rows.live())))
     table.note_restored(version, old.snapshot_id)
+
+
+def _is_arranged_like(table: Table, old: Table) -> bool:
+    """Return whether two tables have the same rows in the same order."""
+    ids = (t.ids(t.rows.live()) for t in (table, old))
+    return np.array_equal(*ids)
 
 
 def _combine_bases(handle: Handle, bases: list[str]) -> tuple[Table, Unresolved]:

@@ -74,7 +74,7 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
         len(table),
         first.version if first is not None else "",
         ids=_ids(plan, table),
-        uncommitted=any(bool(i.source.table.uncommitted) for i in plan.instances),
+        uncommitted=any(i.source.view.rows.uncommitted for i in plan.instances),
         question=question,
     )
     names = tuple(columns)

@@ -29,6 +29,10 @@ NOT_WRITABLE = (
     "The lake can be read here, but not changed. Copy it to a folder to which you may write, or "
     "ask for permission to write."
 )
+NOT_CREATABLE = (
+    "No lake was created, because its folder cannot be written. Choose another folder, or ask for "
+    "permission to write."
+)
 DEFAULT_WAY_OUT = "Check the disk and the permissions of the lake's folder, then try again."
 WAYS_OUT = {
     errno.ENOSPC: "Free some space, then try again.",
@@ -89,8 +93,13 @@ def translated() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def translated_files() -> Iterator[None]:
+def translated_files(*, creates: bool = False) -> Iterator[None]:
     """Raise errors of the operating system as StorageError, with the same `errno`.
+
+    Parameters
+    ----------
+    creates : bool
+        Whether a lake is being created, so that there is none to read if this is not permitted.
 
     Raises
     ------
@@ -102,12 +111,12 @@ def translated_files() -> Iterator[None]:
     except LakeError:
         raise
     except OSError as error:
-        refused = StorageError(_explain(error))
+        refused = StorageError(_explain(error, creates=creates))
         refused.errno, refused.filename = error.errno, error.filename
         raise refused from error
 
 
-def _explain(error: OSError) -> str:
+def _explain(error: OSError, *, creates: bool = False) -> str:
     """Return a message with the reason from the operating system, and advice.
 
     >>> print(_explain(OSError(errno.ENOSPC, "No space left on device", "a.lake/.writers/x")))
@@ -115,7 +124,8 @@ def _explain(error: OSError) -> str:
     """
     reason = error.strerror or str(error) or type(error).__name__
     place = "" if error.filename is None else f": {str(error.filename)!r}"
-    return f"{reason}{place}. {WAYS_OUT.get(error.errno or 0, DEFAULT_WAY_OUT)}"
+    way_out = WAYS_OUT.get(error.errno or 0, DEFAULT_WAY_OUT)
+    return f"{reason}{place}. {NOT_CREATABLE if creates and way_out is NOT_WRITABLE else way_out}"
 
 
 def _first_line(error: BaseException) -> str:

@@ -83,16 +83,16 @@ def staging(folder: Path) -> Iterator[Path]:
     The lock next to it is held meanwhile, which shows other processes that the creator is alive.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
-    with translated_files():
+    with translated_files(creates=True):
         folder.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
-        with translated_files():
+        with translated_files(creates=True):
             held.enter_context(_held(staged))
         try:
-            with translated_files():
+            with translated_files(creates=True):
                 staged.mkdir()  # if the engine has to create it and cannot, it panics
             yield staged
-            with translated_files():
+            with translated_files(creates=True):
                 _put_in_place(staged, folder)
         except BaseException:
             remove_unmade(staged)

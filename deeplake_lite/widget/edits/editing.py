@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from deeplake_lite.widget.messages import problem_of
 from deeplake_lite.widget.shown import branch_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     import filelock
     from numpy.typing import NDArray
@@ -305,10 +306,25 @@ class Editing:
         self._message = message
         result = writing.write(ds, self.staged, self._message, on_conflict)
         self._clear()
+        if result.lost:
+            self._report_lost(result.lost)
         self._host.renew(ds)
         # Otherwise the next keystroke would edit the rows that were just committed.
         self._host.selected = np.empty(0, np.int64)
         return result
+
+    def _report_lost(self, lost: Sequence[writing.Collision]) -> None:
+        counts = Counter(c.column for c in lost)
+        listed = ", ".join(
+            f"{column!r} of {count:,} row{'' if count == 1 else 's'}"
+            for column, count in counts.most_common(LISTED_DEPENDENTS)
+        )
+        more = ", …" if len(counts) > LISTED_DEPENDENTS else ""
+        text = (
+            "These edits were not written, because another writer removed their rows or columns: "
+            f"{listed}{more}."
+        )
+        self._host.tell({"type": "note", "text": text})
 
     def _commit(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
         return self._commit_reply(fields.text(request, "message", ""), "raise")

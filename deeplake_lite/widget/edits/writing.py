@@ -52,16 +52,6 @@ MOST_WRITTEN = 4096
 
 
 @dataclass(frozen=True)
-class CommitResult:
-    """The result of a commit."""
-
-    version: str
-    """Id of the version."""
-    rows: int
-    """Number of rows that changed."""
-
-
-@dataclass(frozen=True)
 class Collision:
     """A cell, or a whole row or column, that another writer changed in the meantime."""
 
@@ -79,6 +69,18 @@ class Collision:
         """The collision as errors of datasets list it."""
         reason = f"ours {self.ours}, theirs {self.theirs}"
         return Conflict(self.kind, self.column, self.row_id, reason, (self.field_id,))
+
+
+@dataclass(frozen=True)
+class CommitResult:
+    """The result of a commit."""
+
+    version: str
+    """Id of the version."""
+    rows: int
+    """Number of rows that changed."""
+    lost: tuple[Collision, ...] = ()
+    """Edits that could not be written, because another writer removed their row or column."""
 
 
 class CollisionError(ConflictError):
@@ -139,7 +141,8 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
         # A notebook cell may have begun edits of `ds` meanwhile. They go on top of this version.
         with contextlib.suppress(UncommittedError):
             ds.refresh()
-        return CommitResult(version, rows)
+        lost = tuple(c for c in conflicts if c.kind != "cell")
+        return CommitResult(version, rows, lost)
     raise ConflictError(
         f"Other writers moved the branch {TRIES} times during this commit. Try again."
     )
