@@ -42,7 +42,7 @@ class Kind:
     names: tuple[str, ...] = ()
     """Names of the classes."""
     htype: Htype | None = None
-    """Type of the column that it comes from unchanged."""
+    """Type of the column that it comes from unchanged, or a type that DuckDB does not have."""
     item: Kind | None = None
     """For a list, the kind of its items, if it is known."""
     parts: tuple[tuple[str, Kind], ...] = ()
@@ -127,7 +127,7 @@ class Kind:
             self,
             name="number" if {self.name, other.name} == {"bool", "number"} else self.name,
             real=self.real or other.real,
-            htype=self.htype if str(self.htype) == str(other.htype) else _finest(self, other),
+            htype=self.htype if str(self.htype) == str(other.htype) else _common(self, other),
             dtype=self.dtype if self.dtype == other.dtype else "",
             item=reduce(Kind.beside, items) if items else None,
             parts=tuple((name, part.beside(its)) for name, part, its in pairs),
@@ -135,8 +135,13 @@ class Kind:
         )
 
 
-def _finest(*kinds: Kind) -> Htype | None:
-    """Return the type of timestamps of two kinds; None for other values, or if it is unknown."""
+def _common(*kinds: Kind) -> Htype | None:
+    """Return float16 for two kinds of it, and the finer of two types of timestamps.
+
+    None for other values, or if it is unknown.
+    """
+    if all(kind.column_dtype == "float16" for kind in kinds):
+        return Scalar("float16")
     if any(kind.name != "time" for kind in kinds):
         return None
     dtypes = [kind.time_dtype for kind in kinds]
@@ -151,6 +156,9 @@ ANY = Kind()
 NUMBER, REAL, BOOL = Kind("number"), Kind("number", real=True), Kind("bool")
 TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
 BYTES = Kind("bytes")
+
+HALF = Kind("number", real=True, htype=Scalar("float16"))
+"""Kind of float16, which DuckDB computes as 32-bit floats."""
 
 NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
 """Kind of timestamps in nanoseconds."""

@@ -111,14 +111,14 @@ def _beside(
 
 
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
-    """Return the float that a number means when compared with a column of float16 or float32.
+    """Return the float that a number means when compared with scalars of float16 or float32.
 
     That is the nearest one for a number with a fraction that is not too large to have one in the
     column, for a literal with an exponent, and for a literal with a point that is the shortest way
     to write the float. DuckDB would compare a number with an exponent, or with many digits, in 64
     bits. Return None for other numbers and columns, and for literals that DuckDB rounds to float32.
     """
-    dtype = value.kind.number_dtype if isinstance(value, Sql) else ""
+    dtype = "" if _has_axes(value) else _dtype_of(value)
     if dtype not in ("float16", "float32") or not number.is_finite():
         return None
     has_fraction = number != number.to_integral_value() and number.copy_abs() <= _HELD[dtype]

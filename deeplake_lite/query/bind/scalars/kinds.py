@@ -12,6 +12,7 @@ from deeplake_lite.query.values import (
     BOOL,
     BYTES,
     CLOCK,
+    HALF,
     JSON,
     NUMBER,
     REAL,
@@ -47,6 +48,8 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
                 return BOOL
             if hashed := _hashed_by(value.tree):
                 return replace(NUMBER, hashed=hashed)
+            if value.is_scalar and value.type.dtype == "float16":
+                return HALF
             if value.type.is_number:
                 return REAL if np.dtype(value.type.dtype).kind == "f" else NUMBER
             if not value.is_scalar:
