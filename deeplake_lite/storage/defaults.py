@@ -57,8 +57,8 @@ def default_cells(f: Field, count: int) -> Cells:
         return f.htype.encode_default(count)
     except InvalidValueError as error:
         missing = MissingDefaultError(
-            f"{count:,} rows come from a version without this column and need its default, but the "
-            f"column has none. Set one with set_default({f.name!r}, …) on the branch that has the "
+            "Rows from a version without this column need its default, but the column has none "
+            f"({count:,} such {'row' if count == 1 else 'rows'}). Set one with set_default({f.name!r}, …) on the branch that has the "
             "column.",
             column=f.name,
         )

@@ -24,6 +24,7 @@ def as_floats(decimals: pa.Array) -> pa.Array:
     The detour through strings is exact. Arrow's direct cast is not: it turns 0.70 into
     0.7000000000000001.
 
+    >>> from decimal import Decimal
     >>> as_floats(pa.array([Decimal("0.70"), None])).to_pylist()
     [0.7, None]
     """
@@ -33,6 +34,7 @@ def as_floats(decimals: pa.Array) -> pa.Array:
 def first_rounded(array: pa.Array) -> tuple[int, Decimal] | None:
     """Return the first row with a decimal that float64 rounds, and that decimal, or None.
 
+    >>> from decimal import Decimal
     >>> first_rounded(pa.array([[Decimal("0.1")], [], [Decimal("12345678901234567.5")]]))
     (2, Decimal('12345678901234567.5'))
     """

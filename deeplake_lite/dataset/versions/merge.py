@@ -155,8 +155,7 @@ def _restore(table: Table, plan: MergePlan, old: Table, version: str) -> None:
 
 def _is_arranged_like(table: Table, old: Table) -> bool:
     """Return whether two tables have the same rows in the same order."""
-    ids = (t.ids(t.rows.live()) for t in (table, old))
-    return np.array_equal(*ids)
+    return np.array_equal(table.ids(table.rows.live()), old.ids(old.rows.live()))
 
 
 def _combine_bases(handle: Handle, bases: list[str]) -> tuple[Table, Unresolved]:

@@ -229,7 +229,7 @@ def test_new_rows_need_a_default_for_a_new_column_of_the_other_side(ours, theirs
     ours.append({"x": [4], "t": ["d"]})
     theirs.add_column("n", "int8", values=[1, 2, 3])
     commit_both(ours, theirs)
-    with pytest.raises(dl.InvalidValueError, match=r"column 'n'.*1 such rows.*\.set_default\('n'"):
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n'.*1 such row.*\.set_default\('n'"):
         ours.merge("fix")
     assert ours.columns == ("x", "t")
     assert not ours.status()
@@ -558,7 +558,7 @@ def test_conflicting_new_classes_of_two_writers_name_the_column(labelled):
 @pytest.mark.parametrize(
     ("names", "match"),
     [
-        (["dog"], "already has 'dog'"),
+        (["dog"], "already has the class 'dog'"),
         (["a", "a"], "unique"),
         ("bird", "Put it in a list"),
         ([""], "non-empty"),

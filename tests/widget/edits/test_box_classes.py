@@ -122,7 +122,7 @@ def test_different_numbers_of_boxes_and_classes_are_refused(lake, page, classes,
     assert not reply["ok"]
     assert shown.w.staged_count == 0
     if classes == "one each":
-        assert f"3 boxes, but {len(sent)} classes" in reply["error"]["message"]
+        assert f"3 boxes and {len(sent)} classes" in reply["error"]["message"]
 
 
 @pytest.mark.parametrize("sent", [[0, 0, 0], [1, 2]])
@@ -138,7 +138,7 @@ def test_boxes_that_lost_their_classes_are_refused(lake, page):
     shown = page(lake())
     _, boxes, _ = row(shown)
     reply = stage(shown, boxes[1:], None)
-    assert "2 boxes, but 0 classes" in reply["error"]["message"]
+    assert "2 boxes and 0 classes" in reply["error"]["message"]
     assert stage(shown, boxes[1:], [2, 0])["ok"]
 
 
@@ -299,7 +299,7 @@ def test_boxes_copied_from_another_column_need_as_many_classes(make_lake, page):
     shown = page(ds)
     take = {"column": "boxes", "op": "take", "value": "found"}
     assert (
-        "items in 'boxes', but it would have 3 and 2"
+        "item in 'boxes', but it would have 3 and 2"
         in shown.fails("stage", edits=[{**take, "positions": [0]}])["message"]
     )
     assert shown.ask("stage", edits=[{**take, "positions": [1]}])[0]["ok"]

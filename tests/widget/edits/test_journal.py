@@ -196,7 +196,7 @@ def test_discarded_draft_is_gone_and_an_ignored_one_is_offered_again(url, page):
     number = first.w.drafts[0]["id"]
     first.asks("forget", id=number)
     assert first.w.drafts == drafts(url) == []
-    assert "gone" in second.fails("restore", id=number)["message"]
+    assert "no longer exists" in second.fails("restore", id=number)["message"]
     assert second.w.staged_count == 0
 
 
@@ -303,7 +303,7 @@ def test_fork_leaves_the_drafts_of_its_parent_alone(url, page):
     if child == 0:
         status = 1
         try:
-            with pytest.raises(OSError, match="a fork"):
+            with pytest.raises(OSError, match="was forked"):
                 own.write({"do": "undo"})
             assert list(journal.drafts_in(path.parent, "main", None)) == []  # its parent is at work
             own.remove()
