@@ -80,14 +80,16 @@ RULES = {
         "and floats, such as one from CASE or UNION, does not round the integers."
     ),
     "Fractions": (
-        "When compared with a column of float16 or float32, a number with a fractional part stands "
-        "for the nearest number that the column can hold, so `f = 0.1` finds a stored 0.1, and so "
-        "does `ds[ds['f'] == 0.1]`. In a query, the same holds for a number with an exponent, such "
-        "as `1e23`, and for a number with a decimal point that is the shortest notation of a "
-        "number of the column, such as `123456790.0` for 123456792. When compared with anything "
-        "else, a number with an exponent is a float64. Lists, arrays, `CAST(0.1 AS DOUBLE)` and "
-        "all other whole numbers are compared exactly. NumPy, in contrast, also rounds whole "
-        "numbers, but does not round np.float64 values."
+        "When compared with a column of float16 or float32, or an element of such a tensor, a "
+        "number with a fractional part stands for the nearest number that the type can hold, so "
+        "`f = 0.1` and `v[0] = 0.1` find a stored 0.1, and so does `ds[ds['f'] == 0.1]`. "
+        "Arithmetic with float16 scalars gives float32, so `f + 0 = 0.1` is false. In a query, "
+        "the same holds for a number with an exponent, such as `1e23`, and for a number with a "
+        "decimal point that is the shortest notation of a number of the column, such as "
+        "`123456790.0` for 123456792. When compared with anything else, a number with an exponent"
+        " is a float64. Lists, arrays, `CAST(0.1 AS DOUBLE)` and all other whole numbers are "
+        "compared exactly. NumPy, in contrast, also rounds whole numbers, but does not round "
+        "np.float64 values."
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
@@ -228,7 +230,9 @@ RULES = {
     ),
     "Casts": (
         "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`,"
-        " `float32`). `int8` means 8 bits for a tensor, but 8 bytes for a scalar, as in DuckDB."
+        " `float32`). `int8` means 8 bits for a tensor, but 8 bytes for a scalar, as in DuckDB. "
+        "A cast to float16 rounds, and beyond its range, it is an error for a scalar and infinity "
+        "in a tensor."
     ),
     "Subqueries": (
         "A subquery in place of a value gives one row, holding a scalar or a tensor: "

@@ -33,9 +33,7 @@ def test_new_rows_and_a_new_column_at_the_tip(ds, step):
     ds.append({"x": [3]})
     if step == "commit with edits":
         ds["x"][0] = 9
-    with pytest.raises(
-        dl.InvalidValueError, match=r"column 'n'.*1 such row"
-    ) as error:
+    with pytest.raises(dl.InvalidValueError, match=r"column 'n'.*1 such row") as error:
         ds.rebase() if step == "rebase" else ds.commit("row")
     paste(ds, error)
     ds.commit("row")

@@ -29,6 +29,7 @@ from deeplake_lite.query.values import (
     ANY,
     BOOL,
     CLOCK,
+    HALF,
     JSON,
     NANOSECONDS,
     NUMBER,
@@ -70,6 +71,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
         value = _read_time(value, e)
     shows = is_text or (to.this == exp.DType.JSON and is_day(value))
     node = as_text(value, low, scope) if shows else low.as_sql(value, scope)
+    if to.meta.get(WRITTEN, "").lower() == "float16":
+        return Sql(_cast_to_half(node, type(e), kind_of(value)), HALF)
     if to.this in _COARSE:
         node = floor_to_microseconds(node, value)
     if to.this == exp.DType.USERDEFINED:
@@ -222,6 +225,49 @@ def _exact(cast: exp.Cast) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=is_finer, true=error)], default=cast)
 
 
+def _cast_to_half(node: exp.Expr, cast: type[exp.Cast], kind: Kind) -> exp.Expr:
+    """Return the cast of a scalar to float16: in SQL, a float rounded to what float16 holds.
+
+    As in other casts, numbers out of range raise an error in CAST, and are null in TRY_CAST.
+    """
+    if kind.column_dtype == "float16":
+        return node
+    double = cast(this=node, to=exp.DataType.build("DOUBLE"))
+    name = exp.to_identifier("lake_number")
+    x = exp.Column(this=name.copy())
+    size = func("abs", x.copy())
+    exponent = func("greatest", func("floor", func("log2", size.copy())), exp.convert(_LEAST))
+    unit = func("pow", exp.convert(2), exp.paren(exp.Sub(this=exponent, expression=_DIGITS)))
+    rounded = func("round_even", exp.Div(this=x.copy(), expression=unit), exp.convert(0))
+    is_exact = exp.or_(
+        *(exp.EQ(this=size.copy(), expression=_double(text)) for text in ("0", "inf", "nan"))
+    )
+    is_beyond = exp.GTE(this=size.copy(), expression=exp.convert(_BEYOND))
+    beyond = exp.null()
+    if cast is exp.Cast:
+        beyond = raises(
+            "A value is out of range of float16, which holds numbers up to 65504: ",
+            exp.cast(x.copy(), "VARCHAR"),
+            exp.Literal.string(". Use TRY_CAST or a wider type."),
+        )
+    ifs = [exp.If(this=is_exact, true=x), exp.If(this=is_beyond, true=beyond)]
+    half = exp.Case(ifs=ifs, default=exp.Mul(this=rounded, expression=unit.copy()))
+    return bind_name(name, double, exp.cast(half, "FLOAT"))
+
+
+def _double(text: str) -> exp.Expr:
+    return exp.cast(exp.Literal.string(text), "DOUBLE")
+
+
+_DIGITS = exp.convert(10)
+"""Number of binary digits that float16 holds after the first one."""
+
+_LEAST = -14
+"""Least exponent of 2 for which float16 holds that many."""
+
+_BEYOND = 65520
+"""Least number that would be rounded to infinity."""
+
 _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}
 """Types of timestamps and times of day in microseconds or coarser units."""
 
@@ -254,7 +300,7 @@ def _kind_of_type(to: exp.DataType) -> Kind:
     return TIME if to.this in exp.DataType.TEMPORAL_TYPES else ANY
 
 
-_FLOATS = {"float16": "FLOAT", "float32": "FLOAT", "float64": "DOUBLE"}
+_FLOATS = {"float32": "FLOAT", "float64": "DOUBLE"}
 """SQL names of types that have another name in NumPy."""
 
 _DTYPES = {
