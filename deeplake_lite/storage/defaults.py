@@ -58,8 +58,8 @@ def default_cells(f: Field, count: int) -> Cells:
     except InvalidValueError as error:
         missing = MissingDefaultError(
             "Rows from a version without this column need its default, but the column has none "
-            f"({count:,} such {'row' if count == 1 else 'rows'}). Set one with set_default({f.name!r}, …) on the branch that has the "
-            "column.",
+            f"({count:,} such {'row' if count == 1 else 'rows'}). Set one with "
+            f"set_default({f.name!r}, …) on the branch that has the column.",
             column=f.name,
         )
         missing.field_id = f.id

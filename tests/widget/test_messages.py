@@ -66,7 +66,7 @@ def test_missing_field_is_named(ds, page, caplog):
 
 
 def test_field_without_a_default_is_required():
-    with pytest.raises(MessageError, match="lacks 'op'"):
+    with pytest.raises(MessageError, match="has no field 'op'"):
         text({"op": None}, "op")
 
 

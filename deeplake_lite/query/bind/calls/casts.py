@@ -243,7 +243,7 @@ def _cast_to_half(node: exp.Expr, cast: type[exp.Cast], kind: Kind) -> exp.Expr:
         *(exp.EQ(this=size.copy(), expression=_double(text)) for text in ("0", "inf", "nan"))
     )
     is_beyond = exp.GTE(this=size.copy(), expression=exp.convert(_BEYOND))
-    beyond = exp.null()
+    beyond: exp.Expr = exp.null()
     if cast is exp.Cast:
         beyond = raises(
             "A value is out of range of float16, which holds numbers up to 65504: ",
