@@ -12,6 +12,7 @@ from deeplake_lite.loader.order.places import Places, passes_of, positions_of
 from deeplake_lite.loader.order.proportions import MixShuffle
 from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.shuffle import Shuffle
+from deeplake_lite.loader.read.samples import ViewSamples
 
 FEW, MANY = 5, 40
 
@@ -133,7 +134,6 @@ def test_batches_that_begin_with_the_same_row_have_different_random_numbers(view
 
 
 def test_samples_of_a_torch_dataset_differ_where_the_view_repeats_rows(views):
-    pytest.importorskip("torch")
     dataset = views[0][[2, 2, 3]].pytorch_dataset(transform=noisy)
     draws = [int(dataset[i]["draw"]) for i in range(3)]
     assert len(set(draws)) == 3
@@ -166,3 +166,15 @@ def test_epoch_without_repetition_has_no_passes():
     assert order.order(100, 0, 0).passes(0, 100) is None
     assert order.order(100, 0, 7).passes(0, 100) is None
     assert order.order(90, 0, 1).passes(0, 90).max() == 1
+
+
+def test_whole_lake_is_not_searched_for_repeated_rows(views, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the ids of all rows are read")
+
+    samples = ViewSamples.of(views[0], with_ids=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(ViewSamples, "ids", refuse)
+        assert samples.where(np.arange(2)).repeats is None
+        part = ViewSamples.of(views[0][[2, 2, 3]], with_ids=True)
+        assert part.where(np.arange(3)).repeats.tolist() == [0, 1, 0]

@@ -243,9 +243,15 @@ class ViewSamples:
     def _repeats(self) -> Positions | None:
         """How often each row came before in the view; None if no row comes twice.
 
-        It is computed only with ids, because only functions that get ids depend on it.
+        It is computed only with ids, because only functions that get ids depend on it. No work is
+        done for the rows of a whole lake, which are all different.
         """
-        return _count_repeats(self.ids(np.arange(len(self)))) if self.with_ids else None
+        if not self.with_ids:
+            return None
+        rows = self.view.rows
+        is_virtual = isinstance(rows.table, VirtualTable)
+        numbers = self.ids(np.arange(len(self))) if is_virtual else rows.slots
+        return None if numbers is None else _count_repeats(numbers)
 
     @cached_property
     def row_bytes(self) -> float:
