@@ -98,7 +98,7 @@ WRITES_IN_FLIGHT = 2
 
 
 class Claims(Protocol):
-    """What a heap needs from the open transaction."""
+    """The part of the open transaction that a heap uses."""
 
     async def fork(self) -> Session:
         """Return the session to which chunks are written before the commit."""

@@ -107,7 +107,7 @@ def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 
 def as_part(value: Value) -> Value:
-    """Return a value as lists, structs and maps hold it: classes by name, JSON canonical, dates.
+    """Return a value as lists, structs and maps hold it: names of classes, canonical JSON, dates.
 
     DuckDB compares the parts of two lists or structs directly. It would treat equal JSON values
     with different spellings as different, and classes with different names as equal.
