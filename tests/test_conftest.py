@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import deeplake_lite as dl
@@ -31,3 +33,13 @@ def test_files_left_out_of_a_fast_run_exist():
     names = (root / "tests" / "not_fast.txt").read_text("utf-8").split()
     assert len(names) > 10
     assert [name for name in names if not (root / name).is_file()] == []
+
+
+def test_lakes_in_memory_have_names_of_their_own():
+    # Lakes in memory outlive their test, and any tests may share a process.
+    files = defaultdict(set)
+    for path in Path(__file__).parent.rglob("*.py"):
+        for name in re.findall(r'create\(\s*"memory://([\w-]+)"', path.read_text("utf-8")):
+            files[name].add(path.name)
+    assert len(files) > 100
+    assert {name: found for name, found in files.items() if len(found) > 1} == {}

@@ -51,7 +51,7 @@ def test_no_type_is_suggested_if_none_accepts_the_values(kind):
 
 
 def test_times_of_day_are_durations_as_in_a_frame():
-    ds = dl.from_arrays({"x": [dt.time(1), None]}, "memory://times-of-day")
+    ds = dl.from_arrays({"x": [dt.time(1), None]}, "memory://advice-times-of-day")
     assert ds["x"].htype == dl.Scalar("timedelta64[us]", nullable=True)
     assert ds["x"][0] == np.timedelta64(1, "h")
 

@@ -76,7 +76,7 @@ def test_sequences_of_two_dtypes_are_compared_by_value(a, b):
         "a": dl.Scalar(dl_dtype(a), nullable=True),
         "b": dl.Scalar(dl_dtype(b), nullable=True),
     }
-    ds = dl.create("memory://two-dtypes", {n: dl.Sequence(t) for n, t in columns.items()},
+    ds = dl.create("memory://nulls-two-dtypes", {n: dl.Sequence(t) for n, t in columns.items()},
                    overwrite=True)  # fmt: skip
     ds.append({"a": [[1, None, 3], [2], []], "b": [[1, None, 3], [2], []]})
     view = ds.query("SELECT a IS NOT DISTINCT FROM b AS same, HASH(a) = HASH(b) AS hashes, "

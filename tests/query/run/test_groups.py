@@ -156,7 +156,7 @@ def test_null_results_of_an_expression_are_skipped():
     "call", ["LIST(x)[0:2]", "LIST(x) + 1", "ASUM(LIST(x * 2))", "SHAPE(LIST(x))"]
 )
 def test_list_with_nulls_is_not_an_array(call):
-    ds = dl.create("memory://null-items", {"x": NULLABLE["array"][0]}, overwrite=True)
+    ds = dl.create("memory://groups-null-items", {"x": NULLABLE["array"][0]}, overwrite=True)
     ds.append({"x": [[1, 1], None]})
     with pytest.raises(dl.QueryError, match="1 of 2 are null"):
         ds.query(f"SELECT {call} AS r")["r"][:]

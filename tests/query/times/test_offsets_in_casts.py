@@ -24,7 +24,7 @@ def ds():
     """Make a lake with each string in a column of every kind."""
     times = list(TIMES)
     schema = {"t": "text", "j": dl.Json(), "meta": dl.Json(), "words": dl.Sequence("text")}
-    lake = dl.create("memory://offsets", schema, overwrite=True)
+    lake = dl.create("memory://cast-offsets", schema, overwrite=True)
     lake.append(
         {"t": times, "j": times, "meta": [{"d": t} for t in times], "words": [[t] for t in times]}
     )
