@@ -283,7 +283,7 @@ class Binder:
             out.set("joins", joins)
         conditions = lower_where(low, tree, scope)
         if conditions:
-            out.set("where", exp.Where(this=exp.and_(*conditions)))
+            out.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
         keys = keys_of(tree, scope, low)
         if keys:
             out.set("group", exp.Group(expressions=keys))

@@ -26,7 +26,7 @@ def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]
     conditions: list[exp.Expr] = []
     for part in _conjuncts(where.this):
         node = low.clause_of_rows(part, scope, "WHERE")
-        conditions.append(exp.paren(node))
+        conditions.append(exp.paren(node, copy=False))
         if instance is not None:
             _note_condition(instance, node)
     return conditions

@@ -224,7 +224,8 @@ def connect(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
     if has_axes(left) or has_axes(right):
         return low.call(name, [left, right], {}, e)
     a, b = low.condition(left, scope), low.condition(right, scope)
-    return Sql(type(e)(this=exp.paren(a), expression=exp.paren(b)), BOOL)
+    left_side, right_side = exp.paren(a, copy=False), exp.paren(b, copy=False)
+    return Sql(type(e)(this=left_side, expression=right_side), BOOL)
 
 
 def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:

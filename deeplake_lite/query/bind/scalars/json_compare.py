@@ -114,7 +114,7 @@ def _compare_numbers(
     else:
         of_whole = of_real = kind
         sides = low.as_sql(other, scope), low.as_sql(other, scope)
-    is_whole = exp.not_(exp.Is(this=whole.copy(), expression=exp.null()))
+    is_whole = exp.not_(exp.Is(this=whole.copy(), expression=exp.null()), copy=False)
     exact: exp.Expr = of_whole(this=whole, expression=exp.paren(sides[0]))
     if number is None:
         exact = _compare_exactly(kind, whole, real, sides[0])

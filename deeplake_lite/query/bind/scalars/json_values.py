@@ -180,10 +180,10 @@ def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
     """Return the branch of a CASE that gives false if neither of two values is null."""
     present = [
-        exp.not_(exp.Is(this=exp.paren(side), expression=exp.null()))
+        exp.not_(exp.Is(this=exp.paren(side, copy=False), expression=exp.null()), copy=False)
         for side in (json_text(node), other.copy())
     ]
-    return exp.If(this=exp.and_(*present), true=exp.false())
+    return exp.If(this=exp.and_(*present, copy=False), true=exp.false())
 
 
 _WHOLE = ("BIGINT", "UBIGINT", "HUGEINT")
