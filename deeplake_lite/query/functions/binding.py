@@ -13,6 +13,7 @@ from deeplake_lite.errors import InvalidValueError, QueryTypeError
 from deeplake_lite.htypes.array import MOST_ANY_AXES
 from deeplake_lite.htypes.class_label import ClassLabel
 from deeplake_lite.query.functions.room import STACK_BYTES, check_room
+from deeplake_lite.query.functions.truths import way_around_nulls
 from deeplake_lite.query.functions.value_type import BoxNumbers, ImageNumbers, Type
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def numbers(name: str, *args: Arg) -> None:
     """Check that arguments are numbers. Raises QueryTypeError."""
     for arg in args:
         if not arg.type.is_number:
-            raise QueryTypeError(f"{name} takes numbers, but {arg.text} is {arg.type}.")
+            way = way_around_nulls(arg.type, arg.text)
+            raise QueryTypeError(f"{name} takes numbers, but {arg.text} is {arg.type}.{way}")
 
 
 def numbers_or_times(name: str, x: Arg) -> None:
@@ -47,7 +49,8 @@ def numbers_or_times(name: str, x: Arg) -> None:
     QueryTypeError
     """
     if not x.type.is_number and not x.type.is_time:
-        raise QueryTypeError(f"{name} takes numbers or times, but {x.text} is {x.type}.")
+        way = way_around_nulls(x.type, x.text)
+        raise QueryTypeError(f"{name} takes numbers or times, but {x.text} is {x.type}.{way}")
 
 
 def class_number(name: Arg, classes: Arg) -> int:

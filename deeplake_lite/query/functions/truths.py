@@ -78,3 +78,16 @@ def may_hold_null(list_: Type) -> bool:
         return False
     htype = list_.items.htype
     return htype is None or htype.item is None or htype.item.nullable
+
+
+def way_around_nulls(type_: Type, text: str) -> str:
+    """Return how to compute with the items of a sequence of numbers that has null items.
+
+    It is empty for other types.
+    """
+    if type_.items is None or not type_.items.of.is_number or not may_hold_null(type_):
+        return ""
+    return (
+        f" Null items keep {text} from being a tensor: in FROM (SELECT UNNEST({text}) AS item FROM "
+        "dataset), each item has a row, and aggregates skip nulls."
+    )

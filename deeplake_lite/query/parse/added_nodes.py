@@ -18,6 +18,9 @@ AT = "at"
 WRITTEN = "written"
 """Metadata key of a type: its name as written."""
 
+CALL = "call"
+"""Metadata key of a CASE: the call that it stands for, for messages."""
+
 WORDY = "wordy"
 """Metadata key of a list that is written ARRAY[…], which may also mean an item of a column."""
 

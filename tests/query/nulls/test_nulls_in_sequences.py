@@ -117,3 +117,16 @@ def test_nested_lists_with_nulls_are_hashed_by_value(values):
         view = ds.query(f"SELECT n IS NOT DISTINCT FROM {right} AS same, HASH(n) = HASH({right}) "
                         "AS hashes", params)  # fmt: skip
         assert view["same"][:].tolist() == view["hashes"][:].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("call", ["SUM(s)", "MAX(s)", "s + 1", "COALESCE(s, q)", "IF(i = 1, s, q)"])
+def test_messages_about_null_items_show_the_way(make_lake, call):
+    items = dl.Sequence(dl.Scalar("float32", nullable=True))
+    ds = make_lake(
+        {"i": "int64", "s": items, "q": dl.Sequence("float32")}, i=[1], s=[[1.5, None]], q=[[2.0]]
+    )
+    with pytest.raises(dl.QueryTypeError, match="Null items keep s from being a tensor") as caught:
+        ds.query(f"SELECT {call} AS x")
+    assert "CASE" not in str(caught.value).split(": ")[0]
+    way = "SELECT SUM(item) AS x FROM (SELECT UNNEST(s) AS item FROM dataset)"
+    assert ds.query(way)["x"][:].tolist() == [1.5]

@@ -86,6 +86,8 @@ def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
     is_string = kind_of(low.types.refined(value)).name in ("text", "json")
     if is_string and to.this in _MOMENTS | _FINER.keys():
         return Sql(_cast_string(node, type(e), to), kind)
+    if is_string and to.this in _REALS:
+        return Sql(_cast_to_real(node, e, to, of_json=is_json(value)), kind)
     return Sql(type(e)(this=node, to=to.copy()), kind)
 
 
@@ -223,6 +225,45 @@ def _exact(cast: exp.Cast) -> exp.Expr:
     start, end = _too_fine(cast.to)
     error = raises(start, text.copy(), exp.Literal.string(end))
     return exp.Case(ifs=[exp.If(this=is_finer, true=error)], default=cast)
+
+
+_REALS = {exp.DType.FLOAT, exp.DType.DOUBLE}
+"""Types of floats."""
+
+
+def _cast_to_real(node: exp.Expr, e: exp.Cast, to: exp.DataType, *, of_json: bool) -> exp.Expr:
+    """Return the cast of a string to floats, of which DuckDB turns those out of range to infinity.
+
+    As in other casts, numbers out of range raise an error in CAST, and are null in TRY_CAST.
+
+    Parameters
+    ----------
+    node : exp.Expr
+        The string.
+    e : exp.Cast
+        The cast as written.
+    to : exp.DataType
+        The type for DuckDB.
+    of_json : bool
+        Whether the string is JSON.
+    """
+    name = exp.to_identifier("lake_string")
+    string = exp.Column(this=name.copy())
+    result = type(e)(this=string, to=to.copy())
+    text = json_text(string) if of_json else string.copy()
+    names_infinity = func("regexp_full_match", text, exp.Literal.string(_INFINITY))
+    is_beyond = exp.and_(func("isinf", result), exp.not_(names_infinity), copy=False)
+    beyond: exp.Expr = exp.null()
+    if not isinstance(e, exp.TryCast):
+        way = exp.Literal.string(". Use TRY_CAST or a wider type.")
+        written = e.to.meta[WRITTEN]
+        beyond = raises(f"A number is out of range of {written}: ", text.copy(), way)
+    real = exp.Case(ifs=[exp.If(this=is_beyond, true=beyond)], default=result.copy())
+    return bind_name(name, node, real)
+
+
+_INFINITY = r"(?i)\s*[+-]?inf(inity)?\s*"
+"""Pattern of the strings that stand for infinity."""
 
 
 def _cast_to_half(node: exp.Expr, cast: type[exp.Cast], kind: Kind) -> exp.Expr:

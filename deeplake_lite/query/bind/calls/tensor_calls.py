@@ -15,6 +15,7 @@ from deeplake_lite.query.bind.expressions.digests import count_argument
 from deeplake_lite.query.bind.scalars.conversions import ordering
 from deeplake_lite.query.bind.scalars.kinds import has_axes, is_numpys
 from deeplake_lite.query.functions import REGISTRY
+from deeplake_lite.query.parse.added_nodes import CALL
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.values import NUMBER, Sql, Tensor, Value
 
@@ -71,7 +72,7 @@ def call_tensors(
             f"Only aggregates take ORDER BY within a call, but the call is {text_of(e)}."
         )
     if name in ("COALESCE", "IFNULL"):
-        return low.value(_first_present(e.expressions), scope)
+        return low.value(_first_present(e), scope)
     if name in REGISTRY:
         return low.call(name, args, arguments.options, e)
     if name.lower() in catalog():
@@ -94,8 +95,10 @@ def _tensor_among(args: list[Value], e: exp.Anonymous) -> exp.Expr:
     return next(p for p, a in zip(parts, args, strict=False) if is_numpys(a))
 
 
-def _first_present(parts: list[exp.Expr]) -> exp.Case:
+def _first_present(e: exp.Anonymous) -> exp.Case:
     """Lower COALESCE of tensors, as a CASE."""
-    *others, last = parts
+    *others, last = e.expressions
     ifs = [exp.If(this=exp.Not(this=exp.Is(this=p, expression=exp.null())), true=p) for p in others]
-    return exp.Case(ifs=ifs, default=last)
+    case = exp.Case(ifs=ifs, default=last)
+    case.meta[CALL] = e.name.upper(), text_of(e)
+    return case

@@ -21,7 +21,7 @@ from deeplake_lite.query.functions import Type
 from deeplake_lite.query.functions.base import Arg, Bound
 from deeplake_lite.query.functions.binding import as_int64
 from deeplake_lite.query.functions.guard import Guarded
-from deeplake_lite.query.functions.truths import join, may_hold_null
+from deeplake_lite.query.functions.truths import join, may_hold_null, way_around_nulls
 from deeplake_lite.query.functions.value_type import Truths
 from deeplake_lite.query.tensors.trees import objects
 from deeplake_lite.query.values import Call, Given, Literal_, Tensor
@@ -58,7 +58,7 @@ def in_one_form(
     """
     if any(t.type.items is None and t.type.dtype == "bool" for t in tensors):
         tensors = [as_truths(tensor) for tensor in tensors]
-    _check(what, [t.type for t in tensors], text)
+    _check(what, tensors, text)
     converted = _of_one_dtype(what, with_one_list_of_names(tensors), text, low)
     types = [t.type for t in converted]
     if (list_ := _list_of_all(tensors)) is not None:
@@ -250,8 +250,9 @@ def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
     )
 
 
-def _check(what: str, types: Sequence[Type], text: str) -> None:
+def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
     """Reject tensors that no column can hold together. Raises QueryTypeError."""
+    types = [t.type for t in tensors]
     shown = " and ".join(map(str, types))
     of_items = [
         t.is_number if t.items is None else (t.items.of.dtype, t.items.of.ndim) for t in types
@@ -259,6 +260,7 @@ def _check(what: str, types: Sequence[Type], text: str) -> None:
     if len(set(of_items)) > 1:
         raise QueryTypeError(
             f"{what} must be given values of the same type, but they are {shown}: {text}."
+            f"{next(filter(None, (way_around_nulls(t.type, t.text) for t in tensors)), '')}"
         )
     if len({t.ndim for t in types}) > 1:
         raise QueryTypeError(

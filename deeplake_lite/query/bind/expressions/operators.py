@@ -50,7 +50,7 @@ from deeplake_lite.query.bind.scalars.moments import (
 )
 from deeplake_lite.query.database.times import check_microseconds
 from deeplake_lite.query.functions.user import OWN
-from deeplake_lite.query.parse.added_nodes import WORDY
+from deeplake_lite.query.parse.added_nodes import CALL, WORDY
 from deeplake_lite.query.parse.dialect import text_of
 from deeplake_lite.query.parse.duckdb_nodes import as_list, func
 from deeplake_lite.query.values import (
@@ -394,28 +394,31 @@ def case_of_tensors(
     low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
 ) -> Tensor:
     """Return CASE with tensors as results: DuckDB computes the number of the branch per row."""
-    tensors = [None if is_null_constant(r) else low.as_tensor(r, text_of(e)) for r in results]
+    name, text = e.meta.get(CALL) or ("CASE", text_of(e))
+    tensors = [None if is_null_constant(r) else low.as_tensor(r, text) for r in results]
     present = [t for t in tensors if t is not None]
-    aligned, type_ = in_one_form("CASE", present, text_of(e), low)
+    aligned, type_ = in_one_form(name, present, text, low)
     following = iter(aligned)
     tensors = [None if t is None else next(following) for t in tensors]
-    options = [null_tensor(type_, text_of(e)) if t is None else t for t in tensors]
+    options = [null_tensor(type_, text) if t is None else t for t in tensors]
     if len(options) == len(tests):
-        options.append(null_tensor(type_, text_of(e)))
+        options.append(null_tensor(type_, text))
     ifs = [exp.If(this=test, true=exp.convert(number)) for number, test in enumerate(tests)]
     which = exp.Case(ifs=ifs, default=exp.convert(len(tests)))
     key = f"w_{which.sql('duckdb')}"
     env: dict[str, exp.Expr] = {key: which}
     for option in options:
         env.update(option.env)
-    return Tensor(Choice(key, tuple(o.tree for o in options), type_), env, text_of(e))
+    return Tensor(Choice(key, tuple(o.tree for o in options), type_), env, text)
 
 
 def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
     """Lower IF, as CASE."""
     branch = exp.If(this=e.this.copy(), true=e.args["true"].copy())
     other = e.args.get("false")
-    return case(low, exp.Case(ifs=[branch], default=other and other.copy()), scope)
+    node = exp.Case(ifs=[branch], default=other and other.copy())
+    node.meta[CALL] = "IF", text_of(e)
+    return case(low, node, scope)
 
 
 def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
