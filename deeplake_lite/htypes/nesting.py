@@ -12,12 +12,33 @@ from deeplake_lite.htypes.cells import NestedCells
 from deeplake_lite.htypes.foreign import column_array, is_column
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deeplake_lite.htypes.base import Check, Htype
     from deeplake_lite.htypes.cells import Values
 
 
-def nest(rows: Values, item: Htype, check: Check) -> NestedCells:
-    """Encode rows of items; an InvalidValueError has the row, and names the item in its message."""
+def nest(
+    rows: Values, item: Htype, check: Check, *, without_nulls: Callable[[], str]
+) -> NestedCells:
+    """Encode rows of items.
+
+    Parameters
+    ----------
+    rows : list or ndarray
+        The items of each row.
+    item : Htype
+        Type of the items.
+    check : {"header", "full"}
+        How files are checked.
+    without_nulls : callable
+        Returns what to do about a null item, for messages.
+
+    Raises
+    ------
+    InvalidValueError
+        With the row, and a message that names the item.
+    """
     lists = [_as_list(value, row) for row, value in enumerate(rows)]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     try:
@@ -30,7 +51,10 @@ def nest(rows: Values, item: Htype, check: Check) -> NestedCells:
         ends = np.cumsum(counts)
         row = int(np.searchsorted(ends, error.row, side="right"))
         index = error.row - int(ends[row] - counts[row])
-        raise type(error)(f"item {index}: {error.args[0]}", row=row) from error
+        message = error.args[0]
+        if lists[row][index] is None and not item.nullable:
+            message = f"must not be null, but it is None. {without_nulls()}"
+        raise type(error)(f"item {index}: {message}", row=row) from error
 
 
 def _as_list(value: object, row: int) -> Values:

@@ -84,7 +84,7 @@ class Polygons(Htype):
 
     @override
     def _encode(self, values: Values, check: Check) -> NestedCells:
-        return nest(values, _POLYGON, check)
+        return nest(values, _POLYGON, check, without_nulls=lambda: "Leave the polygon out.")
 
     @override
     def decode(self, data: Values, shape: tuple[int, ...]) -> list[NDArray[Any]]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast, override
 
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.base import Check, Htype, Picture
+from deeplake_lite.htypes.base import Check, Htype, Picture, pasted
 from deeplake_lite.htypes.facets import Browser
 from deeplake_lite.htypes.layouts import Nested
 from deeplake_lite.htypes.nesting import nest
@@ -100,7 +100,14 @@ class Sequence(Htype):
 
     @override
     def _encode(self, values: Values, check: Check) -> NestedCells:
-        return nest(values, self.of, check)
+        return nest(values, self.of, check, without_nulls=self._without_nulls)
+
+    def _without_nulls(self) -> str:
+        """Return what to do about a null item, for messages."""
+        return (
+            f"Declare items that may be null, {pasted(replace(self.of, nullable=True))}; for a "
+            "column that exists already, this takes a new column: ds.add_column(…)."
+        )
 
     @override
     def decode(self, data: Values, shape: tuple[int, ...]) -> list[object]:
