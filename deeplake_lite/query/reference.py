@@ -58,7 +58,13 @@ RULES = {
         "around. Sums and products of tensors that exceed 64 bits do wrap around, as in "
         "NumPy; those of scalars are errors. uint64 tensors combined with signed integers become "
         "int64, and values that do not fit are an error; combined with booleans and unsigned "
-        "integers they stay uint64."
+        "integers they stay uint64. Functions widen integers in the same way: `SQRT(image)` is "
+        "float64, and `CLIP(image, 10, 20)` int64. For `GREATEST`, `LEAST` and `CLIP`, a number "
+        "that the dtype cannot hold widens it."
+    ),
+    "Tensors without elements": (
+        "`MIN`, `MAX`, `MEAN`, `STD`, `MEDIAN` and `ARGMAX` of a tensor without elements are null, "
+        "where NumPy has an error or NaN. `SUM` is 0, `PROD` 1, `ANY` false and `ALL` true."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY, they reduce each tensor to one value per row, but aggregate a scalar "
@@ -232,7 +238,8 @@ RULES = {
         "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`,"
         " `float32`). `int8` means 8 bits for a tensor, but 8 bytes for a scalar, as in DuckDB. "
         "A cast to float16 rounds, and beyond its range, it is an error for a scalar and infinity "
-        "in a tensor."
+        "in a tensor. A string with a number out of range, as in `CAST('1e400' AS DOUBLE)`, is an "
+        "error."
     ),
     "Subqueries": (
         "A subquery in place of a value gives one row, holding a scalar or a tensor: "

@@ -262,6 +262,32 @@ def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
+def with_room(values: Sequence[object]) -> list[object]:
+    """Return values with Python numbers beyond the range of an array's dtype as NumPy numbers.
+
+    NumPy then widens the arrays, instead of raising an error or turning the number into infinity.
+
+    >>> np.maximum(*with_room([np.array([7], "uint8"), 300]))
+    array([300])
+    >>> np.maximum(*with_room([np.array([7], "float16"), 1e5]))
+    array([100000.], dtype=float32)
+    """
+    dtypes = [np.asarray(v).dtype for v in values if not isinstance(v, int | float)]
+    return [_fitted(v, dtypes) if isinstance(v, int | float) else v for v in values]
+
+
+def _fitted(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
+    """Return a number, in a dtype that holds it if one of the dtypes does not."""
+    size = abs(number)
+    if isinstance(number, int):
+        ranges = [np.iinfo(dtype) for dtype in dtypes if dtype.kind in "iu"]
+        if any(not span.min <= number <= span.max for span in ranges):
+            return np.int64(number) if number <= np.iinfo(np.int64).max else np.uint64(number)
+    if math.isfinite(size) and any(d.kind == "f" and size > float(np.finfo(d).max) for d in dtypes):
+        return np.float32(number) if size <= float(np.finfo(np.float32).max) else np.float64(number)
+    return number
+
+
 def bare(value: object) -> object:
     """Return a value as an array without its mask; Python numbers are returned unchanged."""
     return value if isinstance(value, int | float) else np.asarray(value)

@@ -16,6 +16,7 @@ from deeplake_lite.query.functions.binding import (
     numbers,
     result_of,
     widened,
+    with_room,
     without_rounding,
 )
 from deeplake_lite.query.functions.boxes import box_type, format_of, in_window
@@ -59,7 +60,7 @@ def _extreme(name: str, summary: str, apply: np.ufunc) -> None:
         numbers(name, x, y)
 
         def compute(*values: object, lead: int) -> object:
-            sides = without_rounding([bare(v) for v in values], (x, y))
+            sides = with_room(without_rounding([bare(v) for v in values], (x, y)))
             return apply(*align(sides, (x, y), lead))
 
         return Bound(result_of(compute, x, y), compute)
@@ -105,7 +106,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
     numbers("CLIP", *args)
 
     def compute(*values: object, lead: int) -> object:
-        limits = without_rounding([bare(v) for v in values], args)
+        limits = with_room(without_rounding([bare(v) for v in values], args))
         value, least, most = align(limits, args, lead)
         return np.minimum(np.maximum(widened(value), least), most)
 
