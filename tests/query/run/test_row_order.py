@@ -12,7 +12,8 @@ import pytest
 
 import deeplake_lite as dl
 
-ROWS = 150_000
+ROWS = 300_000
+"""With fewer rows, DuckDB may not use several threads."""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +95,22 @@ IN_ORDER = {
         "SELECT LAST(id) AS i GROUP BY k",
         lambda c: np.array([rows[-1] for rows in members(c, "k")]),
     ),
+    "first in another order": (
+        "SELECT FIRST(id ORDER BY g) AS i GROUP BY k",
+        lambda c: np.array([by_g(rows, c)[0] for rows in members(c, "k")]),
+    ),
+    "last in another order": (
+        "SELECT LAST(id ORDER BY g) AS i GROUP BY k",
+        lambda c: np.array([by_g(rows, c)[-1] for rows in members(c, "k")]),
+    ),
+    "tensor of the last in another order": (
+        "SELECT LAST(v ORDER BY g) AS i GROUP BY k % 5",
+        lambda c: c["v"][[by_g(rows, c)[-1] for rows in members(c | {"m": c["k"] % 5}, "m")]],
+    ),
+    "any in another order": (
+        "SELECT ANY_VALUE(id ORDER BY g DESC) AS i GROUP BY k",
+        lambda c: np.array([min(rows, key=lambda row: -c["g"][row]) for rows in members(c, "k")]),
+    ),
     "first of equals": (
         "SELECT ARG_MAX(id, g) AS i GROUP BY k",
         lambda c: np.array([max(rows, key=lambda row: c["g"][row]) for rows in members(c, "k")]),
@@ -168,6 +185,11 @@ IN_ORDER = {
 }
 
 
+def by_g(rows, columns):
+    """Return rows sorted by g, and equal ones by position."""
+    return sorted(rows, key=lambda row: columns["g"][row])
+
+
 def unique(values):
     return np.array(list(dict.fromkeys(values)))
 
@@ -205,6 +227,22 @@ LISTS = {
     "LIST(DISTINCT g)": lambda rows, c: sorted(set(c["g"][rows].tolist())),
     "STRING_AGG(CAST(id AS TEXT), ',')": lambda rows, _: ",".join(map(str, rows)),
     "LIST(v)": lambda rows, c: c["v"][rows].tolist(),
+    "LIST(id ORDER BY g)": lambda rows, c: by_g(rows, c),
+    "LIST(id ORDER BY g DESC)": lambda rows, c: sorted(rows, key=lambda row: -c["g"][row]),
+    "ARRAY_AGG(v ORDER BY g)": lambda rows, c: c["v"][by_g(rows, c)].tolist(),
+    "STRING_AGG(CAST(id AS TEXT), ',' ORDER BY g)": lambda rows, c: ",".join(
+        map(str, by_g(rows, c))
+    ),
+    "LISTAGG(id, ',') WITHIN GROUP (ORDER BY g)": lambda rows, c: ",".join(map(str, by_g(rows, c))),
+    "LIST(DISTINCT g ORDER BY g DESC)": lambda rows, c: sorted({*c["g"][rows].tolist()})[::-1],
+    "LIST(id ORDER BY g) FILTER (WHERE g > 4)": (
+        lambda rows, c: [r for r in by_g(rows, c) if c["g"][r] > 4] or None
+    ),
+    "ARG_MIN(id, g, 3)": lambda rows, c: by_g(rows, c)[:3],
+    "MIN_BY(id, g, 40)": lambda rows, c: by_g(rows, c)[:40],
+    "ARG_MAX(id, g, 3)": lambda rows, c: sorted(rows, key=lambda row: -c["g"][row])[:3],
+    "ARG_MIN_NULLS_LAST(id, g, 3)": lambda rows, c: by_g(rows, c)[:3],
+    "ARG_MAX_NULLS_LAST(id, g, 3)": lambda rows, c: sorted(rows, key=lambda r: -c["g"][r])[:3],
     "LIST(id) FILTER (WHERE g = 2)": lambda rows, c: [r for r in rows if c["g"][r] == 2] or None,
 }
 
@@ -223,6 +261,62 @@ def test_values_of_a_window_are_in_the_order_of_its_rows(lake, columns):
     groups = {rows[0]: rows for rows in members(columns, "k")}
     for value in result:
         assert list(value) == groups[value[0]]
+
+
+FRAMES = {
+    "": lambda of_row, of_other: of_other <= of_row,
+    "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING": lambda row, other: other >= row,
+    "RANGE BETWEEN 1 PRECEDING AND CURRENT ROW": lambda row, other: row - 1 <= other <= row,
+    "GROUPS BETWEEN CURRENT ROW AND CURRENT ROW": lambda row, other: row == other,
+}
+"""Frames whose rows depend on g, and whether one with another g belongs to a row's frame."""
+
+OVER = {
+    "FIRST_VALUE(id)": lambda rows: rows[0],
+    "LAST_VALUE(id)": lambda rows: rows[-1],
+    "NTH_VALUE(id, 2)": lambda rows: rows[1] if len(rows) > 1 else None,
+    "FIRST(id)": lambda rows: rows[0],
+    "LAST(id)": lambda rows: rows[-1],
+    "ANY_VALUE(id)": min,
+    "ARG_MAX(id, k)": min,
+    "LIST(id)": lambda rows: rows,
+    "STRING_AGG(id, ',')": lambda rows: ",".join(map(str, rows)),
+    "MODE(id % 2)": lambda rows: most_frequent(np.array(rows) % 2),
+}
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("call", OVER)
+def test_values_of_a_frame_are_in_the_order_of_the_window(lake, columns, call, frame, named):
+    window = f"PARTITION BY k ORDER BY g {frame}"
+    text = f"SELECT {call} OVER ({window}) AS x"
+    if named:
+        window = f"w AS (PARTITION BY k), w2 AS (w ORDER BY g {frame})"
+        text = f"SELECT {call} OVER w2 AS x FROM dataset WINDOW {window}"
+    result = lake.query(text)["x"][:]
+    for rows in members(columns, "k")[:20]:
+        for row in rows:
+            of_row = columns["g"][row]
+            framed = [r for r in by_g(rows, columns) if FRAMES[frame](of_row, columns["g"][r])]
+            value = result[row]
+            plain = list(map(int, value)) if isinstance(value, list) else value
+            expected = OVER[call]([int(r) for r in framed])
+            assert (None if plain is np.ma.masked else plain) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [("LIST(g) OVER (ORDER BY COUNT(*))", [[1], [1, 3, 2], [1, 3, 2]]),
+     ("LAST_VALUE(g) OVER (ORDER BY COUNT(*))", [1, 2, 2]),
+     ("ARG_MAX(g, COUNT(*)) OVER ()", [3, 3, 3]),
+     ("ROW_NUMBER() OVER (ORDER BY COUNT(*))", [1, 3, 2])],
+)  # fmt: skip
+def test_windows_over_groups_have_the_order_of_the_groups(make_lake, call, expected):
+    ds = make_lake({"g": "int64"}, g=[3, 1, 2, 3, 2])
+    result = ds.query(f"SELECT g, {call} AS x GROUP BY g ORDER BY COUNT(*), g")["x"][:]
+    plain = [value if isinstance(value, list) else int(value) for value in result]
+    assert plain == expected
 
 
 PAIRS = {

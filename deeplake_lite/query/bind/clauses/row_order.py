@@ -27,15 +27,24 @@ ORDERED = {
 }  # fmt: skip
 """Aggregates whose result depends on the order of the rows."""
 
+ANY = {"ANY_VALUE", "ARBITRARY"}
+"""Those that skip nulls and return any value, here the first one."""
+
 ITEM = "__item"
 """Column with the position of an item in the list that UNNEST splits."""
 
-GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY"}
-LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY"}
+GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST"}
+LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY", "ARG_MIN_NULL", "ARG_MIN_NULLS_LAST"}
 """Aggregates that pick the first of the rows with the largest or smallest value."""
 
-NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALUE"}
-"""Window functions whose result depends on the order of rows with equal rank."""
+NULLS_LAST = {"ARG_MAX_NULLS_LAST", "ARG_MIN_NULLS_LAST"}
+"""Those that pick rows whose value is null after all others."""
+
+NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
+"""Window functions that depend on the order of rows with equal rank, but on no frame."""
+
+OF_FRAMES = {"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
+"""Window functions whose result depends on the order of the rows of a frame."""
 
 
 def make_deterministic(
@@ -54,6 +63,7 @@ def make_deterministic(
     most : int, optional
         Sum of LIMIT and OFFSET.
     """
+    _inline_windows(select)
     for call in list(_own(select, exp.Anonymous)):
         _order_aggregate(call, scope)
     if scope.aggregated and not scope.grouped:
@@ -189,24 +199,74 @@ def _own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
 
 
 def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
-    """Let an aggregate see its rows by position, unless the query sets an order."""
-    name = call.name.upper()
+    """Let an aggregate see its rows by position, or those that the query's order leaves tied."""
+    name, args = call.name.upper(), call.expressions
     window = call.find_ancestor(exp.Window)
-    if (
-        window is not None
-        and _is_window_function(window, call)
-        and window.args.get("order") is not None
-    ):
+    if window is not None and not _is_window_function(window, call):
+        window = None
+    by_position: list[exp.Expr] = (
+        [_ascending(p) for p in _positions(scope)] if window is None else _position_terms(scope)
+    )
+    if name in GREATEST | LEAST and len(args) > 1 and not isinstance(args[1], exp.Order):
+        value, positions = args[1].copy(), [term.this for term in by_position]
+        is_least, nulls_last = name in LEAST, name in NULLS_LAST
+        args[1].replace(_break_ties(value, positions, least=is_least, nulls_last=nulls_last))
+    elif name in ANY and window is not None and len(args) == 1 and by_position:
+        if not isinstance(args[0], exp.Order):  # DuckDB sorts each frame anew for ANY_VALUE
+            call.set("this", "ARG_MIN")
+            call.append("expressions", func("ROW", *(term.this for term in by_position)))
+    elif (name in ORDERED or (window is not None and name in OF_FRAMES)) and args:
+        _sort_rows(args, by_position, window)
+
+
+def _sort_rows(
+    args: list[exp.Expr], by_position: list[exp.Expr], window: exp.Window | None
+) -> None:
+    """Let an aggregate or a window function see its rows in an order without ties.
+
+    The window's own order must keep its ties, which are in the same frame, so the order is part of
+    the call: ``LIST(x ORDER BY k, position) OVER (ORDER BY k)``.
+    """
+    written = args[-1] if isinstance(args[-1], exp.Order) else None
+    last = args[-1] if written is None else written.this
+    first = last if len(args) == 1 else args[0]
+    terms: list[exp.Expr] = [] if written is None else written.expressions
+    if window is not None and not terms:
+        if _counts_rows(window):
+            return  # the window gets an order without ties
+        order = window.args.get("order")
+        terms = [] if order is None else [term.copy() for term in order.expressions]
+    if not isinstance(first, exp.Distinct):
+        terms = [*terms, *by_position]
+    elif not terms:  # distinct values can only be sorted by themselves
+        terms = [_ascending(first.expressions[0].copy())]
+    if terms:
+        args[-1].replace(exp.Order(this=last.copy(), expressions=terms))
+
+
+def _inline_windows(select: exp.Select) -> None:
+    """Replace the names of windows with their definitions, which then get an order of their own."""
+    named = {window.this.name: window for window in select.args.get("windows") or ()}
+    for window in named.values():  # each one may extend an earlier one
+        _complete(window, named)
+    for window in list(_own(select, exp.Window)):
+        if window not in named.values():
+            _complete(window, named)
+    select.set("windows", None)
+
+
+def _complete(window: exp.Window, named: dict[str, exp.Window]) -> None:
+    """Add the parts of the named window that a window extends."""
+    alias = window.args.get("alias")
+    if alias is None or alias.name not in named:
         return
-    args = call.expressions
-    if name in GREATEST | LEAST and len(args) == 2 and not isinstance(args[1], exp.Order):
-        args[1].replace(_break_ties(args[1].copy(), scope, least=name in LEAST))
-    elif name in ORDERED and args and not isinstance(args[-1], exp.Order):
-        distinct = isinstance(args[0], exp.Distinct)
-        by = [args[0].expressions[0].copy()] if distinct else _positions(scope)
-        if by:
-            order = exp.Order(this=args[-1].copy(), expressions=[_ascending(b) for b in by])
-            args[-1].replace(order)
+    base = named[alias.name]
+    for part in ("partition_by", "order", "spec"):
+        of_base = base.args.get(part)
+        if of_base and not window.args.get(part):
+            is_list = isinstance(of_base, list)
+            window.set(part, [node.copy() for node in of_base] if is_list else of_base.copy())
+    window.set("alias", None)
 
 
 def _is_window_function(window: exp.Window, call: exp.Expr) -> bool:
@@ -214,27 +274,41 @@ def _is_window_function(window: exp.Window, call: exp.Expr) -> bool:
     return call is window.this or call is window.this.this
 
 
-def _break_ties(value: exp.Expr, scope: Scope, *, least: bool) -> exp.Expr:
+def _break_ties(
+    value: exp.Expr, positions: list[exp.Expr], *, least: bool, nulls_last: bool
+) -> exp.Expr:
     """Return a value that also compares by position, so that the first of equal rows is picked."""
-    positions = _positions(scope)
     if not positions:
         return value
     signed = positions if least else [exp.Neg(this=p) for p in positions]
-    present = exp.not_(exp.Is(this=exp.paren(value.copy()), expression=exp.null()))
+    is_null = exp.Is(this=exp.paren(value.copy()), expression=exp.null())
+    present = exp.not_(is_null)
+    if nulls_last:
+        return func("ROW", is_null if least else present, value, *signed)
     return exp.Case(ifs=[exp.If(this=present, true=func("ROW", value, *signed))])
 
 
 def _break_window_ties(window: exp.Window, scope: Scope) -> None:
     """Break the ties of a window whose result depends on the order of rows with equal rank."""
-    spec = window.args.get("spec")
-    by_rows = spec is not None and spec.args.get("kind") == "ROWS"
-    excluded = spec is not None and str(spec.args.get("exclude") or "").upper()
-    if excluded in ("TIES", "GROUP"):  # these exclude rows of equal rank, so ties must stay
-        by_rows = False
-    is_numbered = window.this.name.upper() in NUMBERED and spec is None
-    if window.args.get("alias") or not (by_rows or is_numbered):
+    is_numbered = window.this.name.upper() in NUMBERED
+    if not is_numbered and not _counts_rows(window):
         return
+    if is_numbered and not _counts_rows(window):
+        window.set("spec", None)  # it has no effect, and RANGE takes only one term
     order = window.args.get("order")
     terms = [*(order.expressions if order is not None else ()), *_position_terms(scope)]
     if terms:
         window.set("order", exp.Order(expressions=terms))
+
+
+def _counts_rows(window: exp.Window) -> bool:
+    """Return whether a window has a frame of ROWS, whose rows an order without ties determines.
+
+    EXCLUDE TIES and EXCLUDE GROUP need the ties.
+    """
+    spec = window.args.get("spec")
+    excluded = "" if spec is None else str(spec.args.get("exclude") or "").upper()
+    return spec is not None and spec.args.get("kind") == "ROWS" and excluded not in _NEED_TIES
+
+
+_NEED_TIES = {"TIES", "GROUP"}
