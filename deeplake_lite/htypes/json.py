@@ -19,7 +19,7 @@ from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.htypes.show import short_text
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable
+    from collections.abc import Buffer
 
     from deeplake_lite.htypes.cells import Values
 
@@ -81,8 +81,19 @@ class Json(Htype):
         return short_text(json.dumps(value, ensure_ascii=False))
 
     def from_file(self, data: bytes | str) -> Any:
-        """Return the value in a file. Raises DamagedError if an object has a key twice."""
-        return parse_json(data, object_of)
+        """Return the value in a file.
+
+        Raises
+        ------
+        InvalidValueError
+            For a file that is not JSON, and for NaN, infinity or a key that an object has twice.
+        """
+        try:
+            return json.loads(data, object_pairs_hook=object_of, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise InvalidValueError(
+                f"must be valid JSON, but it cannot be parsed: {error}. Fix the file."
+            ) from error
 
     @override
     def _plain_default(self, value: object) -> object:
@@ -119,12 +130,14 @@ def _find_duplicate_key(value: object) -> Exception | None:
     return None
 
 
-def parse_json(
-    data: bytes | str, of_pairs: Callable[[list[tuple[str, Any]]], object] = dict
-) -> Any:
-    """Parse JSON. Raises DamagedError if the string is not valid JSON."""
+def _no_constant(name: str) -> object:
+    raise ValueError(f"JSON has no {name}")
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Parse stored JSON. Raises DamagedError if the string is not valid JSON."""
     try:
-        return json.loads(data, object_pairs_hook=None if of_pairs is dict else of_pairs)
+        return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DamagedError(
             f"A JSON value cannot be parsed: {error}. Fix it, or restore it from a backup."

@@ -79,8 +79,14 @@ class Text(Htype):
         return short_text(value)
 
     def from_file(self, data: bytes) -> str:
-        """Return the text in a file."""
-        return decode_text(data)
+        """Return the text in a file. Raises InvalidValueError if it is not UTF-8."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidValueError(
+                f"must be UTF-8, but byte {error.start} of the file is not. Convert the file, or "
+                "declare Link('bytes')."
+            ) from error
 
 
 def encode_text(value: object) -> bytes:

@@ -137,10 +137,11 @@ def _taken_dtype(of: Htype | None) -> str:
 def _lists(array: pa.Array, of: Htype | None) -> object:
     """Return lists in the form that a type takes: arrays, items of a sequence, or objects."""
     is_array = of is not None and of.is_array
-    if is_array and kinds.is_fixed_size_list(array.type) and not array.null_count:
+    is_fixed = kinds.is_fixed_size_list(array.type)
+    if is_array and is_fixed and not array.null_count:
         return _block(array)
     if is_array:
-        return [None if item is None else _array(item) for item in _items(array)]
+        return [None if i is None else _array(i, has_nan=not is_fixed) for i in _items(array)]
     if (of is not None and items_of(of) is not None) or _has_tensors(array.type):
         return [_list(item, item_of(of), row) for row, item in enumerate(_items(array))]
     return objects_in(array)
@@ -164,8 +165,8 @@ def _tensors(array: pa.ExtensionArray) -> object:
     """Return fixed-shape tensors as an array, or if there are nulls, as a list with None."""
     kind, storage = array.type, array.storage
     if not storage.null_count:
-        return _to_logical_order(_array(storage.flatten()), kind)
-    rows = (None if item is None else _array(item) for item in _items(storage))
+        return _to_logical_order(_array(storage.flatten(), has_nan=False), kind)
+    rows = (None if item is None else _array(item, has_nan=False) for item in _items(storage))
     return [None if row is None else _to_logical_order(row, kind)[0] for row in rows]
 
 
@@ -176,7 +177,9 @@ def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
     >>> _to_logical_order(np.arange(6), kind).tolist()
     [[[0, 3], [1, 4], [2, 5]]]
     """
-    stored = np.reshape(np.asarray(flat), (-1, *kind.shape))
+    stored = np.reshape(
+        np.asarray(flat, object if isinstance(flat, list) else None), (-1, *kind.shape)
+    )
     axes = kind.permutation or range(len(kind.shape))
     return stored.transpose(0, *(axis + 1 for axis in axes))
 
@@ -215,13 +218,17 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
     return np.ma.MaskedArray(filled, mask)
 
 
-def _array(item: pa.Array) -> object:
-    """Return one list of numbers; a null in it becomes NaN, or None if the dtype has no NaN."""
+def _array(item: pa.Array, *, has_nan: bool = True) -> object:
+    """Return one list of numbers; a null in it becomes None, or with `has_nan` NaN in floats.
+
+    Lists of a fixed length stand for points and vectors, in which a null is an error.
+    """
     dtype = dtype_of(item.type)
     values = arrow_values(item, Array(dtype or "float64", (None,)))
     if not item.null_count or dtype is None:
         return values
-    return np.ma.filled(values, np.nan) if np.dtype(dtype).kind == "f" else with_none(values)
+    is_nan = has_nan and np.dtype(dtype).kind == "f"
+    return np.ma.filled(values, np.nan) if is_nan else with_none(values)
 
 
 def _block(array: pa.Array) -> Any:

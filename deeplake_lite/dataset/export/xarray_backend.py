@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, override
 
@@ -164,7 +165,7 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     row, ids = free_name("row", names), free_name("row_id", names)
     pinned = view[:]  # the variables read later, when the dataset may have changed
     variables = {f.name: _variable(pinned, f, row, names) for f in dense}
-    row_ids = LakeArray(lambda rows: pinned[rows].row_ids, (len(view),), np.dtype(np.int64))
+    row_ids = LakeArray(partial(_read_ids, pinned), (len(view),), np.dtype(np.int64))
     coordinates = {ids: xr.Variable((row,), indexing.LazilyIndexedArray(row_ids))}
     attributes = {
         "url": view.url,
@@ -179,14 +180,20 @@ def _variable(view: View, f: Field, row: str, names: set[str]) -> xr.Variable:
     layout = f.htype.layout
     assert isinstance(layout, Dense)
     empty = _filled(f, f.htype.encode([]))
-
-    def read(rows: NDArray[np.int64]) -> NDArray[Any]:
-        table, slots = view.rows.locate(rows)
-        return _filled(f, table.read([f.id], slots)[f.id])
-
-    array = LakeArray(read, (len(view), *layout.shape), empty.dtype)
+    array = LakeArray(partial(_read, view, f), (len(view), *layout.shape), empty.dtype)
     axes = [free_name(f"{f.name}_{i}", names) for i in range(len(layout.shape))]
     return xr.Variable((row, *axes), indexing.LazilyIndexedArray(array), _attributes(f))
+
+
+def _read(view: View, f: Field, rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the values of rows of a column."""
+    table, slots = view.rows.locate(rows)
+    return _filled(f, table.read([f.id], slots)[f.id])
+
+
+def _read_ids(view: View, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ids of rows."""
+    return view[rows].row_ids
 
 
 def _attributes(f: Field) -> dict[str, object]:
