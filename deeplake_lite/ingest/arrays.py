@@ -188,6 +188,8 @@ class MemorySource:
         """Return the type of a column. Raises SchemaError if it has none."""
         try:
             return values.htype(classes=classes)
+        except InvalidValueError as error:
+            raise error.at(column=name) from None
         except SchemaError as error:
             raise SchemaError(f"Column {name!r}: {error} {_advice(name, values)}") from error
 

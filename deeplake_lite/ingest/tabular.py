@@ -119,7 +119,10 @@ class TabularSource:
             return self._classes(f.name, nullable)
         if declared:
             return replace(declared, nullable=nullable)
-        return htype_of(f.type, nullable=nullable)
+        try:
+            return htype_of(f.type, nullable=nullable)
+        except InvalidValueError as error:
+            raise error.at(column=f.name) from None
 
     def _classes(self, column: str, nullable: bool) -> ClassLabel:
         """Return the classes of a column: those of dictionaries in order, then sorted strings."""

@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from deeplake_lite.errors import InvalidValueError
+
 
 def dtype_of(kind: pa.DataType) -> str | None:
     """Return the NumPy dtype of a type of numbers, booleans or times; None for any other type.
@@ -47,14 +49,41 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
 
     >>> unwrapped(pa.bool8()), unwrapped(pa.run_end_encoded(pa.int32(), pa.string()))
     (DataType(bool), DataType(string))
+
+    Raises
+    ------
+    InvalidValueError
+        For pandas' periods and intervals, whose storage alone does not tell what they mean.
     """
     if kinds.is_run_end_encoded(kind):
         return unwrapped(kind.value_type)
     if isinstance(kind, pa.Bool8Type):
         return pa.bool_()
+    if isinstance(kind, pa.BaseExtensionType):
+        check_meaning(kind.extension_name.removeprefix("pandas."), kind)
     if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.FixedShapeTensorType):
         return unwrapped(kind.storage_type)
     return kind
+
+
+def check_meaning(name: str, kind: object) -> None:
+    """Reject values of pandas that no column can store.
+
+    Raises
+    ------
+    InvalidValueError
+        If the name of a dtype begins with ``"period"`` or ``"interval"``; `kind` is the dtype.
+    """
+    if name.startswith("period"):
+        raise InvalidValueError(
+            f"periods cannot be stored, but the column's dtype is {kind}. Convert each period to "
+            "its start time: series.dt.to_timestamp()."
+        )
+    if name.startswith("interval"):
+        raise InvalidValueError(
+            f"intervals cannot be stored, but the column's dtype is {kind}. Store their ends in "
+            "two columns: series.array.left and series.array.right."
+        )
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:

@@ -23,7 +23,7 @@ from deeplake_lite.dataset.write.transfer import (
     transfer_values,
     wrap_source,
 )
-from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError
+from deeplake_lite.errors import ColumnNotFoundError, InvalidValueError, SchemaError
 from deeplake_lite.htypes.cells import Cells, DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.reencoding import collect_notices, warn_once
 from deeplake_lite.htypes.tensors import array_of, is_tensor
@@ -301,5 +301,10 @@ _ACCEPTED_DATA = (
 def _transpose(rows: Sequence[Mapping[str, object]], schema: Schema) -> dict[str, list[object]]:
     """Convert a list of rows to columns; missing values get the column's default."""
     names = dict.fromkeys(name for row in rows for name in row)
+    if rows and not names and not schema.fields:
+        raise SchemaError(
+            "Rows need a column to be stored in, but the dataset has none. Add one first: "
+            "ds.add_column('x', 'int64')."
+        )
     defaults = {f.name: f.htype.default for f in schema}
     return {name: [row.get(name, defaults.get(name)) for row in rows] for name in names}

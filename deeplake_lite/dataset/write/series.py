@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.arrow.capsules import polars_column
-from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.foreign import is_column
 
 if TYPE_CHECKING:
@@ -51,16 +50,14 @@ def series_values(values: object) -> object:
     """
     import pyarrow as pa
 
+    from deeplake_lite.dataset.arrow.types import check_meaning
+
     if type(values).__module__.startswith("polars"):
         return polars_column(values)
     column = _as_series(values)
     if column.dtype == object:
         return _object_values(column)
-    if column.dtype.name.startswith("period"):
-        raise InvalidValueError(
-            f"periods cannot be stored, but the column's dtype is {column.dtype}. Convert each "
-            "period to its start time: series.dt.to_timestamp()."
-        )
+    check_meaning(column.dtype.name, column.dtype)
     if column.dtype.name.startswith("Sparse"):
         return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
     if isinstance(column.dtype, np.dtype):

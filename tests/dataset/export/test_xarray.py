@@ -1,6 +1,7 @@
 """The xarray backend: lazy, indexed like NumPy and found by its entry point."""
 
 import json
+import pickle
 from uuid import uuid4
 
 import numpy as np
@@ -237,3 +238,14 @@ def test_computed_variable_is_stored_unchanged():
     ds = lake({"y": "float64"}, {"y": []})
     ds.append({"y": half})
     assert ds["y"][:].tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("opened", ["export", "backend"])
+def test_lazy_datasets_can_be_pickled(tmp_path, opened):
+    ds = dl.create(str(tmp_path / "a.lake"), {"x": "int64", "v": dl.Embedding(2)})
+    ds.append({"x": [1, 2], "v": [[1, 2], [3, 4]]})
+    ds.commit("rows")
+    lazy = ds.to_xarray() if opened == "export" else xr.open_dataset(ds.url, engine="deeplake_lite")
+    copy = pickle.loads(pickle.dumps(lazy))
+    xr.testing.assert_identical(copy.load(), lazy.load())
+    assert copy["row_id"].values.tolist() == ds.row_ids.tolist()
