@@ -79,7 +79,9 @@ RULES = {
     ),
     "Integers": (
         "Scalar integers are never rounded, whether they are stored or computed: a result that "
-        "neither int64 nor uint64 can hold is an error, unless you use `CAST(x AS DOUBLE)`. "
+        "neither int64 nor uint64 can hold is an error, unless you use `CAST(x AS DOUBLE)`, or a "
+        "float64 is exactly equal to it. The exceptions are functions whose results are floats by "
+        "definition: `AVG`, `MEDIAN`, `QUANTILE_CONT`, and `PROD` of scalars, as in SQL. "
         "Comparisons with numbers of any size and with fractions are exact, too. Between two "
         "tensors, or a tensor and a column, NumPy's rules apply: integers combined with floats "
         "become floats, which round integers beyond 2**53. A column that contains both integers "
@@ -168,8 +170,8 @@ RULES = {
         "The order is the same in every run. Without ORDER BY, rows come in the order of their "
         "source. Joined rows come in the order of the left source, then of the right one; groups "
         "and distinct rows come in the order of their first rows. Ties keep that order, and so do"
-        " the values of a LIST. Only the last bits of floating-point sums may differ between "
-        "runs."
+        " the values of a LIST, also one with ORDER BY. Between runs, only the last bits of "
+        "aggregates of floats, and the results of `APPROX_…` functions, may differ."
     ),
     "Order of conditions": (
         "Conditions on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and "
@@ -247,8 +249,8 @@ RULES = {
         "null."
     ),
     "Long values": (
-        "A query makes strings of at most 67,108,864 characters and lists of at most 10,000,000 "
-        "items. It computes 2,048 rows at a time, whose new strings and lists take at most 1 GiB "
+        "A query makes strings of at most 67,108,864 characters, except with `STRING_AGG`, and "
+        "lists of at most 10,000,000 items. It computes 2,048 rows at a time, whose new strings and lists take at most 1 GiB "
         "together."
     ),
     "Parameters": (

@@ -1,13 +1,19 @@
-"""A function that DuckDB calls to compare JSON values: it writes equal values in the same way."""
+"""Reading JSON of queries, and the function that DuckDB calls to compare JSON values.
+
+That function writes equal values in the same way.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deeplake_lite.errors import DamagedError
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import DamagedError, QueryError
 from deeplake_lite.htypes.json import parse_json
 from deeplake_lite.htypes.json_values import canonical_json
 
@@ -44,6 +50,27 @@ def _key(text: str) -> str | None:
         return None if value is None else canonical_json(value)
     except (DamagedError, ValueError, RecursionError):  # not valid JSON: compare it as it is
         return text
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a JSON document that a query has made.
+
+    >>> read_json("[1, null]")
+    [1, None]
+
+    Raises
+    ------
+    QueryError
+        For a document that is nested too deeply for Python.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise QueryError(
+            f"JSON in results may be nested up to about {sys.getrecursionlimit():,} levels deep, "
+            f"Python's recursion limit, but a value is nested more deeply: {brief(text)}. Return "
+            "it as a string, CAST(x AS TEXT), or select a part of it."
+        ) from error
 
 
 def create_json_key(connection: duckdb.DuckDBPyConnection) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import json
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells
 from deeplake_lite.htypes.layouts import Ragged
 from deeplake_lite.query.database.convert import GroupRows, in_one, masked
+from deeplake_lite.query.database.json_keys import read_json
 from deeplake_lite.query.database.times import check_result, durations_of
 from deeplake_lite.query.result.json_parts import parse_within
 from deeplake_lite.query.result.types import htype_of_arrow, htype_of_tree
@@ -273,7 +273,7 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
     if htype.scalar is not None:
         return _scalars(array, htype.scalar)
     if htype.sql == "json":
-        parse = json.loads if is_text(array.type) else _jsonable
+        parse = read_json if is_text(array.type) else _jsonable
         values = (parse_within(v, array.type) for v in python_values(array))
         return [None if v is None else parse(v) for v in values]
     if htype.item is not None and is_list(array.type):

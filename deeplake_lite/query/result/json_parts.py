@@ -5,12 +5,12 @@ The metadata of the Arrow fields marks JSON, also within lists, structs and maps
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from deeplake_lite.dataset.arrow.types import is_list
+from deeplake_lite.query.database.json_keys import read_json
 
 if TYPE_CHECKING:
     from duckdb.sqltypes import DuckDBPyType
@@ -80,5 +80,5 @@ def parse_within(value: Any, kind: pa.DataType) -> Any:
 
 def _parse_part(value: Any, field: pa.Field) -> object:
     if is_json(field):
-        return None if value is None else json.loads(value)
+        return None if value is None else read_json(value)
     return parse_within(value, field.type)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from deeplake_lite.errors import QueryError
 from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.query.database.json_keys import read_json
 from deeplake_lite.query.values import (
     Call,
     Cell,
@@ -130,7 +130,7 @@ def _parse_json(value: Any, type_: Type) -> object:
     if value is None or type_.dtype != "object":
         return value
     if type_.items is None:
-        return json.loads(value)
+        return read_json(value)
     return objects([_parse_json(item, type_.items.of) for item in value])
 
 
