@@ -250,8 +250,8 @@ RULES = {
     ),
     "Long values": (
         "A query makes strings of at most 67,108,864 characters, except with `STRING_AGG`, and "
-        "lists of at most 10,000,000 items. It computes 2,048 rows at a time, whose new strings and lists take at most 1 GiB "
-        "together."
+        "lists of at most 10,000,000 items. It computes 2,048 rows at a time, whose new strings "
+        "and lists take at most 1 GiB together."
     ),
     "Parameters": (
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
