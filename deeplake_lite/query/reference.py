@@ -113,8 +113,9 @@ RULES = {
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
-        "arithmetic. UNION, CASE, comparisons and arithmetic need boxes of one format. `HASH` is a "
-        "hash of the numbers as they are, so convert boxes to one format before you compare hashes."
+        "arithmetic; lists and parameters are read as xyxy. UNION, CASE, comparisons and "
+        "arithmetic need boxes of one format. `HASH` is a hash of the numbers as they are, so "
+        "convert boxes to one format before you compare hashes."
     ),
     "Sequences": (
         "Queries compute with a sequence of numbers as with an array. Functions and clauses that "

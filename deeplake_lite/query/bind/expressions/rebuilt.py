@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 _INSTEAD: dict[type[exp.Expr], str] = {
     exp.JSONExtract: " Write a subscript: meta['key'].",
     exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
+    exp.IgnoreNulls: " Use ANY_VALUE(x), which skips nulls, or filter the rows in a subquery.",
 }
-"""How to write operators of other databases in this language."""
+"""How to write parts of other databases' SQL in this language."""
+
+_WORDS = {"alias": "AS", "ignorenulls": "IGNORE NULLS", "respectnulls": "RESPECT NULLS"}
+"""SQL keywords of nodes that have another name in the parser."""
 
 REBUILT = frozenset(
     [
@@ -64,7 +68,8 @@ def rebuild(low: Lowering, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value
     """
     if e.key not in REBUILT:
         way = _INSTEAD.get(type(e), "")
-        raise QueryError(f"{e.key.upper()} is not part of the language: {text_of(e)}.{way}")
+        word = _WORDS.get(e.key, e.key.upper())
+        raise QueryError(f"{word} is not part of the language: {text_of(e)}.{way}")
     node, of_text = e.copy(), e.key in _OF_TEXTS
     for name, part in list(e.args.items()):
         if isinstance(part, exp.Expr):
