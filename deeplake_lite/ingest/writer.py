@@ -97,7 +97,7 @@ def ingest(
                     if commit_every and run.pending >= commit_every:
                         run.commit(done=False)
             run.finish()
-    except BaseException as error:
+    except BaseException as error:  # Ctrl-C, too, leaves nothing that is not committed
         ds.discard()
         if ds.version != first_version:
             error.add_note(

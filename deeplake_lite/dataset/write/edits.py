@@ -219,6 +219,7 @@ def _add_column(
             "it as compute=.",
             column=name,
         )
+    # A single value stands for every row; an iterator is read once, because its length is unknown.
     values = wrap_source(named_values(name, values, added.htype), added.htype)
     if values is not None and not is_sequence(values):
         values = list(values) if isinstance(values, Iterator) else [values] * len(table)

@@ -66,7 +66,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
             raise ValueError(f"value must be one number, but {value.text} is {value.type}")
 
     def compute(values: object, single: Any, *, lead: int) -> object:
-        if value.is_constant:
+        if value.is_constant:  # exact beside floats, and without a dtype that would widen the array
             single = weak(value.value if wanted is None else wanted)
             _, single = beside_floats(np.equal, single, x.type.dtype, is_first=False)
         if np.ndim(single) > (0 if value.is_constant else lead):

@@ -314,6 +314,7 @@ class Repository:
             try:
                 fresh = held.enter_context(kept(self, done, begun))
                 fresh.reader(done).check_chunks(keys)
+                # A vacuum that removes old versions also rewrites the parents of the ones it keeps.
                 parent = next(fresh.ancestry(done)).parent
             except (MissingError, VersionNotFoundError) as error:
                 raise LostChunksError(

@@ -522,6 +522,8 @@ class Session:
             When the branch is not where its last writer left it. A commit would hide that.
         """
         use_engine()
+        # The version records its branch and a digest of its chunks, so that `verify` notices a
+        # reference that was copied from another branch, and a chunk that took another's place.
         branch, before = from_engine(str(self._session.branch)), self.snapshot_id
         own = {BRANCH: branch, CHUNKS: chunks_digest(self._updated_chunks())}
         identity = ""

@@ -93,6 +93,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if value is not None:
             return value
     args = lower_arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
+    # These return a whole value, so a sequence must become a list before NumPy makes it an array.
     if name in _RETURNS_WHOLE:
         pairs = zip(args.values, e.expressions, strict=True)
         args.values = [as_column(value, text_of(part)) for value, part in pairs]

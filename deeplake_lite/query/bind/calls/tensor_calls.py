@@ -45,6 +45,8 @@ def call_tensors(
             f"{name} returns a single row for a tensor, but the call is {text_of(e)}. For several "
             "rows, write ORDER BY … LIMIT n."
         )
+    # Functions that pick a row are given positions instead of tensors, which are then read only
+    # for the rows of the result.
     if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
         if name not in known.WINDOWS:
             scope.note_aggregate()
@@ -62,6 +64,8 @@ def call_tensors(
             f"{text_of(e)} compares its arguments by size, but complex numbers have no order. Use "
             "their absolute values: ABS(x)."
         )
+    # SUM, MIN, … of a tensor aggregate over a group only where there is one: otherwise, and within
+    # another aggregate, they reduce each row.
     over_group = (scope.grouped or is_complex) and not scope.in_aggregate
     if name in known.ROWWISE and over_group and not arguments.options and len(args) == 1:
         scope.note_aggregate()

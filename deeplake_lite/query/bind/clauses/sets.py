@@ -87,6 +87,8 @@ def set_operation(
     sides = [_side(binder, query, at) for at, query in enumerate(queries)]
     columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
     table = binder.new_name("t")
+    # Rows are compared by `compared`. Equal rows may differ in what the result shows, such as the
+    # position of a tensor's row, so that is carried along in `carried`, from the first of them.
     compared, carried = _Columns("c"), _Columns("k")
     result: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):
@@ -98,6 +100,7 @@ def set_operation(
                 low, label, pair, compared, carried, table, of_both=name == "UNION"
             )
             start = start_of(_item(tree, at))
+            # A column that is converted may raise an error: note where it comes from in the text.
             computed = [
                 node for both in compared.pairs[count:] for node in both if start is not None
             ]

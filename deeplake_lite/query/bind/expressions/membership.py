@@ -154,6 +154,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for part, value, column in zip(parts, values, selected, strict=True):
         if is_numpys(value) or column.kind.name == "tensor":
             raise _tensor_error(part if is_numpys(value) else inner)
+    # DuckDB compares a side with a column by one rule, so both are converted first: each pair to
+    # the form in which `=` would compare it.
     sides: list[exp.Expr] = []
     columns: list[exp.Expr] = []
     plain: list[tuple[exp.Expr, Value]] = []
@@ -188,6 +190,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     condition = exp.In(this=sides[0], query=exp.Subquery(this=rows))
     if not kind_of(values[0]).real:
         return Sql(condition, BOOL)
+    # For DuckDB, NaN equals NaN. Here it equals nothing, so NaN IN (…) is false, or null if the
+    # query has a null, as SQL prescribes for a value that is not found.
     of_nan = exp.If(this=exp.Exists(this=rows.where(is_null(columns[0]))), true=exp.null())
     ifs = [exp.If(this=is_nan(plain[0][0]), true=exp.Case(ifs=[of_nan], default=exp.false()))]
     return Sql(exp.Case(ifs=ifs, default=condition), BOOL)
