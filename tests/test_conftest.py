@@ -42,4 +42,4 @@ def test_lakes_in_memory_have_names_of_their_own():
         for name in re.findall(r'create\(\s*"memory://([\w-]+)"', path.read_text("utf-8")):
             files[name].add(path.name)
     assert len(files) > 100
-    assert {name: found for name, found in files.items() if len(found) > 1} == {}
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}

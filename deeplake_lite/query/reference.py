@@ -55,8 +55,8 @@ RULES = {
     "Small integers": (
         "Before arithmetic, integers of a tensor are widened to 64 bits, and `SUM` and `PROD` "
         "return int64 (uint64 for uint64), so `image + 10` and `SUM(a) - SUM(b)` do not wrap "
-        "around. Sums and products of tensors that exceed 64 bits do wrap around, as in "
-        "NumPy; those of scalars are errors. uint64 tensors combined with signed integers become "
+        "around. Sums and products of tensors that exceed 64 bits do wrap around, as in NumPy; "
+        "sums of scalars that do are errors. uint64 tensors combined with signed integers become "
         "int64, and values that do not fit are an error; combined with booleans and unsigned "
         "integers they stay uint64. Functions widen integers in the same way: `SQRT(image)` is "
         "float64, and `CLIP(image, 10, 20)` int64. For `GREATEST`, `LEAST` and `CLIP`, a number "

@@ -1,4 +1,4 @@
-"""Links to files that cannot be read raise an error with the link, which blames no lake."""
+"""Links to unreadable files raise an error that names the link and does not blame the lake."""
 
 from __future__ import annotations
 

@@ -59,20 +59,26 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
         return unwrapped(kind.value_type)
     if isinstance(kind, pa.Bool8Type):
         return pa.bool_()
-    if isinstance(kind, pa.BaseExtensionType):
-        check_meaning(kind.extension_name.removeprefix("pandas."), kind)
     if isinstance(kind, pa.BaseExtensionType) and not isinstance(kind, pa.FixedShapeTensorType):
+        check_storable(kind.extension_name.removeprefix("pandas."), kind)
         return unwrapped(kind.storage_type)
     return kind
 
 
-def check_meaning(name: str, kind: object) -> None:
-    """Reject values of pandas that no column can store.
+def check_storable(name: str, kind: object) -> None:
+    """Reject periods and intervals of pandas, which no column can store.
+
+    Parameters
+    ----------
+    name : str
+        Name of the dtype.
+    kind : object
+        The dtype, for messages.
 
     Raises
     ------
     InvalidValueError
-        If the name of a dtype begins with ``"period"`` or ``"interval"``; `kind` is the dtype.
+        If the name begins with ``"period"`` or ``"interval"``.
     """
     if name.startswith("period"):
         raise InvalidValueError(
@@ -81,8 +87,8 @@ def check_meaning(name: str, kind: object) -> None:
         )
     if name.startswith("interval"):
         raise InvalidValueError(
-            f"intervals cannot be stored, but the column's dtype is {kind}. Store their ends in "
-            "two columns: series.array.left and series.array.right."
+            f"intervals cannot be stored, but the column's dtype is {kind}. Convert each interval "
+            "to a string, series.astype(str), or store their ends in two columns."
         )
 
 

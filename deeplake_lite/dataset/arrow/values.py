@@ -177,9 +177,7 @@ def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
     >>> _to_logical_order(np.arange(6), kind).tolist()
     [[[0, 3], [1, 4], [2, 5]]]
     """
-    stored = np.reshape(
-        np.asarray(flat, object if isinstance(flat, list) else None), (-1, *kind.shape)
-    )
+    stored = np.reshape(np.asarray(flat), (-1, *kind.shape))
     axes = kind.permutation or range(len(kind.shape))
     return stored.transpose(0, *(axis + 1 for axis in axes))
 

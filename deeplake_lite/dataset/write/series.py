@@ -37,8 +37,8 @@ def is_arrow(values: object) -> bool:
 def series_values(values: object) -> object:
     """Return a column as a NumPy or Arrow array, or as a list with None for null.
 
-    NaN in an array of floats stays NaN. InvalidValueError is raised for periods, for which there is
-    no type.
+    NaN in an array of floats stays NaN. InvalidValueError is raised for periods and intervals, for
+    which there is no type.
 
     >>> import pandas as pd
     >>> series_values(pd.Series([1.5, None])), series_values(pd.Series(["a", None], dtype=object))
@@ -50,14 +50,15 @@ def series_values(values: object) -> object:
     """
     import pyarrow as pa
 
-    from deeplake_lite.dataset.arrow.types import check_meaning
+    from deeplake_lite.dataset.arrow.types import check_storable
 
     if type(values).__module__.startswith("polars"):
         return polars_column(values)
     column = _as_series(values)
     if column.dtype == object:
         return _object_values(column)
-    check_meaning(column.dtype.name, column.dtype)
+    categories = getattr(column.dtype, "categories", column)  # those of pd.cut are intervals
+    check_storable(categories.dtype.name, categories.dtype)
     if column.dtype.name.startswith("Sparse"):
         return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
     if isinstance(column.dtype, np.dtype):

@@ -236,7 +236,6 @@ OBJECTS = {
 }
 SERIES = {
     **{name: pd.Series(values, dtype=object) for name, values in OBJECTS.items()},
-    "intervals": pd.Series(pd.interval_range(0, 2)),
     "categories": pd.Series(["b", "a", None], dtype="category"),
     "categories of numbers": pd.Series([3, 1, None], dtype="category"),
     "whole numbers": pd.Series([2**53 + 1, None], dtype="Int64"),

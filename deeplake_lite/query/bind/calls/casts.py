@@ -247,10 +247,12 @@ def _cast_to_real(node: exp.Expr, e: exp.Cast, to: exp.DataType, *, of_json: boo
     of_json : bool
         Whether the string is JSON.
     """
-    name = exp.to_identifier("lake_string")
-    string = exp.Column(this=name.copy())
-    result = type(e)(this=string, to=to.copy())
-    text = json_text(string) if of_json else string.copy()
+    if not isinstance(node, exp.Column | exp.Literal):  # the cast reads the string several times
+        name = exp.to_identifier("lake_string")
+        column = exp.Column(this=name.copy())
+        return bind_name(name, node, _cast_to_real(column, e, to, of_json=of_json))
+    result = type(e)(this=node.copy(), to=to.copy())
+    text = json_text(node) if of_json else node.copy()
     names_infinity = func("regexp_full_match", text, exp.Literal.string(_INFINITY))
     is_beyond = exp.and_(func("isinf", result), exp.not_(names_infinity), copy=False)
     beyond: exp.Expr = exp.null()
@@ -258,8 +260,7 @@ def _cast_to_real(node: exp.Expr, e: exp.Cast, to: exp.DataType, *, of_json: boo
         way = exp.Literal.string(". Use TRY_CAST or a wider type.")
         written = e.to.meta[WRITTEN]
         beyond = raises(f"A number is out of range of {written}: ", text.copy(), way)
-    real = exp.Case(ifs=[exp.If(this=is_beyond, true=beyond)], default=result.copy())
-    return bind_name(name, node, real)
+    return exp.Case(ifs=[exp.If(this=is_beyond, true=beyond)], default=result.copy())
 
 
 _INFINITY = r"(?i)\s*[+-]?inf(inity)?\s*"

@@ -28,7 +28,7 @@ ORDERED = {
 """Aggregates whose result depends on the order of the rows."""
 
 ANY = {"ANY_VALUE", "ARBITRARY"}
-"""Those that skip nulls and return any value, here the first one."""
+"""Aggregates that skip nulls and may return any other value; here they return the first one."""
 
 ITEM = "__item"
 """Column with the position of an item in the list that UNNEST splits."""
@@ -38,7 +38,7 @@ LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY", "ARG_MIN_NULL", "ARG_MIN_NULLS_LAST"}
 """Aggregates that pick the first of the rows with the largest or smallest value."""
 
 NULLS_LAST = {"ARG_MAX_NULLS_LAST", "ARG_MIN_NULLS_LAST"}
-"""Those that pick rows whose value is null after all others."""
+"""Members of `GREATEST` and `LEAST` that pick rows with a null value last."""
 
 NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
 """Window functions that depend on the order of rows with equal rank, but on no frame."""
@@ -290,10 +290,9 @@ def _break_ties(
 
 def _break_window_ties(window: exp.Window, scope: Scope) -> None:
     """Break the ties of a window whose result depends on the order of rows with equal rank."""
-    is_numbered = window.this.name.upper() in NUMBERED
-    if not is_numbered and not _counts_rows(window):
-        return
-    if is_numbered and not _counts_rows(window):
+    if not _counts_rows(window):
+        if window.this.name.upper() not in NUMBERED:
+            return
         window.set("spec", None)  # it has no effect, and RANGE takes only one term
     order = window.args.get("order")
     terms = [*(order.expressions if order is not None else ()), *_position_terms(scope)]
