@@ -1,4 +1,4 @@
-"""Temporary folders for tests and doctests, and the cases of each test that a run draws."""
+"""Temporary folders for tests and doctests, cores, and the cases of each test that a run draws."""
 
 from __future__ import annotations
 
@@ -28,6 +28,22 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in FOLDERS:
         os.environ[name] = str(Path(folder.name) / name.lower())
         Path(os.environ[name]).mkdir()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist, which reads these options
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run everything on all cores, unless options say otherwise."""
+    option, is_worker = config.option, hasattr(config, "workerinput")
+    says_otherwise = option.usepdb or option.collectonly or getattr(option, "cov_source", None)
+    if is_worker or says_otherwise or not _is_whole(config):
+        return
+    if getattr(option, "numprocesses", 0) is None:
+        option.numprocesses, option.dist = "logical", "worksteal"
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    """Whether no files are named."""
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
 # ---- drawing of cases
@@ -113,7 +129,7 @@ def _seed(config: pytest.Config) -> str | None:
     """Return the seed of a run's draw; None for a run of every case, such as of named files."""
     if config.option.every or config.option.draw:
         return None if config.option.every else str(config.option.draw)
-    if not config.option.fast and config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    if not config.option.fast and not _is_whole(config):
         return None
     found = sha256()
     for path in sorted((config.rootpath / "deeplake_lite").rglob("*.py")):

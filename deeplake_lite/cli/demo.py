@@ -166,7 +166,7 @@ def write_digits(state: DemoState) -> str:
 
 
 def write_photographs(state: DemoState) -> str:
-    """Add the photographs. Their files are stored unchanged, whatever their size and format."""
+    """Add the photographs. Their files of any size and format are stored unchanged."""
     paths = state.photographs
     state.ds.append({
         "image": paths,
@@ -201,7 +201,7 @@ def correct(state: DemoState) -> str:
     votes = neighbours_vote(np.asarray(ds["embedding"][is_digit]), labels)
     suspects = np.flatnonzero((votes >= 0) & (votes != labels))
     ds["label"][is_digit[suspects]] = votes[suspects]
-    ds.commit(f"{len(suspects)} labels corrected by their neighbours")
+    ds.commit(f"correct {len(suspects)} labels from their neighbours")
     right = int((votes[suspects] == state.truth[suspects]).sum())
     return f"{len(suspects)} labels corrected, among them {right} of the {MISTAKES} mistakes"
 

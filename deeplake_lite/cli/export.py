@@ -101,7 +101,7 @@ def export_csv(view: View, folder: str) -> Exported:
     fields = [f for f in view.schema if fits_table(f.htype)]
     if not fields:
         raise SchemaError(
-            "CSV cannot hold files, pixels or arrays, but every column of this view does. Choose "
+            "CSV cannot hold files, pixels or arrays, and this view has no other columns. Choose "
             "--format folder or --format parquet."
         )
     path = _new_file(view, folder, ".csv")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.base import Header, ImageCodec
 
 MAX_BYTES = 1 << 31
-"""Maximum size of one decoded image in bytes, whatever the limits: 2 GiB, as for any cell.
+"""Maximum size of one decoded image in bytes, regardless of the limits: 2 GiB, as for any cell.
 
 Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. In
 addition, each codec rejects a file of a few kilobytes that claims more pixels than it can hold."""

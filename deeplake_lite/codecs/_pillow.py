@@ -253,7 +253,7 @@ def as_orientation(exif: Image.Exif) -> int:
 
 
 def save(array: NDArray[Any], format_: str, **options: Any) -> bytes:
-    """Return pixels as an image file that Pillow writes."""
+    """Encode pixels as an image file with Pillow."""
     file = BytesIO()
     Image.fromarray(little(array)).save(file, format_, **options)
     return file.getvalue()

@@ -36,7 +36,7 @@ class Limits:
 
     Notes
     -----
-    An image may never take more than 2 GiB, whatever the limits.
+    An image may never take more than 2 GiB, regardless of the limits.
 
     Examples
     --------

@@ -58,10 +58,10 @@ class Loadable:
             (the default on several ranks). Repeated rows are marked in ``batch["_padding"]``.
         transform : callable, optional
             Function from a sample, a dict by column, to a sample. If it has a parameter ``rng``, it
-            receives a `numpy.random.Generator` that depends only on seed, epoch and row, and on
-            which time it is that a row comes, if it comes several times in an epoch. Generators
-            that the transform holds (of NumPy, `random` or torch) are seeded for each sample, so
-            its results do not depend on the number of threads; each thread calls a copy of such a
+            receives a `numpy.random.Generator` that depends only on seed, epoch and row, and, for a
+            row that is repeated within an epoch, on the repetition. Generators that the transform
+            holds (of NumPy, `random` or torch) are seeded for each sample, so its results do not
+            depend on the number of threads; each thread calls a copy of such a
             transform. The global generators of `random`, `numpy.random` and torch are seeded for
             each sample with ``workers="processes"`` or ``num_workers=0``. Threads share the global
             generators, so random numbers drawn from them there differ from run to run. Import torch
@@ -73,8 +73,9 @@ class Loadable:
             name; or a function of a list of samples. By default, values are stacked if all rows
             have the same shape, and are a list otherwise. ``"pad"`` adds a mask,
             ``batch["boxes_mask"]``, whose axes are those up to the last one of variable size. It
-            adds no mask if all values of the column in this version have the same shape, whatever
-            the view, unless a transform may change the shape. ``"ragged"`` returns a `RaggedBatch`.
+            adds no mask if all values of the column in this version (not just those of the view)
+            have the same shape, unless a transform may change it. ``"ragged"`` returns a
+            `RaggedBatch`.
         size : (height, width) or mapping, optional
             Size to which images are scaled, for all image columns or by column name. JPEG files are
             decoded at the smallest sufficient scale. Masks, and boxes, keypoints and polygons in

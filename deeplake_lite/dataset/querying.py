@@ -69,7 +69,7 @@ class Queryable:
         *,
         sources: Mapping[str, View] | None = None,
     ) -> View:
-        """Run a query like `query` does, in a thread. Cancelling the task stops the query.
+        """Run `query` in a thread. Cancelling the task stops the query.
 
         Examples
         --------

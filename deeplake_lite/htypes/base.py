@@ -285,7 +285,7 @@ class Htype(Facets):
             row = int(np.flatnonzero(~valid)[0])
             null = None if np.ma.is_masked(block[row]) else block[row]
             raise InvalidValueError(
-                f"must not be null, but it is {null}. Declare a type that takes nulls, schema={{…: "
+                f"must not be null, but it is {null}. Declare a nullable type with schema={{…: "
                 f"{pasted(replace(self, nullable=True))}}}, or, if the column exists already, call "
                 "ds.set_nullable(…).",
                 row=row,

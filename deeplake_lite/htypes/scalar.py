@@ -101,7 +101,7 @@ class Scalar(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return values as numbers, whatever they mean in the other type."""
+        """Return values as numbers, regardless of their meaning in the other type."""
         return values
 
     @property

@@ -130,8 +130,8 @@ def _suggest_conversion(value: object) -> str:
 def not_utf8(text: str, at: int) -> InvalidValueError:
     r"""Return the error for a string with a lone surrogate.
 
-    Python's "surrogateescape" writes a byte that is not UTF-8 as such a surrogate; the message then
-    names the byte.
+    Python's "surrogateescape" decodes a byte that is not UTF-8 to such a surrogate; the message
+    then names the byte.
 
     >>> str(not_utf8("caf\udce9", 3))
     "must be text in UTF-8, but the byte 0xe9 at 3 is not. Decode the bytes with their ..."

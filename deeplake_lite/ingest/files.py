@@ -60,10 +60,10 @@ def folder_of(files: Sequence[str]) -> str:
 def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
     """Return a string that identifies files and their state.
 
-    The part before the dash identifies the files, whatever their content: the digest of the given
-    path and of the path of each file, joined by dots. For many files, only the smallest digests are
-    used, so that similar sets of files share some of them. The part after the dash is a digest of
-    all paths, sizes and times.
+    The part before the dash identifies the files, regardless of their content: the digest of the
+    given path and of the path of each file, joined by dots. For many files, only the smallest
+    digests are used, so that similar sets of files share some of them. The part after the dash is a
+    digest of all paths, sizes and times.
     """
     stats = [(str(Path(f).resolve()), Path(f).stat()) for f in files]
     text = "\n".join(f"{path} {s.st_size} {s.st_mtime_ns}" for path, s in stats)

@@ -61,25 +61,25 @@ def from_folder(
     path : str or Path
         The folder. Its subfolders are classes (``rose/1.jpg``), or splits that contain classes
         (``train/rose/1.jpg``). It may also have no subfolders. Images are recognised by their first
-        bytes, whatever their names are.
+        bytes, regardless of their names.
     url : str
         URL of the lake, which is created if it does not exist.
     label : str
-        Name of the column of labels. The names of the folder's own columns, such as ``path``, are
-        not available.
+        Name of the column of labels. The names that `from_folder` uses itself, such as ``path``,
+        are reserved.
     labels : str or Path, optional
         A CSV with a column of file names. The column `label` has the labels, and the other columns
         are ingested, too; a column ``path`` is renamed to ``path_``. Only files that it lists are
         read. A file name must be unique, or a path that is relative to the folder or to the CSV.
-        If files were moved, the end of a path is enough, if it includes a folder and is unique.
-        A row without a file name gets a null image and the name of the row as ``path``; it is
-        skipped if the lake or `schema` does not allow null images.
+        For files that were moved, a unique path suffix that includes a folder is enough. A row
+        without a file name gets a null image and the place of the row (``"labels.csv, row 17"``) as
+        ``path``; it is skipped if the lake or `schema` does not allow null images.
     file_column : str, optional
         The column of the CSV that has the file names. By default, the column whose values match the
-        files. Columns of names with suffixes are preferred to columns of stems or numbers, and
-        among several, ``file_name`` or a similar name (``file``, ``image_path``…). Next to
-        ``file_name``, a column ``file_name_`` is ingested as ``file_name``, because
-        `View.to_folder` renames it that way.
+        files. Columns with full file names are preferred to columns of stems or numbers; among
+        several, the one called ``file_name`` or similar (``file``, ``image_path``…) is used. If the
+        CSV also has a column ``file_name_``, it is ingested as ``file_name``, which undoes the
+        renaming by `View.to_folder`.
     **options
         See `Options`.
 
@@ -87,8 +87,8 @@ def from_folder(
     -------
     Dataset
         The committed dataset. It has the columns ``image``, ``path``, `label` if there are labels,
-        and ``split`` if there are split folders. If `schema` is that of a lake with another image
-        column, its name is used instead of ``image``. ``ingested`` is a summary and lists skipped
+        and ``split`` if there are split folders. If `schema` names its
+        image column differently, that name is used. ``ingested`` is a summary and lists skipped
         files.
 
     Raises

@@ -1,4 +1,4 @@
-"""Recognition of image files and their formats by their first bytes, whatever their names are."""
+"""Recognition of image files and their formats by their first bytes, regardless of their names."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def read_labels(
 
 
 def _check_is_csv(path: Path) -> None:
-    """Reject a file of another format, whatever its name is. Raises InvalidValueError."""
+    """Reject a file of another format, regardless of its name. Raises InvalidValueError."""
     with reading(str(path)), pa.input_stream(str(path)) as stream:
         start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
     for name, begins in _OTHER_FORMATS.items():
@@ -225,7 +225,7 @@ def _columns(
     known: Mapping[str, Htype],
     at: list[int],
 ) -> dict[str, object]:
-    """Return the columns of a table by their new names, for the rows `at` in their order."""
+    """Return the rows `at` of a table, in that order, as columns by their new names."""
     numbered = {*named_by_numbers(known)}
     texts = [old for old, new in names.items() if new in numbered]
     types_by_header = {old: types[new] for old, new in names.items() if new in types}

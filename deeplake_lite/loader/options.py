@@ -203,8 +203,8 @@ class Options(Keywords):
                 rest = f"The image columns are {', '.join(map(repr, images))}"
                 raise OptionError(
                     f"{option} {does}, but column {f.name!r} is {f.htype}. "
-                    f"{rest if images else 'There is no image column'}. A transform can change any "
-                    "value."
+                    f"{rest if images else 'There is no image column'}. To change other values, "
+                    "pass transform=."
                 )
 
     def followed_image(self, fields: Sequence[Field]) -> str | None:

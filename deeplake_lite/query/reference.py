@@ -14,20 +14,20 @@ CLAUSES = {
         "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or "
         "a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
         "reads the dataset that `query` was called on. A subquery without FROM reads the same "
-        "dataset, unless it selects only constants. In `(SELECT (SELECT MAX(id)) AS m)`, the inner "
-        "subquery reads rows and is not a constant, so the outer one reads the dataset, too, and "
-        "has one row for each of its rows."
+        "dataset, unless it selects only constants. A nested subquery that reads rows is not a "
+        "constant: in `(SELECT (SELECT MAX(id)) AS m)`, the outer subquery therefore reads the "
+        "dataset, too, and returns one row for each of its rows."
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "Joins lakes, or versions of one lake. `USING (column)` is a shorthand."
     ),
     "`WHERE condition`": "The rows to keep. The condition may use names that SELECT defines.",
     "`GROUP BY expr, … [HAVING condition]`": (
-        "Gives one row per group. A column without an aggregate becomes the list of the group's "
+        "Returns one row per group. A column without an aggregate becomes the list of the group's "
         "values."
     ),
     "`UNGROUP BY column, … \\| SPLIT`": (
-        "Gives one row per item of the listed columns, like UNNEST; SPLIT stands for all columns "
+        "Returns one row per item of the listed columns, like UNNEST; SPLIT stands for all columns "
         "that hold lists."
     ),
     "`ORDER BY expr [DESC] [NULLS FIRST], …`": (
@@ -55,16 +55,17 @@ RULES = {
     "Small integers": (
         "Before arithmetic, integers of a tensor are widened to 64 bits, and `SUM` and `PROD` "
         "return int64 (uint64 for uint64), so `image + 10` and `SUM(a) - SUM(b)` do not wrap "
-        "around. Sums and products of tensors that exceed 64 bits do wrap around, as in NumPy; "
-        "sums of scalars that do are errors. uint64 tensors combined with signed integers become "
-        "int64, and values that do not fit are an error; combined with booleans and unsigned "
-        "integers they stay uint64. Functions widen integers in the same way: `SQRT(image)` is "
-        "float64, and `CLIP(image, 10, 20)` int64. For `GREATEST`, `LEAST` and `CLIP`, a number "
-        "that the dtype cannot hold widens it."
+        "around. Sums and products of tensors do wrap around beyond 64 bits, as in NumPy; a sum of "
+        "scalars that exceeds 64 bits is an error. uint64 tensors combined with signed integers "
+        "become int64, and values that do not fit are an error; combined with booleans and "
+        "unsigned integers they stay uint64. Functions widen integers in the same way: "
+        "`SQRT(image)` is float64, and `CLIP(image, 10, 20)` int64. For `GREATEST`, `LEAST` and "
+        "`CLIP`, a number that the dtype cannot hold widens it."
     ),
     "Tensors without elements": (
         "`MIN`, `MAX`, `MEAN`, `STD`, `MEDIAN` and `ARGMAX` of a tensor without elements are null, "
-        "where NumPy has an error or NaN. `SUM` is 0, `PROD` 1, `ANY` false and `ALL` true."
+        "where NumPy raises an error or returns NaN. `SUM` is 0, `PROD` 1, `ANY` false and `ALL` "
+        "true."
     ),
     "`MIN`, `MAX`, `SUM`, `MEAN`, `STD`, …": (
         "Without GROUP BY, they reduce each tensor to one value per row, but aggregate a scalar "
@@ -74,42 +75,42 @@ RULES = {
         "`AVG(MEAN(image))`."
     ),
     "`STD`, `VAR`": (
-        "For tensors, the divisor is n, per row and over a group, as in NumPy. For scalars, it is"
-        " n - 1, as in SQL; `STDDEV_POP` uses n. For complex scalars, it is n."
+        "For tensors, the divisor is n, per row and over a group, as in NumPy. For scalars, it is "
+        "n - 1, as in SQL; `STDDEV_POP` uses n. For complex scalars, it is n."
     ),
     "Integers": (
         "Scalar integers are never rounded, whether they are stored or computed: a result that "
-        "neither int64 nor uint64 can hold is an error, unless you use `CAST(x AS DOUBLE)`, or a "
-        "float64 is exactly equal to it. The exceptions are functions whose results are floats by "
-        "definition: `AVG`, `MEDIAN`, `QUANTILE_CONT`, and `PROD` of scalars, as in SQL. "
-        "Comparisons with numbers of any size and with fractions are exact, too. Between two "
-        "tensors, or a tensor and a column, NumPy's rules apply: integers combined with floats "
-        "become floats, which round integers beyond 2**53. A column that contains both integers "
-        "and floats, such as one from CASE or UNION, does not round the integers."
+        "neither int64 nor uint64 can hold is an error, unless float64 represents it exactly or "
+        "you cast to DOUBLE. The exceptions are functions whose results are floats by definition: "
+        "`AVG`, `MEDIAN`, `QUANTILE_CONT`, and `PROD` of scalars, as in SQL. Comparisons with "
+        "numbers of any size and with fractions are exact, too. Between two tensors, or a tensor "
+        "and a scalar column, NumPy's rules apply: integers combined with floats become floats, "
+        "which round integers beyond 2**53. A column that contains both integers and floats, such "
+        "as one from CASE or UNION, does not round the integers."
     ),
     "Fractions": (
         "When compared with a column of float16 or float32, or an element of such a tensor, a "
-        "number with a fractional part stands for the nearest number that the type can hold, so "
-        "`f = 0.1` and `v[0] = 0.1` find a stored 0.1, and so does `ds[ds['f'] == 0.1]`. "
-        "Arithmetic with float16 scalars gives float32, so `f + 0 = 0.1` is false. In a query, "
-        "the same holds for a number with an exponent, such as `1e23`, and for a number with a "
-        "decimal point that is the shortest notation of a number of the column, such as "
-        "`123456790.0` for 123456792. When compared with anything else, a number with an exponent"
-        " is a float64. Lists, arrays, `CAST(0.1 AS DOUBLE)` and all other whole numbers are "
-        "compared exactly. NumPy, in contrast, also rounds whole numbers, but does not round "
-        "np.float64 values."
+        "number with a fractional part stands for the nearest number that the type can hold, so `f "
+        "= 0.1` and `v[0] = 0.1` find a stored 0.1, and so does `ds[ds['f'] == 0.1]`. Arithmetic "
+        "with float16 scalars gives float32, so `f + 0 = 0.1` is false. In a query, a number with "
+        "an exponent, such as `1e23`, is rounded in the same way. So is a whole number written "
+        "with a decimal point, if it is the shortest decimal form of a value of the type: "
+        "`123456790.0` finds a float32 of 123456792. When compared with anything else, a number "
+        "with an exponent is a float64. Lists, arrays, `CAST(0.1 AS DOUBLE)` and all other whole "
+        "numbers are compared exactly. NumPy, in contrast, also rounds whole numbers, but does not "
+        "round np.float64 values."
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
         "compares as NaN does. `MIN`, `MAX`, `SORT` and `UNIQUE` work on arrays of times. A column "
         "that combines arrays with different units has the finest of these units. Timestamps keep "
         "their nanoseconds, even when a duration is added. Durations are in microseconds: a "
-        "difference that has nanoseconds is an error (use `EPOCH_NS(a) - EPOCH_NS(b)`), and "
-        "quotients and averages are rounded to microseconds. A result cannot contain a duration "
-        "with months, such as `INTERVAL 1 MONTH` or `AGE(a, b)`, because months differ in length: "
-        "add it to a time within the query, or count days with `DATE_DIFF('day', a, b)`. Nor can "
-        "it contain SQL's infinite times. As a string or in JSON, a `datetime64[D]` is a date, "
-        "`2026-01-31`."
+        "difference that is not a whole number of microseconds is an error (use `EPOCH_NS(a) - "
+        "EPOCH_NS(b)`), and quotients and averages are rounded to microseconds. A result cannot "
+        "contain a duration with months, such as `INTERVAL 1 MONTH` or `AGE(a, b)`, because months "
+        "differ in length: add it to a time within the query, or count days with `DATE_DIFF('day', "
+        "a, b)`. Nor can it contain SQL's infinite times. As a string or in JSON, a "
+        "`datetime64[D]` is a date, `2026-01-31`."
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
@@ -118,18 +119,17 @@ RULES = {
         "convert boxes to one format before you compare hashes."
     ),
     "Sequences": (
-        "Queries compute with a sequence of numbers as with an array. Functions and clauses that "
+        "In computations, a sequence of numbers is treated as an array. Functions and clauses that "
         "pick or gather whole sequences, such as COALESCE, CASE, UNION, LIST, subqueries and "
         "slices, return lists, as the column does; computed values, such as `s + 1`, `SORT(s)` and "
         "`GREATEST(s, z)`, are arrays. A column that mixes sequences with arrays holds arrays."
     ),
     "Lists, structs and maps": (
         "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
-        "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: "
-        "`1.0` comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged; "
-        "`MODE(meta)` and `LIST(DISTINCT meta)` normalise them. "
-        "Structs and maps are returned as JSON. Durations in them are strings, as in "
-        "`CAST(d AS TEXT)`."
+        "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: `1.0` "
+        "comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged; "
+        "`MODE(meta)` and `LIST(DISTINCT meta)` normalise them. Structs and maps are returned as "
+        "JSON. Durations in them are strings, as in `CAST(d AS TEXT)`."
     ),
     "JSON": (
         "Numbers sort by size, before strings; JSON within lists and structs has no order. `LEN` "
@@ -148,9 +148,9 @@ RULES = {
     ),
     "Division": (
         "`/` never rounds to an integer. For scalars, `//` and `%` round towards zero: `-7 // 3` "
-        "is -2, `-7 % 3` is -1 and `-7.5 // 2` is -3.0; `x / 0` is infinite, `x // 0` and `x % 0`"
-        " are null. For tensors they round down, including with floats: `-7 // 3` is -3 and `-7 %"
-        " 3` is 2; with integers, `x // 0` and `x % 0` are 0."
+        "is -2, `-7 % 3` is -1 and `-7.5 // 2` is -3.0; `x / 0` is infinite, `x // 0` and `x % 0` "
+        "are null. For tensors they round down, including with floats: `-7 // 3` is -3 and `-7 % "
+        "3` is 2; with integers, `x // 0` and `x % 0` are 0."
     ),
     "Powers": (
         "`**` associates to the left, and a sign binds tighter: `a ** b ** c` is `(a ** b) ** c`, "
@@ -164,28 +164,29 @@ RULES = {
     ),
     "Subscripts out of range": (
         "If the shape or the index may differ from row to row, a subscript that is out of range "
-        "gives null: `boxes[2]` of two boxes, `image[:, :, 2]` of a greyscale image. If all rows "
+        "returns null: `boxes[2]` of two boxes, `image[:, :, 2]` of a greyscale image. If all rows "
         "have the same shape, it is an error."
     ),
     "Order of rows": (
-        "The order is the same in every run. Without ORDER BY, rows come in the order of their "
-        "source. Joined rows come in the order of the left source, then of the right one; groups "
-        "and distinct rows come in the order of their first rows. Ties keep that order, and so do"
-        " the values of a LIST, also one with ORDER BY. Between runs, only the last bits of "
-        "aggregates of floats, and the results of `APPROX_…` functions, may differ."
+        "The order is the same in every run. Without ORDER BY, rows have the order of their "
+        "source. Joined rows have the order of the left source, then of the right one; groups and "
+        "distinct rows have the order of their first rows. Ties keep that order. So do the values "
+        "of a LIST, and ties within `LIST(… ORDER BY …)`. Apart from random numbers and samples "
+        "without a seed, only the last bits of aggregates of floats, and the results of `APPROX_…` "
+        "functions, may differ between runs."
     ),
     "Order of conditions": (
         "Conditions on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and "
-        "`NBYTES`, and last those that read tensors. Each is checked only for the rows that "
-        "passed the previous ones."
+        "`NBYTES`, and last those that read tensors. Each is checked only for the rows that passed "
+        "the previous ones."
     ),
     "`HASH`": (
-        "<ul><li>Equal values have equal hashes, whatever their types: numbers are hashed by value "
-        "(`true` as 1), classes by name, timestamps by the time they denote. The hash of null is "
-        "null. In two cases, equal values have different hashes: a complex and a real number, and "
-        "a list in a JSON column and a sequence or array.</li><li>The hash of a stored tensor "
-        "column is the hash of its encoded bytes, which is stored with the column. Columns of "
-        "floats, and columns whose arrays differ in their number of axes, are hashed by "
+        "<ul><li>Equal values have equal hashes, even if their types differ: numbers are hashed by "
+        "value (`true` as 1), classes by name, timestamps by the time they denote. The hash of "
+        "null is null. There are three exceptions: a complex and a real number; a list in a JSON "
+        "column and a sequence or array; and stored tensor columns.</li><li>The hash of a stored "
+        "tensor column is the hash of its encoded bytes, which is stored with the column. Columns "
+        "of floats, and columns whose arrays differ in their number of axes, are hashed by "
         "value.</li><li>If two hashes are compared, as in `HASH(image) = HASH($p)`, the values are "
         "read and both are hashed by value, unless both are columns of the same type. A hash from "
         "a subquery, as in `IN (SELECT HASH(y) …)`, is compared only with hashes of the same type; "
@@ -199,26 +200,28 @@ RULES = {
         "whichever part of a complex number is NaN."
     ),
     "Lambdas": (
-        "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b)"
-        " -> a + b)` treat each item like a column of its type. A lambda cannot contain a query "
-        "or an aggregate of an item. A second parameter is the position of the item, from 1. The "
-        "strings that a lambda makes for one list may have at most 67,108,864 characters in total."
+        "`LIST_TRANSFORM(x, v -> v + 1)`, `LIST_FILTER(x, v -> v > 0)` and `LIST_REDUCE(x, (a, b) "
+        "-> a + b)` treat each item like a column of its type. A lambda cannot contain a query or "
+        "an aggregate of an item. A second parameter is the position of the item, from 1. The "
+        "strings that a lambda creates for one list may have at most 67,108,864 characters in "
+        "total."
     ),
     "`LOG`": "The natural logarithm, for scalars and for tensors.",
     "NaN": (
         "Comparisons with NaN are false, except `<>`, which is true; comparisons with null are "
         "null. Within lists and structs NaN equals NaN, as in DuckDB. NaN sorts last in either "
         "direction, including in `LIST_SORT`. -0.0 equals 0.0, so functions that choose a value by "
-        "comparing rows, such as `FIRST`, `ARG_MAX` and `MODE`, may return 0.0 in its place."
+        "comparing rows, such as `FIRST(x ORDER BY y)`, `ARG_MAX` and `MODE`, may return 0.0 in "
+        "its place."
     ),
     "Null": (
-        "An operation on null gives null, and a condition treats null as false. With tensors, that "
-        "includes `AND` and `OR`: if one side is null as a whole, so is the result. Aggregates "
-        "skip nulls, except `FIRST`, `LAST` and `LIST`. Nulls sort last, unless you write `NULLS "
-        "FIRST`. Null items of a sequence follow the same rules: they compare as null, `NOT` "
-        "leaves them null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other reductions skip "
-        "them. As in SQL, `ANY` and `ALL` of such a sequence are null unless the other items "
-        "decide the result."
+        "An operation on null returns null, and a condition treats null as false. With tensors, "
+        "that includes `AND` and `OR`: if one side is null as a whole, so is the result. "
+        "Aggregates skip nulls, except `FIRST`, `LAST` and `LIST`. Nulls sort last, unless you "
+        "write `NULLS FIRST`. Null items of a sequence follow the same rules: they compare as "
+        "null, `NOT` leaves them null, `n[n > 1]` leaves them out, and `SUM(n = 1)` and other "
+        "reductions skip them. As in SQL, `ANY` and `ALL` of such a sequence are null unless the "
+        "other items decide the result."
     ),
     "Names": (
         "If a column and an alias have the same name, WHERE uses the column. ORDER BY uses the "
@@ -226,8 +229,8 @@ RULES = {
     ),
     "Class labels": (
         "Labels can be compared with names and with numbers: `label = 'rose'`. Labels of another "
-        "lake, in which the same names may have other numbers, are compared by name. "
-        "`NAME(label)` is the name as a string."
+        "lake, in which the same names may have other numbers, are compared by name. `NAME(label)` "
+        "is the name as a string."
     ),
     "Strings": (
         "A quoted string that is compared or combined with a number or a time is read exactly, to "
@@ -238,21 +241,20 @@ RULES = {
         "with strings; use `CAST(x AS DOUBLE)` for numbers."
     ),
     "Casts": (
-        "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`,"
-        " `float32`). `int8` means 8 bits for a tensor, but 8 bytes for a scalar, as in DuckDB. "
-        "A cast to float16 rounds, and beyond its range, it is an error for a scalar and infinity "
-        "in a tensor. A string with a number out of range, as in `CAST('1e400' AS DOUBLE)`, is an "
-        "error."
+        "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`, "
+        "`float32`). `int8` means 8 bits for a tensor, but 8 bytes for a scalar, as in DuckDB. A "
+        "cast to float16 rounds. A value out of its range is an error for a scalar, and becomes "
+        "infinity in a tensor. A string with a number out of range, as in `CAST('1e400' AS "
+        "DOUBLE)`, is an error."
     ),
     "Subqueries": (
-        "A subquery in place of a value gives one row, holding a scalar or a tensor: "
-        "`COSINE_SIMILARITY(emb, (SELECT emb WHERE id = 3))`. If it has no row, the value is "
-        "null."
+        "A subquery in place of a value must return at most one row, with a scalar or a tensor: "
+        "`COSINE_SIMILARITY(emb, (SELECT emb WHERE id = 3))`. If it has no row, the value is null."
     ),
     "Long values": (
-        "A query makes strings of at most 67,108,864 characters, except with `STRING_AGG`, and "
-        "lists of at most 10,000,000 items. It computes 2,048 rows at a time, whose new strings "
-        "and lists take at most 1 GiB together."
+        "A query can create strings of at most 67,108,864 characters, except with `STRING_AGG`, "
+        "and lists of at most 10,000,000 items. It computes 2,048 rows at a time, whose new "
+        "strings and lists take at most 1 GiB together."
     ),
     "Parameters": (
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
@@ -263,9 +265,9 @@ RULES = {
         "pickled."
     ),
     "Randomness": (
-        "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result "
-        "keeps it, even when it is saved or pickled. Each `RANDOM()` in a query gives different "
-        "numbers; `RANDOM(seed)` gives the same numbers for the same seed."
+        "SAMPLE BY and `RANDOM()` without a seed draw a seed when the query runs. The result keeps "
+        "it, even when it is saved or pickled. Each `RANDOM()` in a query returns different "
+        "numbers; `RANDOM(seed)` returns the same numbers for the same seed."
     ),
     "The current time": (
         "`CURRENT_TIMESTAMP`, `CURRENT_DATE`, `CURRENT_TIME`, `LOCALTIMESTAMP`, `LOCALTIME` and "
@@ -275,16 +277,16 @@ RULES = {
     ),
     "Your own functions": (
         "If a query result has computed columns, groups or joins, its saved or pickled view runs "
-        "the query again when it is opened. If one of your functions then gives different rows, a "
+        "the query again when it is opened. If one of your functions then causes different rows, a "
         "`DamagedError` is raised. To replace a built-in function for all types, register yours "
         "with `override=True`."
     ),
     "DuckDB's functions": (
         "Functions that only compute values are available: those of strings, numbers, dates, lists "
-        "and JSON, window functions (`OVER`) and aggregates. Functions that read files, wait, "
-        "change anything or reveal something about the process are not."
+        "and JSON, window functions (`OVER`) and aggregates. Functions that read files, sleep, "
+        "have side effects or expose the process are not."
     ),
-    "SQL of other databases": (
+    "Other SQL": (
         "Anything not listed here, such as ASOF JOIN, PIVOT, WITH TIES or UNION BY NAME, is an "
         "error."
     ),
@@ -340,11 +342,11 @@ def reference() -> str:
     parts = (
         _table("Clause | Description", CLAUSES),
         _table("Topic | Rule", RULES),
-        "<details><summary>Functions of tensors and rows</summary>",
+        "<details><summary>Tensor and row functions</summary>",
         "**Rows and groups**",
-        _table("Function | Gives", ROWS),
+        _table("Function | Returns", ROWS),
         functions.reference().strip(),
-        "**DuckDB's functions of scalars**",
+        "**DuckDB's scalar functions and aggregates**",
         ", ".join(sorted(ALLOWED)),
         "</details>",
     )

@@ -1,4 +1,4 @@
-"""The interface of a column, whatever its layout: read, append and set cells by slot.
+"""The interface of a column of any layout: read, append and set cells by slot.
 
 A column consists of slot arrays, and perhaps a heap or a column of items. These hold the edits of
 the open transaction; the column itself only converts between their entries and cells.

@@ -296,7 +296,7 @@ class Snapshot:
         return self._columns[column]
 
     def _place(self, name: str, *, new: bool = False) -> Place:
-        """Return the place of the arrays of a column, or of the rows."""
+        """Return where the arrays of a column, or of the rows, are stored."""
         return Place(
             self.session,
             f"{self.state.generation}/{name}",

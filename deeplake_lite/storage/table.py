@@ -165,7 +165,7 @@ class Table(Snapshot):
         """Return a copy for the next edit. From now on, this table must only be read.
 
         Other threads may read this table meanwhile and see one consistent state. If the edit fails,
-        at whatever point, its table is abandoned, and this one is still as it was. Columns are
+        at any point, its table is abandoned, and this one is still as it was. Columns are
         shared until an edit writes to them (see `_edited`).
         """
         edits, scratch = self._open_edits()
@@ -354,9 +354,9 @@ class Table(Snapshot):
             lost = {key.split("/")[1] for key in error.keys}
             names = [repr(f.name) for f in self.schema if f.id in lost] or ["the row ids"]
             raise LostChunksError(
-                "A transaction must be committed before a vacuum deletes its chunks, but "
-                f"{len(error.keys):,} chunks of {', '.join(names)} are gone: it was open for "
-                "longer than the grace period of a vacuum, or a clock was set back. Nothing was "
+                f"A vacuum has deleted {len(error.keys):,} chunks of {', '.join(names)} of this "
+                "transaction, because it was open for longer than the grace period of the vacuum, "
+                "or because a clock was set back. Nothing was "
                 "committed, and the edits are still in this handle: copy the rows that can be "
                 "read, call ds.discard(), and write the rows again. Commit more often, or vacuum "
                 "with a longer spare=.",

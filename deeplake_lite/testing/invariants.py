@@ -1,4 +1,4 @@
-"""Invariants that hold for every dataset, whatever its history."""
+"""Invariants that hold for every dataset, regardless of its history."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def kill_process(sample: Sample) -> Sample:
 
 
 def with_process(sample: Sample) -> Sample:
-    """Return the process id and the number of threads for libraries."""
+    """Return the process id and the number of threads that libraries may use."""
     threads = int(os.environ.get("OMP_NUM_THREADS", "0"))
     return {"x": sample["x"], "pid": os.getpid(), "threads": threads}
 

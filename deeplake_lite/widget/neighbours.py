@@ -51,8 +51,8 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
     match _has_vector(base, name, int(ids[0])):
         case None:
             raise SchemaError(
-                f"Neighbours are searched among the browsed rows, but row {position:,} belongs to "
-                "another version or view. Browse that version or view."
+                f"Neighbours are searched for among the browsed rows, but row {position:,} belongs "
+                "to another version or view. Browse that version or view."
             )
         case False:
             raise SchemaError(

@@ -27,7 +27,7 @@ KINDS = {
         [2**64 - 1, None],
     ),
     "array of Float64": (FLOAT, lambda: pd.array([0.5, None], dtype="Float64"), [0.5, None]),
-    "array of truth values": (TRUTH, lambda: pd.array([True, None]), [True, None]),
+    "array of booleans": (TRUTH, lambda: pd.array([True, None]), [True, None]),
     "array of texts": (TEXT, lambda: pd.array(["a\0", None], dtype="string"), ["a\0", None]),
     "array of the default texts": (TEXT, lambda: pd.Series(["a\0", None]).array, ["a\0", None]),
     "Arrow's integers": (

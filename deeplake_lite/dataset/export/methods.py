@@ -105,8 +105,8 @@ class Exports:
         Path
             The folder. The file of row 41 is ``tulip/000041.jpg``, for example. The table
             ``metadata.csv`` has the ``file_name`` and all other columns of each row. In the table,
-            boxes, vectors and lists are JSON; other files, pixels and arrays are the paths of files
-            below ``_columns``.
+            boxes, vectors and lists are JSON; for other files, pixels and arrays, it has the paths
+            of files below ``_columns``.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class Exports:
 
         Notes
         -----
-        ``dl.from_folder(folder, labels=f"{folder}/metadata.csv")`` reads the folder again. A class
+        ``dl.from_folder(folder, labels=f"{folder}/metadata.csv")`` reads the folder back. A class
         named ``a/b`` has the folder ``a_b``, but keeps its name in the table. A null image has no
         ``file_name``. If the lake has a column named ``file_name``, its header in the table is
         ``file_name_``, and ``from_folder`` restores the name.

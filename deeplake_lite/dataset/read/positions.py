@@ -61,9 +61,9 @@ def in_brackets(index: object, length: int) -> NDArray[np.int64]:
     """
     if isinstance(index, tuple):
         raise RowIndexError(
-            f"Rows are selected with one index, but it is a tuple: {brief(index, 80)}. Write "
-            "ds[[0, 1]] for several rows, ds['name'][row] for a cell, and ds['name'][rows][:, 0] "
-            "to index the axes of values."
+            f"Rows are selected with one index, but this index is a tuple: {brief(index, 80)}. "
+            "Write ds[[0, 1]] for several rows, ds['name'][row] for a cell, and "
+            "ds['name'][rows][:, 0] to index the axes of values."
         )
     return many_positions(slice(None) if index is Ellipsis else index, length)
 

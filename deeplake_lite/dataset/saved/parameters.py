@@ -244,8 +244,8 @@ def _in_microseconds(value: Any) -> object:
         converted = None
     if not isinstance(converted, dt.date | dt.timedelta):  # an int if Python cannot represent it
         raise QueryTypeError(
-            "A time parameter must be a whole number of microseconds between the years 1 and "
-            f"9999, but it is {value!r}. Durations in months or years are compared as numbers: "
+            "A time parameter must be within the years 1 to 9999, in whole microseconds, but it is "
+            f"{value!r}. Durations in months or years are compared as numbers: "
             "pass the count as an integer."
         )
     return converted

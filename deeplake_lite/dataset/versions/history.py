@@ -72,7 +72,7 @@ def tag_names(repository: Repository) -> list[str]:
 
 
 def history(repository: Repository, snapshot_id: str, most: int | None = None) -> list[Commit]:
-    """Return the commits up to a snapshot, newest first, and at most `most` of them."""
+    """Return at most `most` commits up to a snapshot, newest first."""
     commits = repository.ancestry(snapshot_id)
     return list(islice((c for c in commits if c.message != ROOT_MESSAGE or c.parent), most))
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PyTorch(Framework):
-    """Tensors of PyTorch.
+    """Convert batches to PyTorch tensors.
 
     Parameters
     ----------

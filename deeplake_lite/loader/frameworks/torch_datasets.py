@@ -486,7 +486,7 @@ class WorkerShares(Shares):
         return batch * self.size, min((batch + 1) * self.size, self._end)
 
     def rows(self, batch: int) -> range:
-        """Return the places of this worker's piece in the order."""
+        """Return this worker's part of a batch, as positions in the order."""
         start, stop = self.span(batch)
         return range(start + self._first, stop, self._stride)
 

@@ -77,7 +77,7 @@ class Function:
         value : object
             Argument of the function.
         epoch, row_id, repeat : int
-            Numbers that the random numbers depend on. A row that comes several times in an epoch
+            Numbers that the random numbers depend on. A row that appears several times in an epoch
             has another `repeat` each time.
         """
         # Without repetition, a row has the same random numbers in every view and every mix.

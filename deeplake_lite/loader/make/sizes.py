@@ -133,7 +133,7 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
         if len(value) != len(shapes):
             raise OptionError(
                 "With size=, each item of a sequence must belong to the image with the same "
-                f"number, but there are {len(value)} items and {len(shapes)} images. Choose "
+                f"index, but there are {len(value)} items and {len(shapes)} images. Choose "
                 "columns= with one image column and the columns that belong to it, or resize in a "
                 "transform."
             )

@@ -166,7 +166,7 @@ class Order:
     def passes(self, start: int, stop: int) -> Positions | None:  # noqa: ARG002
         """Return how often each row's view was passed through before, in this epoch.
 
-        The rows are those of `at`. None means zero: no row comes twice.
+        The rows are those of `at`. None means zero: no row appears twice.
         """
         return None
 

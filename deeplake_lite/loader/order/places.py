@@ -104,7 +104,7 @@ class Rows:
     sources: Positions | None = None
     """Number of the view of each row in a mix; None if there is no mix."""
     repeats: Positions | None = None
-    """Number that differs each time a row comes in an epoch, and may be 0; None if all are 0."""
+    """Number that differs each time a row appears in an epoch, and may be 0; None if all are 0."""
 
     def repeat(self, row: int) -> int:
         """Return the number that tells a row's repetitions in an epoch apart."""

@@ -91,7 +91,7 @@ class MixOrder(Order):
 
     @cached_property
     def _repeats(self) -> bool:
-        """Whether an epoch enters the next pass of some view, so that rows may come twice."""
+        """Whether an epoch enters the next pass of some view, so that rows may appear twice."""
         pairs = zip(self._before(0), self._rows_per_epoch, self.rows, strict=True)
         return any(before % rows + own > rows for before, own, rows in pairs)
 

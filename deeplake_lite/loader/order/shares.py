@@ -73,7 +73,7 @@ class Shares:
         return batch * self.size, min((batch + 1) * self.size, self.n)
 
     def rows(self, batch: int) -> range:
-        """Return this rank's part of a batch, as places in the order, without padding."""
+        """Return this rank's part of a batch, as positions in the order, without padding."""
         start, stop = self.span(batch)
         return range(start + self.rank, stop, self.world_size)
 

@@ -42,7 +42,7 @@ class Shuffling(Protocol):
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which none of them is used again; 0 if none."""
+        """Number of rows per shuffle window, which are not used after it; 0 if there are none."""
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -114,7 +114,7 @@ class Shuffle:
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, after which none of them is used again; 0 if none."""
+        """Number of rows per shuffle window, which are not used after it; 0 if there are none."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:

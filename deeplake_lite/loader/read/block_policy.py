@@ -66,8 +66,8 @@ class BlockPolicy:
         limit : int
             Maximum number of bytes to hold.
         window : int
-            Number of rows in a window of the order, after which none of them is used again; 0 if
-            the order has no windows.
+            Number of rows per shuffle window, which are not used after it; 0 if the order has
+            no windows.
         on_disk : bool
             Whether blocks are stored as files.
         """

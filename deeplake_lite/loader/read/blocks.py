@@ -73,8 +73,8 @@ class Blocks:
     limit : int
         Maximum number of bytes to hold.
     window : int
-        Number of rows in a window of the order, after which none of them is used again; 0 if the
-        order has no windows.
+        Number of rows per shuffle window, which are not used after it; 0 if the order has no
+        windows.
     disk : Disk, optional
         Cache of blocks as files.
     """

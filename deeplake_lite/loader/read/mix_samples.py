@@ -131,7 +131,7 @@ class MixSamples:
     def where(self, positions: Positions, passes: Positions | None = None) -> Rows:
         """Return the views of the given rows, their positions there, and their repetitions.
 
-        A row may come several times in a view, in several views, and in several passes of a view.
+        A row may appear several times in a view, in several views, and in several passes of a view.
         """
         views = np.searchsorted(self._ends, positions, side="right")
         mine = positions - np.concatenate([[0], self._ends])[views]

@@ -241,7 +241,7 @@ class ViewSamples:
 
     @cached_property
     def _repeats(self) -> Positions | None:
-        """How often each row came before in the view; None if no row comes twice.
+        """How often each row appeared before in the view; None if no row appears twice.
 
         It is computed only with ids, because only functions that get ids depend on it. No work is
         done for the rows of a whole lake, which are all different.

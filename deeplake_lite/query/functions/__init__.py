@@ -1,4 +1,4 @@
-"""The functions of tensors, one file for each group, in one registry."""
+"""The tensor functions, one file for each group, in one registry."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def reference() -> str:
     entries = list({id(entry): entry for entry in REGISTRY.values()}.values())
     lines = []
     for group in sorted({entry.group for entry in entries}):
-        lines += [f"**{group}**", "", "| Function | Gives |", "| --- | --- |"]
+        lines += [f"**{group}**", "", "| Function | Returns |", "| --- | --- |"]
         for entry in entries:
             if entry.group == group:
                 names = ", ".join(f"`{alias}`" for alias in entry.aliases)

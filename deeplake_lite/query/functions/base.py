@@ -92,7 +92,7 @@ class Bound:
     sees_null: bool = False
     """Whether `compute` takes nulls; otherwise a null argument makes the result null."""
     null_items: bool = False
-    """Whether `compute` takes arrays of truth values some of which are null; see `truths`."""
+    """Whether `compute` takes arrays of booleans some of which are null; see `truths`."""
     auxiliary: Callable[[NDArray[Any]], NDArray[Any]] | None = None
     """Computes an array from a column, (rows, *shape), that is worth caching for further queries;
     it has one entry per row. `compute` then takes the entries of its rows as ``auxiliary``."""

@@ -257,7 +257,7 @@ def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
     if array.size and array.max() > most:
         raise QueryTypeError(
             f"uint64 values that are combined with signed integers must be at most {most}, but "
-            f"{text} has {array.max()}. CAST both sides: CAST(x AS DOUBLE) rounds."
+            f"{text} has {array.max()}. Cast both sides to DOUBLE, which may round them."
         )
     return array.astype(np.int64)
 

@@ -33,7 +33,7 @@ def hash_(x: Arg) -> Bound:
 
 
 def _typed(value: object, type_: Type) -> object:
-    """Convert DuckDB's truth values in lists, perhaps nested, to NumPy's; leave those of JSON.
+    """Convert DuckDB's booleans in lists, perhaps nested, to NumPy's; leave those of JSON.
 
     >>> from deeplake_lite.query.functions.value_type import Items
     >>> _typed([True, None], Type("object", (None,), Items(Type("bool"))))
@@ -65,7 +65,7 @@ def _hash_number(number: float) -> int:
 def _digest(value: object) -> int:
     """Return the digest of an array or another value; that of a list depends on its items'.
 
-    The items of a list may be numbers of Python, NumPy or JSON. The truth values of JSON are not
+    The items of a list may be numbers of Python, NumPy or JSON. The booleans of JSON are not
     numbers, but those of NumPy are.
     """
     value = _to_numpy_scalar(value)

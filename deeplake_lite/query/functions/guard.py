@@ -46,7 +46,7 @@ class Guarded:
     sees_null: bool
     """Whether nulls are passed to the function."""
     null_items: bool = False
-    """Whether arrays of truth values some of which are null are passed to the function."""
+    """Whether arrays of booleans some of which are null are passed to the function."""
     is_users: bool = False
     """Whether it is a user's function, which takes values of any type without conversion."""
 
@@ -170,11 +170,11 @@ def _as_declared(value: object, arg: Arg) -> object:
 
 
 def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> None:
-    """Reject arrays of truth values some of which are null. Raises QueryTypeError."""
+    """Reject arrays of booleans some of which are null. Raises QueryTypeError."""
     for value, arg in zip(values, args, strict=True):
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
-                f"{text} takes truth values, but some of {arg.text} are null, because an item is "
+                f"{text} takes booleans, but some of {arg.text} are null, because an item is "
                 f"null. Leave them out with an index: c[c OR NOT c] for {arg.text} as c."
             )
 
@@ -191,8 +191,8 @@ def listed(value: object, type_: Type) -> NDArray[Any] | None:
         return None
     if _has_none(value):  # NumPy would convert None to NaN
         raise QueryTypeError(
-            f"A {type_} must not contain null, but it is {brief(value, 80)}. Exclude nulls, "
-            "LIST(x) FILTER (WHERE x IS NOT NULL), or replace them with a number, COALESCE(x, 0)."
+            f"A {type_} must not contain null, but it is {brief(value, 80)}. Exclude nulls "
+            "with LIST(x) FILTER (WHERE x IS NOT NULL), or replace them with COALESCE(x, 0)."
         )
     try:
         array = np.asarray(value, type_.dtype)

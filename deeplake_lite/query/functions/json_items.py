@@ -1,4 +1,4 @@
-"""Comparisons of JSON values in lists with numbers, strings and truth values.
+"""Comparisons of JSON values in lists with numbers, strings and booleans.
 
 They give the same results as those of JSON columns, which DuckDB computes.
 """
@@ -24,7 +24,7 @@ def check_beside_json(name: str, items: Arg, other: Arg) -> None:
     """Refuse to compare JSON items with times and bytes. Raises QueryTypeError."""
     if other.type.is_time or other.type.dtype == "bytes":
         raise QueryTypeError(
-            f"{name} compares JSON with numbers, strings and truth values, but {items.text} is "
+            f"{name} compares JSON with numbers, strings and booleans, but {items.text} is "
             f"{items.type} and {other.text} is {other.type}. Write CAST({other.text} AS TEXT)."
         )
 
@@ -32,7 +32,7 @@ def check_beside_json(name: str, items: Arg, other: Arg) -> None:
 def compare_json_item(compare: Comparison, item: object, other: object) -> bool | None:
     """Return whether a comparison of two JSON values holds; null if it does not apply.
 
-    Numbers can be ordered, and so can strings and truth values, but values of different kinds
+    Numbers can be ordered, and so can strings and booleans, but values of different kinds
     cannot.
 
     >>> compare_json_item(operator.eq, True, 1), compare_json_item(operator.lt, "a", 1)

@@ -103,7 +103,7 @@ def _reduction(
             if not has_null_items(value):
                 return whole(value, lead=lead)
             if len(axes(value.ndim, axis, lead)) < value.ndim:
-                raise ValueError("truth values that may be null can only be reduced along all axes")
+                raise ValueError("booleans that may be null can only be reduced along all axes")
             filled, nulls = split(value)
             present = filled[~np.asarray(nulls)]
             result = whole(present, lead=lead)

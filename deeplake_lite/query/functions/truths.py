@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def has_null_items(value: object) -> bool:
-    """Return whether a row's value is an array of truth values that may be null."""
+    """Return whether a row's value is an array of booleans that may be null."""
     return isinstance(value, np.ndarray) and value.dtype == object
 
 
 def split(value: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
-    """Return truth values with False in place of null, and a mask of the nulls.
+    """Return booleans with False in place of null, and a mask of the nulls.
 
     >>> split(np.array([True, None]))
     (array([ True, False]), array([False,  True]))
@@ -36,7 +36,7 @@ def split(value: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
 
 
 def join(truths: object, nulls: Any) -> NDArray[Any]:
-    """Return truth values that are null where a mask says so.
+    """Return booleans that are null where a mask says so.
 
     >>> join(np.array([True, False]), np.array([False, True]))
     array([np.True_, None], dtype=object)
@@ -52,7 +52,7 @@ def join(truths: object, nulls: Any) -> NDArray[Any]:
 
 
 def three_valued(compute: Compute) -> Compute:
-    """Return a function of truth values, element by element, that is null where one of them is."""
+    """Return a function of booleans, element by element, that is null where one of them is."""
 
     def of_items(*values: object, lead: int) -> object:
         if not any(map(has_null_items, values)):
@@ -66,7 +66,7 @@ def three_valued(compute: Compute) -> Compute:
 
 
 def with_truths(type_: Type, *args: Arg) -> Type:
-    """Return the type of truth values computed from arguments: null where theirs may be null."""
+    """Return the type of booleans computed from arguments: null where theirs may be null."""
     is_nullable = type_.dtype == "bool" and type_.ndim != 0
     may_be_null = is_nullable and any(isinstance(a.type.meaning, Truths) for a in args)
     return replace(type_, meaning=Truths()) if may_be_null else type_

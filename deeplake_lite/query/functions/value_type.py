@@ -38,7 +38,7 @@ class ImageNumbers:
 
 @dataclass(frozen=True)
 class Truths:
-    """The meaning of truth values that a list has for its items, each of which may be null."""
+    """The meaning of booleans that a list has for its items, each of which may be null."""
 
 
 @dataclass(frozen=True)

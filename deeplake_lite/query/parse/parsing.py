@@ -115,7 +115,7 @@ def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
 
 
 def _check_start(text: str) -> None:
-    """Reject a text that is not one query, before parsing it. Raises QuerySyntaxError."""
+    """Reject text that is not a single query, before parsing it. Raises QuerySyntaxError."""
     ends = groupby(Lakes().tokenize(text), lambda token: token.token_type is TokenType.SEMICOLON)
     statements = [list(tokens) for is_end, tokens in ends if not is_end]
     if len(statements) != 1:

@@ -140,7 +140,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the reason of one of the engine's errors, whose messages have many lines.
+    """Extract the reason from the multi-line message of an Icechunk error.
 
     >>> reason_of(Exception("  x ref not found `fix` | | context: | 0: fetch_branch"))
     'ref not found `fix`'

@@ -585,7 +585,7 @@ def _shape(metadata: Mapping[str, Any]) -> list[int]:
     if len(chunk) != len(shape) or not shape or min(chunk) < 1:
         raise ValueError(f"its chunks have the shape {brief(chunk)}.")
     if prod(-(-n // size) for n, size in zip(shape, chunk, strict=True)) > MOST_CHUNKS:
-        raise ValueError(f"its shape {brief(shape)} takes too many chunks.")
+        raise ValueError(f"its shape {brief(shape)} needs too many chunks.")
     return shape
 
 

@@ -286,7 +286,7 @@ def _edit_from_json(document: dict[str, Any]) -> Edit:
     ids, seen = _unpacked(document["ids"], "<i8"), document["seen"]
     digests = None if seen is None else _unpacked(seen, "<u8").astype(np.uint64)
     if document["op"] not in ("set", "add_tag", "remove_tag") or not (np.diff(ids) > 0).all():
-        raise ValueError("the rows of an edit must be in order")
+        raise ValueError("the rows of an edit must be in ascending order")
     if digests is not None and len(digests) != len(ids):
         raise ValueError("an edit must have a digest for each row")
     return Edit(

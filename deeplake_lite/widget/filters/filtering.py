@@ -65,10 +65,10 @@ class Filtering:
         return self._host.ask(sorted_by(text, expression, descending=descending))
 
     def _filterable(self) -> Shown:
-        """Return the shown state, with its rows as a named source if need be.
+        """Return the current state of the browser; some queries become a named source of rows.
 
-        A query that samples, expands or arranges rows cannot be a subquery: it might draw other
-        rows, but a filter is meant for those that are shown.
+        A query that samples, expands or arranges rows cannot be a subquery: run again, it might
+        return other rows, but the filter must apply to the rows shown.
         """
         from deeplake_lite.widget.filters.querytext import is_source
 

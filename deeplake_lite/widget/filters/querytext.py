@@ -182,7 +182,7 @@ def _is_of_a_query(tree: exp.Select) -> bool:
 
 
 def _shadows_column(item: exp.Expr, columns: Sequence[str]) -> bool:
-    """Return whether an item of SELECT gives the name of a column to something else."""
+    """Return whether the alias of a SELECT item shadows a column."""
     return (
         isinstance(item, exp.Alias)
         and item.alias in columns

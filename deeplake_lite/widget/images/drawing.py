@@ -165,7 +165,7 @@ def _draw_value(htype: Htype, value: Any, side: int, *, numbers: bool) -> WebIma
 
 
 def _image_of_preview(preview: Picture | str) -> WebImage | str:
-    """Return the image that a type draws for a value, or the string that it returns instead."""
+    """Return the preview image of a value, or its text if its type draws no image."""
     if isinstance(preview, str):
         return preview
     return WebImage(preview.data, preview.mime, preview.width, preview.height)

@@ -196,7 +196,7 @@ BACK = {
     "classes": (dl.ClassLabel(["a", "b"]), ["b", "a"]),
     "classes and null": (dl.ClassLabel(["a", "b"], nullable=True), ["b", None]),
     "integers and null": (dl.Scalar("int64", nullable=True), [5, None]),
-    "truth values and null": (dl.Scalar("bool", nullable=True), [True, None]),
+    "booleans and null": (dl.Scalar("bool", nullable=True), [True, None]),
     "vectors": (dl.Embedding(2), [[1, 2], [3, 4]]),
     "arrays and null": (dl.Array("int32", (2,), nullable=True), [[1, 2], None]),
     "days": (dl.Scalar("datetime64[D]"), np.array([1, 2], "datetime64[D]")),

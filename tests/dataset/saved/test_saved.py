@@ -322,7 +322,7 @@ def test_query_too_deep_to_be_read_again_is_not_saved(ds):
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [(2**30, r"chunk \d is missing\. Restore"), (2**46, r"takes too many chunks\. Restore")],
+    [(2**30, r"chunk \d is missing\. Restore"), (2**46, r"needs too many chunks\. Restore")],
 )
 def test_rows_of_a_view_take_no_more_memory_than_their_chunks(ds, rows, message):
     ds[:2].save("two")

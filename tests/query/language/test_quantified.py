@@ -29,7 +29,7 @@ def ds() -> dl.Dataset:
 
 
 def holds(sign: str, each: str, value: float | None, others: list[float | None]) -> bool | None:
-    """Return a quantified comparison in SQL's three truth values, None for unknown."""
+    """Return a quantified comparison in SQL's three booleans, None for unknown."""
     result: list[bool | None] = []
     for other in others:
         is_known = value is not None and other is not None

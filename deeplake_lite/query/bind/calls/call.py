@@ -1,6 +1,6 @@
 """Lowering of function calls to DuckDB, to NumPy or to an aggregate over a group.
 
-DuckDB computes functions of scalars, and the registry has the functions of tensors. A name that
+DuckDB computes scalar functions, and the registry has the tensor functions. A name that
 both have (SUM, MIN, …) means NumPy's function for a tensor outside of GROUP BY, and an aggregate
 otherwise.
 """

@@ -1,4 +1,4 @@
-"""Sets of names of functions of scalars, by their arguments and results."""
+"""Sets of names of scalar functions, by their arguments and results."""
 
 from __future__ import annotations
 

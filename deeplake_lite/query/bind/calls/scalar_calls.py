@@ -302,7 +302,7 @@ def _adapt_json(
 ) -> tuple[str, list[exp.Expr]]:
     """Return the function and its arguments for a call with JSON values.
 
-    JSON values become numbers for functions of numbers, and compare by value elsewhere.
+    Numeric functions receive JSON values as numbers; elsewhere, JSON compares by value.
     """
     of_json = [is_json(a) for a in args]
     if name in ("MIN", "MAX"):

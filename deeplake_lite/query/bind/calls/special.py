@@ -303,8 +303,8 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     check_times_beside_json(part, value)
     if is_json(part) or isinstance(part, Tensor):
         raise QueryTypeError(
-            "The second argument of CONTAINS(json, value) must be a string, a number or a "
-            f"boolean, but the call is {text_of(e)}. CAST it."
+            f"The second argument of {text_of(e)} must be a string, a number or a boolean. Convert "
+            "it with CAST."
         )
     node = as_text(part, low, scope)
     return Sql(json_contains(value.node, node, kind_of(part).name), BOOL)

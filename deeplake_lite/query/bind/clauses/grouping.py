@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
-    """Return the SQL of GROUP BY's keys, and add their values over a group to the scope."""
+    """Return the SQL of the GROUP BY keys, and add each key's value per group to the scope."""
     group = tree.args.get("group")
     if group is None:
         return []

@@ -1,6 +1,6 @@
 """A deterministic order of result rows, independent of the number of DuckDB's threads.
 
-DuckDB returns rows that it joins, groups, numbers or tests against a subquery in whatever order
+DuckDB returns rows that it joins, groups, numbers or tests against a subquery in any order
 its threads finish. Views are used for training and are saved, so the same query of the same version
 must give the same rows in the same order. Joined rows are sorted by the left source and then by the
 right one, and groups and distinct rows by their first occurrence. Positions also break the ties of

@@ -1,8 +1,8 @@
 """Subqueries that are used as values.
 
-DuckDB computes a subquery of a scalar. A subquery of a tensor that uses no columns from outside has
-the same value for all rows. It is computed during lowering, so that functions see a constant.
-Otherwise, the subquery finds for each row outside which row the tensor reads.
+DuckDB computes a subquery of a scalar. An uncorrelated subquery of a tensor has the same value for
+all rows. It is computed during lowering, so that functions see a constant. A correlated one is run
+by DuckDB, too: for each outer row, it returns the number of the row whose tensor is read.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _is_correlated(lowered: Lowered, scope: Scope) -> bool:
 
 
 def _correlate(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
-    """Return a tensor that reads, for each row outside, the row that the subquery finds."""
+    """Return a tensor that reads, for each outer row, the row that the subquery selects."""
 
     def read_row(column: exp.Expr) -> exp.Expr:
         item = exp.column(column.name, table="one")
@@ -99,7 +99,7 @@ def _correlate(tensor: Tensor, lowered: Lowered, tree: exp.Query) -> Tensor:
 
 
 def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
-    """Compute a subquery that uses no columns from outside, and return its value."""
+    """Compute an uncorrelated subquery, and return its value."""
     binder.low.effort.spend(SUBQUERY_COST)
     inner = type(binder)(
         text_of(tree),

@@ -24,7 +24,7 @@ def fold(value: Value) -> Value:
     if number is None or number is np.ma.masked or np.ma.getmaskarray(number).any():
         return value
     array = np.asarray(number)
-    if array.dtype == object:  # truth values that may be null
+    if array.dtype == object:  # booleans that may be null
         return value
     return replace(value, tree=Literal_(array, replace(value.type, shape=array.shape)))
 

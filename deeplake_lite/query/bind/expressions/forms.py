@@ -112,7 +112,7 @@ def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> lis
 
 
 def as_truths(tensor: Tensor) -> Tensor:
-    """Return lists of truth values as arrays, for logic; return any other tensor as it is."""
+    """Convert lists of booleans to arrays for logical operators; return other tensors unchanged."""
     items = tensor.type.items
     if items is None or items.of.dtype != "bool" or items.of.ndim != 0:
         return tensor

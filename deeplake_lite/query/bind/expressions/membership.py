@@ -60,7 +60,7 @@ def in_(low: Lowering, e: exp.In, scope: Scope) -> Value:
         if (field := e.args.get("field")) is not None:
             raise QueryTypeError(
                 f"{text_of(e.this)} IN must be followed by a query or a list of rows, such as "
-                f"((1, 'a'), (2, 'b')), but it is {text_of(field)}."
+                f"((1, 'a'), (2, 'b')), but {text_of(field)} follows."
             )
         equal = [exp.EQ(this=e.this, expression=option) for option in e.expressions]
         return low.value(_any(equal), scope)

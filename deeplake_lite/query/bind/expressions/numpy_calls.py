@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _LOGIC = {"NOT", "AND", "OR", "ANY", "ALL", "ALL_STRICT", "SUM", "MEAN"}
-"""Functions that take lists of truth values, some of which may be null."""
+"""Functions that take lists of booleans, some of which may be null."""
 
 
 def call_function(

@@ -56,7 +56,7 @@ def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
 
 
 def _hash_number(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a number; equal whole numbers have equal hashes whatever their type.
+    """Return the hash of a number; equal whole numbers of any type have equal hashes.
 
     They are hashed as BIGINT, or by their digits if they exceed 64 bits.
     """
