@@ -1,7 +1,7 @@
 """Interrupting a query that runs in another thread.
 
-NumPy's part of a query calls `check` between blocks of rows. DuckDB's part is interrupted through
-its connection.
+NumPy's part of a query calls `check` between blocks of rows, and between two calls of a user's
+function. DuckDB's part is interrupted through its connection.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,19 +18,26 @@ if TYPE_CHECKING:
 _CURRENT: ContextVar[Interrupt | None] = ContextVar("interrupt", default=None)
 
 
+class Interruptible(Protocol):
+    """Work that can be interrupted: a connection to DuckDB, or an `Interrupt`."""
+
+    def interrupt(self) -> None:
+        """Ask the work to end."""
+
+
 class Interrupt:
-    """A request to end a query, and the connections to DuckDB that the query uses."""
+    """A request to end a query, and the parts of the query that it is passed on to."""
 
     def __init__(self) -> None:
         self._requested, self._lock = Event(), Lock()
-        self._connections: list[Any] = []
+        self._parts: list[Interruptible] = []
 
-    def request(self) -> None:
+    def interrupt(self) -> None:
         """Ask the query to end."""
         self._requested.set()
         with self._lock:
-            for connection in self._connections:
-                connection.interrupt()
+            for part in self._parts:
+                part.interrupt()
 
     def check(self) -> None:
         """Raise KeyboardInterrupt if the query has been asked to end."""
@@ -38,15 +45,24 @@ class Interrupt:
             raise KeyboardInterrupt
 
     @contextmanager
-    def connected(self, connection: object) -> Iterator[None]:
-        """Interrupt a connection, too, while the context is open."""
+    def including(self, part: Interruptible) -> Iterator[None]:
+        """Interrupt a part, too, while the context is open."""
         with self._lock:
-            self._connections.append(connection)
+            self._parts.append(part)
         try:
             yield
         finally:
             with self._lock:
-                self._connections.remove(connection)
+                self._parts.remove(part)
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Within this block, `check` looks at this interrupt."""
+        token = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
 
 
 def check() -> None:
@@ -57,13 +73,13 @@ def check() -> None:
 
 
 @contextmanager
-def interruptible(connection: object) -> Iterator[None]:
-    """Within this block, let the context's `Interrupt`, if any, cancel calls on the connection."""
+def interruptible(part: Interruptible) -> Iterator[None]:
+    """Within this block, pass a request of the context's `Interrupt`, if any, on to a part."""
     interrupt = _CURRENT.get()
     if interrupt is None:
         yield
         return
-    with interrupt.connected(connection):
+    with interrupt.including(part):
         yield
 
 
@@ -86,7 +102,7 @@ async def in_thread[T](work: Callable[[], T]) -> T:
         result = await asyncio.shield(running)
     except asyncio.CancelledError:
         while not running.done():
-            interrupt.request()  # repeatedly: DuckDB ignores it between two statements
+            interrupt.interrupt()  # repeatedly: DuckDB ignores it between two statements
             await asyncio.wait([running], timeout=0.02)
         with suppress(Exception):
             running.result()

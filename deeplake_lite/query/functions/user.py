@@ -20,6 +20,7 @@ from deeplake_lite.errors import (
 )
 from deeplake_lite.htypes import Json
 from deeplake_lite.htypes.base import Htype
+from deeplake_lite.query.database import interrupt
 from deeplake_lite.query.functions.base import Arg, Bound, Function
 from deeplake_lite.query.functions.value_type import Type
 from deeplake_lite.query.tensors.trees import objects
@@ -149,13 +150,12 @@ class _Call:
                     f"{len(results)}."
                 )
             return [self._check(result, row) for row, result in enumerate(results)]
-        rows = range(count)
-        return [
-            self._check(
-                self._call([self._row_value(v, i, row) for i, v in enumerate(values)], row), row
-            )
-            for row in rows
-        ]
+        return [self._row_result(values, row) for row in range(count)]
+
+    def _row_result(self, values: Sequence[object], row: int) -> Any:
+        interrupt.check()  # a block of a slow function may take a minute
+        arguments = [self._row_value(v, i, row) for i, v in enumerate(values)]
+        return self._check(self._call(arguments, row), row)
 
     def _row_value(self, values: Any, argument: int, row: int) -> Any:
         return values if self.args[argument].is_constant else values[row]

@@ -170,7 +170,7 @@ def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
     query = _Query(plan)
     try:
         query.begin()
-        with interrupt.interruptible(query.connection):
+        with interrupt.interruptible(query.interrupt), query.interrupt.including(query.connection):
             return work(query)
     finally:
         query.thread.end()
@@ -187,7 +187,7 @@ class _Query:
         self._plan, self.run = plan, Run()
         self._results = {o.column for o in plan.outputs if o.column is not None}
         self._raised: BaseException | None = None
-        self.thread = CallThread(self._close)
+        self.thread, self.interrupt = CallThread(self._close), interrupt.Interrupt()
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._functions: list[str] = []
         self._most_rows: int | None = None
@@ -333,11 +333,7 @@ class _Query:
         return None
 
     def _call[T](self, work: Callable[[], T]) -> T:
-        return self.thread.call(work, self._interrupt)
-
-    def _interrupt(self) -> None:
-        if self._connection is not None:
-            self._connection.interrupt()
+        return self.thread.call(work, self.interrupt.interrupt)
 
     def _connect(self) -> None:
         self._connection = _database().cursor()
@@ -366,7 +362,9 @@ class _Query:
                 keyed = zip(udf.keys, columns, strict=True)
                 env = {key: from_arrow(column) for key, column in keyed}
                 count = len(columns[0]) if columns else 1
-                return as_arrow(evaluate.evaluate(udf.tree, env, count), udf.tree.type.dtype)
+                with self.interrupt.checked():  # DuckDB's threads have no context
+                    values = evaluate.evaluate(udf.tree, env, count)
+                return as_arrow(values, udf.tree.type.dtype)
             except BaseException as error:
                 self._raised = error
                 raise
