@@ -24,6 +24,16 @@ def view(tmp_path_factory):
     return ds
 
 
+PRELOADED = [
+    "deeplake_lite.dataset.saved.pickles",
+    "deeplake_lite.loader.frameworks.torch_datasets",
+    "numcodecs",
+    "numpy.ma",
+    "numpy.random",
+    "torchdata.stateful_dataloader",
+]
+"""Modules that workers would otherwise import one by one."""
+
 KINDS = [
     ("in order", 0),
     ("shuffled", 0),
@@ -46,7 +56,7 @@ def make(request, view):
         dataset = view.pytorch_dataset(style, columns=["x"], **shuffled)
         if workers:
             context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(["deeplake_lite.loader.frameworks.torch_datasets"])
+            context.set_forkserver_preload(PRELOADED)
             options |= {"num_workers": workers, "multiprocessing_context": context}
             options |= {"persistent_workers": stay}
         return StatefulDataLoader(dataset, batch_size=batch_size, **options)
@@ -71,10 +81,13 @@ def epoch_with_states(loader):
 def check_resumed(make, batches, states, **options):
     """Check that a loader that loads any of the states returns the rest, and then a whole epoch.
 
-    Each epoch starts processes, so only the first and the last state go on to a whole epoch.
+    Each epoch may start processes. So only every third state (after odd and even numbers of
+    batches) and the last are loaded, and only the first and the last go on to a whole epoch.
     """
     for seen, state in enumerate(states):
         loader = make(**options)
+        if loader.num_workers and seen % 3 and seen < len(states) - 1:
+            continue
         loader.load_state_dict(pickle.loads(state))
         assert [xs(batch) for batch in loader] == batches[seen:], seen
         if state in (states[0], states[-1]):
@@ -134,7 +147,7 @@ def test_epoch_after_a_resumed_one_is_the_one_that_was_set(make):
     loader.dataset.set_epoch(1)
     following = [xs(batch) for batch in loader]
     assert following != batches
-    for seen, state in enumerate(states):
+    for seen, state in [*enumerate(states)][::2]:
         resumed = make(6)
         resumed.load_state_dict(pickle.loads(state))
         assert [xs(batch) for batch in resumed] == batches[seen:]
