@@ -27,7 +27,7 @@ def payload(number, size):
 @pytest.mark.parametrize("htype", ["bytes", "text"])
 def test_cells_of_any_length_survive_every_commit(htype, new_url):
     @given(st.lists(st.tuples(st.booleans(), cells), max_size=5))
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     def check(steps):
         with tiny_chunks():
             ds = dl.create(new_url(), {"b": htype})
