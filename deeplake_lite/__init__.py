@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ConflictError,
         DamagedError,
         ExistsError,
+        ExportWarning,
         ForkedError,
         FormatError,
         InvalidValueError,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
         Text,
     )
     from deeplake_lite.ingest.arrays import from_arrays
+    from deeplake_lite.ingest.coco import from_coco
     from deeplake_lite.ingest.csv import from_csv
     from deeplake_lite.ingest.dataframe import from_dataframe
     from deeplake_lite.ingest.folder import from_folder
@@ -88,7 +90,7 @@ _HOMES = {
     "dataset.view": "View",
     "errors": (
         "ColumnAttributeError ColumnNotFoundError ConflictError DamagedError ExistsError "
-        "ForkedError FormatError "
+        "ExportWarning ForkedError FormatError "
         "InvalidValueError LakeError LakeNotFoundError LoaderError MissingPackageError "
         "NotFoundError OptionError QueryError QuerySyntaxError QueryTypeError "
         "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
@@ -100,6 +102,7 @@ _HOMES = {
         "Mask Polygons Scalar Sequence Text"
     ),
     "ingest.arrays": "from_arrays",
+    "ingest.coco": "from_coco",
     "ingest.csv": "from_csv",
     "ingest.dataframe": "from_dataframe",
     "ingest.folder": "from_folder",
@@ -155,6 +158,7 @@ __all__ = [
     "Diff",
     "Embedding",
     "ExistsError",
+    "ExportWarning",
     "ForkedError",
     "FormatError",
     "Htype",
@@ -195,6 +199,7 @@ __all__ = [
     "create",
     "exists",
     "from_arrays",
+    "from_coco",
     "from_csv",
     "from_dataframe",
     "from_folder",

@@ -30,6 +30,7 @@
 The warnings are not LakeErrors::
 
     UserWarning
+    ├── ExportWarning                       columns that a format cannot hold: export them apart
     └── ReencodedWarning                    images that lost detail: append files, not pixels
 
 Messages state the rule, the offending value and, if there is one, a fix.
@@ -351,6 +352,10 @@ class MissingPackageError(LakeError, ImportError):
         A map by UMAP needs umap-learn. Install it: pip install "deeplake-lite[umap]".
         """
         return cls(f'{purpose} needs {package}. Install it: pip install "deeplake-lite[{extra}]".')
+
+
+class ExportWarning(UserWarning):
+    """Columns that an export leaves out, because its format cannot hold them."""
 
 
 class ReencodedWarning(UserWarning):

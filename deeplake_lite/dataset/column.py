@@ -63,7 +63,10 @@ class Column:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes or keypoints. ColumnAttributeError for a type without names."""
+        """Names of the classes or keypoints; for sequences, those of their items.
+
+        Raises ColumnAttributeError for a type without names.
+        """
         names = _names_of(self.htype)
         if names is None:
             raise ColumnAttributeError(
@@ -263,7 +266,9 @@ class Column:
 
 
 def _names_of(htype: Htype) -> Sequence[str] | None:
-    """Return the names of a type's classes or keypoints; None for a type that has neither."""
+    """Return the names of a type's classes or keypoints, or of its items'; None if it has none."""
+    if htype.item is not None:
+        return _names_of(htype.item)
     if htype.classes is not None:
         return htype.classes.names
     if htype.pixels is not None and htype.pixels.is_mask:

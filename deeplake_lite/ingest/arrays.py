@@ -7,7 +7,7 @@ common type of the items of a list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -147,6 +147,8 @@ class MemorySource:
     """Data in memory has no name by which a later ingest could recognise it."""
 
     left_out: tuple[Skipped, ...] = ()
+
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Always empty."""
 
     @classmethod

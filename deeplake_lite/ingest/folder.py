@@ -229,6 +229,8 @@ class FolderSource:
     fingerprint: None = None
     """Not needed, because there is a key."""
 
+    metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+
     @property
     def title(self) -> str:
         """The folder's name."""

@@ -61,6 +61,8 @@ class TabularSource:
 
     left_out: Collection[Skipped] = ()
 
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
     base: str | None = None
     """Folder of the table, to which paths of files are relative."""
 

@@ -86,6 +86,7 @@ def ingest(
         declared = types if is_new else {*types, *ds.columns}
         source.check_unrounded([name for name in columns if name not in declared])
         fit(ds, columns, types)
+        _merge_metadata(ds, source.metadata)
         run = Run(ds, source, tuple(columns), message or f"ingest {source.title}", update)
         if run.begin():
             with bars.bar(
@@ -124,6 +125,15 @@ def _open_or_create(
         if branch != ds.current_branch:
             ds.branch(branch)
     return open_lake(url, branch=branch, limits=limits, storage_options=storage_options)
+
+
+def _merge_metadata(ds: Dataset, metadata: Mapping[str, Mapping[str, object]]) -> None:
+    """Stage the metadata of a source, if it differs from that of the lake."""
+    for key, items in metadata.items():
+        known = ds.metadata.get(key)
+        merged = {**(known if isinstance(known, dict) else {}), **items}
+        if merged != known:
+            ds.metadata[key] = merged
 
 
 def _remove(ds: Dataset) -> None:

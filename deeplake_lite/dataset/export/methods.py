@@ -85,6 +85,57 @@ class Exports:
         """
         return rows.to_xarray(cast("View", self).pin())
 
+    def to_coco(self, path: str | Path, *, images: str | Path | None = None) -> Path:
+        """Write the rows as a COCO file: images, annotations and categories.
+
+        Parameters
+        ----------
+        path : str or Path
+            The JSON file, which is replaced if it exists.
+        images : str or Path, optional
+            Folder for the image files. By default, none are written.
+
+        Returns
+        -------
+        Path
+            The JSON file.
+
+        Raises
+        ------
+        SchemaError
+            If there is no column of boxes, outlines, keypoints or captions.
+        InvalidValueError
+            For a row whose columns disagree on the number of annotations, and for a ``path`` that
+            leads out of the folder.
+        StorageError
+            If a file cannot be written.
+
+        Warns
+        -----
+        ExportWarning
+            If there are columns that COCO cannot hold.
+
+        Notes
+        -----
+        Columns are found by the names that `from_coco` gives them, or else by their types, if only
+        one fits: boxes of any format, labels (a sequence of classes), segmentation (a sequence of
+        polygons), keypoints. Rows that were ingested from COCO are written with all values of the
+        file, except for cells that have been edited since. Annotations that have no id get new
+        ones, and areas that are missing are computed.
+
+        Examples
+        --------
+        >>> import json, tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {"boxes": dl.Boxes("xyxy"), "labels": dl.Sequence(dl.ClassLabel(["cat"]))}
+        >>> ds = dl.create("memory://coco-doc", schema)
+        >>> ds.append({"boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> path = ds.to_coco(f"{tempfile.mkdtemp()}/cats.json")
+        >>> json.loads(path.read_text())["annotations"][0]["bbox"]
+        [0.0, 0.0, 20.0, 10.0]
+        """
+        return rows.to_coco(cast("View", self).pin(), path, images)
+
     def to_folder(
         self, path: str | Path, *, image: str | None = None, label: str | None = None
     ) -> Path:

@@ -55,6 +55,13 @@ def to_xarray(view: View) -> xr.Dataset:
     return xr.open_dataset(view, engine=LakeBackend)  # type: ignore[arg-type]
 
 
+def to_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
+    """Write the rows as a COCO file; see `View.to_coco`."""
+    from deeplake_lite.dataset.export.coco import write_coco
+
+    return write_coco(view, path, images)
+
+
 def to_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
     """Write the rows as files; see `View.to_folder`."""
     from deeplake_lite.dataset.export.folder import write_folder

@@ -1,0 +1,373 @@
+"""Export of a view as COCO: a file of annotations, and the image files.
+
+A row is an image. Annotations that `from_coco` has ingested are written as they were in the file,
+except where people have edited their cells.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export import coco_annotations as coco
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
+from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
+from deeplake_lite.htypes import Boxes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Values
+    from deeplake_lite.schema import Field
+
+BLOCK_ROWS = 1_024
+
+MAIN = ("bbox", "segmentation", "keypoints", "caption")
+"""Keys with a value for each annotation; the first one that a view has counts its annotations."""
+
+IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
+"""Columns of `from_coco` that describe images."""
+
+
+def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
+    """Write the rows of a view; see `View.to_coco`."""
+    target = Path(checks.location("path", path)).expanduser()
+    folder = None if images is None else Path(checks.location("images", images)).expanduser()
+    export = _Export.of(view, folder)
+    export.warn()
+    with atomic_write(target) as draft, draft.open("wb") as file:
+        file.writelines(export.pieces())
+    return target
+
+
+@dataclass
+class _Export:
+    """An export of a view."""
+
+    view: View
+
+    folder: Path | None
+    """Where image files go; None to write none."""
+
+    columns: Mapping[str, Field]
+    """Column of each key of annotations."""
+
+    image: Field | None
+    """The column of images."""
+
+    @classmethod
+    def of(cls, view: View, folder: Path | None) -> _Export:
+        """Choose the columns. Raises SchemaError."""
+        columns = {key: f for key in coco.COLUMNS if (f := _column(view, key)) is not None}
+        if not any(key in columns for key in MAIN) and "coco" not in view.columns:
+            raise SchemaError(
+                "to_coco needs a column of boxes, outlines (a sequence of polygons), keypoints or "
+                f"captions, but this view has only {', '.join(map(repr, view.columns))}."
+            )
+        images = [f for f in view.schema if f.htype.is_image]
+        named = [f for f in images if f.name == "image"] or images
+        image = named[0] if len(named) == 1 else None
+        if folder is not None and (image is None or not is_file(image.htype)):
+            raise SchemaError(
+                "images= needs one column of image files, but this view has "
+                f"{', '.join(repr(f.name) for f in images) or 'none'}. Select one column, encoded "
+                "as JPEG or PNG."
+            )
+        return cls(view, folder, columns, image)
+
+    def warn(self) -> None:
+        """Warn of columns that are left out."""
+        used = {f.name for f in self.columns.values()} | {*IMAGE_COLUMNS}
+        rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
+        if rest:
+            warnings.warn(
+                f"to_coco leaves out {', '.join(map(repr, rest))}, because COCO cannot hold them.",
+                ExportWarning,
+                stacklevel=4,
+            )
+
+    # ---- the parts of the file other than images and annotations
+
+    @cached_property
+    def _files(self) -> list[dict[str, Any]]:
+        """Metadata of the COCO files that the rows come from."""
+        metadata = self.view.rows.table.metadata.get("coco")
+        if not isinstance(metadata, dict):
+            return []
+        names = [*metadata]
+        if "split" in self.view.columns:
+            split = self.view["split"]
+            names = [split.names[number] for number in np.unique(split[:]).tolist()]
+        return [metadata[name] for name in names if isinstance(metadata.get(name), dict)]
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        """Keys of the annotations."""
+        keys = {key for file in self._files for key in file.get("keys", ())}
+        return frozenset(keys or {*self.columns, "id", "area", "iscrowd", "num_keypoints"})
+
+    @cached_property
+    def _categories(self) -> dict[str, dict[str, Any]]:
+        """The category of each class: those of the files, and further classes of the lake."""
+        known: dict[str, dict[str, Any]] = {}
+        for file in self._files:
+            categories = file.get("categories", [])
+            names = coco.class_names(categories)
+            known |= {n: c for n, c in zip(names, categories, strict=True) if n not in known}
+        taken = [c["id"] for c in known.values() if isinstance(c["id"], int)]
+        free = count(max(taken, default=0) + 1)
+        new = [name for name in self._classes if name not in known]
+        if known and new:  # classes of other files are left out, unless rows have them
+            new = [name for name in new if name in self._used]
+        return known | {name: {"id": next(free), "name": name} for name in new}
+
+    @property
+    def _classes(self) -> tuple[str, ...]:
+        item = self.columns["category_id"].htype.item if "category_id" in self.columns else None
+        classes = None if item is None else item.classes
+        return () if classes is None else tuple(classes.names)
+
+    @cached_property
+    def _used(self) -> set[str]:
+        """The classes that rows have."""
+        f, numbers = self.columns["category_id"], set[int]()
+        for block in read_blocks(self.view, [f], "to_coco"):
+            for labels in f.htype.decode_cells(block[f.name]):
+                numbers.update(map(int, labels or ()))
+        return {self._classes[number] for number in numbers}
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the file in pieces; images come last, because they are read with annotations."""
+        rest = dict(self._files[0]) if self._files else {}
+        rest.pop("keys", None)
+        encode = msgspec.json.encode
+        yield b"{"
+        for key, value in {**rest, "categories": [*self._categories.values()]}.items():
+            yield encode(key) + b":" + encode(value) + b",\n"
+        yield b'"annotations":['
+        images, separator = list[bytes](), b"\n"
+        for image, own in self._rows():
+            images.append(encode(image))
+            for annotation in own:
+                yield separator + encode(annotation)
+                separator = b",\n"
+        yield b'],\n"images":[\n' + b",\n".join(images) + b"]}\n"
+
+    # ---- rows
+
+    def _rows(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Yield each image with its annotations."""
+        extra = [self.view.schema[n] for n in IMAGE_COLUMNS if n in self.view.columns]
+        fields = [*self.columns.values(), *extra]
+        files = self.image if self.folder is not None else None
+        row = 0
+        for block in read_blocks(
+            self.view, [*fields, *([files] if files else [])], "to_coco", BLOCK_ROWS
+        ):
+            values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
+            sizes = self._sizes(values, row, len(block[fields[0].name]))
+            images = [self._image(values, i, row + i, size) for i, size in enumerate(sizes)]
+            if files is not None:
+                self._write(images, values_of(files.htype, block[files.name]))
+            yield from zip(images, self._annotations(values, row, images), strict=True)
+            row += len(images)
+
+    def _sizes(
+        self, values: Mapping[str, Values], row: int, rows: int
+    ) -> list[tuple[int | None, int | None]]:
+        """Return the width and height of each image of a block; None where it is unknown."""
+        if "width" in values and "height" in values:
+            pairs = zip(values["width"], values["height"], strict=True)
+            return [(_integer(width), _integer(height)) for width, height in pairs]
+        if self.image is None:
+            return [(None, None)] * rows
+        shapes = self.view[row : row + rows][self.image.name].shapes.tolist()
+        return [(None, None) if min(s) < 0 else (s[1], s[0]) for s in shapes]
+
+    def _image(
+        self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
+    ) -> dict[str, Any]:
+        """Return the image of row `i` of a block; `row` is its position in the view."""
+        own = values["image_id"][i] if "image_id" in values else row + 1
+        name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"
+        if "split" in values:
+            name = name.removeprefix(f"{self.view['split'].names[int(values['split'][i])]}/")
+        image = coco.image_of(own if isinstance(own, str) else int(own), name, *size)
+        return coco.restore(image, _rest(values, i, "image"))
+
+    @property
+    def _suffix(self) -> str:
+        """Suffix of the image files that have no name."""
+        codec = getattr(self.image.htype, "codec", "") if self.image else ""
+        return ".png" if codec == "png" else ".jpg"
+
+    def _write(self, images: Sequence[Mapping[str, Any]], files: Sequence[Any]) -> None:
+        """Write the image files of a block. Raises InvalidValueError, StorageError."""
+        assert self.folder is not None
+        for image, data in zip(images, files, strict=True):
+            if data is not None:
+                path = self.folder / _inside(str(image["file_name"]))
+                with as_storage_errors(path):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(data)
+
+    # ---- annotations
+
+    def _annotations(
+        self, values: Mapping[str, Values], row: int, images: Sequence[Mapping[str, Any]]
+    ) -> list[list[dict[str, Any]]]:
+        """Return the annotations of a block; `row` is the position of its first row."""
+        cells = {
+            key: [() if cell is None else cell for cell in values[f.name]]
+            for key, f in self.columns.items()
+        }
+        if "bbox" in cells:
+            cells["bbox"] = self._boxes(cells["bbox"], images)
+        main = next(key for key in MAIN if key in cells)
+        counts = [len(cell) for cell in cells[main]]
+        edited = self._fit(cells, counts, main, row)
+        ids = [self._categories.get(name, {}).get("id") for name in self._classes]
+        rebuilt = coco.rebuild(cells, counts, ids)
+        for i, (own, image) in enumerate(zip(rebuilt, images, strict=True)):
+            rest = {} if i in edited else _rest(values, i, "annotations")
+            for n, annotation in enumerate(own):
+                kept = {k: v for k, v in annotation.items() if k in self._keys}
+                own[n] = {**coco.restore(kept, rest.get(str(n), {})), "image_id": image["id"]}
+        return rebuilt
+
+    def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Return boxes as x, y, width, height, in pixels. Raises InvalidValueError."""
+        htype = self.columns["bbox"].htype
+        assert isinstance(htype, Boxes)
+        in_pixels = [
+            _in_pixels(boxes, image) if htype.units == "fraction" else boxes
+            for boxes, image in zip(cells, images, strict=True)
+        ]
+        source = Boxes(htype.format, dtype=htype.dtype)
+        return list(Boxes("xywh", dtype=htype.dtype).values_from(source, in_pixels))
+
+    def _fit(
+        self, cells: dict[str, list[Any]], counts: Sequence[int], main: str, row: int
+    ) -> set[int]:
+        """Complete the keys that evaluation needs; return the rows where people added or removed.
+
+        Raises
+        ------
+        InvalidValueError
+            If a column that people edit has more or fewer values than a row has annotations.
+        """
+        edited = set[int]()
+        for key in {*cells, "id", "area", "iscrowd"}:
+            column = cells.setdefault(key, [() for _ in counts])
+            for i, n in enumerate(counts):
+                if len(column[i]) == n:
+                    continue
+                if key not in ("id", "area", "iscrowd"):
+                    raise InvalidValueError(
+                        f"Row {row + i:,} must have a value of {coco.COLUMNS[key]!r} for each "
+                        f"annotation, but it has {len(column[i])}, and {n} of "
+                        f"{self.columns[main].name!r}. Correct the row, or leave one of the two "
+                        "columns out of the view.",
+                        row=row + i,
+                    )
+                if key in self.columns:
+                    edited.add(i)
+                column[i] = self._default(key, cells, i, n)
+        return edited
+
+    def _default(self, key: str, cells: Mapping[str, list[Any]], i: int, n: int) -> list[Any]:
+        """Return the values of a key for the annotations of a row that lacks them."""
+        match key:
+            case "id":
+                return [next(self._ids) for _ in range(n)]
+            case "area" if "bbox" in cells:
+                return [float(w * h) for _, _, w, h in np.asarray(cells["bbox"][i], np.float64)]
+            case "area" if "segmentation" in cells:
+                return [sum(map(_area, parts)) for parts in cells["segmentation"][i]]
+        return [0] * n
+
+    @cached_property
+    def _ids(self) -> Iterator[int]:
+        """Ids for annotations that have none."""
+        if "id" not in self.columns:
+            return count(1)
+        f = self.columns["id"]
+        most = 0
+        for block in read_blocks(self.view, [f], "ids"):
+            rows = f.htype.decode_cells(block[f.name])
+            most = max([most, *(int(max(ids)) for ids in rows if ids)])
+        return count(most + 1)
+
+
+def _column(view: View, key: str) -> Field | None:
+    """Return the column for a key: the one of its name, or else the only one of its type."""
+    if (name := coco.COLUMNS[key]) in view.columns:
+        return view.schema[name] if _fits(view.schema[name], key) else None
+    if key in ("id", "area", "iscrowd", "caption"):
+        return None
+    fitting = [f for f in view.schema if _fits(f, key)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _fits(f: Field, key: str) -> bool:
+    """Return whether a column can hold the values of a key."""
+    item = f.htype.item
+    match key:
+        case "bbox" | "keypoints":
+            return f.htype.name == {"bbox": "boxes"}.get(key, key)
+        case "category_id":
+            return item is not None and item.classes is not None
+        case "segmentation":
+            return item is not None and item.name == "polygons"
+        case "caption":
+            return item is not None and item.name == "text"
+    return item is not None and item.scalar is not None
+
+
+def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
+    """Return what the file had beside the other columns of row `i` of a block."""
+    rest = values["coco"][i] if "coco" in values else None
+    found = rest.get(part) if isinstance(rest, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _integer(value: Any) -> int | None:
+    return None if value is None or np.ma.is_masked(value) else int(value)
+
+
+def _in_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
+    """Return boxes in fractions as boxes in pixels. Raises InvalidValueError."""
+    width, height = image.get("width"), image.get("height")
+    if width is None or height is None:
+        raise InvalidValueError(
+            "to_coco needs the size of an image to convert boxes in fractions, but that of "
+            f"{image['file_name']!r} is unknown. Add the columns 'width' and 'height'."
+        )
+    return np.asarray(boxes, np.float64).reshape(-1, 4) * (width, height, width, height)
+
+
+def _area(outline: Any) -> float:
+    """Return the area of an outline, by the shoelace formula."""
+    x, y = np.asarray(outline, np.float64).T
+    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
+
+
+def _inside(name: str) -> PurePosixPath:
+    """Return a path below a folder. Raises InvalidValueError for one that leads out of it."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+        raise InvalidValueError(
+            f"The path of an image must lie in the folder of the images, but it is {name!r}. "
+            "Correct the column 'path'."
+        )
+    return path

@@ -1,0 +1,261 @@
+"""COCO annotations as cells of columns, and back.
+
+Columns hold numbers in the types that training needs, such as float32. An annotation is rebuilt
+from its cells. Where that does not give the annotation of the file, such as for a box with nine
+digits or a run-length encoding, the file's value is kept as an *original*. It is used as long as
+the cell that was made from it is unchanged.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+COLUMNS = {
+    "id": "annotation_ids",
+    "category_id": "labels",
+    "bbox": "boxes",
+    "segmentation": "segmentation",
+    "area": "areas",
+    "iscrowd": "crowd",
+    "keypoints": "keypoints",
+    "caption": "captions",
+}
+"""Column of each key of an annotation."""
+
+NO_ID = -1
+"""Cell of an annotation whose id is not an integer."""
+
+_DECIMALS = 9
+
+
+def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return float32 numbers as the floats with the fewest decimals that are rounded to them.
+
+    >>> shortest(np.float32([473.07, 12, 1 / 3])).tolist()
+    [473.07, 12.0, 0.33333334]
+    """
+    result = values.astype(np.float64)
+    left = np.arange(values.size)
+    wide, narrow, out = result.ravel().copy(), values.ravel(), result.ravel()
+    with np.errstate(all="ignore"):  # huge numbers have no decimals
+        for decimals in range(_DECIMALS):
+            rounded = np.round(wide[left], decimals)
+            fits = rounded.astype(np.float32) == narrow[left]
+            out[left[fits]] = rounded[fits]
+            left = left[~fits]
+            if not left.size:
+                break
+    return out.reshape(values.shape)
+
+
+def is_number(value: object) -> bool:
+    """Return whether a JSON value is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def numbers(value: object) -> NDArray[np.float64]:
+    """Return a list of JSON numbers as an array. Raises ValueError for anything else."""
+    array = np.array(value) if isinstance(value, list) else None
+    if array is None or array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise ValueError("it is not a list of numbers")
+    return array.astype(np.float64)
+
+
+# ---- the cell of a key, from its value in a file
+
+
+def box(value: object) -> NDArray[np.float32]:
+    """Return the box of a ``bbox``: x, y, width, height. Raises ValueError."""
+    array = numbers(value)
+    if array.size != 4:
+        raise ValueError(f"it has {array.size} numbers, not 4")
+    return array.astype(np.float32)
+
+
+def outlines(value: object) -> list[NDArray[np.float32]]:
+    """Return the outlines of a ``segmentation``, (k, 2) float32 each.
+
+    A run-length encoding has none, and a part of less than three corners is left out.
+    """
+    if not isinstance(value, list):
+        return []
+    parts = [numbers(part) for part in value]
+    return [p.astype(np.float32).reshape(-1, 2) for p in parts if p.size >= 6 and p.size % 2 == 0]
+
+
+def own_id(value: object) -> int:
+    """Return an ``id`` if it is an integer of 64 bits, or else `NO_ID`."""
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
+        return NO_ID
+    return value
+
+
+def area(value: object) -> float:
+    """Return an ``area``, or NaN if it is not a number."""
+    return float(value) if is_number(value) else np.nan  # type: ignore[arg-type]
+
+
+def crowd(value: object) -> bool:
+    """Return whether an ``iscrowd`` is set."""
+    return bool(value) and is_number(value)
+
+
+def points(value: object) -> NDArray[np.float32]:
+    """Return ``keypoints`` as (k, 3): x, y, visibility. Raises ValueError."""
+    array = numbers(value)
+    if array.size % 3:
+        raise ValueError(f"it has {array.size} numbers, which are not triples")
+    return array.astype(np.float32).reshape(-1, 3)
+
+
+CELL: Mapping[str, Callable[[object], Any]] = {
+    "id": own_id,
+    "bbox": box,
+    "segmentation": outlines,
+    "area": area,
+    "iscrowd": crowd,
+    "keypoints": points,
+}
+"""Function from the value of a key to its cell."""
+
+
+def same_cell(key: str, a: object, b: object) -> bool:
+    """Return whether two values of a key have the same cell.
+
+    >>> same_cell("bbox", [0.1, 0, 1, 1], [0.10000000149, 0, 1, 1])
+    True
+    """
+    try:
+        first, second = CELL[key](a), CELL[key](b)
+    except ValueError:
+        return False
+    if isinstance(first, list):
+        return len(first) == len(second) and all(map(np.array_equal, first, second))
+    return bool(np.array_equal(first, second, equal_nan=True))
+
+
+# ---- from cells to annotations
+
+
+def rebuild(
+    values: Mapping[str, Sequence[Any]], counts: Sequence[int], names: Sequence[object]
+) -> list[list[dict[str, Any]]]:
+    """Return the annotations of images, rebuilt from cells.
+
+    Parameters
+    ----------
+    values : mapping
+        Cells per image, by key of annotations: ``values["bbox"]`` has boxes (n, 4) per image.
+    counts : sequence of int
+        Number of annotations per image.
+    names : sequence
+        Category id of each class.
+
+    Examples
+    --------
+    >>> boxes = np.float32([[0.1, 0, 5, 5]])
+    >>> rebuild({"bbox": [boxes], "category_id": [[1]]}, [1], [10, 90])
+    [[{'bbox': [0.1, 0.0, 5.0, 5.0], 'category_id': 90}]]
+    """
+    columns = {key: _column(key, cells, names) for key, cells in values.items()}
+    if "keypoints" in columns:
+        columns["num_keypoints"] = [sum(v > 0 for v in p[2::3]) for p in columns["keypoints"]]
+    flat = [dict(zip(columns, items, strict=True)) for items in zip(*columns.values(), strict=True)]
+    ends = np.cumsum(counts).tolist()
+    return [flat[end - count : end] for end, count in zip(ends, counts, strict=True)]
+
+
+def _column(key: str, cells: Sequence[Any], names: Sequence[object]) -> list[Any]:
+    """Return the values of a key for all annotations of some images."""
+    flat = [*chain.from_iterable(cells)]
+    match key:
+        case "bbox":
+            return _lists(flat)
+        case "segmentation":
+            parts = iter(_lists([part.ravel() for parts in flat for part in parts]))
+            return [[next(parts) for _ in outline] for outline in flat]
+        case "keypoints":
+            return [[*map(_whole, row)] for row in _lists([p.ravel() for p in flat])]
+        case "category_id":
+            return [names[int(number)] for number in flat]
+        case "iscrowd":
+            return [int(value) for value in flat]
+        case "area":
+            return [_whole(float(value)) for value in flat]
+        case "id":
+            return [int(value) for value in flat]
+    return flat
+
+
+def _whole(value: float) -> float:
+    """Return a whole number as an integer, as COCO's files do."""
+    return int(value) if value == value // 1 and abs(value) < 2**53 else value
+
+
+def _lists(arrays: Sequence[NDArray[Any]]) -> list[list[float]]:
+    """Return 1-d arrays as lists of numbers."""
+    if not arrays:
+        return []
+    joined = np.concatenate(arrays)
+    values = (shortest(joined) if joined.dtype == np.float32 else joined).tolist()
+    ends = np.cumsum([len(array) for array in arrays]).tolist()
+    return [values[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+
+
+def image_of(
+    own_id: int | str, file_name: str, width: int | None, height: int | None
+) -> dict[str, Any]:
+    """Return an image, rebuilt from its cells."""
+    image = {"id": own_id, "file_name": file_name, "width": width, "height": height}
+    return {key: value for key, value in image.items() if value is not None}
+
+
+MISSING = ""
+"""Key of the originals that lists the keys which the file does not have."""
+
+
+def originals_of(own: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of an image or annotation that rebuilding it does not give.
+
+    >>> originals_of({"bbox": [0, 0, 5, 5], "score": 1}, {"bbox": [0.0, 0, 5, 5], "area": 25.0})
+    {'score': 1, '': ['area']}
+    """
+    originals = {k: v for k, v in own.items() if k not in rebuilt or rebuilt[k] != v}
+    missing = sorted(rebuilt.keys() - own.keys())
+    return {**originals, MISSING: missing} if missing else originals
+
+
+def restore(rebuilt: Mapping[str, Any], originals: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an image or annotation with the file's values, where its cells are unchanged.
+
+    >>> restore({"bbox": [0.1, 0.0, 5.0, 5.0]}, {"bbox": [0.100000001, 0, 5, 5], "score": 1})
+    {'bbox': [0.100000001, 0, 5, 5], 'score': 1}
+    """
+    unchanged = {k: v for k, v in originals.items() if _is_unchanged(k, v, rebuilt)}
+    missing = unchanged.pop(MISSING, ())
+    return {k: v for k, v in {**rebuilt, **unchanged}.items() if k not in missing}
+
+
+def _is_unchanged(key: str, original: object, rebuilt: Mapping[str, Any]) -> bool:
+    return key not in rebuilt or key not in CELL or same_cell(key, original, rebuilt[key])
+
+
+def class_names(categories: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the name of each category; a repeated name gets the category's id appended.
+
+    >>> class_names([{"id": 1, "name": "bat"}, {"id": 2, "name": "bat"}])
+    ['bat', 'bat (2)']
+    """
+    names = list[str]()
+    for category in categories:
+        name = str(category.get("name", category["id"]))
+        names.append(f"{name} ({category['id']})" if name in names else name)
+    return names
