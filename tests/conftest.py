@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 from importlib import metadata
 from itertools import count
@@ -19,6 +20,19 @@ SLOW_MACHINE = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow
 settings.register_profile("default", max_examples=30, stateful_step_count=30, **SLOW_MACHINE)
 settings.register_profile("thorough", max_examples=1_000, stateful_step_count=60, **SLOW_MACHINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A process has one fork server. Its first user decides what it imports, which takes three seconds;
+# without this, every worker of the later ones would import PyTorch again.
+multiprocessing.set_forkserver_preload(
+    [
+        "deeplake_lite.dataset.saved.pickles",
+        "deeplake_lite.loader.frameworks.torch_datasets",
+        "numcodecs",
+        "numpy.ma",
+        "numpy.random",
+        "torchdata.stateful_dataloader",
+    ]
+)
 
 _numbers = count()
 

@@ -193,7 +193,7 @@ def test_commit_with_missing_chunks_is_refused_whatever_the_clocks_say(tmp_path)
             path.write_text(json.dumps(note))
         os.utime(path, (later, later))
     assert dl.open(ds.url).vacuum(spare="0s").chunks == 1
-    with pytest.raises(StorageError, match="1 chunks of 'b' are gone"):
+    with pytest.raises(StorageError, match="has deleted 1 chunk of 'b'"):
         ds.commit("large")
     assert len(dl.open(ds.url)) == 0
 

@@ -1,6 +1,5 @@
 """torchdata's StatefulDataLoader resumes our datasets at the next batch from any position."""
 
-import multiprocessing
 import pickle
 
 import pytest
@@ -24,16 +23,6 @@ def view(tmp_path_factory):
     return ds
 
 
-PRELOADED = [
-    "deeplake_lite.dataset.saved.pickles",
-    "deeplake_lite.loader.frameworks.torch_datasets",
-    "numcodecs",
-    "numpy.ma",
-    "numpy.random",
-    "torchdata.stateful_dataloader",
-]
-"""Modules that workers would otherwise import one by one."""
-
 KINDS = [
     ("in order", 0),
     ("shuffled", 0),
@@ -55,9 +44,7 @@ def make(request, view):
         style = "map" if kind == "by number" else "iterable"
         dataset = view.pytorch_dataset(style, columns=["x"], **shuffled)
         if workers:
-            context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(PRELOADED)
-            options |= {"num_workers": workers, "multiprocessing_context": context}
+            options |= {"num_workers": workers, "multiprocessing_context": "forkserver"}
             options |= {"persistent_workers": stay}
         return StatefulDataLoader(dataset, batch_size=batch_size, **options)
 
