@@ -63,7 +63,12 @@ PROMISED = {
 }
 """Annotations that describe the accepted values completely, and the types that they name."""
 
-ROWS = {"x": [1, 2], "name": ["a", "b"], "v": [[1, 2], [3, 4]], "label": ["rose", "tulip"]}
+pytestmark = pytest.mark.filterwarnings("ignore::deeplake_lite.errors.ExportWarning")
+
+ROWS = {
+    "x": [1, 2], "name": ["a", "b"], "v": [[1, 2], [3, 4]], "label": ["rose", "tulip"],
+    "boxes": [np.zeros((0, 4))] * 2, "labels": [[]] * 2,
+}  # fmt: skip
 SCHEMA = {
     "x": "int32",
     "name": "text",
@@ -71,6 +76,8 @@ SCHEMA = {
     "label": dl.ClassLabel(["rose", "tulip"]),
     "image": dl.Image("png", nullable=True),
     "link": dl.Link("bytes", nullable=True),
+    "boxes": dl.Boxes(),
+    "labels": dl.Sequence(dl.ClassLabel(["cat"])),
 }
 
 NUMBERS = itertools.count()
@@ -121,6 +128,11 @@ def folder() -> Path:
     return Path("pictures")
 
 
+def coco() -> Path:
+    """Return a COCO file."""
+    return written("a.json", '{"images": [{"id": 1, "file_name": "a.png"}]}')
+
+
 def parquet() -> Path:
     """Return a Parquet file."""
     pq.write_table(pa.table({"x": [1, 2]}), "a.parquet")
@@ -135,6 +147,8 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "browse_diff": {"ds": lake},
     "function": {"returns": "float32"},
     "from_arrays": {"arrays": {"x": [1]}, "url": new_url},
+    "from_coco": {"annotations": coco, "url": new_url, "images": False},
+    "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_folder": {"path": folder, "url": new_url},
@@ -177,6 +191,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "query": {"text": "SELECT x WHERE x > $1", "params": [1]},
     "suspects": {"label": "label", "column": "v", "neighbours": 1},
     "to_folder": {"path": new_folder, "image": "image", "label": "label"},
+    "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
+    "to_yolo": {"path": new_folder},
     "batches": {"batch_size": 2},
     "pytorch": {"batch_size": 2},
     "jax": {"batch_size": 2},
@@ -188,7 +204,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
-    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize",
+    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
 }  # fmt: skip
 """Methods that change nothing."""
 

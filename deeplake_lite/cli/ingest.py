@@ -141,6 +141,42 @@ def ingest_csv(
     return from_csv(source, url, on=on, delimiter=delimiter, **options)
 
 
+@group.command("coco")
+@_ingests
+def ingest_coco(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File of annotations.")],
+    url: Url,
+    images: Annotated[
+        str | None, typer.Option(help="Folder of the images; looked for near the file by default.")
+    ] = None,
+    no_images: Annotated[
+        bool, typer.Option("--no-images", help="Ingest the annotations alone.")
+    ] = False,
+    **options: Any,
+) -> Any:
+    """Ingest a COCO file: instances, keypoints or captions, with their images."""
+    from deeplake_lite.ingest.coco import from_coco
+
+    return from_coco(source, url, images=False if no_images else images, **options)
+
+
+@group.command("yolo")
+@_ingests
+def ingest_yolo(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder, or its data.yaml.")],
+    url: Url,
+    task: Annotated[
+        str | None,
+        typer.Option(metavar="detect|segment|pose|obb|classify", help="Inferred by default."),
+    ] = None,
+    **options: Any,
+) -> Any:
+    """Ingest a YOLO dataset: images with label files."""
+    from deeplake_lite.ingest.yolo import from_yolo
+
+    return from_yolo(source, url, task=task, **options)  # type: ignore[arg-type]
+
+
 def _one_of(option: str, value: str, *known: str) -> str:
     if value not in known:
         raise InvalidValueError(f"{option} must be {' or '.join(known)}, but it is {value!r}.")

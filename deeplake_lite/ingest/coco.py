@@ -303,15 +303,16 @@ class CocoSource:
             first = end - len(part.document.images)
             for at in range(max(start, first), end, BLOCK_ROWS):
                 rows = range(at - first, min(at + BLOCK_ROWS, end) - first)
-                yield Block(self._values(part, rows), [part.path(row) for row in rows])
+                values, errors = self._values(part, rows)
+                yield Block(values, [part.path(row) for row in rows], errors=errors)
 
-    def _values(self, part: Part, rows: range) -> dict[str, Any]:
-        """Return the values of some images of a split, by column."""
+    def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
+        """Return the values of some images of a split, by column, and why images are bad."""
         images = [part.document.images[row] for row in rows]
         annotations = [part.document.annotations_of(row) for row in rows]
         ends = [*accumulate(map(len, annotations))]
         spans = [slice(end - len(a), end) for end, a in zip(ends, annotations, strict=True)]
-        cells, originals = self._cells(part, [*chain.from_iterable(annotations)])
+        cells, originals, bad = self._cells(part, [*chain.from_iterable(annotations)])
         values: dict[str, Any] = {
             "path": [part.path(row) for row in rows],
             "split": [part.split] * len(rows),
@@ -329,19 +330,20 @@ class CocoSource:
             values["image"] = [str(folder / str(image.get("file_name"))) for image in images]
         for key, items in cells.items():
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
-        return {name: values[name] for name in self.columns}
+        if "labels" in values:  # by name, because a number might be another class's name
+            names = self.classes
+            values["labels"] = [[names[n] for n in numbers] for numbers in values["labels"]]
+        errors = {int(np.searchsorted(ends, i, "right")): why for i, why in sorted(bad.items())}
+        return {name: values[name] for name in self.columns}, errors
 
     def _cells(
         self, part: Part, flat: list[dict[str, Any]]
-    ) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
-        """Return the cells of annotations by key, and for each annotation what they do not hold.
-
-        A value that cannot become a cell takes its place, so that the column rejects its row.
-        """
+    ) -> tuple[dict[str, list[Any]], list[dict[str, Any]], dict[int, str]]:
+        """Return the cells of annotations by key, what they do not hold, and why some are bad."""
         classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
-        cells, bad = dict[str, list[Any]](), dict[str, dict[int, object]]()
+        cells, bad = dict[str, list[Any]](), dict[int, str]()
         for key in sorted(self.keys & coco.COLUMNS.keys()):
-            cells[key], bad[key] = _cells_of(key, flat, classes, self._points)
+            cells[key] = [_cell(key, a, i, classes, self._points, bad) for i, a in enumerate(flat)]
         ids = {number: c for c, number in classes.items()}
         names = [ids.get(number) for number in range(len(self.classes))]
         rebuilt = coco.rebuild({k: [v] for k, v in cells.items()}, [len(flat)], names)[0]
@@ -352,18 +354,15 @@ class CocoSource:
             )
             for own, again in zip(flat, rebuilt, strict=True)
         ]
-        for key, values in bad.items():
-            for i, value in values.items():
-                cells[key][i] = value
-        return cells, originals
+        return cells, originals, bad
 
 
 def _row(key: str, items: list[Any], points: int) -> object:
     """Return the cell of an image from those of its annotations."""
-    if key not in ("bbox", "keypoints") or not all(isinstance(i, np.ndarray) for i in items):
-        return items  # if an item is not an array, the column rejects it
     if key == "bbox":
         return np.array(items, np.float32).reshape(-1, 4)
+    if key != "keypoints":
+        return items
     most = max([points, *map(len, items)])
     result = np.zeros((len(items), most, 3), np.float32)
     for own, item in zip(result, items, strict=True):
@@ -382,29 +381,27 @@ def _rest(image: Mapping[str, Any], originals: list[dict[str, Any]]) -> dict[str
     return {key: value for key, value in rest.items() if value} or None
 
 
-def _cells_of(
-    key: str, flat: list[dict[str, Any]], classes: Mapping[Any, int], points: int
-) -> tuple[list[Any], dict[int, object]]:
-    """Return the cell of each annotation for a key, and the values that have none, by number."""
-    bad = dict[int, object]()
-    if key == "category_id":
-        ids = [a.get(key) for a in flat]
-        numbers = [classes.get(c, -1) if isinstance(c, int | str) else -1 for c in ids]
-        bad |= {i: f"category {brief(ids[i], 40)}" for i, n in enumerate(numbers) if n < 0}
-        return [max(number, 0) for number in numbers], bad
-    if key == "caption":
-        texts = [a.get(key, "") for a in flat]
-        bad |= {i: text for i, text in enumerate(texts) if not isinstance(text, str)}
-        return ["" if i in bad else text for i, text in enumerate(texts)], bad
-    blank = _blank(key, points)
-    cells = []
-    for i, annotation in enumerate(flat):
-        try:
-            cells.append(coco.CELL[key](annotation[key]) if key in annotation else blank)
-        except ValueError:
-            cells.append(blank)
-            bad[i] = annotation[key]
-    return cells, bad
+def _cell(
+    key: str,
+    annotation: Mapping[str, Any],
+    number: int,
+    classes: Mapping[Any, int],
+    points: int,
+    bad: dict[int, str],
+) -> object:
+    """Return the cell of an annotation for a key; add a bad one to `bad`, by its number."""
+    value = annotation.get(key)
+    try:
+        if key == "category_id":
+            return coco.class_number(value, classes)
+        if key == "caption":
+            return coco.caption(annotation.get(key, ""))
+        return coco.CELL[key](value) if key in annotation else _blank(key, points)
+    except ValueError as error:
+        own = f" {brief(annotation['id'], 40)}" if "id" in annotation else ""
+        reason = f"{key} {error}, but in annotation{own} it is {brief(value, 80)}."
+        bad.setdefault(number, reason)
+        return 0 if key == "category_id" else "" if key == "caption" else _blank(key, points)
 
 
 def _blank(key: str, points: int) -> object:

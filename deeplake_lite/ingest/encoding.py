@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 type OnError = Literal["raise", "skip"]
 
+_SKIP = 'Or skip such rows: on_error="skip".'
+
 THREADS = 8
 """Number of threads that encode single rows. They mostly wait for files."""
 
@@ -75,7 +77,10 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
         For the first bad row, unless bad rows are to be skipped.
     """
     good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
-    reasons: dict[int, str] = {}
+    reasons = dict(block.errors)
+    if reasons and on_error == "raise":
+        row = min(reasons)
+        raise InvalidValueError(f"{block.places[row]}: {reasons[row]} {_SKIP}")
     reencoded: dict[str, list[str]] = {}
     for f in fields:
         with collect_notices() as reencoded[f.id]:
@@ -174,7 +179,6 @@ def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidV
         return error.at(column=column)
     place, message = block.places[error.row], str(error.args[0])
     return type(error)(
-        f"{message if place in message else f'{place}: {message}'} "
-        'Or skip such rows: on_error="skip".',
+        f"{message if place in message else f'{place}: {message}'} {_SKIP}",
         column=column,
     )

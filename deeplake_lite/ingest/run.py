@@ -333,7 +333,9 @@ def pick(values: Any, rows: list[int]) -> object:
 def _part(block: Block, rows: list[int]) -> Block:
     """Return some rows of a block."""
     columns = {name: pick(values, rows) for name, values in block.columns.items()}
-    return replace(block, columns=columns, places=[block.places[i] for i in rows])
+    errors = {n: block.errors[i] for n, i in enumerate(rows) if i in block.errors}
+    places = [block.places[i] for i in rows]
+    return replace(block, columns=columns, places=places, errors=errors)
 
 
 def _slots(ds: Dataset) -> tuple[int, int]:

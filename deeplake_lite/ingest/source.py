@@ -8,7 +8,7 @@ write a file in this folder with a class that implements `Source` and a function
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from deeplake_lite.errors import InvalidValueError
@@ -52,6 +52,9 @@ class Block:
 
     base: str | None = None
     """Folder to which paths of files are relative; None for the working directory."""
+
+    errors: Mapping[int, str] = field(default_factory=dict)
+    """Why rows are bad, by their number in the block; their values are placeholders."""
 
 
 class Source(Protocol):

@@ -205,8 +205,8 @@ class Loader:
         )
         if progress.consumed % self.shares.size and progress.consumed != self.shares.n:
             raise OptionError(
-                f"A state must be at the end of a batch of {self.shares.size} rows, but it is "
-                f"after {progress.consumed:,} rows. Load the unchanged result of state_dict()."
+                f"A state must be at the end of a batch of {self.shares.size} rows, but it has "
+                f"consumed {progress.consumed:,} rows. Load the unchanged result of state_dict()."
             )
         self._progress = progress
         self._resumed = self._progress.consumed < self.shares.end

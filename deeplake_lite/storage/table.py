@@ -355,12 +355,11 @@ class Table(Snapshot):
             lost = {key.split("/")[1] for key in error.keys}
             names = [repr(f.name) for f in self.schema if f.id in lost] or ["the row ids"]
             raise LostChunksError(
-                f"A vacuum has deleted {counted(len(error.keys), 'chunk')} of {', '.join(names)} of "
-                "this transaction, because it was open for longer than the grace period of the vacuum, "
-                "or because a clock was set back. Nothing was "
-                "committed, and the edits are still in this handle: copy the rows that can be "
-                "read, call ds.discard(), and write the rows again. Commit more often, or vacuum "
-                "with a longer spare=.",
+                f"A vacuum has deleted {counted(len(error.keys), 'chunk')} of {', '.join(names)} "
+                "of this transaction, because it was open for longer than the grace period of the "
+                "vacuum, or because a clock was set back. Nothing was committed, and the edits are "
+                "still in this handle: copy the rows that can be read, call ds.discard(), and "
+                "write the rows again. Commit more often, or vacuum with a longer spare=.",
                 error.keys,
             ) from error
 

@@ -18,13 +18,21 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.export import coco_annotations as coco
+from deeplake_lite.dataset.export.annotations import (
+    class_names,
+    is_boxes,
+    is_captions,
+    is_keypoints,
+    is_labels,
+    is_segmentation,
+)
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
-from deeplake_lite.htypes import Boxes
+from deeplake_lite.htypes.boxes import convert_boxes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Values
@@ -34,6 +42,15 @@ BLOCK_ROWS = 1_024
 
 MAIN = ("bbox", "segmentation", "keypoints", "caption")
 """Keys with a value for each annotation; the first one that a view has counts its annotations."""
+
+_FITS: Mapping[str, Callable[[Field], bool]] = {
+    "bbox": is_boxes,
+    "category_id": is_labels,
+    "segmentation": is_segmentation,
+    "keypoints": is_keypoints,
+    "caption": is_captions,
+}
+"""Tests of the columns that can hold the values of a key."""
 
 IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
 """Columns of `from_coco` that describe images."""
@@ -133,9 +150,7 @@ class _Export:
 
     @property
     def _classes(self) -> tuple[str, ...]:
-        item = self.columns["category_id"].htype.item if "category_id" in self.columns else None
-        classes = None if item is None else item.classes
-        return () if classes is None else tuple(classes.names)
+        return class_names(self.columns.get("category_id"))
 
     @cached_property
     def _used(self) -> set[str]:
@@ -247,14 +262,16 @@ class _Export:
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Return boxes as x, y, width, height, in pixels. Raises InvalidValueError."""
-        htype = self.columns["bbox"].htype
-        assert isinstance(htype, Boxes)
+        given = self.columns["bbox"].htype.coordinates
+        assert given is not None
         in_pixels = [
-            _in_pixels(boxes, image) if htype.units == "fraction" else boxes
+            _in_pixels(boxes, image) if given.units == "fraction" else boxes
             for boxes, image in zip(cells, images, strict=True)
         ]
-        source = Boxes(htype.format, dtype=htype.dtype)
-        return list(Boxes("xywh", dtype=htype.dtype).values_from(source, in_pixels))
+        if given.format == "xywh":
+            return in_pixels
+        exact = [coco.exact(np.asarray(boxes)).reshape(-1, 4) for boxes in in_pixels]
+        return [convert_boxes(boxes, given.format, "xywh") for boxes in exact]
 
     def _fit(
         self, cells: dict[str, list[Any]], counts: Sequence[int], main: str, row: int
@@ -321,17 +338,9 @@ def _column(view: View, key: str) -> Field | None:
 
 def _fits(f: Field, key: str) -> bool:
     """Return whether a column can hold the values of a key."""
-    item = f.htype.item
-    match key:
-        case "bbox" | "keypoints":
-            return f.htype.name == {"bbox": "boxes"}.get(key, key)
-        case "category_id":
-            return item is not None and item.classes is not None
-        case "segmentation":
-            return item is not None and item.name == "polygons"
-        case "caption":
-            return item is not None and item.name == "text"
-    return item is not None and item.scalar is not None
+    if key in _FITS:
+        return _FITS[key](f)
+    return f.htype.item is not None and f.htype.item.scalar is not None
 
 
 def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:

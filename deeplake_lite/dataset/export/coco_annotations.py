@@ -56,6 +56,11 @@ def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
     return out.reshape(values.shape)
 
 
+def exact(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers of any dtype as float64; float32 numbers with the fewest decimals."""
+    return shortest(values) if values.dtype == np.float32 else values.astype(np.float64)
+
+
 def is_number(value: object) -> bool:
     """Return whether a JSON value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
@@ -65,7 +70,7 @@ def numbers(value: object) -> NDArray[np.float64]:
     """Return a list of JSON numbers as an array. Raises ValueError for anything else."""
     array = np.array(value) if isinstance(value, list) else None
     if array is None or array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise ValueError("it is not a list of numbers")
+        raise ValueError("must be a list of numbers")
     return array.astype(np.float64)
 
 
@@ -76,7 +81,7 @@ def box(value: object) -> NDArray[np.float32]:
     """Return the box of a ``bbox``: x, y, width, height. Raises ValueError."""
     array = numbers(value)
     if array.size != 4:
-        raise ValueError(f"it has {array.size} numbers, not 4")
+        raise ValueError("must be four numbers")
     return array.astype(np.float32)
 
 
@@ -89,6 +94,21 @@ def outlines(value: object) -> list[NDArray[np.float32]]:
         return []
     parts = [numbers(part) for part in value]
     return [p.astype(np.float32).reshape(-1, 2) for p in parts if p.size >= 6 and p.size % 2 == 0]
+
+
+def class_number(value: object, classes: Mapping[Any, int]) -> int:
+    """Return the class of a ``category_id``. Raises ValueError."""
+    if not isinstance(value, int | str) or value not in classes:
+        raise ValueError("must be the id of a category")
+    return classes[value]
+
+
+def caption(value: object) -> str:
+    """Return a ``caption``. Raises ValueError."""
+    match value:
+        case str():
+            return value
+    raise ValueError("must be a string")
 
 
 def own_id(value: object) -> int:
@@ -112,7 +132,7 @@ def points(value: object) -> NDArray[np.float32]:
     """Return ``keypoints`` as (k, 3): x, y, visibility. Raises ValueError."""
     array = numbers(value)
     if array.size % 3:
-        raise ValueError(f"it has {array.size} numbers, which are not triples")
+        raise ValueError("must be triples of x, y and visibility")
     return array.astype(np.float32).reshape(-1, 3)
 
 
@@ -205,7 +225,7 @@ def _lists(arrays: Sequence[NDArray[Any]]) -> list[list[float]]:
     if not arrays:
         return []
     joined = np.concatenate(arrays)
-    values = (shortest(joined) if joined.dtype == np.float32 else joined).tolist()
+    values = exact(joined).tolist()
     ends = np.cumsum([len(array) for array in arrays]).tolist()
     return [values[a:b] for a, b in zip([0, *ends], ends, strict=False)]
 

@@ -53,7 +53,7 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
     """Write the rows of a view as files; see `View.to_folder`."""
     samples, labels = _choose_image(view, image), _choose_label(view, label)
     root = Path(checks.location("path", path)).expanduser()
-    with as_storage_errors(root), _new_folder(root):
+    with as_storage_errors(root), new_folder(root, "to_folder"):
         _write(view, root, samples, labels)
     return root
 
@@ -132,7 +132,7 @@ class _Files:
         if isinstance(value, np.ndarray):
             data, suffix = _as_file(htype, value)
         else:
-            data, suffix = value, _extension(value)
+            data, suffix = value, extension(value)
         path = folder / f"{number}.{suffix}"
         path.write_bytes(data)
         return path.relative_to(self.root).as_posix()
@@ -148,7 +148,7 @@ def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
     return file.getvalue(), "npy"
 
 
-def _extension(data: bytes) -> str:
+def extension(data: bytes) -> str:
     """Return the file extension for the format of the given bytes; "bin" if it is unknown."""
     try:
         name = codecs.sniff(data).name
@@ -158,7 +158,7 @@ def _extension(data: bytes) -> str:
 
 
 @contextlib.contextmanager
-def _new_folder(path: Path) -> Iterator[None]:
+def new_folder(path: Path, method: str) -> Iterator[None]:
     """Create a folder; if the block fails, empty the folder, or remove it if it is new.
 
     Raises
@@ -169,7 +169,7 @@ def _new_folder(path: Path) -> Iterator[None]:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         reason = "is not empty" if path.is_dir() else "is a file"
         raise ExistsError(
-            f"to_folder writes to a new or empty folder, but {str(path)!r} {reason}. Choose "
+            f"{method} writes to a new or empty folder, but {str(path)!r} {reason}. Choose "
             "another name."
         )
     is_new = not path.exists()

@@ -1,8 +1,8 @@
-"""The export methods of a view: to_arrow, to_pandas, to_xarray and to_folder."""
+"""The export methods of a view, such as to_arrow, to_folder and to_coco."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from deeplake_lite.dataset.export import rows
 
@@ -189,3 +189,65 @@ class Exports:
         ['metadata.csv', 'rose/000000.png']
         """
         return rows.to_folder(cast("View", self).pin(), path, image=image, label=label)
+
+    def to_yolo(
+        self, path: str | Path, *, task: Literal["detect", "segment", "pose", "obb"] | None = None
+    ) -> Path:
+        """Write the rows as a YOLO dataset: image files, label files and a data.yaml.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty.
+        task : {"detect", "segment", "pose", "obb"}, optional
+            What label files hold: boxes, outlines (their boxes are not written), boxes with
+            keypoints, or outlines of four corners. By default, "pose" with a column of keypoints,
+            or else "segment" with a column of outlines, or else "detect".
+
+        Returns
+        -------
+        Path
+            The folder. Images are in ``images/train`` and so on, by the column ``split``, and named
+            after the column ``path``; their files are written as they are stored.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty.
+        SchemaError
+            When there is no column of images, of labels or of what the task needs, or several.
+        InvalidValueError
+            For a row with more or fewer labels than objects, and for two images of one name.
+        StorageError
+            When a file cannot be written. Files that were written before the error are removed.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns are left out, objects have several outlines
+            (which are joined), or objects reach beyond their image (which are clipped).
+
+        Notes
+        -----
+        `from_yolo` reads the folder back. Columns are found by the names that it gives them, or
+        else by their types: boxes of any format, labels (a sequence of classes), segmentation (a
+        sequence of polygons), keypoints.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import deeplake_lite as dl
+        >>> schema = {
+        ...     "image": dl.Image("png"),
+        ...     "boxes": dl.Boxes("xyxy"),
+        ...     "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+        ... }
+        >>> ds = dl.create("memory://yolo-doc", schema)
+        >>> image = np.zeros((20, 40), "uint8")
+        >>> ds.append({"image": [image], "boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> root = ds.to_yolo(tempfile.mkdtemp())
+        >>> (root / "labels/train/000000000000.txt").read_text()
+        '0 0.25 0.25 0.5 0.5'
+        """
+        return rows.to_yolo(cast("View", self).pin(), path, task)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import xarray as xr
 
+    from deeplake_lite.dataset.export.yolo import Task
     from deeplake_lite.dataset.view import View
 
 
@@ -67,3 +68,10 @@ def to_folder(view: View, path: str | Path, image: str | None, label: str | None
     from deeplake_lite.dataset.export.folder import write_folder
 
     return write_folder(view, path, image, label)
+
+
+def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
+    """Write the rows as a YOLO dataset; see `View.to_yolo`."""
+    from deeplake_lite.dataset.export.yolo import write_yolo
+
+    return write_yolo(view, path, task)

@@ -1,0 +1,107 @@
+"""The lines of YOLO label files: a class, and then a box, an outline, keypoints or four corners."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+type Task = Literal["detect", "segment", "pose", "obb", "classify"]
+
+TASKS = ("detect", "segment", "pose", "obb", "classify")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of an image; all numbers are fractions of its width and height."""
+
+    classes: list[int]
+    """Class of each object."""
+
+    values: list[NDArray[np.float64]]
+    """The other numbers of each line."""
+
+
+def parse(text: str) -> Labels:
+    """Return the labels of a file.
+
+    Raises
+    ------
+    ValueError
+        For a line that is not numbers, with the number of the line.
+
+    Examples
+    --------
+    >>> parse("0 0.5 0.5 0.25 0.5").values
+    [array([0.5 , 0.5 , 0.25, 0.5 ])]
+    """
+    classes, values = [], []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words:
+            continue
+        try:
+            first, *rest = map(float, words)
+        except ValueError:
+            raise ValueError(
+                f"line {number} must be numbers, but it is {brief(line, 60)}"
+            ) from None
+        if not first.is_integer() or not 0 <= first < 2**31:
+            raise ValueError(f"line {number} must begin with a class number, but it is {words[0]}")
+        if not all(map(math.isfinite, rest)):
+            raise ValueError(f"line {number} must have finite numbers, but it is {brief(line, 60)}")
+        classes.append(int(first))
+        values.append(np.array(rest, np.float64))
+    return Labels(classes, values)
+
+
+def check(labels: Labels, task: Task, points: tuple[int, int] | None) -> None:
+    """Check the number of values of each line. Raises ValueError."""
+    for number, values in enumerate(labels.values, 1):
+        rule = _rule(len(values), task, points)
+        if rule:
+            raise ValueError(
+                f"object {number} must have {rule} after its class, but it has {len(values)}"
+            )
+
+
+def _rule(count: int, task: Task, points: tuple[int, int] | None) -> str:
+    """Return the rule that a number of values breaks, or ""."""
+    match task:
+        case "detect":
+            return "" if count == 4 else "4 numbers"
+        case "obb":
+            return "" if count == 8 else "8 numbers"
+        case "pose" if points is not None:
+            most = 4 + points[0] * points[1]
+            return "" if count == most else f"{most} numbers"
+        case "segment":
+            is_outline = count == 4 or (count >= 6 and count % 2 == 0)
+            return "" if is_outline else "4 numbers, or pairs of at least 3 corners,"
+    return ""
+
+
+def task_of(samples: Sequence[Labels], points: tuple[int, int] | None) -> Task:
+    """Return the task of label files from the lengths of their lines."""
+    if points is not None:
+        return "pose"
+    counts = {len(values) for labels in samples for values in labels.values}
+    if counts == {8}:
+        return "obb"
+    return "segment" if any(count > 4 for count in counts) else "detect"
+
+
+def bounds(corners: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the box around an outline (k, 2): centre and size."""
+    low, high = corners.min(0), corners.max(0)
+    box: NDArray[np.float64] = np.concatenate([(low + high) / 2, high - low])
+    return box

@@ -1,0 +1,318 @@
+"""YOLO datasets are ingested, and exported again."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image as PillowImage
+
+import deeplake_lite as dl
+from deeplake_lite.errors import ExportWarning, InvalidValueError, LakeError, NotFoundError
+
+WIDTH, HEIGHT = 64, 48
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def write(root):
+    """Write images with label files; None as a label writes no file."""
+
+    def write(labels, config=None, folders=("images", "labels"), suffix="jpg"):
+        for name, text in labels.items():
+            split = f"{name.rpartition('/')[0]}/".lstrip("/")
+            stem = name.rpartition("/")[2]
+            image, label = (root / f.replace("*/", split) for f in folders)
+            if "*" not in folders[0]:
+                image, label = image / split, label / split
+            image.mkdir(parents=True, exist_ok=True)
+            label.mkdir(parents=True, exist_ok=True)
+            PillowImage.new("RGB", (WIDTH, HEIGHT)).save(image / f"{stem}.{suffix}")
+            if text is not None:
+                (label / f"{stem}.txt").write_text(text)
+        if config is not None:
+            (root / "data.yaml").write_text(yaml.safe_dump(config, allow_unicode=True))
+        return root
+
+    return write
+
+
+@pytest.fixture
+def ingest(new_url):
+    return lambda path, **options: dl.from_yolo(path, new_url(), progress=False, **options)
+
+
+CONFIG = {"train": "images/train", "val": "images/val", "names": {0: "cat", 1: "dög"}}
+BOXES = {"train/a": "1 0.5 0.5 0.25 0.5\n0 0.1 0.2 0.1 0.1\n", "train/b": "", "val/c": None}
+
+
+# ---- layouts
+
+
+@pytest.mark.parametrize(
+    ("config", "folders"),
+    [
+        (CONFIG, ("images", "labels")),
+        ({**CONFIG, "path": "."}, ("images", "labels")),
+        ({**CONFIG, "path": "nowhere"}, ("images", "labels")),
+        ({**CONFIG, "names": ["cat", "dög"]}, ("images", "labels")),
+        ({"train": "../train/images", "val": "../val/images", "names": ["cat", "dög"], "nc": 2},
+         ("*/images", "*/labels")),
+        ({"train": ["images/train"], "val": "./images/val", "names": ["cat", "dög"]},
+         ("images", "labels")),
+    ],
+)  # fmt: skip
+def test_data_yaml_names_splits_and_classes(write, ingest, config, folders):
+    path = write(BOXES, config, folders)
+    for given in (path, path / "data.yaml", str(path)):
+        ds = ingest(given)
+        assert [p.rpartition("/")[2] for p in ds["path"][:]] == ["a.jpg", "b.jpg", "c.jpg"]
+        assert ds["split"].names == ("train", "val")
+        assert ds["split"][:].tolist() == [0, 0, 1]
+        assert ds["labels"].names == ("cat", "dög")
+        assert [list(map(int, labels)) for labels in ds["labels"][:]] == [[1, 0], [], []]
+        np.testing.assert_array_equal(
+            ds["boxes"][0], np.float32([[0.5, 0.5, 0.25, 0.5], [0.1, 0.2, 0.1, 0.1]])
+        )
+        assert ds.schema["boxes"].htype == dl.Boxes("cxcywh", "fraction")
+
+
+@pytest.mark.parametrize("folders", [("images", "labels"), ("*/images", "*/labels")])
+def test_folder_without_data_yaml_is_read(write, ingest, folders):
+    path = write(BOXES, None, folders)
+    ds = ingest(path)
+    assert ds["labels"].names == ("0", "1")
+    assert ds["split"].names == ("train", "val")
+    (path / "classes.txt").write_text("cat\ndog\n")
+    assert ingest(path)["labels"].names == ("cat", "dog")
+
+
+def test_list_of_images_in_a_text_file_is_read(write, ingest):
+    path = write(BOXES, {"train": "train.txt", "names": ["cat", "dog"]})
+    (path / "train.txt").write_text("./images/val/c.jpg\nimages/train/a.jpg\n")
+    assert ingest(path)["path"][:] == ["images/val/c.jpg", "images/train/a.jpg"]
+
+
+def test_image_belongs_to_its_first_split(write, ingest):
+    path = write(BOXES, {**CONFIG, "val": ["images/val", "images/train"]})
+    ds = ingest(path)
+    assert ds["split"][:].tolist() == [0, 0, 1]
+    assert [str(skipped) for skipped in ds.ingested.skipped] == [
+        "a.jpg: it is also in split 'train'", "b.jpg: it is also in split 'train'"
+    ]  # fmt: skip
+    ds = ingest(write(BOXES, {**CONFIG, "val": "images/train"}))
+    assert (ds["split"].names, ds.ingested.skipped) == (("train",), ())
+
+
+def test_classes_named_like_other_numbers_keep_their_places(write, ingest):
+    ds = ingest(write({"a": "0 0.5 0.5 0.1 0.1\n1 0.5 0.5 0.1 0.1"},
+                      {"train": "images", "names": ["1", "0"]}))  # fmt: skip
+    assert list(map(int, ds["labels"][0])) == [0, 1]
+
+
+def test_folders_of_classes_are_read_as_such(root, ingest):
+    for name in ("train/cat/1", "train/dog/2", "val/cat/3"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        PillowImage.new("RGB", (8, 8)).save(root / f"{name}.png")
+    for options in ({}, {"task": "classify"}):
+        ds = ingest(root, **options)
+        assert ds["label"].names == ("cat", "dog")
+        assert ds["split"].names == ("train", "val")
+
+
+# ---- tasks
+
+
+def test_outlines_are_in_pixels_and_have_boxes(write, ingest):
+    text = "0 0.25 0.25 0.75 0.25 0.5 0.75\n1 0.5 0.5 0.25 0.5\n"
+    ds = ingest(write({"a": text}, {"train": "images", "names": ["cat", "dog"]}))
+    (outline,), nothing = ds["segmentation"][0]
+    np.testing.assert_array_equal(outline, np.float32([[16, 12], [48, 12], [32, 36]]))
+    assert nothing == []
+    np.testing.assert_array_equal(
+        ds["boxes"][0], np.float32([[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.25, 0.5]])
+    )
+
+
+def test_poses_have_keypoints_in_pixels(write, ingest):
+    config = {"train": "images", "names": ["cat"], "kpt_shape": [2, 3]}
+    ds = ingest(write({"a": "0 0.5 0.5 0.25 0.5 0.25 0.5 2 0 0 0"}, config))
+    np.testing.assert_array_equal(ds["keypoints"][0], np.float32([[[16, 24, 2], [0, 0, 0]]]))
+    ds = ingest(write({"a": "0 0.5 0.5 0.25 0.5 0.25 0.5 1 1"}, {**config, "kpt_shape": [2, 2]}))
+    np.testing.assert_array_equal(ds["keypoints"][0], np.float32([[[16, 24], [64, 48]]]))
+
+
+def test_oriented_boxes_are_outlines_of_four_corners(write, ingest):
+    text = "0 0.25 0.25 0.5 0.25 0.5 0.5 0.25 0.5"
+    ds = ingest(write({"a": text}, {"train": "images", "names": ["cat"]}))
+    assert [part.shape for part in ds["segmentation"][0][0]] == [(4, 2)]
+
+
+# ---- round trips
+
+
+LINES = {
+    "detect": lambda rng: [rng.uniform(0.1, 0.9) for _ in range(4)],
+    "segment": lambda rng: [rng.random() for _ in range(2 * rng.randrange(3, 9))],
+    "obb": lambda rng: [rng.random() for _ in range(8)],
+    "pose": lambda rng: (
+        [rng.random() for _ in range(4)]
+        + [x for _ in range(2) for x in (rng.random(), rng.random(), rng.randrange(3))]
+    ),
+}
+
+
+@pytest.mark.parametrize("task", LINES)
+def test_exported_folder_is_ingested_as_the_same_rows(write, ingest, tmp_path, task):
+    rng = random.Random(task)
+    labels = {
+        f"{split}/{n}": "\n".join(
+            " ".join(map(str, [rng.randrange(2), *LINES[task](rng)])) for _ in range(count)
+        )
+        for n, (split, count) in enumerate([("train", 3), ("train", 0), ("val", 5), ("test", 1)])
+    }
+    config = {**CONFIG, "test": "images/test"} | ({"kpt_shape": [2, 3]} if task == "pose" else {})
+    ds = ingest(write(labels, config, suffix="png"), task=task)
+    again = ingest(ds.to_yolo(tmp_path / "out", task=task), task=task)
+    assert [(f.name, f.htype) for f in again.schema] == [(f.name, f.htype) for f in ds.schema]
+    for row in range(len(ds)):
+        for name in ds.columns:
+            np.testing.assert_equal(again[name][row], ds[name][row], err_msg=f"{row} {name}")
+    assert [bytes(b) for b in again["image"].encoded()] == [bytes(b) for b in ds["image"].encoded()]
+
+
+def test_export_follows_the_rules_of_ultralytics(make_lake, tmp_path):
+    schema = {"image": dl.Image("png"), "boxes": dl.Boxes("xywh"), "score": "float32",
+              "labels": dl.Sequence(dl.ClassLabel(["cat", "dog"]))}  # fmt: skip
+    image = np.zeros((HEIGHT, WIDTH, 3), "uint8")
+    boxes = [[[0, 0, 32, 24], [40, 40, 64, 48]], np.zeros((0, 4))]
+    ds = make_lake(schema, image=[image] * 2, boxes=boxes, labels=[["dog", "cat"], []],
+                   score=[0, 1])  # fmt: skip
+    with pytest.warns(
+        ExportWarning,
+        match=r"'score' is left out; 1 object reaches beyond its image and is clipped",
+    ):
+        root = ds.to_yolo(tmp_path / "out")
+    config = yaml.safe_load((root / "data.yaml").read_text())
+    assert config["names"] == {0: "cat", 1: "dog"}
+    assert (config["train"], config["val"]) == ("images/train", "images/train")
+    images = sorted((root / config["train"]).glob("*.png"))
+    for path in images:
+        label = root / "labels" / "train" / f"{path.stem}.txt"  # /images/ becomes /labels/
+        rows = [list(map(float, line.split())) for line in label.read_text().splitlines()]
+        assert all(len(row) == 5 and row[0] in (0, 1) for row in rows)
+        assert all(0 <= x <= 1 for row in rows for x in row[1:])
+    first = root / "labels" / "train" / "000000000000.txt"
+    assert first.read_text().splitlines()[0] == "1 0.25 0.25 0.5 0.5"
+
+
+def test_several_outlines_are_joined_without_changing_the_area(make_lake, tmp_path, ingest):
+    square = np.array([[0, 0], [4, 0], [4, 4], [0, 4]])
+    schema = {"image": dl.Image("png"), "segmentation": dl.Sequence("polygons"),
+              "labels": dl.Sequence(dl.ClassLabel(["cat"]))}  # fmt: skip
+    image = np.zeros((HEIGHT, WIDTH), "uint8")
+    ds = make_lake(schema, image=[image], labels=[["cat"]], segmentation=[[[square, square + 20]]])
+    with pytest.warns(ExportWarning, match="1 object of several outlines becomes one outline"):
+        root = ds.to_yolo(tmp_path / "out")
+    ((outline,),) = ingest(root)["segmentation"][0]
+    x, y = outline.astype(np.float64).T
+    assert abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2 == pytest.approx(32)
+
+
+# ---- errors
+
+
+BAD = {
+    "detect": ["0 0.5 0.5 0.1", "0 a 0.5 0.1 0.1", "-1 0.5 0.5 0.1 0.1", "0.5 0.5 0.5 0.1 0.1",
+               "2 0.5 0.5 0.1 0.1", "0 nan 0.5 0.1 0.1", "0", "0 inf 0 0 0", "1e30 0 0 0 0"],
+    "segment": ["0 0.1 0.1 0.2 0.2 0.3", "0 0.1"],
+    "pose": ["0 0.5 0.5 0.1 0.1", "0 0.5 0.5 0.1 0.1 0.5 0.5 7 0 0 0"],
+    "obb": ["0 0.5 0.5 0.1 0.1"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("task", "text"), [(t, text) for t, texts in BAD.items() for text in texts]
+)
+def test_bad_label_is_an_error_or_its_image_is_skipped(write, ingest, task, text):
+    config = {"train": "images", "names": ["cat", "dog"], "kpt_shape": [2, 3]}
+    path = write({"a": text, "b": ""}, config)
+    with pytest.raises(InvalidValueError, match=r"a\.(txt|jpg)"):
+        ingest(path, task=task)
+    ds = ingest(path, task=task, on_error="skip")
+    assert ds["path"][:] == ["images/b.jpg"]
+    assert [skipped.path for skipped in ds.ingested.skipped] == ["images/a.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("train: [", "is not YAML"), ("3", "must have keys such as"),
+        ("names: [a]", "must name the"),
+        ("train: nowhere\nnames: [a]", "no folder 'nowhere'"), ("\x00", "is not YAML"),
+        ("train: images\nnames: {a: b}", "must map class numbers"),
+        ("train: images\nnames: {9999999999: b}", "must map class numbers"),
+        ("train: images\nnames: [a]\nkpt_shape: 3", "kpt_shape must be"),
+        ("train: !!python/object/apply:os.system ['ls']\nnames: [a]", "is not YAML"),
+        ("&a [*a]", "must have keys such as"),
+    ],
+)  # fmt: skip
+def test_bad_data_yaml_is_refused(write, ingest, text, message):
+    path = write({"a": "0 0.5 0.5 0.1 0.1"})
+    (path / "data.yaml").write_text(text)
+    with pytest.raises((InvalidValueError, NotFoundError), match=message):
+        ingest(path / "data.yaml")
+
+
+def test_missing_folders_and_tasks_are_refused(write, ingest, root, tmp_path):
+    with pytest.raises(NotFoundError, match="There is no"):
+        ingest(root)
+    root.mkdir()
+    with pytest.raises(NotFoundError, match="no images below"):
+        ingest(root)
+    with pytest.raises(dl.OptionError, match="task must be"):
+        ingest(root, task="detection")
+    ds = ingest(write({"a": "0 0.5 0.5 0.1 0.1"}))
+    with pytest.raises(dl.SchemaError, match="needs a column of outlines"):
+        ds.to_yolo(tmp_path / "out", task="segment")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "file").touch()
+    with pytest.raises(dl.ExistsError, match="to_yolo writes to a new or empty folder"):
+        ds.to_yolo(tmp_path / "out")
+
+
+def test_damaged_files_raise_only_our_errors(write, ingest):
+    rng = random.Random(0)
+    path = write(BOXES, CONFIG)
+    files = [path / "data.yaml", path / "labels/train/a.txt"]
+    whole = {file: file.read_bytes() for file in files}
+    for _ in range(60):
+        for file in files:
+            data = bytearray(whole[file])
+            for _ in range(rng.randrange(1, 4)):
+                data[rng.randrange(len(data))] = rng.choice(b"\x00\xff[]{}&*!:-0a \n")
+            file.write_bytes(data)
+        try:
+            ingest(path, on_error="skip")
+        except LakeError:
+            continue
+
+
+@pytest.mark.parametrize(
+    "name", ["../../a.jpg", "/etc/a.jpg", "a\0b.jpg", "..\\a.jpg", "", "C:\\a"]
+)
+def test_files_are_never_written_outside_the_folder(make_lake, tmp_path, name):
+    schema = {"image": dl.Image("png"), "path": "text", "boxes": dl.Boxes(),
+              "labels": dl.Sequence(dl.ClassLabel(["cat"]))}  # fmt: skip
+    image = np.zeros((4, 4), "uint8")
+    ds = make_lake(schema, image=[image], path=[name], boxes=[np.zeros((0, 4))], labels=[[]])
+    ds.to_yolo(tmp_path / "in" / "out")
+    outside = [p for p in tmp_path.rglob("*") if p.is_file() and "out" not in p.parts]
+    assert outside == []
+    assert len([*(tmp_path / "in" / "out" / "images").rglob("*.png")]) == 1
