@@ -7,6 +7,7 @@ by the name of its class.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,8 +50,13 @@ def is_frame(kind: type) -> bool:
 
 
 def _is_one_of(kind: type, classes: set[tuple[str, str]]) -> bool:
-    names = ((base.__module__.partition(".")[0], base.__name__) for base in kind.__mro__)
-    return any(name in classes for name in names)
+    return not _names_of(kind).isdisjoint(classes)
+
+
+@lru_cache(maxsize=1_000)  # each item of a sequence is asked for its type
+def _names_of(kind: type) -> frozenset[tuple[str, str]]:
+    """Return the package and the name of a class and its bases."""
+    return frozenset((c.__module__.partition(".")[0], c.__name__) for c in kind.__mro__)
 
 
 def frame_array(frame: Any) -> np.ndarray[Any, Any]:

@@ -28,6 +28,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.ingest.coco_cells import cells_of
 from deeplake_lite.ingest.coco_document import Document
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.formats import formats_of
@@ -312,7 +313,9 @@ class CocoSource:
         annotations = [part.document.annotations_of(row) for row in rows]
         ends = [*accumulate(map(len, annotations))]
         spans = [slice(end - len(a), end) for end, a in zip(ends, annotations, strict=True)]
-        cells, originals, bad = self._cells(part, [*chain.from_iterable(annotations)])
+        classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
+        flat = [*chain.from_iterable(annotations)]
+        cells = cells_of(flat, self.keys, classes, self._points)
         values: dict[str, Any] = {
             "path": [part.path(row) for row in rows],
             "split": [part.split] * len(rows),
@@ -320,7 +323,8 @@ class CocoSource:
             "width": [image.get("width") for image in images],
             "height": [image.get("height") for image in images],
             "coco": [
-                _rest(image, originals[span]) for image, span in zip(images, spans, strict=True)
+                _rest(image, cells.originals[span])
+                for image, span in zip(images, spans, strict=True)
             ],
         }
         if self.columns["image_id"] == Text():
@@ -328,33 +332,14 @@ class CocoSource:
         if part.folder is not None:
             folder = part.folder.absolute()
             values["image"] = [str(folder / str(image.get("file_name"))) for image in images]
-        for key, items in cells.items():
+        for key, items in cells.by_key.items():
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
         if "labels" in values:  # by name, because a number might be another class's name
             names = self.classes
             values["labels"] = [[names[n] for n in numbers] for numbers in values["labels"]]
-        errors = {int(np.searchsorted(ends, i, "right")): why for i, why in sorted(bad.items())}
+        bad = sorted(cells.bad.items())
+        errors = {int(np.searchsorted(ends, i, "right")): why for i, why in bad}
         return {name: values[name] for name in self.columns}, errors
-
-    def _cells(
-        self, part: Part, flat: list[dict[str, Any]]
-    ) -> tuple[dict[str, list[Any]], list[dict[str, Any]], dict[int, str]]:
-        """Return the cells of annotations by key, what they do not hold, and why some are bad."""
-        classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
-        cells, bad = dict[str, list[Any]](), dict[int, str]()
-        for key in sorted(self.keys & coco.COLUMNS.keys()):
-            cells[key] = [_cell(key, a, i, classes, self._points, bad) for i, a in enumerate(flat)]
-        ids = {number: c for c, number in classes.items()}
-        names = [ids.get(number) for number in range(len(self.classes))]
-        rebuilt = coco.rebuild({k: [v] for k, v in cells.items()}, [len(flat)], names)[0]
-        originals = [
-            coco.originals_of(
-                {k: v for k, v in own.items() if k != "image_id"},
-                {k: v for k, v in again.items() if k in self.keys},
-            )
-            for own, again in zip(flat, rebuilt, strict=True)
-        ]
-        return cells, originals, bad
 
 
 def _row(key: str, items: list[Any], points: int) -> object:
@@ -379,38 +364,3 @@ def _rest(image: Mapping[str, Any], originals: list[dict[str, Any]]) -> dict[str
         "annotations": {str(n): values for n, values in enumerate(originals) if values},
     }
     return {key: value for key, value in rest.items() if value} or None
-
-
-def _cell(
-    key: str,
-    annotation: Mapping[str, Any],
-    number: int,
-    classes: Mapping[Any, int],
-    points: int,
-    bad: dict[int, str],
-) -> object:
-    """Return the cell of an annotation for a key; add a bad one to `bad`, by its number."""
-    value = annotation.get(key)
-    try:
-        if key == "category_id":
-            return coco.class_number(value, classes)
-        if key == "caption":
-            return coco.caption(annotation.get(key, ""))
-        return coco.CELL[key](value) if key in annotation else _blank(key, points)
-    except ValueError as error:
-        own = f" {brief(annotation['id'], 40)}" if "id" in annotation else ""
-        reason = f"{key} {error}, but in annotation{own} it is {brief(value, 80)}."
-        bad.setdefault(number, reason)
-        return 0 if key == "category_id" else "" if key == "caption" else _blank(key, points)
-
-
-def _blank(key: str, points: int) -> object:
-    """Return the cell of an annotation that lacks a key."""
-    match key:
-        case "bbox":
-            return np.zeros(4, np.float32)
-        case "segmentation":
-            return []
-        case "keypoints":
-            return np.zeros((points, 3), np.float32)
-    return coco.CELL[key](None)

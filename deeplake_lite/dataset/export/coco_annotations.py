@@ -30,6 +30,9 @@ COLUMNS = {
 }
 """Column of each key of an annotation."""
 
+LEAST = 6
+"""Least number of coordinates of an outline."""
+
 NO_ID = -1
 """Cell of an annotation whose id is not an integer."""
 
@@ -93,7 +96,8 @@ def outlines(value: object) -> list[NDArray[np.float32]]:
     if not isinstance(value, list):
         return []
     parts = [numbers(part) for part in value]
-    return [p.astype(np.float32).reshape(-1, 2) for p in parts if p.size >= 6 and p.size % 2 == 0]
+    kept = [part for part in parts if part.size >= LEAST and part.size % 2 == 0]
+    return [part.astype(np.float32).reshape(-1, 2) for part in kept]
 
 
 def class_number(value: object, classes: Mapping[Any, int]) -> int:
@@ -198,7 +202,8 @@ def _column(key: str, cells: Sequence[Any], names: Sequence[object]) -> list[Any
     flat = [*chain.from_iterable(cells)]
     match key:
         case "bbox":
-            return _lists(flat)
+            boxes = [np.asarray(cell).reshape(-1, 4) for cell in cells]
+            return exact(np.concatenate(boxes)).tolist() if boxes else []
         case "segmentation":
             parts = iter(_lists([part.ravel() for parts in flat for part in parts]))
             return [[next(parts) for _ in outline] for outline in flat]
