@@ -9,7 +9,9 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.array import Array
+from deeplake_lite.htypes.arrays import as_buffer
 from deeplake_lite.htypes.base import Check, Htype
+from deeplake_lite.htypes.cells import RaggedCells
 from deeplake_lite.htypes.dtypes import FIXED, Dtypes
 from deeplake_lite.htypes.facets import Browser, Coordinates
 from deeplake_lite.htypes.layouts import Nested
@@ -19,7 +21,7 @@ from deeplake_lite.htypes.words import numbers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deeplake_lite.htypes.cells import NestedCells, Values
+    from deeplake_lite.htypes.cells import Cells, NestedCells, Values
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -27,6 +29,13 @@ class _Polygon(Array):
     """One outline: an array (k, 2) of at least three corners, all finite."""
 
     _dtypes: ClassVar[Dtypes] = FIXED
+
+    @override
+    def _encode(self, values: Values, check: Check) -> Cells:
+        if _are_outlines(values):  # one pass over the whole block is faster than one per outline
+            shapes = np.array([array.shape for array in values], np.int32).reshape(-1, 2)
+            return RaggedCells([as_buffer(array) for array in values], shapes)
+        return super()._encode(values, check)
 
     @override
     def _read(self, value: object) -> NDArray[Any]:
@@ -99,6 +108,15 @@ class Polygons(Htype):
             if len(value)
             else count
         )
+
+
+def _are_outlines(values: Values) -> bool:
+    """Return whether values are arrays that need no conversion, and no check fails."""
+    return all(
+        type(v) is np.ndarray and v.dtype == np.float32 and v.ndim == 2 and v.shape[1] == 2
+        and len(v) >= 3
+        for v in values
+    ) and bool(not len(values) or np.isfinite(np.concatenate(values)).all())  # fmt: skip
 
 
 def _check_corners(polygon: NDArray[Any]) -> NDArray[Any]:

@@ -58,7 +58,11 @@ def cells_of(
     """
     cells = Cells()
     wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}
+    usual = wanted | {"image_id"}
     for own in flat:
+        if own.keys() == usual:
+            cells.originals.append({})
+            continue
         rest = {} if own.keys() <= known else {k: v for k, v in own.items() if k not in known}
         if not wanted <= own.keys():
             rest[coco.MISSING] = sorted(wanted - own.keys())
@@ -103,7 +107,9 @@ class _Column:
         is_exact: Callable[[Any, object], bool] | None = None,
     ) -> list[Any]:
         """Convert one value after the other; keep those whose cells are not exact."""
-        key, result = self.key, []
+        if (plain := self._plain()) is not None:
+            return plain
+        key, result = self.key, list[Any]()
         for i, own in enumerate(self.flat):
             if key not in own and key not in ("category_id", "caption"):
                 result.append(blank)
@@ -119,6 +125,21 @@ class _Column:
                     self._keep(i)
             result.append(cell)
         return result
+
+    def _plain(self) -> list[Any] | None:
+        """Return values that are their own cells, as those of most files are."""
+        values = [own.get(self.key) for own in self.flat]
+        kinds = {*map(type, values)}
+        match self.key:
+            case "id" if kinds == {int} and all(-(2**63) < v < 2**63 for v in values):
+                return values
+            case "area" if kinds == {float}:
+                return values
+            case "iscrowd" if kinds == {int} and {*values} <= {0, 1}:
+                return [*map(bool, values)]
+            case "caption" if kinds == {str}:
+                return values
+        return None
 
     def boxes(self) -> list[NDArray[np.float32]]:
         """Return boxes, (4,) each."""

@@ -113,7 +113,11 @@ class Document:
         """Return the annotations of an image, in the order of the file."""
         order, starts = self._order
         numbers = order[starts[image] : starts[image + 1]]
-        return [self._decode(i) for i in numbers.tolist()]
+        raw = self.annotations
+        try:
+            return [_values.decode(raw[i]) for i in numbers.tolist()]
+        except (msgspec.DecodeError, RecursionError):
+            return [self._decode(i) for i in numbers.tolist()]  # raises with the annotation's name
 
     def _decode(self, annotation: int) -> dict[str, Any]:
         try:
