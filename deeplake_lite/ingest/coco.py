@@ -29,7 +29,7 @@ from deeplake_lite.htypes import (
     Text,
 )
 from deeplake_lite.ingest.coco_cells import cells_of
-from deeplake_lite.ingest.coco_document import Document
+from deeplake_lite.ingest.coco_document import SEGMENTS, Document
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.formats import formats_of
 from deeplake_lite.ingest.options import takes_options
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 type Files = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 
 BLOCK_ROWS = 1_024
+
+_ONE = "an image must have one panoptic annotation, but it has several."
 
 BOXES = frozenset({"id", "category_id", "bbox", "area", "iscrowd"})
 """Keys of an annotation that is a box."""
@@ -80,8 +82,9 @@ def from_coco(
         The committed dataset, a row per image: ``image``, ``path`` (the key; the file name, after
         the split), ``split``, ``image_id``, ``width``, ``height``, and, as far as the files have
         them: ``boxes`` (xywh), ``labels``, ``segmentation`` (for each annotation, its outlines),
-        ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, ``panoptic`` (the PNG
-        file). ``ingested`` is a summary and lists skipped images.
+        ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic``, the
+        PNG file of the segments, from the folder next to the JSON file that is named like it.
+        ``ingested`` is a summary and lists skipped images.
 
     Raises
     ------
@@ -172,6 +175,12 @@ class Part:
     folder: Path | None
     """Folder of the images; None to ingest the annotations alone."""
 
+    @cached_property
+    def segments(self) -> Path | None:
+        """Folder of the PNG files of a panoptic file: next to it, and named like it."""
+        folder = self.document.path.absolute().with_suffix("")
+        return folder if self.document.is_panoptic and folder.is_dir() else None
+
     def path(self, number: int) -> str:
         """Return the key of an image: its file name, after the split."""
         image = self.document.images[number]
@@ -251,6 +260,8 @@ class CocoSource:
             "iscrowd": Sequence("bool"),
         }
         types |= {coco.COLUMNS[key]: htype for key, htype in known.items() if key in self.keys}
+        if any(part.segments is not None for part in self.parts):
+            types["panoptic"] = Image("png", nullable=True)
         return types | {"coco": Json(nullable=True)}
 
     def _codec(self) -> str:
@@ -311,11 +322,17 @@ class CocoSource:
         """Return the values of some images of a split, by column, and why images are bad."""
         images = [part.document.images[row] for row in rows]
         annotations = [part.document.annotations_of(row) for row in rows]
+        panoptic: list[dict[str, Any]] = [{} for _ in rows]
+        errors = dict[int, str]()
+        if part.document.is_panoptic:
+            errors = {i: _ONE for i, own in enumerate(annotations) if len(own) > 1}
+            panoptic = [own[0] if own else {} for own in annotations]
+            annotations = [list(own.get(SEGMENTS, ())) for own in panoptic]
         ends = [*accumulate(map(len, annotations))]
         spans = [slice(end - len(a), end) for end, a in zip(ends, annotations, strict=True)]
         classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
         flat = [*chain.from_iterable(annotations)]
-        cells = cells_of(flat, self.keys, classes, self._points)
+        cells = cells_of(flat, self.keys - {SEGMENTS}, classes, self._points)
         values: dict[str, Any] = {
             "path": [part.path(row) for row in rows],
             "split": [part.split] * len(rows),
@@ -323,8 +340,8 @@ class CocoSource:
             "width": [image.get("width") for image in images],
             "height": [image.get("height") for image in images],
             "coco": [
-                _rest(image, cells.originals[span])
-                for image, span in zip(images, spans, strict=True)
+                _rest(image, cells.originals[span], own)
+                for image, span, own in zip(images, spans, panoptic, strict=True)
             ],
         }
         if self.columns["image_id"] == Text():
@@ -332,13 +349,17 @@ class CocoSource:
         if part.folder is not None:
             folder = part.folder.absolute()
             values["image"] = [str(folder / str(image.get("file_name"))) for image in images]
+        values["panoptic"] = [
+            str(part.segments / str(own.get("file_name"))) if own and part.segments else None
+            for own in panoptic
+        ]
         for key, items in cells.by_key.items():
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
         if "labels" in values:  # by name, because a number might be another class's name
             names = self.classes
             values["labels"] = [[names[n] for n in numbers] for numbers in values["labels"]]
         bad = sorted(cells.bad.items())
-        errors = {int(np.searchsorted(ends, i, "right")): why for i, why in bad}
+        errors |= {int(np.searchsorted(ends, i, "right")): why for i, why in bad}
         return {name: values[name] for name in self.columns}, errors
 
 
@@ -355,12 +376,15 @@ def _row(key: str, items: list[Any], points: int) -> object:
     return result
 
 
-def _rest(image: Mapping[str, Any], originals: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _rest(
+    image: Mapping[str, Any], originals: list[dict[str, Any]], panoptic: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """Return what the other columns of a row do not hold, or None."""
     own, name = image["id"], str(image.get("file_name", image["id"]))
     rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
     rest = {
         "image": coco.originals_of(image, rebuilt),
         "annotations": {str(n): values for n, values in enumerate(originals) if values},
+        "panoptic": {k: v for k, v in panoptic.items() if k not in ("image_id", SEGMENTS)},
     }
     return {key: value for key, value in rest.items() if value} or None

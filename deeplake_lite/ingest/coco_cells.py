@@ -60,7 +60,7 @@ def cells_of(
     wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}
     usual = wanted | {"image_id"}
     for own in flat:
-        if own.keys() == usual:
+        if own.keys() == usual or own.keys() == wanted:  # segments have no image of their own
             cells.originals.append({})
             continue
         rest = {} if own.keys() <= known else {k: v for k, v in own.items() if k not in known}
@@ -128,7 +128,7 @@ class _Column:
 
     def _plain(self) -> list[Any] | None:
         """Return values that are their own cells, as those of most files are."""
-        values = [own.get(self.key) for own in self.flat]
+        values: list[Any] = [own.get(self.key) for own in self.flat]
         kinds = {*map(type, values)}
         match self.key:
             case "id" if kinds == {int} and all(-(2**63) < v < 2**63 for v in values):

@@ -44,10 +44,14 @@ class _Head(msgspec.Struct):
     segments_info: _Optional = msgspec.UNSET
 
 
-KEYS = tuple(name for name in _Head.__struct_fields__ if name != "image_id")
+SEGMENTS = "segments_info"
+"""Key of the segments of an image in a panoptic file, which are annotations of their own."""
+
+KEYS = tuple(name for name in _Head.__struct_fields__ if name not in ("image_id", SEGMENTS))
 """Keys of annotations that become columns, if an annotation of the file has them."""
 
 _heads = msgspec.json.Decoder(_Head)
+_segments = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _values = msgspec.json.Decoder()
 
 
@@ -95,7 +99,26 @@ class Document:
             of[i] = numbers.get(head.image_id, -1)
             if len(keys) < len(KEYS):
                 keys |= {key for key in KEYS if getattr(head, key) is not msgspec.UNSET}
+            if isinstance(head.segments_info, msgspec.Raw):
+                keys |= {SEGMENTS, *self._keys_of_segments(i, head.segments_info)} & {
+                    SEGMENTS, *KEYS
+                }  # fmt: skip
         return of, frozenset(keys)
+
+    def _keys_of_segments(self, annotation: int, raw: msgspec.Raw) -> set[str]:
+        """Return the keys of the segments of an annotation. Raises InvalidValueError."""
+        try:
+            return set[str]().union(*_segments.decode(raw))
+        except msgspec.DecodeError as error:
+            raise InvalidValueError(
+                f"{self.name(annotation)} must have a list of objects as {SEGMENTS}: {error}. "
+                "Correct the file."
+            ) from None
+
+    @property
+    def is_panoptic(self) -> bool:
+        """Whether annotations are images of segments, in files of their own."""
+        return SEGMENTS in self.keys
 
     @property
     def keys(self) -> frozenset[str]:

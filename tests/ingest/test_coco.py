@@ -150,6 +150,51 @@ def test_captions_are_ingested_and_exported(ingest, export):
     assert in_order(export(ds)) == in_order(content)
 
 
+def segments(write):
+    """Write a panoptic file with its PNG file, and return its path and content."""
+    own = [{"id": 8_345_037, "category_id": 90, "area": 7, "bbox": [1, 2, 3, 4], "iscrowd": 0}]
+    content = document(
+        {"image_id": 7, "file_name": "a.png", "segments_info": [*own, {**own[0], "id": 2, "x": 1}]}
+    )
+    content["images"].append({"id": 8, "file_name": "b.jpg"})
+    path = write(content, "panoptic_val.json")
+    path.with_suffix("").mkdir()
+    PillowImage.new("RGB", (64, 48), (77, 85, 127)).save(path.with_suffix("") / "a.png")
+    return path, content
+
+
+def test_panoptic_segments_are_annotations_and_their_file_is_kept(write, tmp_path, new_url):
+    path, content = segments(write)
+    ds = dl.from_coco(path, new_url(), images=False, progress=False)
+    assert [b.shape for b in ds["boxes"][:]] == [(2, 4), (0, 4)]
+    assert list(map(int, ds["annotation_ids"][0])) == [8_345_037, 2]
+    assert ds["panoptic"][0][0, 0].tolist() == [77, 85, 127]  # 77 + 256 * 85 + 65536 * 127
+    assert ds["panoptic"][1] is None
+    out = ds.to_coco(tmp_path / "out.json")
+    assert in_order(json.loads(out.read_text())) == in_order(content)
+    assert not (tmp_path / "out").exists()
+
+
+def test_panoptic_files_are_exported_with_the_images(write, tmp_path, new_url):
+    path, content = segments(write)
+    for name in ("a.jpg", "b.jpg"):
+        PillowImage.new("RGB", (64, 48)).save(tmp_path / name)
+    ds = dl.from_coco(path, new_url(), progress=False)
+    out = ds.to_coco(tmp_path / "out.json", images=tmp_path / "images")
+    assert in_order(json.loads(out.read_text())) == in_order(content)
+    png = tmp_path / "panoptic_val" / "a.png"
+    assert (tmp_path / "out" / "a.png").read_bytes() == png.read_bytes()
+    assert {p.name for p in (tmp_path / "images").iterdir()} == {"a.jpg", "b.jpg"}
+
+
+@pytest.mark.parametrize("value", [3, [3], None, {}, [[]]])
+def test_segments_that_are_not_objects_are_refused(ingest, value):
+    own = {"image_id": 7, "file_name": "a.png"}
+    good = {**own, "segments_info": []}
+    with pytest.raises(InvalidValueError, match="list of objects as segments_info"):
+        ingest(document(good, {**own, "segments_info": value}))
+
+
 # ---- columns
 
 

@@ -52,6 +52,12 @@ _FITS: Mapping[str, Callable[[Field], bool]] = {
 }
 """Tests of the columns that can hold the values of a key."""
 
+SEGMENTS = "segments_info"
+"""Key of the segments of an image in a panoptic file, which are annotations of their own."""
+
+PANOPTIC = "panoptic"
+"""Column of the PNG files of panoptic segments."""
+
 IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
 """Columns of `from_coco` that describe images."""
 
@@ -60,7 +66,7 @@ def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
     """Write the rows of a view; see `View.to_coco`."""
     target = Path(checks.location("path", path)).expanduser()
     folder = None if images is None else Path(checks.location("images", images)).expanduser()
-    export = _Export.of(view, folder)
+    export = _Export.of(view, folder, target.with_suffix(""))
     export.warn()
     with atomic_write(target) as draft, draft.open("wb") as file:
         file.writelines(export.pieces())
@@ -76,6 +82,9 @@ class _Export:
     folder: Path | None
     """Where image files go; None to write none."""
 
+    segments: Path
+    """Where PNG files of panoptic segments go, if image files are written."""
+
     columns: Mapping[str, Field]
     """Column of each key of annotations."""
 
@@ -83,7 +92,7 @@ class _Export:
     """The column of images."""
 
     @classmethod
-    def of(cls, view: View, folder: Path | None) -> _Export:
+    def of(cls, view: View, folder: Path | None, segments: Path) -> _Export:
         """Choose the columns. Raises SchemaError."""
         columns = {key: f for key in coco.COLUMNS if (f := _column(view, key)) is not None}
         if not any(key in columns for key in MAIN) and "coco" not in view.columns:
@@ -91,7 +100,7 @@ class _Export:
                 "to_coco needs a column of boxes, outlines (a sequence of polygons), keypoints or "
                 f"captions, but this view has only {', '.join(map(repr, view.columns))}."
             )
-        images = [f for f in view.schema if f.htype.is_image]
+        images = [f for f in view.schema if f.htype.is_image and f.name != PANOPTIC]
         named = [f for f in images if f.name == "image"] or images
         image = named[0] if len(named) == 1 else None
         if folder is not None and (image is None or not is_file(image.htype)):
@@ -100,11 +109,13 @@ class _Export:
                 f"{', '.join(repr(f.name) for f in images) or 'none'}. Select one column, encoded "
                 "as JPEG or PNG."
             )
-        return cls(view, folder, columns, image)
+        return cls(view, folder, segments, columns, image)
 
     def warn(self) -> None:
         """Warn of columns that are left out."""
         used = {f.name for f in self.columns.values()} | {*IMAGE_COLUMNS}
+        if self._is_panoptic:
+            used.add(PANOPTIC)
         rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
         if rest:
             warnings.warn(
@@ -132,6 +143,10 @@ class _Export:
         """Keys of the annotations."""
         keys = {key for file in self._files for key in file.get("keys", ())}
         return frozenset(keys or {*self.columns, "id", "area", "iscrowd", "num_keypoints"})
+
+    @property
+    def _is_panoptic(self) -> bool:
+        return SEGMENTS in self._keys
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
@@ -185,17 +200,33 @@ class _Export:
         extra = [self.view.schema[n] for n in IMAGE_COLUMNS if n in self.view.columns]
         fields = [*self.columns.values(), *extra]
         files = self.image if self.folder is not None else None
+        pngs = self._pngs if self.folder is not None else None
+        read = [*fields, *(f for f in (files, pngs) if f is not None)]
         row = 0
-        for block in read_blocks(
-            self.view, [*fields, *([files] if files else [])], "to_coco", BLOCK_ROWS
-        ):
+        for block in read_blocks(self.view, read, "to_coco", BLOCK_ROWS):
             values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
             sizes = self._sizes(values, row, len(block[fields[0].name]))
             images = [self._image(values, i, row + i, size) for i, size in enumerate(sizes)]
             if files is not None:
-                self._write(images, values_of(files.htype, block[files.name]))
-            yield from zip(images, self._annotations(values, row, images), strict=True)
+                assert self.folder is not None
+                self._write(images, values_of(files.htype, block[files.name]), self.folder)
+            annotations = self._annotations(values, row, images)
+            if self._is_panoptic:
+                annotations = [
+                    _panoptic(own, image, _rest(values, i, PANOPTIC))
+                    for i, (own, image) in enumerate(zip(annotations, images, strict=True))
+                ]
+            if pngs is not None:
+                names = [own[0] if own else None for own in annotations]
+                self._write(names, values_of(pngs.htype, block[pngs.name]), self.segments)
+            yield from zip(images, annotations, strict=True)
             row += len(images)
+
+    @property
+    def _pngs(self) -> Field | None:
+        """The column of panoptic PNG files, if there is one."""
+        fields = [f for f in self.view.schema if f.name == PANOPTIC and is_file(f.htype)]
+        return fields[0] if fields and self._is_panoptic else None
 
     def _sizes(
         self, values: Mapping[str, Values], row: int, rows: int
@@ -226,12 +257,13 @@ class _Export:
         codec = getattr(self.image.htype, "codec", "") if self.image else ""
         return ".png" if codec == "png" else ".jpg"
 
-    def _write(self, images: Sequence[Mapping[str, Any]], files: Sequence[Any]) -> None:
+    def _write(
+        self, images: Sequence[Mapping[str, Any] | None], files: Sequence[Any], folder: Path
+    ) -> None:
         """Write the image files of a block. Raises InvalidValueError, StorageError."""
-        assert self.folder is not None
         for image, data in zip(images, files, strict=True):
-            if data is not None:
-                path = self.folder / _inside(str(image["file_name"]))
+            if data is not None and image is not None:
+                path = folder / _inside(str(image["file_name"]))
                 with as_storage_errors(path):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(data)
@@ -348,6 +380,17 @@ def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
     rest = values["coco"][i] if "coco" in values else None
     found = rest.get(part) if isinstance(rest, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def _panoptic(
+    segments: Sequence[Mapping[str, Any]], image: Mapping[str, Any], rest: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the panoptic annotation of an image in a list, which is empty if it has none."""
+    if not segments and not rest:
+        return []
+    own = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
+    name = str(PurePosixPath(str(image["file_name"])).with_suffix(".png"))
+    return [{"file_name": name, **rest, "image_id": image["id"], SEGMENTS: own}]
 
 
 def _integer(value: Any) -> int | None:
