@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.parquet import from_parquet
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.source import Skipped
+    from deeplake_lite.ingest.webdataset import from_webdataset
     from deeplake_lite.ingest.yolo import from_yolo
     from deeplake_lite.loader.mix import mix
     from deeplake_lite.query import query
@@ -110,6 +111,7 @@ _HOMES = {
     "ingest.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
+    "ingest.webdataset": "from_webdataset",
     "ingest.yolo": "from_yolo",
     "loader.mix": "mix",
     "query": "query",
@@ -206,6 +208,7 @@ __all__ = [
     "from_dataframe",
     "from_folder",
     "from_parquet",
+    "from_webdataset",
     "from_yolo",
     "function",
     "mix",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import tarfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,6 +134,14 @@ def coco() -> Path:
     return written("a.json", '{"images": [{"id": 1, "file_name": "a.png"}]}')
 
 
+def tar() -> Path:
+    """Return a tar file with a sample."""
+    path = written("1.txt", "a")
+    with tarfile.open("a.tar", "w") as file:
+        file.add(path)
+    return Path("a.tar")
+
+
 def parquet() -> Path:
     """Return a Parquet file."""
     pq.write_table(pa.table({"x": [1, 2]}), "a.parquet")
@@ -149,6 +158,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_arrays": {"arrays": {"x": [1]}, "url": new_url},
     "from_coco": {"annotations": coco, "url": new_url, "images": False},
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
+    "from_webdataset": {"tars": tar, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_folder": {"path": folder, "url": new_url},
@@ -193,6 +203,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_folder": {"path": new_folder, "image": "image", "label": "label"},
     "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
     "to_yolo": {"path": new_folder},
+    "to_webdataset": {"path": new_folder},
     "batches": {"batch_size": 2},
     "pytorch": {"batch_size": 2},
     "jax": {"batch_size": 2},
@@ -205,6 +216,7 @@ METHODS: dict[str, dict[str, Any]] = {
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
+    "to_webdataset",
 }  # fmt: skip
 """Methods that change nothing."""
 

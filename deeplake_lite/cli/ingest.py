@@ -160,6 +160,21 @@ def ingest_coco(
     return from_coco(source, url, images=False if no_images else images, **options)
 
 
+@group.command("webdataset")
+@_ingests
+def ingest_webdataset(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Tar file, folder, 'pattern' or URL.")
+    ],
+    url: Url,
+    **options: Any,
+) -> Any:
+    """Ingest the samples of WebDataset's tar files."""
+    from deeplake_lite.ingest.webdataset import from_webdataset
+
+    return from_webdataset(source, url, **options)
+
+
 @group.command("yolo")
 @_ingests
 def ingest_yolo(

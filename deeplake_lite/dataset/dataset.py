@@ -637,10 +637,14 @@ class Dataset(View):
         repository = self.handle.repository
         with repository.lock():
             history.check_branch(repository, name)
-            if name in (self.handle.branch, "main"):
+            if name == "main":
                 raise ReadOnlyError(
-                    "The current branch and 'main' cannot be deleted, but the branch is "
-                    f"{name!r}. Check out another branch to delete this one."
+                    "The branch 'main' cannot be deleted, because every lake has it."
+                )
+            if name == self.handle.branch:
+                raise ReadOnlyError(
+                    f"Branch {name!r} is the current one, so it cannot be deleted. Check out "
+                    "another branch first."
                 )
             repository.delete_branch(name)
 

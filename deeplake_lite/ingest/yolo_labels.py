@@ -56,7 +56,9 @@ def parse(text: str) -> Labels:
                 f"line {number} must be numbers, but it is {brief(line, 60)}"
             ) from None
         if not first.is_integer() or not 0 <= first < 2**31:
-            raise ValueError(f"line {number} must begin with a class number, but it is {words[0]}")
+            raise ValueError(
+                f"line {number} must begin with a class number, but it begins with {words[0]}"
+            )
         if not all(map(math.isfinite, rest)):
             raise ValueError(f"line {number} must have finite numbers, but it is {brief(line, 60)}")
         classes.append(int(first))

@@ -98,8 +98,8 @@ def _show_column(instance: Instance, name: str, steps: tuple[Step, ...]) -> str:
 def _find_step(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
     """Return a step, or None if it has not run.
 
-    A column that was computed in parts, up to a LIMIT, has one step per part. The last of them
-    counts all rows, but each has only its own time.
+    A column that was computed in parts, up to a LIMIT, has one step per part. The last step has the
+    row count of all of them, but each step has only its own time.
     """
     parts = [s for s in steps if s.table == table and s.name == name]
     return replace(parts[-1], seconds=sum(s.seconds for s in parts)) if parts else None

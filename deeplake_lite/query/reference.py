@@ -15,8 +15,8 @@ CLAUSES = {
         "a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
         "reads the dataset that `query` was called on. A subquery without FROM reads the same "
         "dataset, unless it selects only constants. A nested subquery that reads rows is not a "
-        "constant: in `(SELECT (SELECT MAX(id)) AS m)`, the outer subquery therefore reads the "
-        "dataset, too, and returns one row for each of its rows."
+        "constant, so in `(SELECT (SELECT MAX(id)) AS m)`, the outer subquery reads the dataset, "
+        "too, and returns one row per row of the dataset."
     ),
     "`[LEFT \\| RIGHT \\| FULL \\| CROSS] JOIN source ON condition`": (
         "Joins lakes, or versions of one lake. `USING (column)` is a shorthand."
@@ -89,16 +89,16 @@ RULES = {
         "as one from CASE or UNION, does not round the integers."
     ),
     "Fractions": (
-        "When compared with a column of float16 or float32, or an element of such a tensor, a "
-        "number with a fractional part stands for the nearest number that the type can hold, so `f "
-        "= 0.1` and `v[0] = 0.1` find a stored 0.1, and so does `ds[ds['f'] == 0.1]`. Arithmetic "
+        "When a number with a fractional part is compared with a column of float16 or float32, or "
+        "with an element of a tensor of these types, it is rounded to that type first, so `f = "
+        "0.1` and `v[0] = 0.1` find a stored 0.1, and so does `ds[ds['f'] == 0.1]`. Arithmetic "
         "with float16 scalars gives float32, so `f + 0 = 0.1` is false. In a query, a number with "
-        "an exponent, such as `1e23`, is rounded in the same way. So is a whole number written "
-        "with a decimal point, if it is the shortest decimal form of a value of the type: "
-        "`123456790.0` finds a float32 of 123456792. When compared with anything else, a number "
-        "with an exponent is a float64. Lists, arrays, `CAST(0.1 AS DOUBLE)` and all other whole "
-        "numbers are compared exactly. NumPy, in contrast, also rounds whole numbers, but does not "
-        "round np.float64 values."
+        "an exponent, such as `1e23`, is rounded in the same way. A whole number written with a "
+        "decimal point is rounded, too, if it is the shortest decimal form of a value of the type: "
+        "`123456790.0` finds the float32 value 123456792. When compared with anything else, a "
+        "number with an exponent is a float64. Lists, arrays, `CAST(0.1 AS DOUBLE)` and all other "
+        "whole numbers are compared exactly. NumPy, in contrast, also rounds whole numbers, but "
+        "does not round np.float64 values."
     ),
     "Times": (
         "Arrays of times compare element by element, with times, strings and each other; NaT "
@@ -169,11 +169,11 @@ RULES = {
     ),
     "Order of rows": (
         "The order is the same in every run. Without ORDER BY, rows have the order of their "
-        "source. Joined rows have the order of the left source, then of the right one; groups and "
-        "distinct rows have the order of their first rows. Ties keep that order. So do the values "
-        "of a LIST, and ties within `LIST(… ORDER BY …)`. Apart from random numbers and samples "
-        "without a seed, only the last bits of aggregates of floats, and the results of `APPROX_…` "
-        "functions, may differ between runs."
+        "source. Joined rows are in the order of the left source, then of the right one; groups "
+        "and distinct rows are in the order in which they first occur. Ties keep that order. So do "
+        "the values of a LIST, and ties within `LIST(… ORDER BY …)`. Apart from random numbers and "
+        "samples without a seed, only the last bits of aggregates of floats, and the results of "
+        "`APPROX_…` functions, may differ between runs."
     ),
     "Order of conditions": (
         "Conditions on scalars are checked first, then those on `SHAPE`, `NDIM`, `SIZE` and "
@@ -183,14 +183,15 @@ RULES = {
     "`HASH`": (
         "<ul><li>Equal values have equal hashes, even if their types differ: numbers are hashed by "
         "value (`true` as 1), classes by name, timestamps by the time they denote. The hash of "
-        "null is null. There are three exceptions: a complex and a real number; a list in a JSON "
-        "column and a sequence or array; and stored tensor columns.</li><li>The hash of a stored "
-        "tensor column is the hash of its encoded bytes, which is stored with the column. Columns "
-        "of floats, and columns whose arrays differ in their number of axes, are hashed by "
-        "value.</li><li>If two hashes are compared, as in `HASH(image) = HASH($p)`, the values are "
-        "read and both are hashed by value, unless both are columns of the same type. A hash from "
-        "a subquery, as in `IN (SELECT HASH(y) …)`, is compared only with hashes of the same type; "
-        "use a JOIN to compare hashes of different types.</li></ul>"
+        "null is null. Equal values may have different hashes in three cases: if one is complex "
+        "and the other real; if one is a list in a JSON column and the other a sequence or array; "
+        "and in stored tensor columns.</li><li>The hash of a stored tensor column is the hash of "
+        "its encoded bytes, which is stored with the column. Columns of floats, and columns whose "
+        "arrays differ in their number of axes, are hashed by value.</li><li>If two hashes are "
+        "compared, as in `HASH(image) = HASH($p)`, the values are read and both are hashed by "
+        "value, unless both are columns of the same type. A hash from a subquery, as in `IN "
+        "(SELECT HASH(y) …)`, is compared only with hashes of the same type; use a JOIN to compare "
+        "hashes of different types.</li></ul>"
     ),
     "Distinct tensors": (
         "`DISTINCT`, `GROUP BY`, `UNION`, `COUNT(DISTINCT x)` and `IS NOT DISTINCT FROM` compare "
@@ -211,8 +212,8 @@ RULES = {
         "Comparisons with NaN are false, except `<>`, which is true; comparisons with null are "
         "null. Within lists and structs NaN equals NaN, as in DuckDB. NaN sorts last in either "
         "direction, including in `LIST_SORT`. -0.0 equals 0.0, so functions that choose a value by "
-        "comparing rows, such as `FIRST(x ORDER BY y)`, `ARG_MAX` and `MODE`, may return 0.0 in "
-        "its place."
+        "comparing rows, such as `FIRST(x ORDER BY y)`, `ARG_MAX` and `MODE`, may return 0.0 "
+        "instead of -0.0."
     ),
     "Null": (
         "An operation on null returns null, and a condition treats null as false. With tensors, "
@@ -253,8 +254,8 @@ RULES = {
     ),
     "Long values": (
         "A query can create strings of at most 67,108,864 characters, except with `STRING_AGG`, "
-        "and lists of at most 10,000,000 items. It computes 2,048 rows at a time, whose new "
-        "strings and lists take at most 1 GiB together."
+        "and lists of at most 10,000,000 items. It computes 2,048 rows at a time; the new strings "
+        "and lists of these rows may take at most 1 GiB together."
     ),
     "Parameters": (
         "Parameters are numbers, strings, bytes, times, lists, arrays of any library, and dicts. "
@@ -277,9 +278,9 @@ RULES = {
     ),
     "Your own functions": (
         "If a query result has computed columns, groups or joins, its saved or pickled view runs "
-        "the query again when it is opened. If one of your functions then causes different rows, a "
-        "`DamagedError` is raised. To replace a built-in function for all types, register yours "
-        "with `override=True`."
+        "the query again when it is opened. If the rows then differ, because one of your functions "
+        "has changed, a `DamagedError` is raised. To replace a built-in function for all types, "
+        "register yours with `override=True`."
     ),
     "DuckDB's functions": (
         "Functions that only compute values are available: those of strings, numbers, dates, lists "

@@ -54,7 +54,7 @@ def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
 def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
     """Return digests of rows, (n,) uint64: the bits of up to 8 bytes, the xxh3_64 hash of more.
 
-    All NaN have the same digest.
+    All NaNs have the same digest.
 
     >>> a, b, c = row_digests(np.array([[1.0, np.nan], [1.0, -np.nan], [2.0, 0.0]]))
     >>> bool(a == b), bool(a == c)

@@ -63,7 +63,7 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _expand(array: pa.Array) -> pa.Array:
-    """Return an array without run ends and dictionaries, except for dictionaries of strings."""
+    """Decode a run-end or dictionary-encoded array; dictionaries of strings stay as they are."""
     kind = array.type
     if kinds.is_run_end_encoded(kind):
         rows = np.arange(array.offset, array.offset + len(array))

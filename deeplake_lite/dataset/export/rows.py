@@ -75,3 +75,10 @@ def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
     from deeplake_lite.dataset.export.yolo import write_yolo
 
     return write_yolo(view, path, task)
+
+
+def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
+    """Write the rows as tar files; see `View.to_webdataset`."""
+    from deeplake_lite.dataset.export.webdataset import write_webdataset
+
+    return write_webdataset(view, path, shard_bytes)

@@ -106,7 +106,7 @@ def resolve(repository: Repository, version: Version) -> str:
 
 
 def _find_commit(repository: Repository, version: str | date) -> str:
-    """Return the commit with an id, with the beginning of one, or at a time.
+    """Return the commit with an id or a prefix of one, or the commit that was current at a time.
 
     Histories may come from the cache, and then contain versions that a vacuum has deleted since.
     """

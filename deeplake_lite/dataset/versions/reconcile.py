@@ -72,7 +72,7 @@ class Reconciler:
         ours: Mapping[str, object],
         theirs: Mapping[str, object],
     ) -> dict[str, object]:
-        """Merge metadata key by key. Without a base, the value of every key in it is unknown."""
+        """Merge metadata key by key. Without a base, the base value of every key is unknown."""
         merged = {
             k: self.choose(
                 "metadata",

@@ -219,8 +219,8 @@ class JaxLoader(Loader):
             )
         if self.options.on_error == "skip":
             raise OptionError(
-                "sharding needs batches of the same size, but on_error='skip' leaves rows out of "
-                "them. Fix or filter those rows first, and leave on_error out."
+                "sharding needs batches of the same size, but on_error='skip' leaves failing rows "
+                "out of them. Fix or filter out the rows that fail, and remove on_error."
             )
         sizes = {self.shares.size}
         if self.shares.last == "uneven":

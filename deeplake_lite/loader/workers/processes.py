@@ -248,7 +248,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def check_functions(options: Options) -> None:
-    """Raise LoaderError if a function of the user cannot be sent to another process."""
+    """Raise LoaderError if a user's function cannot be sent to another process."""
     for name in ("transform", "batch_transform", "collate"):
         value = getattr(options, name)
         try:

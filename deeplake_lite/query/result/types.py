@@ -1,4 +1,4 @@
-"""The htypes of the columns of a result, both of trees and of DuckDB's columns."""
+"""The htypes of result columns, whether an expression tree or DuckDB computes them."""
 
 from __future__ import annotations
 

@@ -344,7 +344,7 @@ def _values(part: exp.Expr) -> Iterator[object]:
 
 
 def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
-    """Return whether conditions have at most one lower and one upper end."""
+    """Return whether conditions have at most one lower and one upper bound."""
     return all(len(ends) <= 1 for ends in _range_ends(parts))
 
 

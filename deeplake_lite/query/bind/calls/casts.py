@@ -122,9 +122,9 @@ _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*
 
 
 def _read_time(value: Constant, e: exp.Cast) -> Constant:
-    """Return a constant string that is cast to a type of times, as a time if SQL would misread it.
+    """Convert a constant string that is cast to a time type to a time, if SQL would misread it.
 
-    TRY_CAST has null for a string with more digits than the type holds.
+    TRY_CAST returns null for a string with more digits than the type holds.
 
     Raises
     ------

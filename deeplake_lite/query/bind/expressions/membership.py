@@ -141,7 +141,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     """Lower IN with a query, which has as many columns as there are values on the left.
 
     Each column is converted like the value that it is compared with: JSON to its comparison key,
-    classes with other names to their names, and integers compared with floats to exact pairs.
+    class numbers to names if the two sides have different classes, and integers compared with
+    floats to exact pairs.
     """
     parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
     values = [low.value(part, scope) for part in parts]

@@ -1,0 +1,219 @@
+"""Samples in tar files, as WebDataset defines them.
+
+Neighbouring files whose paths agree up to the first dot of their names are one sample; the rest of
+the name is the extension: ``a/1.jpg`` and ``a/1.seg.png`` are the sample ``a/1``.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import tarfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError, StorageError
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.source import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    type Location = str | os.PathLike[str]
+
+MOST_BYTES = 2**31
+"""Maximum size of a file in a tar file, in bytes: that of a cell."""
+
+MOST_FILES = 1_000_000
+"""Maximum number of tar files that braces stand for."""
+
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample."""
+
+    key: str
+    """Path of its files up to the first dot."""
+
+    files: Mapping[str, bytes]
+    """Content of its files by extension."""
+
+
+def tar_files(tars: Location | Sequence[Location]) -> list[str]:
+    """Return tar files: paths, patterns such as ``*.tar`` or ``{00..99}.tar``, folders, URLs.
+
+    Raises
+    ------
+    OptionError
+        If it is neither a location nor a list.
+    NotFoundError
+        If a path or pattern matches nothing.
+    """
+    given = [tars] if isinstance(tars, str | os.PathLike) else tars
+    if not isinstance(given, list | tuple):
+        raise OptionError(
+            "tars must be a path, a pattern or a URL, or a list of them, but it is "
+            f"{brief(tars, 80)}."
+        )
+    files: list[str] = []
+    for location in given:
+        for path in expand(checks.location("tars", location)):
+            files += [path] if scheme_of(path) is not None else _local(path)
+    if not files:
+        raise NotFoundError("There are no tar files, because the list is empty. Name some.")
+    return files
+
+
+def _local(path: str) -> list[str]:
+    """Return the tar files of a path, folder or pattern. Raises NotFoundError."""
+    here = os.path.expanduser(path)
+    if os.path.isdir(here):
+        found = sorted(glob.glob(os.path.join(glob.escape(here), "*.tar*")))
+    else:
+        found = [here] if os.path.isfile(here) else sorted(glob.glob(here))
+    if not found:
+        where = f"{path!r} (from {Path.cwd()})"
+        raise NotFoundError(f"There is no tar file at {where}. Check the path.")
+    return found
+
+
+def expand(path: str) -> list[str]:
+    """Return the paths that braces in a path stand for.
+
+    >>> expand("train-{008..010}.tar")
+    ['train-008.tar', 'train-009.tar', 'train-010.tar']
+    >>> expand("{train,val}.tar")
+    ['train.tar', 'val.tar']
+    """
+    parts = [_choices(m[1]) for m in _BRACES.finditer(path)]
+    count = 1
+    for part in parts:
+        count *= len(part)
+    if count > MOST_FILES:
+        raise InvalidValueError(
+            f"Braces may stand for at most {MOST_FILES:,} tar files, but {path!r} stands for "
+            f"{count:,}. Name fewer."
+        )
+    template = _BRACES.sub("\0", path).split("\0")
+    return [
+        "".join(text for pair in zip(template, [*choice, ""], strict=True) for text in pair)
+        for choice in product(*parts)
+    ]
+
+
+def _choices(text: str) -> Sequence[str]:
+    """Return what the content of braces stands for: a range of numbers, or a list."""
+    if (ends := _RANGE.fullmatch(text)) is None:
+        return text.split(",") if "," in text else ["{" + text + "}"]
+    first, last = int(ends[1]), int(ends[2])
+    if last - first > MOST_FILES:
+        raise InvalidValueError(
+            f"Braces may stand for at most {MOST_FILES:,} tar files, but '{{{text}}}' stands for "
+            f"{last - first + 1:,}. Name fewer."
+        )
+    width = len(ends[1])
+    return [f"{number:0{width}}" for number in range(first, last + 1)]
+
+
+def samples(
+    path: str, options: Mapping[str, Any], left_out: dict[str, Skipped]
+) -> Iterator[Sample]:
+    """Yield the samples of a tar file; add files that are no part of a sample to `left_out`.
+
+    Raises
+    ------
+    InvalidValueError
+        If it is not a tar file, or cut short.
+    StorageError
+        If it cannot be opened.
+    """
+    key, files = None, dict[str, bytes]()
+    for name, data in _members(path, options, left_out):
+        folder, _, last = name.rpartition("/")
+        stem, _, extension = last.partition(".")
+        own = f"{folder}/{stem}" if folder else stem
+        if own != key or extension in files:
+            if key is not None:
+                yield Sample(key, files)
+            key, files = own, {}
+        files[extension] = data
+    if key is not None:
+        yield Sample(key, files)
+
+
+def _members(
+    path: str, options: Mapping[str, Any], left_out: dict[str, Skipped]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and content of each file."""
+    with (
+        _translated(path),
+        _opened(path, options) as file,
+        tarfile.open(fileobj=file, mode="r|*") as tar,
+    ):
+        for member in tar:
+            tar.members = []  # type: ignore[attr-defined]  # held until the end otherwise
+            last = member.name.rpartition("/")[2]
+            place = f"{_name(path)}, {member.name}"
+            if member.isdir() or last.startswith("."):
+                continue
+            if not member.isreg() or "." not in last:
+                reason = "it has no extension" if member.isreg() else "it is not a regular file"
+                left_out[place] = Skipped(place, reason)
+                continue
+            if member.size > MOST_BYTES:
+                raise InvalidValueError(
+                    f"A file may have at most {MOST_BYTES:,} bytes, but {place} has "
+                    f"{member.size:,}. Leave it out."
+                )
+            content = tar.extractfile(member)
+            data = b"" if content is None else content.read()
+            if len(data) != member.size:
+                raise tarfile.ReadError("unexpected end of data")
+            yield member.name, data
+
+
+@contextmanager
+def _opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+    """Open a tar file on this machine or elsewhere. Raises StorageError."""
+    if scheme_of(path) is None:
+        with open(path, "rb") as file:
+            yield file
+        return
+    with fsspec.open(path, "rb", **options) as file:
+        yield file
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    """Raise errors of tar files and their compression as ours."""
+    import lzma
+    import zlib
+
+    try:
+        yield
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+        if isinstance(error, InvalidValueError):
+            raise
+        raise InvalidValueError(
+            f"{_name(path)!r} must be a whole tar file, but it cannot be read: {error}. Check the "
+            "file."
+        ) from None
+    except (OSError, ImportError) as error:
+        raise StorageError(
+            f"{path!r} cannot be read: {error}. Check the path and storage_options."
+        ) from error
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

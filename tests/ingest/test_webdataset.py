@@ -1,0 +1,286 @@
+"""WebDataset's tar files are ingested, and exported again."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import tarfile
+
+import numpy as np
+import pytest
+import webdataset as wds
+from PIL import Image as PillowImage
+
+import deeplake_lite as dl
+from deeplake_lite.errors import ExportWarning, InvalidValueError, LakeError, NotFoundError
+from deeplake_lite.ingest.tar_samples import expand
+
+
+@pytest.fixture
+def pack(tmp_path):
+    """Write files into a tar file."""
+
+    def pack(files, name="a.tar", mode="w"):
+        path = tmp_path / name
+        with tarfile.open(path, mode) as tar:
+            for member, data in files:
+                info = tarfile.TarInfo(member)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        return path
+
+    return pack
+
+
+@pytest.fixture
+def ingest(new_url):
+    return lambda tars, **options: dl.from_webdataset(tars, new_url(), progress=False, **options)
+
+
+def image(value, kind="jpeg"):
+    file = io.BytesIO()
+    PillowImage.new("RGB", (8, 8), (value, 0, 0)).save(file, kind)
+    return file.getvalue()
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+# ---- files of the peer
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Write three tar files with WebDataset."""
+    with wds.ShardWriter(str(tmp_path / "t-%03d.tar"), maxcount=5, verbose=0) as writer:
+        for i in range(12):
+            writer.write({
+                "__key__": f"part/{i:05d}", "jpg": image(i), "cls": i % 3, "json": {"i": i},
+                "npy": np.arange(i % 4, dtype="f4"), "seg.png": image(i, "png"), "txt": f"é {i}",
+                "bin": bytes([i]),
+            })  # fmt: skip
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "tars", ["t-{000..002}.tar", "t-*.tar", "", "t-00{0,1,2}.tar"], ids="{!r}".format
+)
+def test_files_that_webdataset_wrote_are_ingested(shards, ingest, tars):
+    ds = ingest(str(shards / tars))
+    assert {name: ds.schema[name].htype for name in ds.columns} == {
+        "key": dl.Text(), "shard": dl.Text(), "image": dl.Image("auto"),
+        "cls": dl.Scalar("int64"), "json": dl.Json(), "npy": dl.Array("float32", (None,)),
+        "seg": dl.Image("auto"), "txt": dl.Text(), "bin": dl.Bytes(),
+    }  # fmt: skip
+    assert ds["key"][:] == [f"part/{i:05d}" for i in range(12)]
+    assert ds["shard"][:] == [f"t-{i // 5:03d}.tar" for i in range(12)]
+    assert ds["cls"][:].tolist() == [i % 3 for i in range(12)]
+    assert ds["json"][7] == {"i": 7}
+    assert ds["txt"][3] == "é 3"
+    assert bytes(ds["bin"][9]) == bytes([9])
+    np.testing.assert_array_equal(ds["npy"][7], np.arange(3, dtype="f4"))
+    assert [bytes(data) for data in ds["image"].encoded()] == [image(i) for i in range(12)]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # by WebDataset
+def test_webdataset_reads_an_export(make_lake, tmp_path):
+    schema = {
+        "key": "text", "image": dl.Image("png"), "txt": "text", "label": dl.ClassLabel(["a", "b"]),
+        "json": dl.Json(nullable=True), "v": dl.Embedding(3), "boxes": dl.Boxes(),
+        "score": "float32", "tags": dl.Sequence("text"),
+    }  # fmt: skip
+    rows = {
+        "key": ["x/1", "2"], "image": [np.zeros((4, 4, 3), "u1")] * 2, "txt": ["é", ""],
+        "label": ["b", "a"], "json": [{"a": 1}, None], "v": [[1, 2, 3], [4, 5, 6]],
+        "boxes": [np.zeros((2, 4)), np.zeros((0, 4))], "score": [0.1, 2],
+        "tags": [["p", "q"], []],
+    }  # fmt: skip
+    paths = make_lake(schema, **rows).to_webdataset(tmp_path / "out")
+    samples = wds.WebDataset([str(p) for p in paths], shardshuffle=False).decode()
+    first, second = list(samples)  # to its end, where it closes its files
+    assert (first["__key__"], first["txt"], first["label.cls"]) == ("x/1", "é", 1)
+    assert (first["json"], first["score.json"], first["tags.json"]) == ({"a": 1}, 0.1, ["p", "q"])
+    assert (first["boxes.npy"].shape, first["v.npy"].tolist()) == ((2, 4), [1, 2, 3])
+    assert "json" not in second
+    assert second["tags.json"] == []
+
+
+def test_export_is_ingested_as_the_same_rows(shards, ingest, tmp_path, new_url):
+    ds = ingest(str(shards / "t-*.tar"))
+    folder = tmp_path / "out"
+    paths = ds.to_webdataset(folder, shard_bytes=2_000)
+    assert len(paths) > 2
+    again = dl.from_webdataset(folder, new_url(), schema=ds.schema, progress=False)
+    for row in range(len(ds)):
+        for name in ds.columns:
+            if name != "shard":
+                np.testing.assert_equal(again[name][row], ds[name][row], err_msg=f"{row} {name}")
+    assert [bytes(b) for b in again["image"].encoded()] == [bytes(b) for b in ds["image"].encoded()]
+    same = ds.to_webdataset(tmp_path / "same", shard_bytes=2_000)
+    assert [p.read_bytes() for p in same] == [p.read_bytes() for p in paths]
+
+
+# ---- samples
+
+
+def test_neighbouring_files_of_one_stem_are_a_sample(pack, ingest):
+    files = [("./a/1.x.txt", b"p"), ("./a/1.y.txt", b"q"), ("./b/1.x.txt", b"r"), ("2.x.txt", b"s")]
+    ds = ingest(pack(files))
+    assert ds["key"][:] == ["./a/1", "./b/1", "2"]
+    assert ds["x"][:] == ["p", "r", "s"]
+    assert ds["y"][:] == ["q", None, None]
+
+
+def test_images_of_several_formats_are_one_column(pack, ingest):
+    ds = ingest(pack([("1.jpg", image(1)), ("2.png", image(2, "png"))]))
+    assert [*ds.columns] == ["key", "shard", "image"]
+    pair = ingest(pack([("1.jpg", image(1)), ("1.png", image(2, "png"))], "b.tar"))
+    assert [*pair.columns] == ["key", "shard", "jpg", "png"]
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
+def test_compressed_files_are_read(pack, ingest, mode):
+    ds = ingest(pack([("1.txt", b"a"), ("2.txt", b"b")], "a.tar", mode))
+    assert ds["txt"][:] == ["a", "b"]
+
+
+def test_declared_types_decide_how_files_are_read(pack, ingest):
+    path = pack([("1.cls", b"1\n"), ("1.emb.npy", npy(np.ones(2))), ("2.cls", b"dog"),
+                 ("2.emb.npy", npy(np.zeros(2)))])  # fmt: skip
+    schema = {"cls": dl.ClassLabel(["cat", "dog"]), "emb": dl.Embedding(2)}
+    ds = ingest(path, schema=schema)
+    assert ds["cls"][:].tolist() == [1, 1]
+    assert ds["emb"][:].tolist() == [[1, 1], [0, 0]]
+
+
+def test_other_members_are_listed(tmp_path, ingest):
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        for name, kind in {"d": tarfile.DIRTYPE, "l.txt": tarfile.SYMTYPE}.items():
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = kind, "/etc/passwd"
+            tar.addfile(info)
+        for name in ("README", ".hidden.txt", "1.txt"):
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b"x"))
+    ds = ingest(path)
+    assert ds["txt"][:] == ["x"]
+    assert [str(s) for s in ds.ingested.skipped] == [
+        "a.tar, l.txt: it is not a regular file", "a.tar, README: it has no extension"
+    ]  # fmt: skip
+
+
+def test_second_run_adds_nothing_and_an_interrupted_one_resumes(pack, new_url, monkeypatch):
+    url, path = new_url(), pack([(f"{i}.txt", str(i).encode()) for i in range(3_000)])
+    ds = dl.from_webdataset(path, url, progress=False)
+    again = dl.from_webdataset(path, url, progress=False)
+    assert (len(again), again.ingested.added, again.version) == (3_000, 0, ds.version)
+    from deeplake_lite.ingest.run import Run
+
+    write, calls = Run.write, []
+
+    def failing(self, *args):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return write(self, *args)
+
+    url = new_url()
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "write", failing)
+        with pytest.raises(KeyboardInterrupt):
+            dl.from_webdataset(path, url, commit_every=1_000, progress=False)
+    ds = dl.from_webdataset(path, url, progress=False)
+    assert ds["txt"][:] == [str(i) for i in range(3_000)]
+    assert ds.ingested.added < 3_000
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (("2.txt", b"\xff"), "txt must be UTF-8 text"), (("2.json", b"{"), "json must be JSON"),
+        (("2.cls", b"x"), "cls must be an integer"), (("2.npy", b"PK"), "npy must be an npy file"),
+        (("2.new", b"1"), "must have the extensions .* but it has 'new'"),
+    ],
+)  # fmt: skip
+def test_bad_sample_is_an_error_or_skipped(pack, ingest, file, message):
+    good = [("1.txt", b"a"), ("1.json", b"1"), ("1.cls", b"1"), ("1.npy", npy(np.ones(2)))]
+    # More samples than those by which columns are found.
+    many = [(f"g{i}.{name[2:]}", data) for i in range(1_000) for name, data in good]
+    rest = [(name.replace("1.", "2."), data) for name, data in good if name[2:] != file[0][2:]]
+    path = pack([*many, *rest, file])
+    with pytest.raises(InvalidValueError, match=rf"a\.tar, 2: .*{message}"):
+        ingest(path)
+    ds = ingest(path, on_error="skip")
+    assert len(ds) == 1_000
+    assert [s.path for s in ds.ingested.skipped] == ["a.tar, 2"]
+
+
+def test_files_that_are_not_tar_files_are_refused(tmp_path, ingest, pack):
+    (tmp_path / "a.tar").write_bytes(b"x" * 2_000)
+    with pytest.raises(InvalidValueError, match="must be a whole tar file"):
+        ingest(tmp_path / "a.tar")
+    path = pack([("1.txt", b"x" * 5_000)], "b.tar")
+    path.write_bytes(path.read_bytes()[:3_000])
+    with pytest.raises(InvalidValueError, match="must be a whole tar file"):
+        ingest(path)
+    path = tmp_path / "c.tar"
+    path.write_bytes(gzip.compress(b"x" * 2_000)[:-9])
+    with pytest.raises(InvalidValueError, match="must be a whole tar file"):
+        ingest(path)
+    with pytest.raises(NotFoundError, match="no tar file at"):
+        ingest(tmp_path / "d.tar")
+    with pytest.raises(NotFoundError, match="list is empty"):
+        ingest([])
+
+
+def test_damaged_files_raise_only_our_errors(pack, ingest):
+    rng = random.Random(0)
+    path = pack([("1.txt", b"a"), ("1.json", json.dumps([1]).encode()), ("2.txt", b"b"),
+                 ("2.json", b"{}"), ("2.npy", npy(np.ones(3)))])  # fmt: skip
+    whole = path.read_bytes()
+    for _ in range(80):
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 5)):
+            data[rng.randrange(len(data) // 2)] = rng.choice(b"\x00\xff017 \n")
+        path.write_bytes(data)
+        try:
+            ingest(path, on_error="skip")
+        except LakeError:
+            continue
+
+
+@pytest.mark.parametrize("text", ["{0..99999999}", "{00..99}{00..99}{00..99}{00..99}"])
+def test_braces_are_bounded(text):
+    with pytest.raises(InvalidValueError, match="may stand for at most"):
+        expand(text)
+
+
+@pytest.mark.parametrize("keys", [["a", "a"], ["a.b", "c"], ["a/", "c"], ["", "c"]])
+def test_keys_that_would_be_read_as_others_are_refused(make_lake, tmp_path, keys):
+    ds = make_lake({"key": "text", "txt": "text"}, key=keys, txt=["x", "y"])
+    with pytest.raises(InvalidValueError, match="A key must differ"):
+        ds.to_webdataset(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert len(ds.query("SELECT txt").to_webdataset(tmp_path / "out")) == 1
+
+
+def test_losses_are_reported(make_lake, tmp_path):
+    schema = {"txt": "text", "frames": dl.Sequence(dl.Image("png"))}
+    ds = make_lake(schema, txt=["x"], frames=[[]])
+    with pytest.warns(ExportWarning, match="'frames' is left out"):
+        ds.to_webdataset(tmp_path / "out")
+    nulls = make_lake({"t": dl.Text(nullable=True)}, t=[None])
+    with pytest.raises(InvalidValueError, match="only nulls"):
+        nulls.to_webdataset(tmp_path / "nulls")
+    with pytest.raises(dl.SchemaError, match="needs a column that can be a file"):
+        ds.query("SELECT frames").to_webdataset(tmp_path / "none")
