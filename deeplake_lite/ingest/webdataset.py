@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.htypes import Array, Bytes, Htype, Image, Json, Scalar, Text, resolve
 from deeplake_lite.htypes.files import scheme_of
@@ -96,7 +97,8 @@ def from_webdataset(
     >>> ds[0]
     {'key': '1', 'shard': 'flowers-000.tar', 'txt': 'a rose', 'cls': np.int64(3)}
     """
-    access = dict(options.get("storage_options") or {})
+    given = options.get("storage_options")
+    access = {} if given is None else checks.mapping("storage_options", given)
     return ingest(webdataset_source(tars, access, options.get("schema")), url, **options)
 
 
