@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
@@ -88,28 +88,40 @@ def parquet_source(
 ) -> TabularSource:
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".parquet")
-    with reading(str(path)):
-        dataset = arrow_dataset.dataset(files, format="parquet")
-        footers = [fragment.metadata for fragment in dataset.get_fragments()]
-    metadata = read_metadata(dataset.schema)
-    table = FeatureTable.of(
-        dataset.schema, metadata, partial(_read, dataset, str(path)), partial(_has_paths, footers)
-    )
-    selected = select_columns(table.schema, columns)
-    full = (n for n in selected.names if _is_full(footers, table.columns.get(n), n))
+    table, metadata, rows, full = parquet_table(str(path), files)
     return TabularSource(
         title=Path(path).name,
-        arrow=selected,
+        arrow=select_columns(table.schema, columns),
         read=table.read,
         key=key,
-        rows=sum(footer.num_rows for footer in footers),
+        rows=rows,
         fingerprint=fingerprint(path, files),
-        full=frozenset(full),
+        full=full,
         schema=types_of(schema),
         features=table.columns,
         metadata=lake_metadata(metadata),
         base=folder_of(files),
     )
+
+
+def parquet_table(
+    path: str, files: Sequence[str]
+) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
+    """Return the columns of files, their features, their number of rows, and columns without nulls.
+
+    Raises
+    ------
+    InvalidValueError
+        For a file that cannot be read; `path` names the files.
+    """
+    with reading(path):
+        dataset = arrow_dataset.dataset(files, format="parquet")
+        footers = [fragment.metadata for fragment in dataset.get_fragments()]
+    metadata = read_metadata(dataset.schema)
+    read = partial(_read, dataset, path)
+    table = FeatureTable.of(dataset.schema, metadata, read, partial(_has_paths, footers))
+    full = {n for n in table.schema.names if _is_full(footers, table.columns.get(n), n)}
+    return table, metadata, sum(footer.num_rows for footer in footers), frozenset(full)
 
 
 def _read(
