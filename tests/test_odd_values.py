@@ -137,6 +137,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_arrays": {"arrays": {"x": [1]}, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
+    "from_huggingface": {"dataset": parquet, "url": new_url},
     "from_folder": {"path": folder, "url": new_url},
     "from_dataframe": {"df": lambda: pd.DataFrame({"x": [1]}), "url": new_url},
 }
@@ -177,6 +178,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "query": {"text": "SELECT x WHERE x > $1", "params": [1]},
     "suspects": {"label": "label", "column": "v", "neighbours": 1},
     "to_folder": {"path": new_folder, "image": "image", "label": "label"},
+    "to_huggingface": {},
+    "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
     "pytorch": {"batch_size": 2},
     "jax": {"batch_size": 2},
@@ -188,7 +191,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
-    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize",
+    "to_huggingface", "to_parquet", "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize",
 }  # fmt: skip
 """Methods that change nothing."""
 

@@ -135,7 +135,9 @@ class _Reader:
 
 
 def _field(column: FeatureColumn, f: pa.Field, empty: pa.RecordBatch) -> pa.Field:
-    return pa.field(column.name, column.part(empty).type, nullable=f.nullable or len(column.path) > 1)
+    return pa.field(
+        column.name, column.part(empty).type, nullable=f.nullable or len(column.path) > 1
+    )
 
 
 def _own_fields(

@@ -74,7 +74,8 @@ class FeatureColumn:
         """Return the values of the column for its type."""
         if not _is_special(self.feature) or _type(self.feature) in ARRAYS:
             return arrow_values(array, self.htype)
-        return [_restored(value, self.feature) for value in objects_in(array)]
+        is_parsed = _has_json(array.type)  # objects_in parses JSON
+        return [_restored(value, self.feature, is_parsed) for value in objects_in(array)]
 
 
 def read_metadata(schema: pa.Schema) -> dict[str, Any]:
@@ -156,7 +157,9 @@ def _columns(
             part_kind = pa.list_(f.type) if inner is not kind else f.type
             columns = [*_columns(f"{name}.{f.name}", (*path, f.name), part, part_kind)]
             if not columns:
-                plain = FeatureColumn(f"{name}.{f.name}", (*path, f.name), None, htype_of(part_kind))
+                plain = FeatureColumn(
+                    f"{name}.{f.name}", (*path, f.name), None, htype_of(part_kind)
+                )
                 columns = [plain]
             yield from columns
     elif _is_special(feature) or _is_file(feature, kind):
@@ -259,25 +262,35 @@ def _htype(feature: Feature, kind: pa.DataType) -> Htype:
     return Json() if kinds.is_struct(kind) else htype_of(kind)
 
 
-def _restored(value: Any, feature: Feature) -> Any:
+def _has_json(kind: pa.DataType) -> bool:
+    """Return whether a type contains Arrow's JSON, rather than strings."""
+    if isinstance(kind, pa.JsonType):
+        return True
+    if kinds.is_struct(kind):
+        return any(_has_json(f.type) for f in kind)
+    return is_list(kind) and _has_json(kind.value_type)
+
+
+def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:
     """Return a value with names for classes, None for files without content, and parsed JSON.
 
-    >>> _restored([1, -1, 7], {"_type": "List", "feature": {"_type": "ClassLabel", "names": "ab"}})
+    >>> feature = {"_type": "List", "feature": {"_type": "ClassLabel", "names": ["a", "b"]}}
+    >>> _restored([1, -1, 7], feature, False)
     ['b', None, 7]
     """
     item = _item(feature)
     if value is None:
         return None
     if item is not None and isinstance(value, list):
-        return [_restored(v, item) for v in value]
+        return [_restored(v, item, is_parsed) for v in value]
     if (fields := _fields(feature)) and isinstance(value, dict):
-        return {name: _restored(v, fields.get(name)) for name, v in value.items()}
+        return {name: _restored(v, fields.get(name), is_parsed) for name, v in value.items()}
     match _type(feature):
         case "ClassLabel" if isinstance(value, int):
             names = feature["names"]
             return names[value] if 0 <= value < len(names) else None if value < 0 else value
         case "Image" | "Audio" | "Video" | "File" if isinstance(value, dict):
             return None if value.get("bytes") is None and value.get("path") is None else value
-        case "Json" if isinstance(value, str | bytes):
+        case "Json" if isinstance(value, str | bytes) and not is_parsed:
             return Json().from_file(value)
     return value

@@ -120,7 +120,10 @@ def huggingface_source(
     elif isinstance(dataset, str | os.PathLike):
         path = Path(checks.location("dataset", dataset)).expanduser()
         parts, files, has_splits = saved_parts(path)
-        title, base = path.name or str(path), str((path if path.is_dir() else path.parent).absolute())
+        title, base = (
+            path.name or str(path),
+            str((path if path.is_dir() else path.parent).absolute()),
+        )
     else:
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the path "

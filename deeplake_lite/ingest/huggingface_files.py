@@ -147,7 +147,9 @@ def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
     metadata = {**read_metadata(schemas[0]), "info": info}
     if not features_in(metadata):
         metadata = read_metadata(schemas[0])
-    table = FeatureTable.of(schemas[0], metadata, partial(_read_streams, files), partial(_has_paths, files))
+    table = FeatureTable.of(
+        schemas[0], metadata, partial(_read_streams, files), partial(_has_paths, files)
+    )
     name = split or str(state.get("_split") or "train")
     return Part(name, table, metadata, info=info), files
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import partial
+from itertools import batched
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -47,7 +48,7 @@ def _part(dataset: Any, split: str) -> Part:
     """Return a split."""
     is_stream = not hasattr(dataset, "data")
     if is_stream and dataset.features is None:
-        dataset = dataset._resolve_features()  # noqa: SLF001 - reads the first rows, as `features` asks for
+        dataset = _with_features(dataset, split)
     if dataset.features is None:
         raise InvalidValueError(
             f"A dataset must have columns, but {split!r} has no rows and no features. Leave it out."
@@ -68,6 +69,24 @@ def _part(dataset: Any, split: str) -> Part:
     )
 
 
+def _with_features(stream: Any, split: str) -> Any:
+    """Return a stream with the features of its first rows. Raises InvalidValueError."""
+    from datasets import Dataset
+
+    try:
+        return stream.cast(Dataset.from_list(list(stream.take(ROWS))).features)
+    except Exception as error:  # of any library that the stream reads
+        raise _unreadable(split, 0, error) from error
+
+
+def _unreadable(split: str, row: int, error: Exception) -> InvalidValueError:
+    """Build the error for rows that cannot be read."""
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InvalidValueError(
+        f"{split!r} cannot be read from row {row} on: {reason.rstrip('.')}. Check the dataset."
+    )
+
+
 def _read(
     dataset: Any, schema: pa.Schema, split: str, columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
@@ -75,17 +94,26 @@ def _read(
     wanted = pa.schema([schema.field(name) for name in columns])
     row = 0
     try:
-        for table in dataset.with_format("arrow").select_columns(columns).iter(ROWS):
+        for table in _tables(dataset.select_columns(columns)):
             table = table.select(columns).cast(wanted).combine_chunks()
             yield from table.to_batches()
             row += table.num_rows
     except LakeError:
         raise
     except Exception as error:  # of any library that the dataset reads, or of a user's map
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InvalidValueError(
-            f"{split!r} cannot be read from row {row} on: {reason.rstrip('.')}. Check the dataset."
-        ) from error
+        raise _unreadable(split, row, error) from error
+
+
+def _tables(dataset: Any) -> Iterator[Any]:
+    """Yield the rows as Arrow tables of the types of the features."""
+    if hasattr(dataset, "data") or getattr(dataset._ex_iterable, "iter_arrow", None):  # noqa: SLF001
+        yield from dataset.with_format("arrow").iter(ROWS)
+        return
+    from datasets import Dataset  # a stream of Python objects, which `datasets` encodes
+
+    undecoded = dataset.decode(False)
+    for rows in batched(undecoded, ROWS):
+        yield Dataset.from_list(list(rows), features=dataset.features).data.table
 
 
 def _has_paths(table: Any, column: str) -> bool:

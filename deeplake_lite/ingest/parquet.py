@@ -131,9 +131,7 @@ def _read(
         yield from dataset.to_batches(columns=columns, batch_size=BATCH_ROWS)
 
 
-def _is_full(
-    footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str
-) -> bool:
+def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str) -> bool:
     """Return whether a column has no nulls according to the statistics of the files."""
     if column is None:
         return all(_null_count(footer, name) == 0 for footer in footers)

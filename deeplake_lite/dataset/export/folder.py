@@ -53,7 +53,7 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
     """Write the rows of a view as files; see `View.to_folder`."""
     samples, labels = _choose_image(view, image), _choose_label(view, label)
     root = Path(checks.location("path", path)).expanduser()
-    with as_storage_errors(root), _new_folder(root):
+    with as_storage_errors(root), new_folder(root, "to_folder"):
         _write(view, root, samples, labels)
     return root
 
@@ -158,8 +158,15 @@ def _extension(data: bytes) -> str:
 
 
 @contextlib.contextmanager
-def _new_folder(path: Path) -> Iterator[None]:
+def new_folder(path: Path, method: str) -> Iterator[None]:
     """Create a folder; if the block fails, empty the folder, or remove it if it is new.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    method : str
+        Name of the export, for messages.
 
     Raises
     ------
@@ -169,7 +176,7 @@ def _new_folder(path: Path) -> Iterator[None]:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         reason = "is not empty" if path.is_dir() else "is a file"
         raise ExistsError(
-            f"to_folder writes to a new or empty folder, but {str(path)!r} {reason}. Choose "
+            f"{method} writes to a new or empty folder, but {str(path)!r} {reason}. Choose "
             "another name."
         )
     is_new = not path.exists()
