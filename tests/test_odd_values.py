@@ -190,8 +190,8 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 READING = {
-    "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
-    "to_huggingface", "to_parquet", "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize",
+    "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder",
+    "to_huggingface", "to_parquet", "batches", "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize",
 }  # fmt: skip
 """Methods that change nothing."""
 

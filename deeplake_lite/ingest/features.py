@@ -1,6 +1,6 @@
 """The column types of Hugging Face's features, which the metadata of their files describes.
 
-A feature is the JSON that ``datasets`` writes: ``{"_type": "ClassLabel", "names": ["cat", "dog"]}``.
+A feature is the JSON that ``datasets`` writes: ``{"_type": "ClassLabel", "names": ["cat"]}``.
 
 - ClassLabel becomes `ClassLabel`; -1, which stands for no label, becomes null.
 - Image becomes `Image`, and Audio, Video and other files become `Bytes`.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -271,6 +272,17 @@ def _has_json(kind: pa.DataType) -> bool:
     return is_list(kind) and _has_json(kind.value_type)
 
 
+def _content(file: dict[str, Any]) -> bytes | str | None:
+    """Return the bytes of a file; its path if it cannot be read, which is then reported."""
+    data, path = file.get("bytes"), file.get("path")
+    if data is None and path is not None:
+        try:
+            return Path(path).read_bytes()
+        except (OSError, ValueError):
+            return path
+    return data
+
+
 def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:
     """Return a value with names for classes, None for files without content, and parsed JSON.
 
@@ -289,8 +301,10 @@ def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:
         case "ClassLabel" if isinstance(value, int):
             names = feature["names"]
             return names[value] if 0 <= value < len(names) else None if value < 0 else value
-        case "Image" | "Audio" | "Video" | "File" if isinstance(value, dict):
+        case "Image" if isinstance(value, dict):
             return None if value.get("bytes") is None and value.get("path") is None else value
+        case "Audio" | "Video" | "File" if isinstance(value, dict):
+            return _content(value)
         case "Json" if isinstance(value, str | bytes) and not is_parsed:
             return Json().from_file(value)
     return value

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.ingest.feature_table import FeatureTable
 from deeplake_lite.ingest.features import features_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from deeplake_lite.ingest.feature_table import FeatureTable
 
 
 @dataclass(frozen=True)

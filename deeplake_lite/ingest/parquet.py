@@ -148,7 +148,7 @@ def _has_paths(footers: Sequence[pq.FileMetaData], column: str) -> bool:
 
 
 def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:
-    """Return the number of nulls of a column; None if it is unknown, or a number is below `least`."""
+    """Return the count of nulls of a column; None if it is unknown or a number is below `least`."""
     at = [i for i in range(footer.num_columns) if footer.schema.column(i).path == column]
     if not at:
         return None

@@ -181,8 +181,8 @@ def _arrow_feature(kind: pa.DataType, names: list[str]) -> Feature:
 def card_feature(name: str, feature: Feature) -> dict[str, Any]:
     """Return a feature in the form that dataset cards have.
 
-    >>> card_feature("tags", {"feature": {"names": ["cat"], "_type": "ClassLabel"}, "_type": "List"})
-    {'name': 'tags', 'list': {'class_label': {'names': {'0': 'cat'}}}}
+    >>> card_feature("tag", {"names": ["cat"], "_type": "ClassLabel"})
+    {'name': 'tag', 'dtype': {'class_label': {'names': {'0': 'cat'}}}}
     """
     return {"name": name, **_card(feature)}
 

@@ -81,7 +81,7 @@ class _Parts:
         numbers = np.asarray(self.view[SPLIT][:])
         rest = [name for name in self.view.columns if name != SPLIT]
         return {
-            name: self.view[np.flatnonzero(numbers == number)].select(rest)
+            name: self.view[np.flatnonzero(numbers == number)].select(tuple(rest))
             for number, name in enumerate(self.split.htype.classes.names)
             if (numbers == number).any()
         }
