@@ -191,7 +191,8 @@ METHODS: dict[str, dict[str, Any]] = {
 
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder",
-    "to_huggingface", "to_parquet", "batches", "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize",
+    "to_huggingface", "to_parquet", "batches", "pytorch", "jax", "tensorflow", "pytorch_dataset",
+    "materialize",
 }  # fmt: skip
 """Methods that change nothing."""
 

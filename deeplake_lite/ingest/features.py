@@ -272,7 +272,7 @@ def _has_json(kind: pa.DataType) -> bool:
     return is_list(kind) and _has_json(kind.value_type)
 
 
-def _content(file: dict[str, Any]) -> bytes | str | None:
+def _content(file: dict[str, Any]) -> object:
     """Return the bytes of a file; its path if it cannot be read, which is then reported."""
     data, path = file.get("bytes"), file.get("path")
     if data is None and path is not None:

@@ -81,8 +81,8 @@ def from_huggingface(
     Several splits become one column of classes, ``split``. Features become column types:
     ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image `Image`, Audio and Video
     `Bytes`, Array2D to Array5D `Array`, Json, Translation and other structs `Json`, lists `Array`
-    or `Sequence`. A struct that holds files has a column for each of its fields instead. The names of
-    files are in the column ``image_path``. The description and the features are kept in
+    or `Sequence`. A struct that holds files has a column for each of its fields instead. The names
+    of files are in the column ``image_path``. The description and the features are kept in
     ``ds.metadata["huggingface"]``.
 
     Examples
@@ -127,8 +127,8 @@ def huggingface_source(
     else:
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the "
-            f"path of a folder or file, but it is {type(dataset).__name__}. Pass a dict of arrays to "
-            "dl.from_arrays."
+            f"path of a folder or file, but it is {type(dataset).__name__}. Pass a dict of arrays "
+            "to dl.from_arrays."
         )
     if not parts:
         raise NotFoundError(f"{title} has no splits. Pass a dataset with at least one.")

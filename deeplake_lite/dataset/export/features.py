@@ -47,6 +47,10 @@ _NAMES = {
 """Names that datasets has for Arrow types, where they differ."""
 
 
+_EXTENSION = "datasets.features.features.{}ExtensionType"
+"""Name of the Arrow type of a feature such as Array2D."""
+
+
 @dataclass(frozen=True)
 class FeatureExport:
     """The rows of a view as Arrow batches with features."""
@@ -86,10 +90,19 @@ class FeatureExport:
     @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema, with the features and the types of the lake in its metadata."""
-        fields = [
-            pa.field(f.name, self._array(f, f.htype.encode([]), None).type) for f in self.fields
-        ]
+        fields = [self._field(f) for f in self.fields]
         return pa.schema(fields, {"huggingface": json.dumps(self.metadata)})
+
+    def _field(self, f: Field) -> pa.Field:
+        feature = self.features[f.name]
+        kind = self._array(f, f.htype.encode([]), None).type
+        if "shape" not in feature or "dtype" not in feature:
+            return pa.field(f.name, kind)
+        extension = {  # by which a program that imports datasets recognizes its own type
+            "ARROW:extension:name": _EXTENSION.format(feature["_type"]),
+            "ARROW:extension:metadata": json.dumps([feature["shape"], feature["dtype"]]),
+        }
+        return pa.field(f.name, kind, metadata=extension)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -224,6 +237,8 @@ def _narrowed(array: pa.Array) -> pa.Array:
         return _narrowed(_tensor_lists(array, kind))
     if kinds.is_dictionary(kind):
         return array.indices.cast(pa.int64())
+    if kind == pa.timestamp("s"):  # Parquet has no seconds
+        return array.cast(pa.timestamp("ms"))
     if kinds.is_large_string(kind):
         return array.cast(pa.string())
     if kinds.is_large_binary(kind):

@@ -21,8 +21,8 @@ NUMBERS = count()
 
 
 @pytest.fixture(autouse=True)
-def offline(monkeypatch, tmp_path):
-    """Keep `datasets` from the network and from the user's cache."""
+def offline(monkeypatch):
+    """Keep `datasets` from the network."""
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     datasets.disable_progress_bars()
 
@@ -67,7 +67,7 @@ def test_every_type_round_trips(name, way, tmp_path):
 
 
 @settings(max_examples=15)
-@given(tables(max_rows=4), st.sampled_from(WAYS[:2]))
+@given(tables(), st.sampled_from(WAYS[:2]))
 def test_random_views_round_trip(tmp_path_factory, table, way):
     schema, values = table
     ds = lake(schema, values)
@@ -148,7 +148,7 @@ def test_description_and_paths_survive(tmp_path):
     features = datasets.Features({"image": datasets.Image(), "label": datasets.Value("string")})
     row = {"image": {"bytes": png((2, 3)), "path": "a.png"}, "label": "x"}
     dataset = datasets.Dataset.from_list([row], features=features)
-    dataset.info.description = "Pets: ‘cats’\u2028"
+    dataset.info.description = "Pets: 'cats'\u2028"
     ds = dl.from_huggingface(dataset, url(), progress=False)
     exported = ds.to_huggingface()
     assert exported.features == features
