@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.csv import from_csv
     from deeplake_lite.ingest.dataframe import from_dataframe
     from deeplake_lite.ingest.folder import from_folder
+    from deeplake_lite.ingest.huggingface import from_huggingface
     from deeplake_lite.ingest.parquet import from_parquet
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.source import Skipped
@@ -108,6 +109,7 @@ _HOMES = {
     "ingest.csv": "from_csv",
     "ingest.dataframe": "from_dataframe",
     "ingest.folder": "from_folder",
+    "ingest.huggingface": "from_huggingface",
     "ingest.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
@@ -207,6 +209,7 @@ __all__ = [
     "from_csv",
     "from_dataframe",
     "from_folder",
+    "from_huggingface",
     "from_parquet",
     "from_webdataset",
     "from_yolo",

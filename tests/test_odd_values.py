@@ -161,6 +161,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_webdataset": {"tars": tar, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
+    "from_huggingface": {"dataset": parquet, "url": new_url},
     "from_folder": {"path": folder, "url": new_url},
     "from_dataframe": {"df": lambda: pd.DataFrame({"x": [1]}), "url": new_url},
 }
@@ -204,6 +205,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
     "to_yolo": {"path": new_folder},
     "to_webdataset": {"path": new_folder},
+    "to_huggingface": {},
+    "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
     "pytorch": {"batch_size": 2},
     "jax": {"batch_size": 2},
@@ -216,7 +219,7 @@ METHODS: dict[str, dict[str, Any]] = {
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset",
+    "to_webdataset", "to_huggingface", "to_parquet",
 }  # fmt: skip
 """Methods that change nothing."""
 

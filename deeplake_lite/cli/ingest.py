@@ -126,6 +126,22 @@ def ingest_parquet(
     return from_parquet(source, url, on=on, **options)
 
 
+@group.command("huggingface")
+@_ingests
+def ingest_huggingface(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Folder of save_to_disk or of Parquet files.")
+    ],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest a dataset of Hugging Face, with its classes, files and splits."""
+    from deeplake_lite.ingest.huggingface import from_huggingface
+
+    return from_huggingface(source, url, on=on, **options)
+
+
 @group.command("csv")
 @_ingests
 def ingest_csv(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
+from deeplake_lite.ingest.feature_table import FeatureTable, lake_metadata
+from deeplake_lite.ingest.features import read_metadata
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, reading, select_columns
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from deeplake_lite.ingest.features import FeatureColumn
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
 
@@ -56,9 +59,10 @@ def from_parquet(
 
     Notes
     -----
-    `ingest.columns` lists the column types of Arrow's types. To ingest images of Hugging Face,
-    which are structs of bytes and path, use ``schema={"image": dl.Image()}``. Relative paths of
-    images start from the folder of the files.
+    `ingest.columns` lists the column types of Arrow's types. Files of Hugging Face keep their
+    classes, images and shapes, which their metadata describes; see `from_huggingface`. If the
+    metadata is missing, images, which are structs of bytes and path, become bytes; declare them:
+    ``schema={"image": dl.Image()}``. Relative paths of images start from the folder of the files.
 
     Examples
     --------
@@ -84,22 +88,40 @@ def parquet_source(
 ) -> TabularSource:
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
     files = find_files(path, ".parquet")
-    with reading(str(path)):
-        dataset = arrow_dataset.dataset(files, format="parquet")
-        footers = [fragment.metadata for fragment in dataset.get_fragments()]
-    selected = select_columns(dataset.schema, columns)
-    full = (f.name for f in selected if all(_is_full(footer, f.name) for footer in footers))
+    table, metadata, rows, full = parquet_table(str(path), files)
     return TabularSource(
         title=Path(path).name,
-        arrow=selected,
-        read=partial(_read, dataset, str(path)),
+        arrow=select_columns(table.schema, columns),
+        read=table.read,
         key=key,
-        rows=sum(footer.num_rows for footer in footers),
+        rows=rows,
         fingerprint=fingerprint(path, files),
-        full=frozenset(full),
+        full=full,
         schema=types_of(schema),
+        features=table.columns,
+        metadata=lake_metadata(metadata),
         base=folder_of(files),
     )
+
+
+def parquet_table(
+    path: str, files: Sequence[str]
+) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
+    """Return the columns of files, their features, their number of rows, and columns without nulls.
+
+    Raises
+    ------
+    InvalidValueError
+        For a file that cannot be read; `path` names the files.
+    """
+    with reading(path):
+        dataset = arrow_dataset.dataset(files, format="parquet")
+        footers = [fragment.metadata for fragment in dataset.get_fragments()]
+    metadata = read_metadata(dataset.schema)
+    read = partial(_read, dataset, path)
+    table = FeatureTable.of(dataset.schema, metadata, read, partial(_has_paths, footers))
+    full = {n for n in table.schema.names if _is_full(footers, table.columns.get(n), n)}
+    return table, metadata, sum(footer.num_rows for footer in footers), frozenset(full)
 
 
 def _read(
@@ -109,13 +131,34 @@ def _read(
         yield from dataset.to_batches(columns=columns, batch_size=BATCH_ROWS)
 
 
-def _is_full(footer: pq.FileMetaData, column: str) -> bool:
-    """Return whether a flat column has no nulls according to the statistics of a file."""
+def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str) -> bool:
+    """Return whether a column has no nulls according to the statistics of the files."""
+    if column is None:
+        return all(_null_count(footer, name) == 0 for footer in footers)
+    if column.htype.classes is not None and column.htype.item is None:
+        return all(_null_count(footer, name, least=0) == 0 for footer in footers)
+    return column.htype.takes_files and all(
+        _null_count(footer, f"{name}.bytes") == 0 for footer in footers
+    )
+
+
+def _has_paths(footers: Sequence[pq.FileMetaData], column: str) -> bool:
+    """Return whether a column of files has any paths."""
+    return any(_null_count(footer, f"{column}.path") != footer.num_rows for footer in footers)
+
+
+def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:
+    """Return the count of nulls of a column; None if it is unknown or a number is below `least`."""
     at = [i for i in range(footer.num_columns) if footer.schema.column(i).path == column]
     if not at:
-        return False
-    groups = (footer.row_group(g).column(at[0]) for g in range(footer.num_row_groups))
-    return all(
-        g.is_stats_set and g.statistics.has_null_count and g.statistics.null_count == 0
-        for g in groups
-    )
+        return None
+    count = 0
+    for group in range(footer.num_row_groups):
+        part = footer.row_group(group).column(at[0])
+        if not part.is_stats_set or not part.statistics.has_null_count:
+            return None
+        statistics = part.statistics
+        if least is not None and not (statistics.has_min_max and statistics.min >= least):
+            return None
+        count += statistics.null_count
+    return count

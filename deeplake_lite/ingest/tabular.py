@@ -26,6 +26,8 @@ from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from deeplake_lite.ingest.features import FeatureColumn
+
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
 """Maximum size of a block, in bytes."""
@@ -58,6 +60,9 @@ class TabularSource:
 
     schema: Mapping[str, Any] = field(default_factory=dict)
     """Types that the user declares."""
+
+    features: Mapping[str, FeatureColumn] = field(default_factory=dict)
+    """Columns that the metadata of the files describes."""
 
     left_out: Collection[Skipped] = ()
 
@@ -104,13 +109,23 @@ class TabularSource:
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column; JSON that a lake exported as strings is parsed."""
         f = self.arrow.field(name)
+        if name in self.features and not self._takes_numbers(name):
+            return self.features[name].values(batch.column(name))
         return as_exported(
             values_of(batch.column(name), exported_htype(f) or self.columns[name]), f
         )
 
+    def _takes_numbers(self, name: str) -> bool:
+        """Return whether the type of a column is a number, although its values are classes."""
+        is_class = self.features[name].htype.classes is not None
+        return is_class and self.columns[name].scalar is not None
+
     def _htype(self, f: pa.Field) -> Htype:
         """Return the type of a column: the declared one, or the one for its Arrow type."""
         declared = resolve(self.schema[f.name]) if f.name in self.schema else None
+        if f.name in self.features and declared in (None, ClassLabel()):
+            nullable = f.name not in self.full and f.name != self.key
+            return self.features[f.name].type_of(nullable=nullable)
         if declared is None:
             declared = exported_htype(f)
         if declared is not None and declared != ClassLabel():

@@ -161,6 +161,13 @@ def extension(data: bytes) -> str:
 def new_folder(path: Path, method: str) -> Iterator[None]:
     """Create a folder; if the block fails, empty the folder, or remove it if it is new.
 
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    method : str
+        Name of the export, for messages.
+
     Raises
     ------
     ExistsError

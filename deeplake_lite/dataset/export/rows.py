@@ -6,7 +6,7 @@ so that `import deeplake_lite` stays fast.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.dataset.export.portable import read_all, read_blocks
 
@@ -61,6 +61,20 @@ def to_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
     from deeplake_lite.dataset.export.coco import write_coco
 
     return write_coco(view, path, images)
+
+
+def to_huggingface(view: View) -> Any:
+    """Return the rows as a dataset of Hugging Face; see `View.to_huggingface`."""
+    from deeplake_lite.dataset.export.huggingface import to_dataset
+
+    return to_dataset(view)
+
+
+def to_parquet(view: View, path: str | Path, rows_per_file: int) -> Path:
+    """Write the rows as Parquet files; see `View.to_parquet`."""
+    from deeplake_lite.dataset.export.parquet import write_parquet
+
+    return write_parquet(view, path, rows_per_file)
 
 
 def to_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
