@@ -49,7 +49,7 @@ MORE |= {
         dl.Sequence(replace(resolve(SCHEMA[inner]), nullable=nullable)),
         [VALUES[inner][:2], [], VALUES[inner][2:]],
     )
-    for inner in SCHEMA.keys() - {"link", "words", "counts", "frames"}
+    for inner in sorted(SCHEMA.keys() - {"link", "words", "counts", "frames"})
     for nullable in [any(value is None for value in VALUES[inner])]
 }
 MORE |= {
