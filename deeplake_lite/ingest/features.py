@@ -151,7 +151,7 @@ def _columns(
     kind = unwrapped(kind)
     inner = unwrapped(kind.value_type) if is_list(kind) else kind
     of_items = _item(feature) if is_list(kind) else feature
-    if kinds.is_struct(inner) and not _is_file(of_items, inner) and _has_bytes(inner):
+    if kinds.is_struct(inner) and not _is_file(of_items, inner) and has_bytes(inner):
         for f in inner:
             part = of_items.get(f.name) if isinstance(of_items, dict) else None
             part = {"_type": "List", "feature": part} if inner is not kind else part
@@ -231,13 +231,17 @@ def _is_file(feature: Feature, kind: pa.DataType) -> bool:
     return is_bytes(kind.field("bytes").type) and _fields(feature) in ({}, feature)
 
 
-def _has_bytes(kind: pa.DataType) -> bool:
-    """Return whether a type contains bytes, which JSON cannot hold."""
+def has_bytes(kind: pa.DataType) -> bool:
+    """Return whether a type contains bytes, which JSON cannot hold.
+
+    >>> has_bytes(pa.list_(pa.struct({"image": pa.binary()})))
+    True
+    """
     kind = unwrapped(kind)
     if kinds.is_struct(kind):
-        return any(_has_bytes(f.type) for f in kind)
+        return any(has_bytes(f.type) for f in kind)
     if is_list(kind):
-        return _has_bytes(kind.value_type)
+        return has_bytes(kind.value_type)
     return is_bytes(kind)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.ingest.feature_table import FeatureTable, lake_metadata
-from deeplake_lite.ingest.features import read_metadata
+from deeplake_lite.ingest.features import has_bytes, read_metadata
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tabular import BATCH_ROWS, TabularSource, reading, select_columns
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.features import FeatureColumn
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
+
+
+FILE_ROWS = 256
+"""Rows of a batch that may contain files."""
 
 
 @takes_options
@@ -127,8 +131,11 @@ def parquet_table(
 def _read(
     dataset: arrow_dataset.Dataset, path: str, columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
+    types = [dataset.schema.field(name).type for name in columns]
+    ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
+    rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
-        yield from dataset.to_batches(columns=columns, batch_size=BATCH_ROWS)
+        yield from dataset.to_batches(columns=columns, batch_size=rows, **ahead)
 
 
 def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str) -> bool:

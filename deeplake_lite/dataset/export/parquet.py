@@ -146,8 +146,8 @@ def _card(parts: _Parts, sizes: dict[str, tuple[int, int]]) -> str:
 def _yaml(value: object) -> str:
     r"""Return a value as YAML: as JSON, with characters escaped that YAML does not print.
 
-    >>> _yaml({"name": "a\u2028ü"})
-    '{"name": "a\\\\u2028ü"}'
+    >>> print(_yaml({"name": "a\x85ü"}))
+    {"name": "a\u0085ü"}
     """
     text = json.dumps(value, ensure_ascii=False)
     return re.sub(
