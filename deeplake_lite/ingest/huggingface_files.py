@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import yaml
 
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.feature_table import FeatureTable
@@ -36,6 +37,9 @@ KNOWN = {
     "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
 }  # fmt: skip
 """Words in the names of files and folders, and the splits that ``datasets`` takes them for."""
+
+MOST_CARD = 10_000_000
+"""Maximum size of a dataset card that is read, in bytes."""
 
 FIRST = ("train", "validation", "test")
 """Order of the usual splits."""
@@ -72,10 +76,40 @@ def saved_parts(path: Path) -> tuple[list[Part], list[str], bool]:
             f"{str(path)!r} must be a folder of save_to_disk or of Parquet files, but it has "
             "neither state.json nor *.parquet. Check the path."
         )
+    _check_one_configuration(path)
     files = find_files(path, ".parquet")
     by_split = split_files(path, files)
     parts = [_parquet_part(path, split, own) for split, own in by_split.items()]
     return parts, files, path.is_dir() and [*by_split] != ["train"]
+
+
+def _check_one_configuration(path: Path) -> None:
+    """Reject a folder whose card has several configurations, which are separate datasets.
+
+    Raises InvalidValueError.
+    """
+    names = [c.get("config_name") for c in _configurations(path / "README.md")]
+    if len(names) > 1:
+        raise InvalidValueError(
+            f"{str(path)!r} must be one dataset, but its card has the configurations "
+            f"{', '.join(map(repr, names[:8]))}. Pass the folder or the files of one of them."
+        )
+
+
+def _configurations(card: Path) -> list[dict[str, Any]]:
+    """Return the configurations in a dataset card; none if it has no readable header."""
+    if not card.is_file() or card.stat().st_size > MOST_CARD:
+        return []
+    _, _, rest = card.read_text("utf-8", errors="replace").partition("---\n")
+    header, end, _ = rest.partition("\n---")
+    try:
+        content = yaml.safe_load(header) if end else None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return []
+    configurations = content.get("configs") if isinstance(content, dict) else None
+    if not isinstance(configurations, list):
+        return []
+    return [c for c in configurations if isinstance(c, dict)]
 
 
 def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:

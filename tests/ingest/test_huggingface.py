@@ -332,3 +332,18 @@ def test_from_parquet_reads_features(dataset, tmp_path, new_url):
     assert ds["image"].encoded([0]) == [picture(1)]
     declared = dl.from_parquet(path, new_url(), schema={"label": "int64"}, progress=False)
     assert declared["label"][:].tolist() == [1, 1]
+
+
+def test_folder_of_several_configurations_is_refused(tmp_path):
+    for name in ("de", "en"):
+        (tmp_path / name).mkdir()
+        pq.write_table(pa.table({"x": [1]}), tmp_path / name / "train-00000-of-00001.parquet")
+    card = "---\nconfigs:\n- config_name: de\n- config_name: en\n---\n# Card\n"
+    (tmp_path / "README.md").write_text(card)
+    with pytest.raises(InvalidValueError, match="has the configurations 'de', 'en'"):
+        dl.from_huggingface(tmp_path, "memory://huggingface-configurations", progress=False)
+    ds = dl.from_huggingface(tmp_path / "en", "memory://huggingface-en", progress=False)
+    assert ds["x"][:].tolist() == [1]
+    for text in ("", "---\n", "---\n: [\n---\n", "---\nconfigs: 3\n---\n"):
+        (tmp_path / "en" / "README.md").write_text(text)
+        assert len(dl.from_huggingface(tmp_path / "en", "memory://huggingface-en")) == 1
