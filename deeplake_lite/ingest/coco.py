@@ -333,6 +333,7 @@ class CocoSource:
         classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
         flat = [*chain.from_iterable(annotations)]
         cells = cells_of(flat, self.keys - {SEGMENTS}, classes, self._points)
+        ids = cells.by_key.get("id") or [coco.NO_ID] * len(flat)
         values: dict[str, Any] = {
             "path": [part.path(row) for row in rows],
             "split": [part.split] * len(rows),
@@ -340,7 +341,7 @@ class CocoSource:
             "width": [image.get("width") for image in images],
             "height": [image.get("height") for image in images],
             "coco": [
-                _rest(image, cells.originals[span], own)
+                _rest(image, ids[span], cells.originals[span], own)
                 for image, span, own in zip(images, spans, panoptic, strict=True)
             ],
         }
@@ -377,14 +378,17 @@ def _row(key: str, items: list[Any], points: int) -> object:
 
 
 def _rest(
-    image: Mapping[str, Any], originals: list[dict[str, Any]], panoptic: Mapping[str, Any]
+    image: Mapping[str, Any],
+    ids: list[int],
+    originals: list[dict[str, Any]],
+    panoptic: Mapping[str, Any],
 ) -> dict[str, Any] | None:
     """Return what the other columns of a row do not hold, or None."""
     own, name = image["id"], str(image.get("file_name", image["id"]))
     rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
     rest = {
         "image": coco.originals_of(image, rebuilt),
-        "annotations": {str(n): values for n, values in enumerate(originals) if values},
+        "annotations": {k: v for k, v in zip(coco.places(ids), originals, strict=True) if v},
         "panoptic": {k: v for k, v in panoptic.items() if k not in ("image_id", SEGMENTS)},
     }
     return {key: value for key, value in rest.items() if value} or None

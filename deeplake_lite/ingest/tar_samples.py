@@ -159,7 +159,7 @@ def _members(
     with (
         _translated(path),
         _opened(path, options) as file,
-        tarfile.open(fileobj=file, mode="r|*") as tar,
+        tarfile.open(fileobj=file, mode="r|*", tarinfo=_Member) as tar,
     ):
         for member in tar:
             tar.members = []  # type: ignore[attr-defined]  # held until the end otherwise
@@ -181,6 +181,19 @@ def _members(
             if len(data) != member.size:
                 raise tarfile.ReadError("unexpected end of data")
             yield member.name, data
+
+
+class _Member(tarfile.TarInfo):
+    """A header of a tar file. A damaged or missing one is an error, not the end of the file."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Member:
+        try:
+            return super().fromtarfile(tarfile_)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # blocks of zeros: the end
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"a header is damaged or missing ({error})") from None
 
 
 @contextmanager

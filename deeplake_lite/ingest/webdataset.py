@@ -49,6 +49,8 @@ _INTEGER = ("cls", "cls2", "class", "count", "index", "inx", "id")
 def from_webdataset(
     tars: Location | Sequence[Location],
     url: str,
+    *,
+    on: str | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
     """Ingest the samples of tar files, as WebDataset writes them.
@@ -60,6 +62,10 @@ def from_webdataset(
         ``"train-{000..146}.tar"``, and URLs such as ``s3://…`` and ``https://…``.
     url : str
         URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows, such as ``"key"``, if keys are unique: rows that exist
+        already are updated where they differ. By default, all rows are appended, unless the same
+        files were ingested before.
     **options
         See `Options`. ``schema=`` names the types of columns, by which files are read:
         ``{"cls": dl.ClassLabel(["cat", "dog"])}``, ``{"emb": dl.Embedding(512)}``.
@@ -99,14 +105,18 @@ def from_webdataset(
     """
     given = options.get("storage_options")
     access = {} if given is None else checks.mapping("storage_options", given)
-    return ingest(webdataset_source(tars, access, options.get("schema")), url, **options)
+    source = webdataset_source(tars, access, options.get("schema"), on)
+    return ingest(source, url, **options)
 
 
 def webdataset_source(
-    tars: Location | Sequence[Location], access: Mapping[str, Any], schema: Types = None
+    tars: Location | Sequence[Location],
+    access: Mapping[str, Any],
+    schema: Types = None,
+    key: str | None = None,
 ) -> WebDatasetSource:
     """Return the source for tar files. Raises NotFoundError, InvalidValueError, StorageError."""
-    return WebDatasetSource(tuple(tar_files(tars)), access, types_of(schema))
+    return WebDatasetSource(tuple(tar_files(tars)), access, types_of(schema), key)
 
 
 @dataclass(frozen=True)
@@ -122,8 +132,8 @@ class WebDatasetSource:
     schema: Mapping[str, object]
     """Types that the user declares."""
 
-    key: None = None
-    """Keys need not be unique, so rows are recognised by the files and their order."""
+    key: str | None = None
+    """The column that identifies rows; keys of samples need not be unique."""
 
     rows: None = None
     """Unknown before all files are read."""

@@ -124,6 +124,13 @@ def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloS
     if task is None:
         samples = [*chain.from_iterable(part.samples() for part in parts)]
         has_labels = any(label_path(i).is_file() for part in parts for i in part.images[:SAMPLED])
+        if not has_labels and layout.config:
+            first = next(image for part in parts for image in part.images)
+            raise InvalidValueError(
+                f"There are no label files: that of {first.name!r} would be "
+                f"{str(label_path(first))!r}. Correct the folders, or say what the images are: "
+                'task="detect" ingests them without objects, task="classify" by folders of classes.'
+            )
         task = yolo_labels.task_of(samples, layout.points) if has_labels else "classify"
     return YoloSource(layout, tuple(parts), task)
 

@@ -6,6 +6,7 @@ except where people have edited their cells.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ from deeplake_lite.dataset.export.annotations import (
     is_segmentation,
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
+from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
@@ -68,8 +70,13 @@ def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
     folder = None if images is None else Path(checks.location("images", images)).expanduser()
     export = _Export.of(view, folder, target.with_suffix(""))
     export.warn()
-    with atomic_write(target) as draft, draft.open("wb") as file:
-        file.writelines(export.pieces())
+    with contextlib.ExitStack() as stack:
+        for place in export.folders():
+            stack.enter_context(as_storage_errors(place))
+            stack.enter_context(new_folder(place, "to_coco"))
+        draft = stack.enter_context(atomic_write(target))
+        with draft.open("wb") as file:
+            file.writelines(export.pieces())
     return target
 
 
@@ -94,6 +101,7 @@ class _Export:
     @classmethod
     def of(cls, view: View, folder: Path | None, segments: Path) -> _Export:
         """Choose the columns. Raises SchemaError."""
+        _check_one_split(view)
         columns = {key: f for key in coco.COLUMNS if (f := _column(view, key)) is not None}
         if not any(key in columns for key in MAIN) and "coco" not in view.columns:
             raise SchemaError(
@@ -110,6 +118,12 @@ class _Export:
                 "as JPEG or PNG."
             )
         return cls(view, folder, segments, columns, image)
+
+    def folders(self) -> list[Path]:
+        """Return the folders that image files are written to."""
+        if self.folder is None:
+            return []
+        return [self.folder, *([self.segments] if self._pngs is not None else [])]
 
     def warn(self) -> None:
         """Warn of columns that are left out."""
@@ -185,8 +199,9 @@ class _Export:
         for key, value in {**rest, "categories": [*self._categories.values()]}.items():
             yield encode(key) + b":" + encode(value) + b",\n"
         yield b'"annotations":['
-        images, separator = list[bytes](), b"\n"
+        images, separator, seen = list[bytes](), b"\n", set[object]()
         for image, own in self._rows():
+            _check_unique(image, seen)
             images.append(encode(image))
             for annotation in own:
                 yield separator + encode(annotation)
@@ -238,13 +253,19 @@ class _Export:
         if self.image is None:
             return [(None, None)] * rows
         shapes = self.view[row : row + rows][self.image.name].shapes.tolist()
-        return [(None, None) if min(s) < 0 else (s[1], s[0]) for s in shapes]
+        return [(None, None) if min(s[:2]) < 0 else (s[1], s[0]) for s in shapes]
 
     def _image(
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
         """Return the image of row `i` of a block; `row` is its position in the view."""
         own = values["image_id"][i] if "image_id" in values else row + 1
+        if own is None or np.ma.is_masked(own) or ("path" in values and values["path"][i] is None):
+            raise InvalidValueError(
+                f"Row {row:,} must have an image_id and a path, but one of them is null. Correct "
+                "the row, or leave the column out of the view.",
+                row=row,
+            )
         name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"
         if "split" in values:
             name = name.removeprefix(f"{self.view['split'].names[int(values['split'][i])]}/")
@@ -287,9 +308,11 @@ class _Export:
         rebuilt = coco.rebuild(cells, counts, ids)
         for i, (own, image) in enumerate(zip(rebuilt, images, strict=True)):
             rest = {} if i in edited else _rest(values, i, "annotations")
+            has_ids = "id" in self.columns
+            places = coco.places([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
             for n, annotation in enumerate(own):
                 kept = {k: v for k, v in annotation.items() if k in self._keys}
-                own[n] = {**coco.restore(kept, rest.get(str(n), {})), "image_id": image["id"]}
+                own[n] = {**coco.restore(kept, rest.get(places[n], {})), "image_id": image["id"]}
         return rebuilt
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -356,6 +379,32 @@ class _Export:
             rows = f.htype.decode_cells(block[f.name])
             most = max([most, *(int(max(ids)) for ids in rows if ids)])
         return count(most + 1)
+
+
+def _check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
+    """Reject a second image of an id or a file name. Raises InvalidValueError."""
+    for key in ("id", "file_name"):
+        if (key, image[key]) in seen:
+            raise InvalidValueError(
+                f"Each image of a COCO file must have {'an' if key == 'id' else 'a'} {key} of its "
+                f"own, but two have {image[key]!r}. Export a view without repeated rows, or "
+                f"correct the column {'image_id' if key == 'id' else 'path'!r}."
+            )
+        seen.add((key, image[key]))
+
+
+def _check_one_split(view: View) -> None:
+    """Reject a view of several splits, whose ids may be the same. Raises SchemaError."""
+    if "split" not in view.columns or view.schema["split"].htype.classes is None:
+        return
+    split = view["split"]
+    present = [split.names[n] for n in np.unique(np.ma.compressed(split[:])).tolist() if n >= 0]
+    if len(present) > 1:
+        raise SchemaError(
+            "A COCO file must have the images of one split, but this view has "
+            f'{", ".join(map(repr, present))}. Export each of them: ds.query("SELECT * WHERE '
+            f"split = '{present[0]}'\").to_coco(…)."
+        )
 
 
 def _column(view: View, key: str) -> Field | None:

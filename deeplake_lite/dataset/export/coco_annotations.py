@@ -247,6 +247,18 @@ MISSING = ""
 """Key of the originals that lists the keys which the file does not have."""
 
 
+def places(ids: Sequence[int]) -> list[str]:
+    """Return where the originals of each annotation of an image are kept: by id, if it has one.
+
+    >>> places([7, -1, 9, 9])
+    ['7', '#1', '#2', '#3']
+    """
+    is_own = [own != NO_ID and list(ids).count(own) == 1 for own in ids]
+    return [
+        str(own) if good else f"#{n}" for n, (own, good) in enumerate(zip(ids, is_own, strict=True))
+    ]
+
+
 def originals_of(own: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of an image or annotation that rebuilding it does not give.
 

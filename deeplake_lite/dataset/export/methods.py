@@ -93,7 +93,7 @@ class Exports:
         path : str or Path
             The JSON file, which is replaced if it exists.
         images : str or Path, optional
-            Folder for the image files. By default, none are written.
+            Folder for the image files, which is new or empty. By default, none are written.
 
         Returns
         -------
@@ -103,10 +103,13 @@ class Exports:
         Raises
         ------
         SchemaError
-            If there is no column of boxes, outlines, keypoints or captions.
+            If there is no column of boxes, outlines, keypoints or captions, or if there are rows of
+            several splits.
+        ExistsError
+            When the folder for the image files is not empty.
         InvalidValueError
-            For a row whose columns disagree on the number of annotations, and for a ``path`` that
-            leads out of the folder.
+            For a row whose columns disagree on the number of annotations, for a ``path`` that
+            leads out of the folder, and for two images of one id or path.
         StorageError
             If a file cannot be written.
 

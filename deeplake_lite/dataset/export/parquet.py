@@ -133,12 +133,9 @@ def _card(parts: _Parts, sizes: dict[str, tuple[int, int]]) -> str:
             for split, (count, nbytes) in sizes.items()
         ],
     }
-    data_files = [{"split": split, "path": f"data/{split}-*"} for split in sizes]
-    sections = {
-        "configs": [{"config_name": "default", "data_files": data_files}],
-        "dataset_info": info,
-    }
-    lines = [f"{key}: {_yaml(value)}" for key, value in sections.items()]
+    # Without `configs`: with it, `datasets` does not notice that files have changed, and returns
+    # the rows that it cached for a former export. Splits follow from the names of the files.
+    lines = [f"dataset_info: {_yaml(info)}"]
     text = export.notes.get("description")
     return "\n".join(["---", *lines, "---", "", text if isinstance(text, str) else "", ""])
 

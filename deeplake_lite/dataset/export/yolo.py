@@ -69,6 +69,9 @@ class _Losses:
     clipped: int = 0
     """Objects that reach beyond their image."""
 
+    outside: int = 0
+    """Objects that lie outside their image."""
+
     images: int = 0
     """Rows without an image."""
 
@@ -85,6 +88,9 @@ class _Losses:
                 "reaches beyond its image and is" if n == 1 else "reach beyond their image and are"
             )
             yield f"{counted(n, 'object')} {verb} clipped"
+        if n := self.outside:
+            verb = "lies outside its image and is" if n == 1 else "lie outside their image and are"
+            yield f"{counted(n, 'object')} {verb} left out"
         if n := self.images:
             yield f"{counted(n, 'row')} without an image {'is' if n == 1 else 'are'} left out"
 
@@ -251,11 +257,23 @@ class _Export:
             )
         lines = []
         for label, numbers in zip(labels, objects, strict=True):
-            limits = self._limits(len(numbers))
-            clipped = np.where(limits, np.clip(numbers, 0, 1), numbers)
+            clipped = self._clipped(numbers)
+            if clipped is None:
+                self.losses.outside += 1
+                continue
             self.losses.clipped += bool(np.any(np.abs(clipped - numbers) > 1e-6))
             lines.append(" ".join([str(int(label)), *(f"{x:.{_DIGITS}g}" for x in clipped)]))
         return lines
+
+    def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the numbers of an object within its image; None if it lies outside."""
+        limits = self._limits(len(numbers))
+        result = np.where(limits, np.clip(numbers, 0, 1), numbers)
+        if self.task in ("detect", "pose") and (result[:4] != numbers[:4]).any():
+            corners = np.clip(convert_boxes(numbers[None, :4], "cxcywh", "xyxy"), 0, 1)
+            result[:4] = convert_boxes(corners, "xyxy", "cxcywh")[0]
+            return result if (result[2:4] > 0).all() else None
+        return result
 
     def _limits(self, count: int) -> NDArray[np.bool_]:
         """Return which numbers of an object are fractions, which must be from 0 to 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from itertools import count
 
 import datasets
@@ -203,3 +204,12 @@ def test_row_groups_are_small(tmp_path):
     ds = lake({"image": dl.Image("png")}, {"image": [png((2, 2))] * 300})
     (path,) = ds.to_parquet(tmp_path / "hub").rglob("*.parquet")
     assert pq.ParquetFile(path).metadata.num_row_groups == 2
+
+
+def test_peer_reads_the_rows_of_a_second_export(tmp_path):
+    ds = lake({"a": "int64"}, {"a": [1, 2]})
+    for value in (5, 77):
+        ds["a"][0] = value
+        folder = ds.to_parquet(tmp_path / "hub")
+        assert load(folder, tmp_path / "cache")["train"]["a"][:] == [value, 2]
+        shutil.rmtree(folder)

@@ -118,8 +118,15 @@ PARTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", PARTS)
-@pytest.mark.parametrize("dtype", [f"datetime64[{unit}]" for unit in ("ms", "s", "h", "D", "Y")])
+CASES = [
+    (f"datetime64[{unit}]", text)
+    for unit in ("ms", "s", "h", "D", "Y")
+    for text in PARTS
+    if (unit, text) != ("D", "CAST(x AS text)")  # a day is a date as text, without a time
+]
+
+
+@pytest.mark.parametrize(("dtype", "text"), CASES)
 def test_functions_of_times_do_not_depend_on_the_unit_of_their_column(dtype, text):
     moments = np.array(["0001", "1600", "1970", "2024", "9998"], "datetime64[Y]")
     result = []
