@@ -273,6 +273,47 @@ def test_added_boxes_get_new_ids_and_areas(ingest, export):
     assert [a["iscrowd"] for a in added] == [0, 0]
 
 
+def test_originals_follow_their_annotation_when_others_are_removed_or_reordered(ingest, export):
+    rle = {"counts": [3, 5, 7], "size": [48, 64]}
+    own = [annotation(n, score=n / 10, segmentation=[[0, 0, 4, 0, 0, 3]]) for n in (4, 5, 6)]
+    own[1]["segmentation"] = rle
+    ds = ingest(document(*own))
+    for order in ([1, 2], [1, 0]):
+        for name in ("boxes", "labels", "segmentation", "annotation_ids", "areas", "crowd"):
+            value = ds[name][0]
+            ds[name][0] = value[order] if name == "boxes" else [value[n] for n in order]
+        own = [own[n] for n in order]
+        assert export(ds)["annotations"] == own
+
+
+def test_several_splits_and_repeated_rows_are_refused(write, new_url, tmp_path):
+    files = {"train": write(document(annotation()), "a.json"), "val": write(document(), "b.json")}
+    ds = dl.from_coco(files, new_url(), images=False, progress=False)
+    with pytest.raises(dl.SchemaError, match="one split, but this view has 'train', 'val'"):
+        ds.to_coco(tmp_path / "out.json")
+    with pytest.raises(InvalidValueError, match="must have an id of its own"):
+        ds[[0, 0]].to_coco(tmp_path / "out.json")
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_null_ids_are_refused(make_lake, tmp_path):
+    schema = {"image_id": dl.Scalar("int64", nullable=True), "boxes": dl.Boxes()}
+    ds = make_lake(schema, image_id=[None], boxes=[np.zeros((0, 4))])
+    with pytest.raises(InvalidValueError, match="must have an image_id and a path"):
+        ds.to_coco(tmp_path / "out.json")
+
+
+def test_grey_images_have_a_size_and_existing_files_are_kept(make_lake, tmp_path):
+    schema = {"image": dl.Image("png"), "boxes": dl.Boxes("xyxy", "fraction")}
+    ds = make_lake(schema, image=[np.zeros((48, 64), "u1")], boxes=[[[0, 0, 1, 1]]])
+    out = tmp_path / "images"
+    content = json.loads(ds.to_coco(tmp_path / "out.json", images=out).read_text())
+    assert (content["images"][0]["width"], content["images"][0]["height"]) == (64, 48)
+    assert content["annotations"][0]["bbox"] == [0, 0, 64, 48]
+    with pytest.raises(dl.ExistsError, match="to_coco writes to a new or empty folder"):
+        ds.to_coco(tmp_path / "out.json", images=out)
+
+
 def test_row_whose_columns_disagree_is_named(ingest, tmp_path):
     ds = ingest(document(annotation()))
     ds["boxes"][0] = np.zeros((2, 4))

@@ -284,3 +284,23 @@ def test_losses_are_reported(make_lake, tmp_path):
         nulls.to_webdataset(tmp_path / "nulls")
     with pytest.raises(dl.SchemaError, match="needs a column that can be a file"):
         ds.query("SELECT frames").to_webdataset(tmp_path / "none")
+
+
+def test_damage_at_a_header_is_not_the_end_of_a_file(pack, ingest):
+    path = pack([(f"{i}.txt", b"x" * 512) for i in range(50)])
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[1024 + 3] ^= 255  # in the second header
+    for data in (whole[: 10 * 1024], bytes(flipped)):
+        path.write_bytes(data)
+        with pytest.raises(InvalidValueError, match="must be a whole tar file"):
+            ingest(path)
+
+
+def test_rows_are_updated_by_their_key(pack, new_url):
+    url = new_url()
+    dl.from_webdataset(pack([("1.txt", b"a"), ("2.txt", b"b")]), url, on="key", progress=False)
+    path = pack([("1.txt", b"a"), ("2.txt", b"c"), ("3.txt", b"d")])
+    ds = dl.from_webdataset(path, url, on="key", progress=False)
+    assert ds["txt"][:] == ["a", "c", "d"]
+    assert (ds.ingested.added, ds.ingested.changed, ds.ingested.unchanged) == (1, 1, 1)

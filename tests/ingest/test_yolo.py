@@ -316,3 +316,25 @@ def test_files_are_never_written_outside_the_folder(make_lake, tmp_path, name):
     outside = [p for p in tmp_path.rglob("*") if p.is_file() and "out" not in p.parts]
     assert outside == []
     assert len([*(tmp_path / "in" / "out" / "images").rglob("*.png")]) == 1
+
+
+def test_boxes_are_clipped_or_left_out_by_their_corners(make_lake, tmp_path):
+    schema = {"image": dl.Image("png"), "boxes": dl.Boxes("xyxy"),
+              "labels": dl.Sequence(dl.ClassLabel(["cat", "dog", "fox"]))}  # fmt: skip
+    boxes = [[100, 100, 120, 120], [-40, 0, 32, 24], [0, 0, 64, 48]]
+    ds = make_lake(schema, image=[np.zeros((HEIGHT, WIDTH), "u1")], boxes=[boxes],
+                   labels=[["cat", "dog", "fox"]])  # fmt: skip
+    message = "1 object reaches beyond .* clipped; 1 object lies outside .* left out"
+    with pytest.warns(ExportWarning, match=message):
+        root = ds.to_yolo(tmp_path / "out")
+    lines = (root / "labels/train/000000000000.txt").read_text().splitlines()
+    assert lines == ["1 0.25 0.25 0.5 0.5", "2 0.5 0.5 1 1"]
+
+
+def test_missing_label_files_are_not_taken_for_classes(write, ingest):
+    path = write({"train/a": None, "val/b": None}, CONFIG)
+    with pytest.raises(InvalidValueError, match=r"no label files: that of 'a\.jpg' would be"):
+        ingest(path)
+    ds = ingest(path, task="detect")
+    assert [len(boxes) for boxes in ds["boxes"][:]] == [0, 0]
+    assert ds["labels"].names == ("cat", "dög")
