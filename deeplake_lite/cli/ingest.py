@@ -183,12 +183,13 @@ def ingest_webdataset(
         str, typer.Argument(metavar="SRC", help="Tar file, folder, 'pattern' or URL.")
     ],
     url: Url,
+    on: On = None,
     **options: Any,
 ) -> Any:
     """Ingest the samples of WebDataset's tar files."""
     from deeplake_lite.ingest.webdataset import from_webdataset
 
-    return from_webdataset(source, url, **options)
+    return from_webdataset(source, url, on=on, **options)
 
 
 @group.command("yolo")

@@ -29,7 +29,7 @@ from deeplake_lite.htypes import (
     Text,
 )
 from deeplake_lite.ingest.coco_cells import cells_of
-from deeplake_lite.ingest.coco_document import SEGMENTS, Document
+from deeplake_lite.ingest.coco_document import Document
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.formats import formats_of
 from deeplake_lite.ingest.options import takes_options
@@ -327,12 +327,12 @@ class CocoSource:
         if part.document.is_panoptic:
             errors = {i: _ONE for i, own in enumerate(annotations) if len(own) > 1}
             panoptic = [own[0] if own else {} for own in annotations]
-            annotations = [list(own.get(SEGMENTS, ())) for own in panoptic]
+            annotations = [list(own.get(coco.SEGMENTS, ())) for own in panoptic]
         ends = [*accumulate(map(len, annotations))]
         spans = [slice(end - len(a), end) for end, a in zip(ends, annotations, strict=True)]
         classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
         flat = [*chain.from_iterable(annotations)]
-        cells = cells_of(flat, self.keys - {SEGMENTS}, classes, self._points)
+        cells = cells_of(flat, self.keys - {coco.SEGMENTS}, classes, self._points)
         ids = cells.by_key.get("id") or [coco.NO_ID] * len(flat)
         values: dict[str, Any] = {
             "path": [part.path(row) for row in rows],
@@ -383,12 +383,12 @@ def _rest(
     originals: list[dict[str, Any]],
     panoptic: Mapping[str, Any],
 ) -> dict[str, Any] | None:
-    """Return what the other columns of a row do not hold, or None."""
+    """Return the values that the other columns of a row do not hold, or None."""
     own, name = image["id"], str(image.get("file_name", image["id"]))
     rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
     rest = {
         "image": coco.originals_of(image, rebuilt),
         "annotations": {k: v for k, v in zip(coco.places(ids), originals, strict=True) if v},
-        "panoptic": {k: v for k, v in panoptic.items() if k not in ("image_id", SEGMENTS)},
+        "panoptic": {k: v for k, v in panoptic.items() if k not in ("image_id", coco.SEGMENTS)},
     }
     return {key: value for key, value in rest.items() if value} or None

@@ -34,7 +34,7 @@ class Cells:
     """A cell for each annotation; those of a bad value are placeholders."""
 
     originals: list[dict[str, Any]] = field(default_factory=list)
-    """What the cells of each annotation do not hold; see `coco_annotations.restore`."""
+    """Values of each annotation that its cells do not hold; see `coco_annotations.restore`."""
 
     bad: dict[int, str] = field(default_factory=dict)
     """Why annotations are bad, by number."""

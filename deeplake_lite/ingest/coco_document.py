@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.coco_annotations import SEGMENTS
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.source import Skipped
 
@@ -43,9 +44,6 @@ class _Head(msgspec.Struct):
     id: _Optional = msgspec.UNSET
     segments_info: _Optional = msgspec.UNSET
 
-
-SEGMENTS = "segments_info"
-"""Key of the segments of an image in a panoptic file, which are annotations of their own."""
 
 KEYS = tuple(name for name in _Head.__struct_fields__ if name not in ("image_id", SEGMENTS))
 """Keys of annotations that become columns, if an annotation of the file has them."""

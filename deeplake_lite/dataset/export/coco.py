@@ -54,9 +54,6 @@ _FITS: Mapping[str, Callable[[Field], bool]] = {
 }
 """Tests of the columns that can hold the values of a key."""
 
-SEGMENTS = "segments_info"
-"""Key of the segments of an image in a panoptic file, which are annotations of their own."""
-
 PANOPTIC = "panoptic"
 """Column of the PNG files of panoptic segments."""
 
@@ -103,7 +100,7 @@ class _Export:
         """Choose the columns. Raises SchemaError."""
         _check_one_split(view)
         columns = {key: f for key in coco.COLUMNS if (f := _column(view, key)) is not None}
-        if not any(key in columns for key in MAIN) and "coco" not in view.columns:
+        if not any(key in columns for key in MAIN):
             raise SchemaError(
                 "to_coco needs a column of boxes, outlines (a sequence of polygons), keypoints or "
                 f"captions, but this view has only {', '.join(map(repr, view.columns))}."
@@ -160,7 +157,7 @@ class _Export:
 
     @property
     def _is_panoptic(self) -> bool:
-        return SEGMENTS in self._keys
+        return coco.SEGMENTS in self._keys
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
@@ -439,7 +436,7 @@ def _panoptic(
         return []
     own = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
     name = str(PurePosixPath(str(image["file_name"])).with_suffix(".png"))
-    return [{"file_name": name, **rest, "image_id": image["id"], SEGMENTS: own}]
+    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: own}]
 
 
 def _integer(value: Any) -> int | None:

@@ -8,6 +8,7 @@ the cell that was made from it is unchanged.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,9 @@ COLUMNS = {
     "caption": "captions",
 }
 """Column of each key of an annotation."""
+
+SEGMENTS = "segments_info"
+"""Key of the segments of an image in a panoptic file, which are annotations of their own."""
 
 LEAST = 6
 """Least number of coordinates of an outline."""
@@ -253,10 +257,8 @@ def places(ids: Sequence[int]) -> list[str]:
     >>> places([7, -1, 9, 9])
     ['7', '#1', '#2', '#3']
     """
-    is_own = [own != NO_ID and list(ids).count(own) == 1 for own in ids]
-    return [
-        str(own) if good else f"#{n}" for n, (own, good) in enumerate(zip(ids, is_own, strict=True))
-    ]
+    counts = Counter(ids)
+    return [str(own) if own != NO_ID and counts[own] == 1 else f"#{n}" for n, own in enumerate(ids)]
 
 
 def originals_of(own: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def write_yolo(view: View, path: str | Path, task: Task | None) -> Path:
 
 @dataclass
 class _Losses:
-    """What the format cannot hold, counted."""
+    """Counts of objects and rows that the format cannot hold unchanged."""
 
     joined: int = 0
     """Objects of several outlines."""
