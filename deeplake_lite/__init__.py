@@ -66,17 +66,17 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
-    from deeplake_lite.ingest.arrays import from_arrays
-    from deeplake_lite.ingest.coco import from_coco
-    from deeplake_lite.ingest.csv import from_csv
-    from deeplake_lite.ingest.dataframe import from_dataframe
-    from deeplake_lite.ingest.folder import from_folder
-    from deeplake_lite.ingest.huggingface import from_huggingface
-    from deeplake_lite.ingest.parquet import from_parquet
+    from deeplake_lite.ingest.coco.source import from_coco
+    from deeplake_lite.ingest.folders.folder import from_folder
+    from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
+    from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
-    from deeplake_lite.ingest.webdataset import from_webdataset
-    from deeplake_lite.ingest.yolo import from_yolo
+    from deeplake_lite.ingest.tables.arrays import from_arrays
+    from deeplake_lite.ingest.tables.csv import from_csv
+    from deeplake_lite.ingest.tables.dataframe import from_dataframe
+    from deeplake_lite.ingest.tables.parquet import from_parquet
+    from deeplake_lite.ingest.yolo.source import from_yolo
     from deeplake_lite.loader.mix import mix
     from deeplake_lite.query import query
     from deeplake_lite.query.registering import function
@@ -104,17 +104,17 @@ _HOMES = {
         "Htype Image Json Keypoints Link "
         "Mask Polygons Scalar Sequence Text"
     ),
-    "ingest.arrays": "from_arrays",
-    "ingest.coco": "from_coco",
-    "ingest.csv": "from_csv",
-    "ingest.dataframe": "from_dataframe",
-    "ingest.folder": "from_folder",
-    "ingest.huggingface": "from_huggingface",
-    "ingest.parquet": "from_parquet",
+    "ingest.tables.arrays": "from_arrays",
+    "ingest.coco.source": "from_coco",
+    "ingest.tables.csv": "from_csv",
+    "ingest.tables.dataframe": "from_dataframe",
+    "ingest.folders.folder": "from_folder",
+    "ingest.huggingface.source": "from_huggingface",
+    "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
-    "ingest.webdataset": "from_webdataset",
-    "ingest.yolo": "from_yolo",
+    "ingest.shards.webdataset": "from_webdataset",
+    "ingest.yolo.source": "from_yolo",
     "loader.mix": "mix",
     "query": "query",
     "query.registering": "function",

@@ -164,7 +164,7 @@ def test_repeated_ingest_reports_kept_corrections_and_existing_rows(photos, lake
 
 
 def test_interrupted_ingest_says_how_to_resume(tmp_path, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.tabular.BATCH_ROWS", 2)
+    monkeypatch.setattr("deeplake_lite.ingest.tables.tabular.BATCH_ROWS", 2)
     (tmp_path / "a.csv").write_text("k,b\n1,x\n2,y\n3,z\n4,z\n3,q\n")
     options = ["--on", "k", "--commit-every", "2"]
     result = run_json("ingest", "csv", tmp_path / "a.csv", tmp_path / "a.lake", *options, code=2)

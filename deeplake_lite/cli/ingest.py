@@ -107,7 +107,7 @@ def ingest_folder(
     **options: Any,
 ) -> Any:
     """Ingest a folder of images: a folder per class, per split and class, or a CSV of labels."""
-    from deeplake_lite.ingest.folder import from_folder
+    from deeplake_lite.ingest.folders.folder import from_folder
 
     return from_folder(source, url, label=label, labels=labels, file_column=file_column, **options)
 
@@ -121,7 +121,7 @@ def ingest_parquet(
     **options: Any,
 ) -> Any:
     """Ingest the rows of Parquet files."""
-    from deeplake_lite.ingest.parquet import from_parquet
+    from deeplake_lite.ingest.tables.parquet import from_parquet
 
     return from_parquet(source, url, on=on, **options)
 
@@ -137,7 +137,7 @@ def ingest_huggingface(
     **options: Any,
 ) -> Any:
     """Ingest a dataset of Hugging Face, with its classes, files and splits."""
-    from deeplake_lite.ingest.huggingface import from_huggingface
+    from deeplake_lite.ingest.huggingface.source import from_huggingface
 
     return from_huggingface(source, url, on=on, **options)
 
@@ -152,7 +152,7 @@ def ingest_csv(
     **options: Any,
 ) -> Any:
     """Ingest the rows of a CSV file."""
-    from deeplake_lite.ingest.csv import from_csv
+    from deeplake_lite.ingest.tables.csv import from_csv
 
     return from_csv(source, url, on=on, delimiter=delimiter, **options)
 
@@ -171,7 +171,7 @@ def ingest_coco(
     **options: Any,
 ) -> Any:
     """Ingest a COCO file: instances, keypoints or captions, with their images."""
-    from deeplake_lite.ingest.coco import from_coco
+    from deeplake_lite.ingest.coco.source import from_coco
 
     return from_coco(source, url, images=False if no_images else images, **options)
 
@@ -187,7 +187,7 @@ def ingest_webdataset(
     **options: Any,
 ) -> Any:
     """Ingest the samples of WebDataset's tar files."""
-    from deeplake_lite.ingest.webdataset import from_webdataset
+    from deeplake_lite.ingest.shards.webdataset import from_webdataset
 
     return from_webdataset(source, url, on=on, **options)
 
@@ -204,7 +204,7 @@ def ingest_yolo(
     **options: Any,
 ) -> Any:
     """Ingest a YOLO dataset: images with label files."""
-    from deeplake_lite.ingest.yolo import from_yolo
+    from deeplake_lite.ingest.yolo.source import from_yolo
 
     return from_yolo(source, url, task=task, **options)  # type: ignore[arg-type]
 

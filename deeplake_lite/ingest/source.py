@@ -1,8 +1,7 @@
 """The interface of sources: their columns, their key, and blocks of rows.
 
 Before `blocks` is called, a source reads only what it needs to find its columns. To add a source,
-write a file in this folder with a class that implements `Source` and a function that passes it to
-`writer.ingest`.
+write a class that implements `Source`, and a function that passes it to `writer.ingest`.
 """
 
 from __future__ import annotations

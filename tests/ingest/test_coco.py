@@ -12,7 +12,7 @@ from PIL import Image as PillowImage
 
 import deeplake_lite as dl
 from deeplake_lite.errors import ExportWarning, InvalidValueError, LakeError, NotFoundError
-from deeplake_lite.ingest.coco_document import Document
+from deeplake_lite.ingest.coco.document import Document
 
 CATEGORIES = [
     {"id": 1, "name": "person", "supercategory": "human"},

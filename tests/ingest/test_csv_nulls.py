@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest import csv_file
-from deeplake_lite.ingest.csv_file import NAN, NULLS
+from deeplake_lite.ingest.tables import csv_file
+from deeplake_lite.ingest.tables.csv_file import NAN, NULLS
 from tests.dataset.everything import png
 
 fresh = count()

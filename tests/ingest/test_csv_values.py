@@ -11,7 +11,7 @@ import deeplake_lite as dl
 from deeplake_lite.cli.export import export_csv
 from deeplake_lite.dataset.export.strings import fits_table
 from deeplake_lite.htypes import resolve
-from deeplake_lite.ingest import csv_file
+from deeplake_lite.ingest.tables import csv_file
 from tests.dataset.everything import SCHEMA, VALUES, png
 
 fresh = count()

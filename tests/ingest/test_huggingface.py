@@ -30,7 +30,7 @@ from datasets import (
 
 import deeplake_lite as dl
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, SchemaError
-from deeplake_lite.ingest.huggingface import huggingface_source
+from deeplake_lite.ingest.huggingface.source import huggingface_source
 from tests.ingest.conftest import picture
 
 FEATURES = {

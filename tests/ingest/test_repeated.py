@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest import tabular
+from deeplake_lite.ingest.tables import tabular
 
 from .conftest import fill
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest import csv_file
+from deeplake_lite.ingest.tables import csv_file
 
 WHEN = dt.datetime(2026, 1, 2, 3, 4, 5)
 
@@ -157,7 +157,7 @@ def test_duplicate_key_is_refused_or_skipped(url):
 
 
 def test_duplicate_key_in_different_blocks_is_the_same_row(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 2)
+    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 2)
     with pytest.raises(dl.InvalidValueError, match="occurs twice"):
         dl.from_arrays({"k": [1, 2, 1], "x": [1, 2, 3]}, url, on="k")
 

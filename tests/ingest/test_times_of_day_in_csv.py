@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest import csv_file
+from deeplake_lite.ingest.tables import csv_file
 
 
 @pytest.mark.parametrize("values", [["16:09", "04:03"], ["00:00:01", "23:59:59"], ["7:05", ""]])

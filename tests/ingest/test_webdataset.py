@@ -15,7 +15,7 @@ from PIL import Image as PillowImage
 
 import deeplake_lite as dl
 from deeplake_lite.errors import ExportWarning, InvalidValueError, LakeError, NotFoundError
-from deeplake_lite.ingest.tar_samples import expand
+from deeplake_lite.ingest.shards.tar_samples import expand
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.ingest.arrays import MemorySource
 from deeplake_lite.ingest.encoding import ahead
 from deeplake_lite.ingest.options import Options
+from deeplake_lite.ingest.tables.arrays import MemorySource
 from deeplake_lite.ingest.writer import ingest
 
 from .conftest import fill
@@ -81,7 +81,7 @@ def test_invalid_options_are_refused(url):
 
 
 def test_error_leaves_no_new_lake_behind(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 1)
+    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 1)
     with pytest.raises(dl.InvalidValueError):
         dl.from_arrays({"x": [1, "b"]}, url, schema={"x": "int64"})
     assert not os.path.exists(url)
@@ -99,7 +99,7 @@ def test_error_leaves_an_empty_lake_empty(url):
 
 
 def test_intermediate_commits_are_kept_and_the_error_says_how_to_resume(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 2)
+    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 2)
     rows = {"k": [1, 2, 3, 4, 5], "x": [1, 2, 3, "bad", 5]}
     options = {"on": "k", "schema": {"x": "int64"}, "commit_every": 2}
     with pytest.raises(dl.InvalidValueError) as caught:
@@ -125,7 +125,7 @@ def test_new_lake_gets_the_given_branch(url):
 
 
 def test_keys_survive_other_writers_between_commits(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 10)
+    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 10)
     dl.from_arrays({"k": np.arange(5), "x": np.zeros(5, int)}, url, on="k")
     source = MemorySource.of({"k": np.arange(60), "x": np.arange(60)}, "k", None)
     blocks = source.blocks
@@ -152,7 +152,7 @@ def test_fast_ingest_prints_nothing(url, capsys):
 
 def test_slow_ingest_shows_a_progress_bar(url, capsys, monkeypatch):
     monkeypatch.setattr("deeplake_lite.dataset.repr.bars.DELAY", 0)
-    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 500)
+    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 500)
     dl.from_arrays({"x": np.arange(5_000)}, url)
     assert "rows" in capsys.readouterr().err
     dl.from_arrays({"x": np.arange(5_000)}, url, progress=False)
@@ -174,7 +174,8 @@ def test_read_ahead_passes_errors_on_and_ends():
 CRASH = """
 import sys
 import deeplake_lite as dl
-from deeplake_lite.ingest import folder, tabular
+from deeplake_lite.ingest.folders import folder
+from deeplake_lite.ingest.tables import tabular
 folder.BLOCK_ROWS = tabular.BATCH_ROWS = 50
 kind, source, url = sys.argv[1:]
 ingest = {"folder": dl.from_folder, "parquet": dl.from_parquet}[kind]
@@ -229,7 +230,7 @@ def test_rows_without_a_key_resume_after_a_kill_without_duplicates(tmp_path, url
 
 
 def test_ctrl_c_drops_uncommitted_rows_and_the_next_run_resumes(url, monkeypatch):
-    monkeypatch.setattr("deeplake_lite.ingest.arrays.BLOCK_ROWS", 10)
+    monkeypatch.setattr("deeplake_lite.ingest.tables.arrays.BLOCK_ROWS", 10)
     rows = {"k": np.arange(100)}
     source = MemorySource.of(rows, "k", None)
     blocks = source.blocks

@@ -32,7 +32,7 @@ processes.set_forkserver_preload(
     [
         "deeplake_lite.dataset.opening",
         "deeplake_lite.dataset.write.upserts",
-        "deeplake_lite.ingest.folder",
+        "deeplake_lite.ingest.folders.folder",
         "zarr",
     ]
 )

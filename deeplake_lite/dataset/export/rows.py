@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import xarray as xr
 
-    from deeplake_lite.dataset.export.yolo import Task
+    from deeplake_lite.dataset.export.annotations.yolo import Task
     from deeplake_lite.dataset.view import View
 
 
@@ -58,21 +58,21 @@ def to_xarray(view: View) -> xr.Dataset:
 
 def to_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
     """Write the rows as a COCO file; see `View.to_coco`."""
-    from deeplake_lite.dataset.export.coco import write_coco
+    from deeplake_lite.dataset.export.annotations.coco import write_coco
 
     return write_coco(view, path, images)
 
 
 def to_huggingface(view: View) -> Any:
     """Return the rows as a dataset of Hugging Face; see `View.to_huggingface`."""
-    from deeplake_lite.dataset.export.huggingface import to_dataset
+    from deeplake_lite.dataset.export.huggingface.dataset import to_dataset
 
     return to_dataset(view)
 
 
 def to_parquet(view: View, path: str | Path, rows_per_file: int) -> Path:
     """Write the rows as Parquet files; see `View.to_parquet`."""
-    from deeplake_lite.dataset.export.parquet import write_parquet
+    from deeplake_lite.dataset.export.huggingface.parquet import write_parquet
 
     return write_parquet(view, path, rows_per_file)
 
@@ -86,13 +86,13 @@ def to_folder(view: View, path: str | Path, image: str | None, label: str | None
 
 def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
     """Write the rows as a YOLO dataset; see `View.to_yolo`."""
-    from deeplake_lite.dataset.export.yolo import write_yolo
+    from deeplake_lite.dataset.export.annotations.yolo import write_yolo
 
     return write_yolo(view, path, task)
 
 
 def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
-    from deeplake_lite.dataset.export.webdataset import write_webdataset
+    from deeplake_lite.dataset.export.shards.webdataset import write_webdataset
 
     return write_webdataset(view, path, shard_bytes)

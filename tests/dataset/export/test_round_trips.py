@@ -134,7 +134,7 @@ def test_every_type_round_trips(way, lakes, tmp_path):
 
 
 def test_columns_of_a_lake_are_read_in_parts(lakes, monkeypatch):
-    from deeplake_lite.ingest import arrays
+    from deeplake_lite.ingest.tables import arrays
 
     monkeypatch.setattr(arrays, "LAKE_ROWS", 1)
     asked = []

@@ -1,0 +1,1 @@
+"""Export of images with annotations: COCO and YOLO."""

@@ -1,0 +1,471 @@
+"""Export of a view as COCO: a file of annotations, and the image files.
+
+A row is an image. Annotations that `from_coco` has ingested are written as they were in the file,
+except where people have edited their cells.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.annotations import coco_annotations as coco
+from deeplake_lite.dataset.export.annotations.columns import (
+    class_names,
+    is_boxes,
+    is_captions,
+    is_keypoints,
+    is_labels,
+    is_segmentation,
+)
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
+from deeplake_lite.dataset.export.folder import new_folder
+from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
+from deeplake_lite.htypes.boxes import convert_boxes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Values
+    from deeplake_lite.schema import Field
+
+BLOCK_ROWS = 1_024
+
+MAIN = ("bbox", "segmentation", "keypoints", "caption")
+"""Keys with a value for each annotation; the first one that a view has counts its annotations."""
+
+_FITS: Mapping[str, Callable[[Field], bool]] = {
+    "bbox": is_boxes,
+    "category_id": is_labels,
+    "segmentation": is_segmentation,
+    "keypoints": is_keypoints,
+    "caption": is_captions,
+}
+"""Tests of the columns that can hold the values of a key."""
+
+PANOPTIC = "panoptic"
+"""Column of the PNG files of panoptic segments."""
+
+IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
+"""Columns of `from_coco` that describe images."""
+
+
+def write_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
+    """Write the rows of a view; see `View.to_coco`."""
+    target = Path(checks.location("path", path)).expanduser()
+    folder = None if images is None else Path(checks.location("images", images)).expanduser()
+    export = _Export.of(view, folder, target.with_suffix(""))
+    export.warn()
+    with contextlib.ExitStack() as stack:
+        for place in export.folders():
+            stack.enter_context(as_storage_errors(place))
+            stack.enter_context(new_folder(place, "to_coco"))
+        draft = stack.enter_context(atomic_write(target))
+        with draft.open("wb") as file:
+            file.writelines(export.pieces())
+    return target
+
+
+@dataclass
+class _Export:
+    """An export of a view."""
+
+    view: View
+
+    folder: Path | None
+    """Where image files go; None to write none."""
+
+    segments: Path
+    """Where PNG files of panoptic segments go, if image files are written."""
+
+    columns: Mapping[str, Field]
+    """Column of each key of annotations."""
+
+    image: Field | None
+    """The column of images."""
+
+    @classmethod
+    def of(cls, view: View, folder: Path | None, segments: Path) -> _Export:
+        """Choose the columns. Raises SchemaError."""
+        _check_one_split(view)
+        columns = {key: f for key in coco.COLUMNS if (f := _column(view, key)) is not None}
+        if not any(key in columns for key in MAIN):
+            raise SchemaError(
+                "to_coco needs a column of boxes, outlines (a sequence of polygons), keypoints or "
+                f"captions, but this view has only {', '.join(map(repr, view.columns))}."
+            )
+        images = [f for f in view.schema if f.htype.is_image and f.name != PANOPTIC]
+        named = [f for f in images if f.name == "image"] or images
+        image = named[0] if len(named) == 1 else None
+        if folder is not None and (image is None or not is_file(image.htype)):
+            raise SchemaError(
+                "images= needs one column of image files, but this view has "
+                f"{', '.join(repr(f.name) for f in images) or 'none'}. Select one column, encoded "
+                "as JPEG or PNG."
+            )
+        return cls(view, folder, segments, columns, image)
+
+    def folders(self) -> list[Path]:
+        """Return the folders that image files are written to."""
+        if self.folder is None:
+            return []
+        return [self.folder, *([self.segments] if self._pngs is not None else [])]
+
+    def warn(self) -> None:
+        """Warn of columns that are left out."""
+        used = {f.name for f in self.columns.values()} | {*IMAGE_COLUMNS}
+        if self._is_panoptic:
+            used.add(PANOPTIC)
+        rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
+        if rest:
+            warnings.warn(
+                f"to_coco leaves out {', '.join(map(repr, rest))}, because COCO cannot hold them.",
+                ExportWarning,
+                stacklevel=4,
+            )
+
+    # ---- the parts of the file other than images and annotations
+
+    @cached_property
+    def _files(self) -> list[dict[str, Any]]:
+        """Metadata of the COCO files that the rows come from."""
+        metadata = self.view.rows.table.metadata.get("coco")
+        if not isinstance(metadata, dict):
+            return []
+        names = [*metadata]
+        if "split" in self.view.columns:
+            split = self.view["split"]
+            names = [split.names[number] for number in np.unique(split[:]).tolist()]
+        return [metadata[name] for name in names if isinstance(metadata.get(name), dict)]
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        """Keys of the annotations."""
+        keys = {key for file in self._files for key in file.get("keys", ())}
+        return frozenset(keys or {*self.columns, "id", "area", "iscrowd", "num_keypoints"})
+
+    @property
+    def _is_panoptic(self) -> bool:
+        return coco.SEGMENTS in self._keys
+
+    @cached_property
+    def _categories(self) -> dict[str, dict[str, Any]]:
+        """The category of each class: those of the files, and further classes of the lake."""
+        known: dict[str, dict[str, Any]] = {}
+        for file in self._files:
+            categories = file.get("categories", [])
+            names = coco.class_names(categories)
+            known |= {n: c for n, c in zip(names, categories, strict=True) if n not in known}
+        taken = [c["id"] for c in known.values() if isinstance(c["id"], int)]
+        free = count(max(taken, default=0) + 1)
+        new = [name for name in self._classes if name not in known]
+        if known and new:  # classes of other files are left out, unless rows have them
+            new = [name for name in new if name in self._used]
+        return known | {name: {"id": next(free), "name": name} for name in new}
+
+    @property
+    def _classes(self) -> tuple[str, ...]:
+        return class_names(self.columns.get("category_id"))
+
+    @cached_property
+    def _used(self) -> set[str]:
+        """The classes that rows have."""
+        f, numbers = self.columns["category_id"], set[int]()
+        for block in read_blocks(self.view, [f], "to_coco"):
+            for labels in f.htype.decode_cells(block[f.name]):
+                numbers.update(map(int, labels or ()))
+        return {self._classes[number] for number in numbers}
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the file in pieces; images come last, because they are read with annotations."""
+        rest = dict(self._files[0]) if self._files else {}
+        rest.pop("keys", None)
+        encode = msgspec.json.encode
+        yield b"{"
+        for key, value in {**rest, "categories": [*self._categories.values()]}.items():
+            yield encode(key) + b":" + encode(value) + b",\n"
+        yield b'"annotations":['
+        images, separator, seen = list[bytes](), b"\n", set[object]()
+        for image, own in self._rows():
+            _check_unique(image, seen)
+            images.append(encode(image))
+            for annotation in own:
+                yield separator + encode(annotation)
+                separator = b",\n"
+        yield b'],\n"images":[\n' + b",\n".join(images) + b"]}\n"
+
+    # ---- rows
+
+    def _rows(self) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+        """Yield each image with its annotations."""
+        extra = [self.view.schema[n] for n in IMAGE_COLUMNS if n in self.view.columns]
+        fields = [*self.columns.values(), *extra]
+        files = self.image if self.folder is not None else None
+        pngs = self._pngs if self.folder is not None else None
+        read = [*fields, *(f for f in (files, pngs) if f is not None)]
+        row = 0
+        for block in read_blocks(self.view, read, "to_coco", BLOCK_ROWS):
+            values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
+            sizes = self._sizes(values, row, len(block[fields[0].name]))
+            images = [self._image(values, i, row + i, size) for i, size in enumerate(sizes)]
+            if files is not None:
+                assert self.folder is not None
+                self._write(images, values_of(files.htype, block[files.name]), self.folder)
+            annotations = self._annotations(values, row, images)
+            if self._is_panoptic:
+                annotations = [
+                    _panoptic(own, image, _rest(values, i, PANOPTIC))
+                    for i, (own, image) in enumerate(zip(annotations, images, strict=True))
+                ]
+            if pngs is not None:
+                names = [own[0] if own else None for own in annotations]
+                self._write(names, values_of(pngs.htype, block[pngs.name]), self.segments)
+            yield from zip(images, annotations, strict=True)
+            row += len(images)
+
+    @property
+    def _pngs(self) -> Field | None:
+        """The column of panoptic PNG files, if there is one."""
+        fields = [f for f in self.view.schema if f.name == PANOPTIC and is_file(f.htype)]
+        return fields[0] if fields and self._is_panoptic else None
+
+    def _sizes(
+        self, values: Mapping[str, Values], row: int, rows: int
+    ) -> list[tuple[int | None, int | None]]:
+        """Return the width and height of each image of a block; None where it is unknown."""
+        if "width" in values and "height" in values:
+            pairs = zip(values["width"], values["height"], strict=True)
+            return [(_integer(width), _integer(height)) for width, height in pairs]
+        if self.image is None:
+            return [(None, None)] * rows
+        shapes = self.view[row : row + rows][self.image.name].shapes.tolist()
+        return [(None, None) if min(s[:2]) < 0 else (s[1], s[0]) for s in shapes]
+
+    def _image(
+        self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
+    ) -> dict[str, Any]:
+        """Return the image of row `i` of a block; `row` is its position in the view."""
+        own = values["image_id"][i] if "image_id" in values else row + 1
+        if own is None or np.ma.is_masked(own) or ("path" in values and values["path"][i] is None):
+            raise InvalidValueError(
+                f"Row {row:,} must have an image_id and a path, but one of them is null. Correct "
+                "the row, or leave the column out of the view.",
+                row=row,
+            )
+        name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"
+        if "split" in values:
+            name = name.removeprefix(f"{self.view['split'].names[int(values['split'][i])]}/")
+        image = coco.image_of(own if isinstance(own, str) else int(own), name, *size)
+        return coco.restore(image, _rest(values, i, "image"))
+
+    @property
+    def _suffix(self) -> str:
+        """Suffix of the image files that have no name."""
+        codec = getattr(self.image.htype, "codec", "") if self.image else ""
+        return ".png" if codec == "png" else ".jpg"
+
+    def _write(
+        self, images: Sequence[Mapping[str, Any] | None], files: Sequence[Any], folder: Path
+    ) -> None:
+        """Write the image files of a block. Raises InvalidValueError, StorageError."""
+        for image, data in zip(images, files, strict=True):
+            if data is not None and image is not None:
+                path = folder / _inside(str(image["file_name"]))
+                with as_storage_errors(path):
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(data)
+
+    # ---- annotations
+
+    def _annotations(
+        self, values: Mapping[str, Values], row: int, images: Sequence[Mapping[str, Any]]
+    ) -> list[list[dict[str, Any]]]:
+        """Return the annotations of a block; `row` is the position of its first row."""
+        cells = {
+            key: [() if cell is None else cell for cell in values[f.name]]
+            for key, f in self.columns.items()
+        }
+        if "bbox" in cells:
+            cells["bbox"] = self._boxes(cells["bbox"], images)
+        main = next(key for key in MAIN if key in cells)
+        counts = [len(cell) for cell in cells[main]]
+        edited = self._fit(cells, counts, main, row)
+        ids = [self._categories.get(name, {}).get("id") for name in self._classes]
+        rebuilt = coco.rebuild(cells, counts, ids)
+        for i, (own, image) in enumerate(zip(rebuilt, images, strict=True)):
+            rest = {} if i in edited else _rest(values, i, "annotations")
+            has_ids = "id" in self.columns
+            places = coco.places([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
+            for n, annotation in enumerate(own):
+                kept = {k: v for k, v in annotation.items() if k in self._keys}
+                own[n] = {**coco.restore(kept, rest.get(places[n], {})), "image_id": image["id"]}
+        return rebuilt
+
+    def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Return boxes as x, y, width, height, in pixels. Raises InvalidValueError."""
+        given = self.columns["bbox"].htype.coordinates
+        assert given is not None
+        in_pixels = [
+            _in_pixels(boxes, image) if given.units == "fraction" else boxes
+            for boxes, image in zip(cells, images, strict=True)
+        ]
+        if given.format == "xywh":
+            return in_pixels
+        exact = [coco.exact(np.asarray(boxes)).reshape(-1, 4) for boxes in in_pixels]
+        return [convert_boxes(boxes, given.format, "xywh") for boxes in exact]
+
+    def _fit(
+        self, cells: dict[str, list[Any]], counts: Sequence[int], main: str, row: int
+    ) -> set[int]:
+        """Complete the keys that evaluation needs; return the rows where people added or removed.
+
+        Raises
+        ------
+        InvalidValueError
+            If a column that people edit has more or fewer values than a row has annotations.
+        """
+        edited = set[int]()
+        for key in {*cells, "id", "area", "iscrowd"}:
+            column = cells.setdefault(key, [() for _ in counts])
+            for i, n in enumerate(counts):
+                if len(column[i]) == n:
+                    continue
+                if key not in ("id", "area", "iscrowd"):
+                    raise InvalidValueError(
+                        f"Row {row + i:,} must have a value of {coco.COLUMNS[key]!r} for each "
+                        f"annotation, but it has {len(column[i])}, and {n} of "
+                        f"{self.columns[main].name!r}. Correct the row, or leave one of the two "
+                        "columns out of the view.",
+                        row=row + i,
+                    )
+                if key in self.columns:
+                    edited.add(i)
+                column[i] = self._default(key, cells, i, n)
+        return edited
+
+    def _default(self, key: str, cells: Mapping[str, list[Any]], i: int, n: int) -> list[Any]:
+        """Return the values of a key for the annotations of a row that lacks them."""
+        match key:
+            case "id":
+                return [next(self._ids) for _ in range(n)]
+            case "area" if "bbox" in cells:
+                return [float(w * h) for _, _, w, h in np.asarray(cells["bbox"][i], np.float64)]
+            case "area" if "segmentation" in cells:
+                return [sum(map(_area, parts)) for parts in cells["segmentation"][i]]
+        return [0] * n
+
+    @cached_property
+    def _ids(self) -> Iterator[int]:
+        """Ids for annotations that have none."""
+        if "id" not in self.columns:
+            return count(1)
+        f = self.columns["id"]
+        most = 0
+        for block in read_blocks(self.view, [f], "ids"):
+            rows = f.htype.decode_cells(block[f.name])
+            most = max([most, *(int(max(ids)) for ids in rows if ids)])
+        return count(most + 1)
+
+
+def _check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
+    """Reject a second image of an id or a file name. Raises InvalidValueError."""
+    for key in ("id", "file_name"):
+        if (key, image[key]) in seen:
+            raise InvalidValueError(
+                f"Each image of a COCO file must have {'an' if key == 'id' else 'a'} {key} of its "
+                f"own, but two have {image[key]!r}. Export a view without repeated rows, or "
+                f"correct the column {'image_id' if key == 'id' else 'path'!r}."
+            )
+        seen.add((key, image[key]))
+
+
+def _check_one_split(view: View) -> None:
+    """Reject a view of several splits, whose ids may be the same. Raises SchemaError."""
+    if "split" not in view.columns or view.schema["split"].htype.classes is None:
+        return
+    split = view["split"]
+    present = [split.names[n] for n in np.unique(np.ma.compressed(split[:])).tolist() if n >= 0]
+    if len(present) > 1:
+        raise SchemaError(
+            "A COCO file must have the images of one split, but this view has "
+            f'{", ".join(map(repr, present))}. Export each of them: ds.query("SELECT * WHERE '
+            f"split = '{present[0]}'\").to_coco(…)."
+        )
+
+
+def _column(view: View, key: str) -> Field | None:
+    """Return the column for a key: the one of its name, or else the only one of its type."""
+    if (name := coco.COLUMNS[key]) in view.columns:
+        return view.schema[name] if _fits(view.schema[name], key) else None
+    if key in ("id", "area", "iscrowd", "caption"):
+        return None
+    fitting = [f for f in view.schema if _fits(f, key)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _fits(f: Field, key: str) -> bool:
+    """Return whether a column can hold the values of a key."""
+    if key in _FITS:
+        return _FITS[key](f)
+    return f.htype.item is not None and f.htype.item.scalar is not None
+
+
+def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
+    """Return what the file had beside the other columns of row `i` of a block."""
+    rest = values["coco"][i] if "coco" in values else None
+    found = rest.get(part) if isinstance(rest, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _panoptic(
+    segments: Sequence[Mapping[str, Any]], image: Mapping[str, Any], rest: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the panoptic annotation of an image in a list, which is empty if it has none."""
+    if not segments and not rest:
+        return []
+    own = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
+    name = str(PurePosixPath(str(image["file_name"])).with_suffix(".png"))
+    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: own}]
+
+
+def _integer(value: Any) -> int | None:
+    return None if value is None or np.ma.is_masked(value) else int(value)
+
+
+def _in_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
+    """Return boxes in fractions as boxes in pixels. Raises InvalidValueError."""
+    width, height = image.get("width"), image.get("height")
+    if width is None or height is None:
+        raise InvalidValueError(
+            "to_coco needs the size of an image to convert boxes in fractions, but that of "
+            f"{image['file_name']!r} is unknown. Add the columns 'width' and 'height'."
+        )
+    return np.asarray(boxes, np.float64).reshape(-1, 4) * (width, height, width, height)
+
+
+def _area(outline: Any) -> float:
+    """Return the area of an outline, by the shoelace formula."""
+    x, y = np.asarray(outline, np.float64).T
+    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
+
+
+def _inside(name: str) -> PurePosixPath:
+    """Return a path below a folder. Raises InvalidValueError for one that leads out of it."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+        raise InvalidValueError(
+            f"The path of an image must lie in the folder of the images, but it is {name!r}. "
+            "Correct the column 'path'."
+        )
+    return path

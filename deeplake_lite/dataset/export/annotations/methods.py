@@ -1,0 +1,132 @@
+"""The export methods for images with annotations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, cast
+
+from deeplake_lite.dataset.export import rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from deeplake_lite.dataset.view import View
+
+
+class AnnotationExports:
+    """Methods of a view that export images with annotations."""
+
+    def to_coco(self, path: str | Path, *, images: str | Path | None = None) -> Path:
+        """Write the rows as a COCO file: images, annotations and categories.
+
+        Parameters
+        ----------
+        path : str or Path
+            The JSON file, which is replaced if it exists.
+        images : str or Path, optional
+            Folder for the image files, which is new or empty. By default, none are written.
+
+        Returns
+        -------
+        Path
+            The JSON file.
+
+        Raises
+        ------
+        SchemaError
+            If there is no column of boxes, outlines, keypoints or captions, or if there are rows of
+            several splits.
+        ExistsError
+            When the folder for the image files is not empty.
+        InvalidValueError
+            For a row whose columns disagree on the number of annotations, for a ``path`` that
+            leads out of the folder, and for two images of one id or path.
+        StorageError
+            If a file cannot be written.
+
+        Warns
+        -----
+        ExportWarning
+            If there are columns that COCO cannot hold.
+
+        Notes
+        -----
+        Columns are found by the names that `from_coco` gives them, or else by their types, if only
+        one fits: boxes of any format, labels (a sequence of classes), segmentation (a sequence of
+        polygons), keypoints. Rows that were ingested from COCO are written with all values of the
+        file, except for cells that have been edited since. Annotations that have no id get new
+        ones, and areas that are missing are computed.
+
+        Examples
+        --------
+        >>> import json, tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {"boxes": dl.Boxes("xyxy"), "labels": dl.Sequence(dl.ClassLabel(["cat"]))}
+        >>> ds = dl.create("memory://coco-doc", schema)
+        >>> ds.append({"boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> path = ds.to_coco(f"{tempfile.mkdtemp()}/cats.json")
+        >>> json.loads(path.read_text())["annotations"][0]["bbox"]
+        [0.0, 0.0, 20.0, 10.0]
+        """
+        return rows.to_coco(cast("View", self).pin(), path, images)
+
+    def to_yolo(
+        self, path: str | Path, *, task: Literal["detect", "segment", "pose", "obb"] | None = None
+    ) -> Path:
+        """Write the rows as a YOLO dataset: image files, label files and a data.yaml.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty.
+        task : {"detect", "segment", "pose", "obb"}, optional
+            What label files hold: boxes, outlines (their boxes are not written), boxes with
+            keypoints, or outlines of four corners. By default, "pose" with a column of keypoints,
+            or else "segment" with a column of outlines, or else "detect".
+
+        Returns
+        -------
+        Path
+            The folder. Images are in ``images/train`` and so on, by the column ``split``, and named
+            after the column ``path``; their files are written as they are stored.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty.
+        SchemaError
+            When there is no column of images, of labels or of what the task needs, or several.
+        InvalidValueError
+            For a row with more or fewer labels than objects, and for two images of one name.
+        StorageError
+            When a file cannot be written. Files that were written before the error are removed.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns are left out, objects have several outlines
+            (which are joined), or objects reach beyond their image (which are clipped).
+
+        Notes
+        -----
+        `from_yolo` reads the folder back. Columns are found by the names that it gives them, or
+        else by their types: boxes of any format, labels (a sequence of classes), segmentation (a
+        sequence of polygons), keypoints.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import deeplake_lite as dl
+        >>> schema = {
+        ...     "image": dl.Image("png"),
+        ...     "boxes": dl.Boxes("xyxy"),
+        ...     "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+        ... }
+        >>> ds = dl.create("memory://yolo-doc", schema)
+        >>> image = np.zeros((20, 40), "uint8")
+        >>> ds.append({"image": [image], "boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> root = ds.to_yolo(tempfile.mkdtemp())
+        >>> (root / "labels/train/000000000000.txt").read_text()
+        '0 0.25 0.25 0.5 0.5'
+        """
+        return rows.to_yolo(cast("View", self).pin(), path, task)

@@ -1,0 +1,375 @@
+"""Export of a view as a YOLO dataset: images, label files and a data.yaml."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import yaml
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.annotations.coco_annotations import exact
+from deeplake_lite.dataset.export.annotations.columns import (
+    class_names,
+    is_boxes,
+    is_keypoints,
+    is_labels,
+    is_segmentation,
+)
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors
+from deeplake_lite.dataset.export.folder import extension, new_folder
+from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
+from deeplake_lite.htypes.boxes import convert_boxes
+from deeplake_lite.htypes.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+
+type Task = Literal["detect", "segment", "pose", "obb"]
+
+TASKS = ("detect", "segment", "pose", "obb")
+
+BLOCK_ROWS = 256
+
+_VALIDATION = ("val", "valid", "validation", "dev")
+
+_DIGITS = 10
+"""Significant digits of a fraction: enough for float32 pixels to be read back exactly."""
+
+
+def write_yolo(view: View, path: str | Path, task: Task | None) -> Path:
+    """Write the rows of a view; see `View.to_yolo`."""
+    root = Path(checks.location("path", path)).expanduser()
+    export = _Export.of(view, task)
+    export.warn()
+    with as_storage_errors(root), new_folder(root, "to_yolo"):
+        export.write(root)
+    return root
+
+
+@dataclass
+class _Losses:
+    """Counts of objects and rows that the format cannot hold unchanged."""
+
+    joined: int = 0
+    """Objects of several outlines."""
+
+    boxes: int = 0
+    """Objects without an outline."""
+
+    clipped: int = 0
+    """Objects that reach beyond their image."""
+
+    outside: int = 0
+    """Objects that lie outside their image."""
+
+    images: int = 0
+    """Rows without an image."""
+
+    def sentences(self) -> Iterator[str]:
+        """Yield a sentence about each kind of loss."""
+        if n := self.joined:
+            verb = "becomes" if n == 1 else "become"
+            yield f"{counted(n, 'object')} of several outlines {verb} one outline"
+        if n := self.boxes:
+            verb = "gets" if n == 1 else "get"
+            yield f"{counted(n, 'object')} without an outline {verb} that of a box"
+        if n := self.clipped:
+            verb = (
+                "reaches beyond its image and is" if n == 1 else "reach beyond their image and are"
+            )
+            yield f"{counted(n, 'object')} {verb} clipped"
+        if n := self.outside:
+            verb = "lies outside its image and is" if n == 1 else "lie outside their image and are"
+            yield f"{counted(n, 'object')} {verb} left out"
+        if n := self.images:
+            yield f"{counted(n, 'row')} without an image {'is' if n == 1 else 'are'} left out"
+
+
+@dataclass
+class _Export:
+    """An export of a view."""
+
+    view: View
+    task: Task
+    image: Field
+    boxes: Field | None
+    labels: Field
+    segmentation: Field | None
+    keypoints: Field | None
+    losses: _Losses = field(default_factory=_Losses)
+
+    @classmethod
+    def of(cls, view: View, task: Task | None) -> _Export:
+        """Choose the columns. Raises SchemaError."""
+        image = _only(view, "image", "image files", lambda f: f.htype.is_image and is_file(f.htype))
+        labels = _only(view, "labels", "classes, a sequence of class labels", is_labels)
+        if image is None or labels is None:
+            columns = ", ".join(f"{f.name!r} ({f.htype})" for f in view.schema)
+            raise SchemaError(
+                "to_yolo needs a column of image files and one of labels (a sequence of classes), "
+                f"but this view has only {columns}."
+            )
+        boxes = _only(view, "boxes", "boxes", is_boxes)
+        outlines = _only(view, "segmentation", "outlines, a sequence of polygons", is_segmentation)
+        points = _only(view, "keypoints", "keypoints", is_keypoints)
+        fields = {"detect": boxes, "segment": outlines, "obb": outlines, "pose": points}
+        if task is None:
+            task = "pose" if points else "segment" if outlines else "detect"
+        checks.choice("task", task, TASKS)
+        if fields[task] is None or (task == "pose" and boxes is None):
+            needs = {"detect": "boxes", "pose": "boxes and keypoints"}.get(task, "outlines")
+            raise SchemaError(
+                f"task={task!r} needs a column of {needs}, but this view has none. Choose another "
+                f"task: {', '.join(name for name, f in fields.items() if f)}."
+            )
+        return cls(view, task, image, boxes, labels, outlines, points)
+
+    @property
+    def _fields(self) -> list[Field]:
+        """The columns of objects that the task needs."""
+        wanted = {
+            "detect": [self.boxes],
+            "segment": [self.boxes, self.segmentation],
+            "obb": [self.segmentation],
+            "pose": [self.boxes, self.keypoints],
+        }[self.task]
+        return [self.labels, *(f for f in wanted if f is not None)]
+
+    def warn(self) -> None:
+        """Warn of everything that is left out or changed. Raises InvalidValueError."""
+        used = {f.name for f in [*self._fields, self.image]} | {"path", "split"}
+        if self.boxes is not None:  # outlines have boxes
+            used.add(self.boxes.name)
+        rest = [f.name for f in self.view.schema if f.name not in used]
+        self.losses = _Losses()
+        for _ in self._rows():
+            pass
+        sentences = [*self.losses.sentences()]
+        if rest:
+            verb = "is" if len(rest) == 1 else "are"
+            sentences.insert(0, f"{', '.join(map(repr, rest))} {verb} left out")
+        if sentences:
+            warnings.warn(f"to_yolo: {'; '.join(sentences)}.", ExportWarning, stacklevel=4)
+
+    def write(self, root: Path) -> None:
+        """Write all files."""
+        splits = dict[str, None]()
+        rows = self._rows()
+        seen = set[Path]()
+        for block in read_blocks(self.view, [self.image], "to_yolo", BLOCK_ROWS):
+            for data in values_of(self.image.htype, block[self.image.name]):
+                name, split, lines = next(rows)
+                if not isinstance(data, bytes):  # null
+                    continue
+                splits[split] = None
+                place = root / "images" / split / f"{name}.{extension(data)}"
+                label = root / "labels" / split / f"{name}.txt"
+                if label in seen:
+                    raise InvalidValueError(
+                        f"Each image must have a name of its own, but two are named {name!r} in "
+                        f"{split!r}. Correct the column 'path'."
+                    )
+                seen.add(label)
+                for file, content in ((place, data), (label, "\n".join(lines).encode())):
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(content)
+        config = self._config([*splits])
+        (root / "data.yaml").write_text(
+            yaml.safe_dump(config, allow_unicode=True, sort_keys=False), "utf-8"
+        )
+
+    def _config(self, splits: Sequence[str]) -> dict[str, Any]:
+        """Return the content of the data.yaml."""
+        config: dict[str, Any] = {}
+        for split in splits:
+            config["val" if split in _VALIDATION else split] = f"images/{split}"
+        first = next(iter(config.values()), "images/train")
+        # Ultralytics needs both keys.
+        config = {"train": first, "val": config.get("train", first), **config}
+        config["names"] = dict(enumerate(self._names))
+        if self.task == "pose" and self.keypoints is not None:
+            shapes = self.view[self.keypoints.name].shapes
+            count = int(shapes[:, 1].max(initial=0))
+            config["kpt_shape"] = [count, self._dims]
+        return config
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return class_names(self.labels)
+
+    # ---- rows
+
+    def _rows(self) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield the name, split and label lines of each row."""
+        names = [self.view.schema[n] for n in ("path", "split") if n in self.view.columns]
+        fields, row = [*self._fields, *names], 0
+        for block in read_blocks(self.view, fields, "to_yolo", BLOCK_ROWS):
+            values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
+            count = len(block[self.labels.name])
+            shapes = self.view[row : row + count][self.image.name].shapes.tolist()
+            for i, shape in enumerate(shapes):
+                name, split = self._name(values, i, row + i)
+                if min(shape[:2]) < 0:
+                    self.losses.images += 1
+                    yield name, split, []
+                    continue
+                size = np.array([shape[1], shape[0]], np.float64)
+                yield name, split, self._lines(values, i, row + i, size)
+            row += count
+
+    def _name(self, values: Mapping[str, Any], i: int, row: int) -> tuple[str, str]:
+        """Return the name of an image, without suffix, and its split."""
+        split = "train"
+        if "split" in values:
+            own = values["split"][i]
+            names = self.view["split"].names
+            split = "train" if own is None or np.ma.is_masked(own) else names[int(own)]
+        if "path" not in values or values["path"][i] is None:
+            return f"{row:012d}", _safe(split)
+        parts = [p for p in PurePosixPath(str(values["path"][i]).replace("\\", "/")).parts
+                 if p not in ("/", ".", "..")]  # fmt: skip
+        while len(parts) > 1 and parts[0] in ("images", split):
+            parts.pop(0)
+        parts = [_safe(part) for part in parts] or [f"{row:012d}"]
+        return str(PurePosixPath(*parts).with_suffix("")), _safe(split)
+
+    def _lines(
+        self, values: Mapping[str, Any], i: int, row: int, size: NDArray[np.float64]
+    ) -> list[str]:
+        """Return the lines of a row. Raises InvalidValueError if its columns disagree."""
+        labels = values[self.labels.name][i] or []
+        objects = self._objects(values, i, size)
+        if len(objects) != len(labels):
+            raise InvalidValueError(
+                f"Row {row:,} must have a label for each object, but it has {len(labels)} labels "
+                f"and {len(objects)} objects. Correct the row.",
+                row=row,
+            )
+        lines = []
+        for label, numbers in zip(labels, objects, strict=True):
+            clipped = self._clipped(numbers)
+            if clipped is None:
+                self.losses.outside += 1
+                continue
+            self.losses.clipped += bool(np.any(np.abs(clipped - numbers) > 1e-6))
+            lines.append(" ".join([str(int(label)), *(f"{x:.{_DIGITS}g}" for x in clipped)]))
+        return lines
+
+    def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Return the numbers of an object within its image; None if it lies outside."""
+        limits = self._limits(len(numbers))
+        result = np.where(limits, np.clip(numbers, 0, 1), numbers)
+        if self.task in ("detect", "pose") and (result[:4] != numbers[:4]).any():
+            corners = np.clip(convert_boxes(numbers[None, :4], "cxcywh", "xyxy"), 0, 1)
+            result[:4] = convert_boxes(corners, "xyxy", "cxcywh")[0]
+            return result if (result[2:4] > 0).all() else None
+        return result
+
+    def _limits(self, count: int) -> NDArray[np.bool_]:
+        """Return which numbers of an object are fractions, which must be from 0 to 1."""
+        limits = np.ones(count, bool)
+        if self.task == "pose" and self._dims == 3:
+            limits[4 + 2 :: 3] = False  # visibility
+        return limits
+
+    @property
+    def _dims(self) -> int:
+        """Number of values of a keypoint."""
+        assert self.keypoints is not None
+        points = self.keypoints.htype.coordinates
+        assert points is not None
+        return len(points.parts)
+
+    def _objects(
+        self, values: Mapping[str, Any], i: int, size: NDArray[np.float64]
+    ) -> list[NDArray[np.float64]]:
+        """Return the numbers of each object of a row, in fractions of the image."""
+        boxes = [] if self.boxes is None or self.boxes.name not in values else [
+            *self._in_fractions(values[self.boxes.name][i], size)
+        ]  # fmt: skip
+        if self.task == "detect":
+            return boxes
+        if self.task == "pose":
+            assert self.keypoints is not None
+            points = np.array(values[self.keypoints.name][i], np.float64)
+            points[..., :2] /= size
+            return [np.concatenate([b, p.ravel()]) for b, p in zip(boxes, points, strict=True)]
+        assert self.segmentation is not None
+        outlines = values[self.segmentation.name][i] or []
+        return [self._outline(parts, boxes, n, size) for n, parts in enumerate(outlines)]
+
+    def _in_fractions(self, boxes: Any, size: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return boxes as centre and size, in fractions."""
+        assert self.boxes is not None
+        given = self.boxes.htype.coordinates
+        assert given is not None
+        array = np.zeros((0, 4), np.float32) if boxes is None else np.asarray(boxes)
+        converted = convert_boxes(exact(array).reshape(-1, 4), given.format, "cxcywh")
+        fractions = converted if given.units == "fraction" else converted / np.tile(size, 2)
+        return np.asarray(fractions, np.float64)
+
+    def _outline(
+        self,
+        parts: Sequence[NDArray[Any]],
+        boxes: Sequence[NDArray[np.float64]],
+        number: int,
+        size: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return the outline of an object."""
+        if not len(parts):
+            self.losses.boxes += 1
+            if number >= len(boxes):
+                raise InvalidValueError(
+                    "Each object must have an outline or a box, but an object has neither. "
+                    "Correct its row."
+                )
+            corners = convert_boxes(boxes[number][None], "cxcywh", "xyxy")[0]
+            return np.asarray(corners, np.float64)[[0, 1, 2, 1, 2, 3, 0, 3]]
+        if len(parts) > 1:
+            self.losses.joined += 1
+        return np.asarray(join_outlines(parts) / size, np.float64).ravel()
+
+
+def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return outlines as one, joined by lines that enclose no area.
+
+    >>> triangle = np.array([[0, 0], [1, 0], [0, 1]])
+    >>> join_outlines([triangle, triangle + 5]).tolist()
+    [[0, 0], [1, 0], [0, 1], [0, 0], [5, 5], [6, 5], [5, 6], [5, 5], [0, 0]]
+    """
+    if len(parts) == 1:
+        return parts[0]
+    closed = [np.concatenate([part, part[:1]]) for part in parts]
+    return np.concatenate([*closed, *(part[:1] for part in reversed(parts[:-1]))])
+
+
+def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
+    """Return the column of a name, or else the only one that fits. Raises SchemaError."""
+    fitting = [f for f in view.schema if fits(f)]
+    named = [f for f in fitting if f.name == name] or fitting
+    if len(named) > 1:
+        raise SchemaError(
+            f"to_yolo takes one column of {kind}, but this view has "
+            f"{', '.join(repr(f.name) for f in named)}. Select one of them, or name it {name!r}."
+        )
+    return named[0] if named else None
+
+
+def _safe(part: str) -> str:
+    """Return part of a path without characters that lead elsewhere.
+
+    >>> _safe("../a:b")
+    '__a_b'
+    """
+    kept = "".join("_" if c in '/\\:*?"<>|' or ord(c) < 32 else c for c in part)
+    return kept.replace("..", "_") or "_"

@@ -1,0 +1,1 @@
+"""Export for Hugging Face: datasets, and Parquet files as on the hub."""

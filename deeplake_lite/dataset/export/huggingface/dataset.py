@@ -1,0 +1,49 @@
+"""Export of a view as a dataset of Hugging Face."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deeplake_lite.dataset.export.huggingface.features import FeatureExport, warn_of_losses
+from deeplake_lite.errors import MissingPackageError
+
+if TYPE_CHECKING:
+    from deeplake_lite.dataset.view import View
+
+DESCRIPTIONS = ("description", "citation", "homepage", "license")
+
+
+def to_dataset(view: View) -> Any:
+    """Return the rows as a dataset; see `View.to_huggingface`."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise MissingPackageError(
+            "to_huggingface needs datasets. Install it: pip install datasets. Or write files, "
+            "which do not need it: to_parquet(…)."
+        ) from error
+    warn_of_losses(view, "to_huggingface")
+    export = FeatureExport(view)
+    table = pa.Table.from_batches([*export.batches("to_huggingface")], export.schema)
+    features = datasets.Features.from_dict(export.features)
+    columns = [
+        _as_feature(column, kind)
+        for column, kind in zip(table.columns, features.arrow_schema.types, strict=True)
+    ]
+    table = pa.Table.from_arrays(columns, names=table.column_names).replace_schema_metadata(
+        table.schema.metadata
+    )
+    info = {key: text for key in DESCRIPTIONS if isinstance(text := export.notes.get(key), str)}
+    return datasets.Dataset(table, info=datasets.DatasetInfo(features=features, **info))
+
+
+def _as_feature(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Return a column in the Arrow type of its feature, which may be an extension type."""
+    if column.type == kind:
+        return column
+    if not isinstance(kind, pa.BaseExtensionType):
+        return column.cast(kind)
+    chunks = [pa.ExtensionArray.from_storage(kind, chunk) for chunk in column.chunks]
+    return pa.chunked_array(chunks, kind)

@@ -1,0 +1,1 @@
+"""Ingesting COCO files."""

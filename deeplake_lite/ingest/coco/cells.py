@@ -1,0 +1,226 @@
+"""The cells of COCO annotations, by key, and the values that cells do not hold exactly.
+
+A block has thousands of annotations, so numbers are converted and compared all at once. Only where
+that fails, each annotation is looked at by itself, to find the bad ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.annotations import coco_annotations as coco
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+type Annotations = Sequence[Mapping[str, Any]]
+
+DERIVED = ("num_keypoints",)
+"""Keys that other cells determine."""
+
+
+@dataclass
+class Cells:
+    """The cells of annotations."""
+
+    by_key: dict[str, list[Any]] = field(default_factory=dict)
+    """A cell for each annotation; those of a bad value are placeholders."""
+
+    originals: list[dict[str, Any]] = field(default_factory=list)
+    """Values of each annotation that its cells do not hold; see `coco_annotations.restore`."""
+
+    bad: dict[int, str] = field(default_factory=dict)
+    """Why annotations are bad, by number."""
+
+
+def cells_of(
+    flat: Annotations, keys: Collection[str], classes: Mapping[Any, int], points: int
+) -> Cells:
+    """Return the cells of annotations.
+
+    Parameters
+    ----------
+    flat : sequence of dict
+        The annotations.
+    keys : collection of str
+        The keys that become columns or follow from them.
+    classes : mapping
+        Class of each category id.
+    points : int
+        Number of keypoints of an annotation that lacks them.
+    """
+    cells = Cells()
+    wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}
+    usual = wanted | {"image_id"}
+    for own in flat:
+        if own.keys() == usual or own.keys() == wanted:  # segments have no image of their own
+            cells.originals.append({})
+            continue
+        rest = {} if own.keys() <= known else {k: v for k, v in own.items() if k not in known}
+        if not wanted <= own.keys():
+            rest[coco.MISSING] = sorted(wanted - own.keys())
+        cells.originals.append(rest)
+    for key in sorted(wanted & coco.COLUMNS.keys()):
+        column = _Column(key, flat, cells)
+        match key:
+            case "category_id":
+                cells.by_key[key] = column.each(lambda v: coco.class_number(v, classes), 0)
+            case "bbox":
+                cells.by_key[key] = column.boxes()
+            case "segmentation":
+                cells.by_key[key] = column.outlines()
+            case "keypoints":
+                blank = np.zeros((points, 3), np.float32)
+                cells.by_key[key] = column.each(coco.points, blank, _is_exact)
+            case "caption":
+                cells.by_key[key] = column.each(coco.caption, "")
+            case "area":
+                cells.by_key[key] = column.each(coco.area, np.nan, _is_same)
+            case "iscrowd":
+                cells.by_key[key] = column.each(coco.crowd, False, _is_same)
+            case "id":
+                cells.by_key[key] = column.each(coco.own_id, coco.NO_ID, _is_same)
+    if "num_keypoints" in wanted and "keypoints" in wanted:
+        _keep_counts(flat, cells)
+    return cells
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The values of a key."""
+
+    key: str
+    flat: Annotations
+    cells: Cells
+
+    def each(
+        self,
+        convert: Callable[[object], Any],
+        blank: object,
+        is_exact: Callable[[Any, object], bool] | None = None,
+    ) -> list[Any]:
+        """Convert one value after the other; keep those whose cells are not exact."""
+        if (plain := self._plain()) is not None:
+            return plain
+        key, result = self.key, list[Any]()
+        for i, own in enumerate(self.flat):
+            if key not in own and key not in ("category_id", "caption"):
+                result.append(blank)
+                continue
+            value = own.get(key, "" if key == "caption" else None)
+            try:
+                cell = convert(value)
+            except ValueError as error:
+                self._refuse(i, error)
+                cell = blank
+            else:
+                if is_exact is not None and not is_exact(cell, value):
+                    self._keep(i)
+            result.append(cell)
+        return result
+
+    def _plain(self) -> list[Any] | None:
+        """Return values that are their own cells, as those of most files are."""
+        values: list[Any] = [own.get(self.key) for own in self.flat]
+        kinds = {*map(type, values)}
+        match self.key:
+            case "id" if kinds == {int} and all(-(2**63) < v < 2**63 for v in values):
+                return values
+            case "area" if kinds == {float}:
+                return values
+            case "iscrowd" if kinds == {int} and {*values} <= {0, 1}:
+                return [*map(bool, values)]
+            case "caption" if kinds == {str}:
+                return values
+        return None
+
+    def boxes(self) -> list[NDArray[np.float32]]:
+        """Return boxes, (4,) each."""
+        try:
+            wide = np.array([own["bbox"] for own in self.flat])
+        except (KeyError, ValueError):
+            wide = np.empty(0, object)
+        if wide.dtype.kind not in "if" or wide.shape[1:] != (4,):
+            return self.each(coco.box, np.zeros(4, np.float32), _is_exact)
+        narrow = wide.astype(np.float32)
+        for i in np.flatnonzero((coco.shortest(narrow) != wide).any(axis=1)).tolist():
+            self._keep(i)
+        return [*narrow]
+
+    def outlines(self) -> list[list[NDArray[np.float32]]]:
+        """Return the outlines of each annotation, (k, 2) each."""
+        values = [own.get("segmentation") for own in self.flat]
+        parts = [part for value in values if type(value) is list for part in value]
+        joined = _numbers(parts)
+        if joined is None:
+            return self.each(coco.outlines, [], _are_exact)
+        narrow = joined.astype(np.float32)
+        ends = np.cumsum([len(part) for part in parts])
+        inexact = {*np.searchsorted(ends, np.flatnonzero(coco.shortest(narrow) != joined), "right")}
+        result, number, start = [], 0, 0
+        stops = ends.tolist()
+        for i, value in enumerate(values):
+            outlines = []
+            is_whole = type(value) is list or "segmentation" not in self.flat[i]
+            for _ in value if type(value) is list else ():
+                stop = stops[number]
+                if stop - start >= coco.LEAST and (stop - start) % 2 == 0:
+                    outlines.append(narrow[start:stop].reshape(-1, 2))
+                    is_whole = is_whole and number not in inexact
+                else:
+                    is_whole = False
+                number, start = number + 1, stop
+            if not is_whole:
+                self._keep(i)
+            result.append(outlines)
+        return result
+
+    def _keep(self, i: int) -> None:
+        self.cells.originals[i][self.key] = self.flat[i][self.key]
+
+    def _refuse(self, i: int, error: ValueError) -> None:
+        own = self.flat[i]
+        name = f" {brief(own['id'], 40)}" if "id" in own else ""
+        reason = (
+            f"{self.key} {error}, but in annotation{name} it is {brief(own.get(self.key), 80)}."
+        )
+        self.cells.bad.setdefault(i, reason)
+
+
+def _numbers(parts: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Return the numbers of lists as one array; None if there are other values among them."""
+    if not all(type(part) is list for part in parts):
+        return None
+    try:
+        joined = np.array([*chain.from_iterable(parts)])
+    except ValueError:
+        return None
+    is_flat = joined.ndim == 1 and (joined.dtype.kind in "if" or not joined.size)
+    return joined.astype(np.float64) if is_flat else None
+
+
+def _is_same(cell: object, value: object) -> bool:
+    return cell == value and isinstance(value, int | float)
+
+
+def _is_exact(cell: NDArray[np.float32], value: object) -> bool:
+    return bool(coco.shortest(cell).ravel().tolist() == value)
+
+
+def _are_exact(cells: Sequence[NDArray[np.float32]], value: object) -> bool:
+    return [coco.shortest(cell).ravel().tolist() for cell in cells] == value
+
+
+def _keep_counts(flat: Annotations, cells: Cells) -> None:
+    """Keep numbers of keypoints that do not follow from the keypoints."""
+    for own, points, rest in zip(flat, cells.by_key["keypoints"], cells.originals, strict=True):
+        count = own.get("num_keypoints")
+        if "num_keypoints" in own and count != np.count_nonzero(points[:, 2] > 0):
+            rest["num_keypoints"] = count

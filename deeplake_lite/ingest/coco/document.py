@@ -1,0 +1,208 @@
+"""Reading COCO files: annotations stay undecoded until their image is read.
+
+A file of a million annotations has 450 MB and would take 3 GB as Python objects. So the file is
+mapped into memory, annotations are slices of it, and only their image and their keys are read in
+advance.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.annotations.coco_annotations import SEGMENTS
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.source import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+type _Optional = msgspec.Raw | msgspec.UnsetType
+
+
+class _Head(msgspec.Struct):
+    """The keys of an annotation that decide about columns; `msgspec.UNSET` where one is missing."""
+
+    image_id: int | str
+    bbox: _Optional = msgspec.UNSET
+    segmentation: _Optional = msgspec.UNSET
+    area: _Optional = msgspec.UNSET
+    iscrowd: _Optional = msgspec.UNSET
+    keypoints: _Optional = msgspec.UNSET
+    num_keypoints: _Optional = msgspec.UNSET
+    caption: _Optional = msgspec.UNSET
+    category_id: _Optional = msgspec.UNSET
+    id: _Optional = msgspec.UNSET
+    segments_info: _Optional = msgspec.UNSET
+
+
+KEYS = tuple(name for name in _Head.__struct_fields__ if name not in ("image_id", SEGMENTS))
+"""Keys of annotations that become columns, if an annotation of the file has them."""
+
+_heads = msgspec.json.Decoder(_Head)
+_segments = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+_values = msgspec.json.Decoder()
+
+
+@dataclass(frozen=True)
+class Document:
+    """A COCO file."""
+
+    path: Path
+    """Path of the file."""
+
+    images: list[dict[str, Any]]
+    """Images in the order of the file."""
+
+    categories: list[dict[str, Any]]
+    """Categories in the order of the file."""
+
+    rest: Mapping[str, Any]
+    """All other parts of the file, such as info and licenses."""
+
+    annotations: list[msgspec.Raw]
+    """Annotations in the order of the file, undecoded."""
+
+    @classmethod
+    def read(cls, path: Path) -> Document:
+        """Read a file. Raises NotFoundError, InvalidValueError."""
+        parts = _parts(path)
+        images = _list_of_objects(path, parts, "images")
+        annotations = _decode(path, parts.pop("annotations", msgspec.Raw(b"[]")), list[msgspec.Raw])
+        categories = _list_of_objects(path, parts, "categories")
+        rest = {name: _decode(path, raw, Any) for name, raw in parts.items()}
+        return cls(path, images, categories, rest, annotations)
+
+    @cached_property
+    def _heads(self) -> tuple[NDArray[np.int64], frozenset[str]]:
+        """Number of each annotation's image, -1 for an unknown one, and the keys that occur."""
+        numbers = {image["id"]: n for n, image in enumerate(self.images)}
+        of, keys = np.empty(len(self.annotations), np.int64), set[str]()
+        for i, raw in enumerate(self.annotations):
+            try:
+                head = _heads.decode(raw)
+            except msgspec.DecodeError as error:
+                raise InvalidValueError(
+                    f"{self.name(i)} is not an annotation: {error}. Correct the file."
+                ) from None
+            of[i] = numbers.get(head.image_id, -1)
+            if len(keys) < len(KEYS):
+                keys |= {key for key in KEYS if getattr(head, key) is not msgspec.UNSET}
+            if isinstance(head.segments_info, msgspec.Raw):
+                keys |= {SEGMENTS, *self._keys_of_segments(i, head.segments_info)} & {
+                    SEGMENTS, *KEYS
+                }  # fmt: skip
+        return of, frozenset(keys)
+
+    def _keys_of_segments(self, annotation: int, raw: msgspec.Raw) -> set[str]:
+        """Return the keys of the segments of an annotation. Raises InvalidValueError."""
+        try:
+            return set[str]().union(*_segments.decode(raw))
+        except msgspec.DecodeError as error:
+            raise InvalidValueError(
+                f"{self.name(annotation)} must have a list of objects as {SEGMENTS}: {error}. "
+                "Correct the file."
+            ) from None
+
+    @property
+    def is_panoptic(self) -> bool:
+        """Whether annotations are images of segments, in files of their own."""
+        return SEGMENTS in self.keys
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Keys among `KEYS` that some annotation has."""
+        return self._heads[1]
+
+    @cached_property
+    def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Annotations by image, and where those of each image start."""
+        of = self._heads[0]
+        order = np.argsort(of, kind="stable")
+        return order, np.searchsorted(of[order], np.arange(len(self.images) + 1))
+
+    def annotations_of(self, image: int) -> list[dict[str, Any]]:
+        """Return the annotations of an image, in the order of the file."""
+        order, starts = self._order
+        numbers = order[starts[image] : starts[image + 1]]
+        raw = self.annotations
+        try:
+            return [_values.decode(raw[i]) for i in numbers.tolist()]
+        except (msgspec.DecodeError, RecursionError):
+            return [self._decode(i) for i in numbers.tolist()]  # raises with the annotation's name
+
+    def _decode(self, annotation: int) -> dict[str, Any]:
+        try:
+            result: dict[str, Any] = _values.decode(self.annotations[annotation])
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InvalidValueError(
+                f"{self.name(annotation)} cannot be read: {error}. Correct the file."
+            ) from None
+        return result
+
+    def orphans(self) -> list[Skipped]:
+        """Return the annotations whose image is not in the file."""
+        of = [(i, _heads.decode(self.annotations[i]).image_id)
+              for i in np.flatnonzero(self._heads[0] < 0).tolist()]  # fmt: skip
+        return [
+            Skipped(self.name(i), f"its image {brief(image, 40)} is not in the file")
+            for i, image in of
+        ]
+
+    def name(self, annotation: int) -> str:
+        """Return the name of an annotation in messages."""
+        return f"{self.path.name}, annotation {annotation}"
+
+
+def _parts(path: Path) -> dict[str, msgspec.Raw]:
+    """Return the undecoded parts of a file, by key."""
+    if not path.is_file():
+        raise NotFoundError(f"There is no COCO file {str(path)!r}. Check the path.")
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            raise InvalidValueError(f"A COCO file must be JSON, but {str(path)!r} is empty.")
+        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    parts: dict[str, msgspec.Raw] = _decode(path, data, dict[str, msgspec.Raw])
+    if "images" not in parts:
+        raise InvalidValueError(
+            f"A COCO file must have the key 'images', but {str(path)!r} has "
+            f"{brief(sorted(parts), 80)}. Pass the file of annotations, such as "
+            "instances_train2017.json."
+        )
+    return parts
+
+
+def _decode(path: Path, data: Any, type_: Any) -> Any:
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise InvalidValueError(
+            f"A COCO file must be a JSON object of lists, but {str(path)!r} is not: {error}. "
+            "Correct the file."
+        ) from None
+
+
+def _list_of_objects(path: Path, parts: dict[str, msgspec.Raw], key: str) -> list[dict[str, Any]]:
+    """Return a list of objects with unique ids. Raises InvalidValueError."""
+    raw = parts.pop(key, msgspec.Raw(b"[]"))
+    objects: list[dict[str, Any]] = _decode(path, raw, list[dict[str, Any]])
+    seen = set[Any]()
+    for number, item in enumerate(objects):
+        own = item.get("id")
+        if not isinstance(own, int | str) or isinstance(own, bool) or own in seen:
+            rule = "must have a unique id, a number or a string"
+            raise InvalidValueError(
+                f"{path.name}: each item of {key!r} {rule}, but that of item {number} is "
+                f"{brief(own, 40)}. Correct the file."
+            )
+        seen.add(own)
+    return objects

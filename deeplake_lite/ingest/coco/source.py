@@ -1,0 +1,394 @@
+"""Ingesting COCO files: boxes, outlines, keypoints, captions and panoptic segmentations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.annotations import coco_annotations as coco
+from deeplake_lite.errors import NotFoundError
+from deeplake_lite.htypes import (
+    Boxes,
+    ClassLabel,
+    Htype,
+    Image,
+    Json,
+    Keypoints,
+    Polygons,
+    Scalar,
+    Sequence,
+    Text,
+)
+from deeplake_lite.ingest.coco.cells import cells_of
+from deeplake_lite.ingest.coco.document import Document
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.folders.formats import formats_of
+from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.source import Block, Skipped
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+
+type Files = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
+
+BLOCK_ROWS = 1_024
+
+_ONE = "an image must have one panoptic annotation, but it has several."
+
+BOXES = frozenset({"id", "category_id", "bbox", "area", "iscrowd"})
+"""Keys of an annotation that is a box."""
+
+
+@takes_options
+def from_coco(
+    annotations: Files,
+    url: str,
+    *,
+    images: Files | bool | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest COCO annotations with their images, without loss.
+
+    Parameters
+    ----------
+    annotations : str, Path or mapping
+        A COCO file (instances, keypoints, captions or panoptic), or several by split:
+        ``{"train": "instances_train2017.json", "val": "instances_val2017.json"}``.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    images : str, Path, mapping or False, optional
+        Folder of the images, or of each split. By default, it is looked for next to the file:
+        ``images``, ``train2017`` for ``instances_train2017.json``, or the file's own folder. False
+        ingests the annotations alone.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, a row per image: ``image``, ``path`` (the key; the file name, after
+        the split), ``split``, ``image_id``, ``width``, ``height``, and, as far as the files have
+        them: ``boxes`` (xywh), ``labels``, ``segmentation`` (for each annotation, its outlines),
+        ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic``, the
+        PNG file of the segments, from the folder next to the JSON file that is named like it.
+        ``ingested`` is a summary and lists skipped images.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such file, or none of its images.
+    InvalidValueError
+        For a file that is not COCO, and for a bad annotation; with ``on_error="skip"``, its image
+        is skipped.
+
+    Notes
+    -----
+    Other keys, run-length encodings, and numbers that float32 would change are kept in the column
+    ``coco``; licences, categories and the like in ``ds.metadata["coco"]``. So `View.to_coco` writes
+    the same annotations again, and edited ones where people have edited them.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import deeplake_lite as dl
+    >>> document = {
+    ...     "images": [{"id": 7, "file_name": "a.jpg", "width": 64, "height": 48}],
+    ...     "annotations": [{"id": 1, "image_id": 7, "category_id": 90, "bbox": [4, 5, 20, 10]}],
+    ...     "categories": [{"id": 90, "name": "toothbrush"}],
+    ... }
+    >>> path = Path(tempfile.mkdtemp(), "instances.json")
+    >>> _ = path.write_text(json.dumps(document))
+    >>> ds = dl.from_coco(path, "memory://from-coco", images=False)
+    >>> ds["boxes"][0], ds["labels"].names
+    (array([[ 4.,  5., 20., 10.]], dtype=float32), ('toothbrush',))
+    """
+    return ingest(coco_source(annotations, images), url, **options)
+
+
+def coco_source(annotations: Files, images: Files | bool | None = None) -> CocoSource:
+    """Return the source for COCO files. Raises NotFoundError, InvalidValueError."""
+    files = _by_split("annotations", annotations)
+    folders = _by_split("images", images) if isinstance(images, str | os.PathLike | Mapping) else {}
+    if unknown := folders.keys() - files.keys() - {""}:
+        raise NotFoundError.named("split", min(unknown), files)
+    parts = []
+    for split, path in files.items():
+        document = Document.read(path)
+        folder = folders.get(split, folders.get(""))
+        if images is not False:
+            folder = _image_folder(document, folder)
+        parts.append(Part(split, document, folder))
+    return CocoSource(tuple(parts))
+
+
+def _by_split(name: str, value: object) -> dict[str, Path]:
+    """Return paths by split; the split of a single path is ""."""
+    by_split = value if isinstance(value, Mapping) else {"": value}
+    return {
+        checks.text("a split", split) if by_split is value else "": Path(
+            checks.location(name, path)
+        ).expanduser()
+        for split, path in by_split.items()
+    }
+
+
+def _image_folder(document: Document, given: Path | None) -> Path:
+    """Return the folder that has the images of a file. Raises NotFoundError."""
+    here, stem = document.path.absolute().parent, document.path.stem
+    suffix = stem.rpartition("_")[2]
+    near = [here.parent / suffix, here.parent / "images" / suffix, here.parent / "images",
+            here / suffix, here / "images", here]  # fmt: skip
+    names = [str(image.get("file_name")) for image in document.images[:100]]
+    for folder in [given] if given is not None else near:
+        if not names or any((folder / name).is_file() for name in names):
+            return folder
+    where = f"in {str(given)!r}" if given is not None else f"next to {str(document.path)!r}"
+    raise NotFoundError(
+        f"There is no image {brief(names[0], 80)} of {document.path.name} {where}. Pass the "
+        "folder of the images, images=…, or ingest the annotations alone: images=False."
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """The images of one split."""
+
+    split: str
+    """Name of the split; "" if there is only one."""
+
+    document: Document
+    """The annotations."""
+
+    folder: Path | None
+    """Folder of the images; None to ingest the annotations alone."""
+
+    @cached_property
+    def segments(self) -> Path | None:
+        """Folder of the PNG files of a panoptic file: next to it, and named like it."""
+        folder = self.document.path.absolute().with_suffix("")
+        return folder if self.document.is_panoptic and folder.is_dir() else None
+
+    def path(self, number: int) -> str:
+        """Return the key of an image: its file name, after the split."""
+        image = self.document.images[number]
+        name = image.get("file_name", image["id"])
+        return f"{self.split}/{name}" if self.split else str(name)
+
+    @cached_property
+    def class_names(self) -> dict[Any, str]:
+        """Name of each category by its id; a repeated name gets its id appended."""
+        categories = self.document.categories
+        names = coco.class_names(categories)
+        return {c["id"]: name for c, name in zip(categories, names, strict=True)}
+
+
+@dataclass(frozen=True)
+class CocoSource:
+    """The source for COCO files."""
+
+    parts: tuple[Part, ...]
+    """The splits."""
+
+    key: str = "path"
+    """Rows are identified by file names."""
+
+    @property
+    def title(self) -> str:
+        """Names of the files."""
+        return ", ".join(part.document.path.name for part in self.parts)
+
+    @property
+    def rows(self) -> int:
+        """Number of images."""
+        return sum(len(part.document.images) for part in self.parts)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The files and their state."""
+        paths = [str(part.document.path) for part in self.parts]
+        return fingerprint(paths[0], paths)
+
+    @cached_property
+    def left_out(self) -> Collection[Skipped]:
+        """Annotations whose image is not in their file."""
+        return [skipped for part in self.parts for skipped in part.document.orphans()]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys that some annotation has; those of boxes if there are no annotations yet."""
+        return frozenset().union(*(part.document.keys for part in self.parts)) or BOXES
+
+    @cached_property
+    def classes(self) -> list[str]:
+        """Names of all categories, in the order of the files."""
+        return list(dict.fromkeys(chain.from_iterable(p.class_names.values() for p in self.parts)))
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        types: dict[str, Htype] = {}
+        if any(part.folder is not None for part in self.parts):
+            types["image"] = Image(self._codec())
+        types["path"] = Text()
+        if splits := [part.split for part in self.parts if part.split]:
+            types["split"] = ClassLabel(splits)
+        ids = chain.from_iterable(part.document.images for part in self.parts)
+        has_numbers = all(coco.own_id(image["id"]) == image["id"] for image in ids)
+        types["image_id"] = Scalar("int64") if has_numbers else Text()
+        types |= {name: Scalar("int32", nullable=True) for name in ("width", "height")}
+        known = {
+            "bbox": Boxes("xywh"),
+            "category_id": Sequence(ClassLabel(self.classes)),
+            "segmentation": Sequence(Polygons()),
+            "keypoints": self._keypoints,
+            "caption": Sequence(Text()),
+            "id": Sequence("int64"),
+            "area": Sequence("float64"),
+            "iscrowd": Sequence("bool"),
+        }
+        types |= {coco.COLUMNS[key]: htype for key, htype in known.items() if key in self.keys}
+        if any(part.segments is not None for part in self.parts):
+            types["panoptic"] = Image("png", nullable=True)
+        return types | {"coco": Json(nullable=True)}
+
+    def _codec(self) -> str:
+        """Return the codec of all image files, or "auto"."""
+        paths = [
+            part.folder / str(image.get("file_name"))
+            for part in self.parts
+            if part.folder is not None
+            for image in part.document.images
+        ]
+        formats = set(formats_of(paths)) - {None}
+        return str(formats.pop()) if len(formats) == 1 else "auto"
+
+    @cached_property
+    def _keypoints(self) -> Keypoints:
+        """The type of keypoints: with names and connections, if all categories agree."""
+        categories = chain.from_iterable(part.document.categories for part in self.parts)
+        kinds = [c for c in categories if c.get("keypoints")]
+        if not kinds or any(c["keypoints"] != kinds[0]["keypoints"] for c in kinds):
+            return Keypoints()
+        count, pairs = len(kinds[0]["keypoints"]), kinds[0].get("skeleton") or []
+        connections = [(a - 1, b - 1) for a, b in pairs if 0 < a <= count and 0 < b <= count]
+        return Keypoints(kinds[0]["keypoints"], connections)
+
+    @cached_property
+    def _points(self) -> int:
+        """Number of keypoints of an annotation."""
+        categories = chain.from_iterable(part.document.categories for part in self.parts)
+        return max((len(c.get("keypoints") or ()) for c in categories), default=0)
+
+    @property
+    def metadata(self) -> dict[str, dict[str, object]]:
+        """Parts of the files that are not rows, by split, for ``ds.metadata``."""
+        parts: dict[str, object] = {
+            part.split: {
+                **part.document.rest,
+                "categories": part.document.categories,
+                "keys": sorted(part.document.keys or BOXES),
+            }
+            for part in self.parts
+        }
+        return {"coco": parts}
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: numbers that are rounded are kept in the column ``coco``."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the images from number `start` on."""
+        ends = [*accumulate(len(part.document.images) for part in self.parts)]
+        for part, end in zip(self.parts, ends, strict=True):
+            first = end - len(part.document.images)
+            for at in range(max(start, first), end, BLOCK_ROWS):
+                rows = range(at - first, min(at + BLOCK_ROWS, end) - first)
+                values, errors = self._values(part, rows)
+                yield Block(values, [part.path(row) for row in rows], errors=errors)
+
+    def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
+        """Return the values of some images of a split, by column, and why images are bad."""
+        images = [part.document.images[row] for row in rows]
+        annotations = [part.document.annotations_of(row) for row in rows]
+        panoptic: list[dict[str, Any]] = [{} for _ in rows]
+        errors = dict[int, str]()
+        if part.document.is_panoptic:
+            errors = {i: _ONE for i, own in enumerate(annotations) if len(own) > 1}
+            panoptic = [own[0] if own else {} for own in annotations]
+            annotations = [list(own.get(coco.SEGMENTS, ())) for own in panoptic]
+        ends = [*accumulate(map(len, annotations))]
+        spans = [slice(end - len(a), end) for end, a in zip(ends, annotations, strict=True)]
+        classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
+        flat = [*chain.from_iterable(annotations)]
+        cells = cells_of(flat, self.keys - {coco.SEGMENTS}, classes, self._points)
+        ids = cells.by_key.get("id") or [coco.NO_ID] * len(flat)
+        values: dict[str, Any] = {
+            "path": [part.path(row) for row in rows],
+            "split": [part.split] * len(rows),
+            "image_id": [image["id"] for image in images],
+            "width": [image.get("width") for image in images],
+            "height": [image.get("height") for image in images],
+            "coco": [
+                _rest(image, ids[span], cells.originals[span], own)
+                for image, span, own in zip(images, spans, panoptic, strict=True)
+            ],
+        }
+        if self.columns["image_id"] == Text():
+            values["image_id"] = list(map(str, values["image_id"]))
+        if part.folder is not None:
+            folder = part.folder.absolute()
+            values["image"] = [str(folder / str(image.get("file_name"))) for image in images]
+        values["panoptic"] = [
+            str(part.segments / str(own.get("file_name"))) if own and part.segments else None
+            for own in panoptic
+        ]
+        for key, items in cells.by_key.items():
+            values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
+        if "labels" in values:  # by name, because a number might be another class's name
+            names = self.classes
+            values["labels"] = [[names[n] for n in numbers] for numbers in values["labels"]]
+        bad = sorted(cells.bad.items())
+        errors |= {int(np.searchsorted(ends, i, "right")): why for i, why in bad}
+        return {name: values[name] for name in self.columns}, errors
+
+
+def _row(key: str, items: list[Any], points: int) -> object:
+    """Return the cell of an image from those of its annotations."""
+    if key == "bbox":
+        return np.array(items, np.float32).reshape(-1, 4)
+    if key != "keypoints":
+        return items
+    most = max([points, *map(len, items)])
+    result = np.zeros((len(items), most, 3), np.float32)
+    for own, item in zip(result, items, strict=True):
+        own[: len(item)] = item
+    return result
+
+
+def _rest(
+    image: Mapping[str, Any],
+    ids: list[int],
+    originals: list[dict[str, Any]],
+    panoptic: Mapping[str, Any],
+) -> dict[str, Any] | None:
+    """Return the values that the other columns of a row do not hold, or None."""
+    own, name = image["id"], str(image.get("file_name", image["id"]))
+    rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
+    rest = {
+        "image": coco.originals_of(image, rebuilt),
+        "annotations": {k: v for k, v in zip(coco.places(ids), originals, strict=True) if v},
+        "panoptic": {k: v for k, v in panoptic.items() if k not in ("image_id", coco.SEGMENTS)},
+    }
+    return {key: value for key, value in rest.items() if value} or None

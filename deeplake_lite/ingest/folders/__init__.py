@@ -1,0 +1,1 @@
+"""Ingesting folders of image files."""

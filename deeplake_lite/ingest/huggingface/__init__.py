@@ -1,0 +1,1 @@
+"""Ingesting datasets of Hugging Face: objects, folders and Parquet files."""

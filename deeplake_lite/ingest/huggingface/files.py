@@ -1,0 +1,217 @@
+"""Splits of folders and files of Hugging Face, which are read without the package ``datasets``.
+
+``save_to_disk`` writes a folder with state.json, dataset_info.json and Arrow streams, or with
+dataset_dict.json and such a folder for each split. On the hub, a dataset is a folder of Parquet
+files, whose names or folders begin with the split: ``data/train-00000-of-00002.parquet``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.files import find_files
+from deeplake_lite.ingest.huggingface.feature_table import FeatureTable
+from deeplake_lite.ingest.huggingface.features import features_in, read_metadata
+from deeplake_lite.ingest.huggingface.part import Part
+from deeplake_lite.ingest.tables.parquet import parquet_table
+from deeplake_lite.ingest.tables.tabular import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+SHARD = re.compile(r"^(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
+"""Name of one of several files of a split, without its extension."""
+
+KNOWN = {
+    "train": "train", "training": "train",
+    "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation",
+    "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
+}  # fmt: skip
+"""Words in the names of files and folders, and the splits that ``datasets`` takes them for."""
+
+MOST_CARD = 10_000_000
+"""Maximum size of a dataset card that is read, in bytes."""
+
+FIRST = ("train", "validation", "test")
+"""Order of the usual splits."""
+
+
+def saved_parts(path: Path) -> tuple[list[Part], list[str], bool]:
+    """Return the splits at a path, their files, and whether a column must name the splits.
+
+    Raises
+    ------
+    NotFoundError
+        If there is nothing, or no dataset in the folder.
+    InvalidValueError
+        For a file that cannot be read.
+    """
+    if (path / "dataset_dict.json").is_file():
+        splits = _read_json(path / "dataset_dict.json").get("splits")
+        if not isinstance(splits, list) or not all(isinstance(s, str) for s in splits):
+            raise InvalidValueError(
+                f"{str(path / 'dataset_dict.json')!r} must list the splits, but it does not. Save "
+                "the dataset again."
+            )
+        parts, files = list[Part](), list[str]()
+        for split in splits:
+            part, own = _saved_part(path / Path(split).name, split)
+            parts.append(part)
+            files += own
+        return parts, files, True
+    if (path / "state.json").is_file():
+        part, files = _saved_part(path, None)
+        return [part], files, False
+    if path.is_dir() and not next(path.rglob("*.parquet"), None):
+        raise NotFoundError(
+            f"{str(path)!r} must be a folder of save_to_disk or of Parquet files, but it has "
+            "neither state.json nor *.parquet. Check the path."
+        )
+    _check_one_configuration(path)
+    files = find_files(path, ".parquet")
+    by_split = split_files(path, files)
+    parts = [_parquet_part(path, split, own) for split, own in by_split.items()]
+    return parts, files, path.is_dir() and [*by_split] != ["train"]
+
+
+def _check_one_configuration(path: Path) -> None:
+    """Reject a folder whose card has several configurations, which are separate datasets.
+
+    Raises InvalidValueError.
+    """
+    names = [c.get("config_name") for c in _configurations(path / "README.md")]
+    if len(names) > 1:
+        raise InvalidValueError(
+            f"{str(path)!r} must be one dataset, but its card has the configurations "
+            f"{', '.join(map(repr, names[:8]))}. Pass the folder or the files of one of them."
+        )
+
+
+def _configurations(card: Path) -> list[dict[str, Any]]:
+    """Return the configurations in a dataset card; none if it has no readable header."""
+    if not card.is_file() or card.stat().st_size > MOST_CARD:
+        return []
+    _, _, rest = card.read_text("utf-8", errors="replace").partition("---\n")
+    header, end, _ = rest.partition("\n---")
+    try:
+        content = yaml.safe_load(header) if end else None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return []
+    configurations = content.get("configs") if isinstance(content, dict) else None
+    if not isinstance(configurations, list):
+        return []
+    return [c for c in configurations if isinstance(c, dict)]
+
+
+def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
+    """Return the files of each split, by the names of files and folders; "train" is the default.
+
+    >>> split_files(Path("/d"), ["/d/data/test-00000-of-00001.parquet", "/d/train/0.parquet"])
+    {'train': ['/d/train/0.parquet'], 'test': ['/d/data/test-00000-of-00001.parquet']}
+    """
+    found: dict[str, list[str]] = {}
+    for file in files:
+        found.setdefault(_split_of(root, Path(file)), []).append(file)
+    rest = [split for split in found if split not in FIRST]
+    return {split: found[split] for split in [*FIRST, *rest] if split in found}
+
+
+def _split_of(root: Path, file: Path) -> str:
+    """Return the split of a file."""
+    if match := SHARD.match(file.stem):
+        return KNOWN.get(match["split"], match["split"])
+    parents = file.relative_to(root).parent.parts if file.is_relative_to(root) else ()
+    for name in (file.stem, *reversed(parents)):
+        for word in re.split(r"[^a-z]+", name.lower()):
+            if word in KNOWN:
+                return KNOWN[word]
+    return "train"
+
+
+def _parquet_part(path: Path, split: str, files: list[str]) -> Part:
+    table, metadata, rows, full = parquet_table(str(path), files)
+    return Part(split, table, metadata, rows, frozenset(full))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file. Raises InvalidValueError."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidValueError(
+            f"{str(path)!r} must be a JSON object, but it cannot be read: {error}. Save the "
+            "dataset again."
+        ) from error
+    if not isinstance(content, dict):
+        raise InvalidValueError(
+            f"{str(path)!r} must be a JSON object, but it is a {type(content).__name__}. Save the "
+            "dataset again."
+        )
+    return content
+
+
+def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
+    """Return the split in a folder that ``save_to_disk`` has written, and its files."""
+    state = _read_json(folder / "state.json")
+    info = _read_json(folder / "dataset_info.json")
+    listed = state.get("_data_files")
+    names = [f.get("filename") if isinstance(f, dict) else None for f in listed or ()] \
+        if isinstance(listed, list) else [None]  # fmt: skip
+    if not names or any(not isinstance(name, str) for name in names):
+        raise InvalidValueError(
+            f"{str(folder / 'state.json')!r} must list the files of the dataset, but it does not. "
+            "Save the dataset again."
+        )
+    files = [str(folder / Path(str(name)).name) for name in names]
+    if state.get("_indices_data_files"):
+        raise InvalidValueError(
+            f"{str(folder)!r} was saved with a list of indices, by an old release of datasets. "
+            "Load it and pass the object: datasets.load_from_disk(…)."
+        )
+    schemas = [_schema_of(file) for file in files]
+    metadata = {**read_metadata(schemas[0]), "info": info}
+    if not features_in(metadata):
+        metadata = read_metadata(schemas[0])
+    table = FeatureTable.of(
+        schemas[0], metadata, partial(_read_streams, files), partial(_has_paths, files)
+    )
+    name = split or str(state.get("_split") or "train")
+    return Part(name, table, metadata, info=info), files
+
+
+def _schema_of(file: str) -> pa.Schema:
+    with reading(file), pa.memory_map(file) as source:
+        return pa.ipc.open_stream(source).schema
+
+
+def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of Arrow streams, of which only the columns that are used are read."""
+    for file in files:
+        with reading(file), pa.memory_map(file) as source:
+            for batch in pa.ipc.open_stream(source):
+                missing = [name for name in columns if name not in batch.schema.names]
+                if missing:
+                    raise InvalidValueError(
+                        f"{file!r} must have the columns of the first file, but {missing[0]!r} is "
+                        "missing. Save the dataset again."
+                    )
+                part = batch.select(columns)
+                part.validate(full=True)
+                yield part
+
+
+def _has_paths(files: Sequence[str], column: str) -> bool:
+    """Return whether a column of files has any paths."""
+    return any(
+        pc.struct_field(batch.column(0), "path").null_count < batch.num_rows
+        for batch in _read_streams(files, [column])
+    )

@@ -1,0 +1,41 @@
+"""One split of a dataset of Hugging Face."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.ingest.huggingface.features import features_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.ingest.huggingface.feature_table import FeatureTable
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one split."""
+
+    split: str
+    """Name of the split."""
+
+    table: FeatureTable
+    """Its columns and batches."""
+
+    metadata: Mapping[str, Any]
+    """The JSON that ``datasets`` adds to a schema: the features, above all."""
+
+    rows: int | None = None
+    """Number of rows, if it is known."""
+
+    full: frozenset[str] = frozenset()
+    """Columns that are known to have no nulls."""
+
+    info: Mapping[str, Any] = field(default_factory=dict)
+    """Description, citation, homepage and license."""
+
+    @property
+    def features(self) -> Mapping[str, Any]:
+        """Feature of each column."""
+        return features_in(self.metadata)

@@ -1,0 +1,222 @@
+"""Ingesting datasets of Hugging Face: objects of ``datasets``, and their files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pyarrow as pa
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.arrow.cells import HTYPE
+from deeplake_lite.dataset.write.tables import exported_htype
+from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
+from deeplake_lite.htypes import ClassLabel
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.huggingface.feature_table import OWN, lake_metadata
+from deeplake_lite.ingest.huggingface.files import saved_parts
+from deeplake_lite.ingest.huggingface.objects import is_dataset, object_parts
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.tabular import TabularSource, select_columns
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deeplake_lite.ingest.huggingface.part import Part
+    from deeplake_lite.ingest.options import Options, Types
+    from deeplake_lite.ingest.result import IngestedDataset
+
+SPLIT = "split"
+"""Name of the column of splits."""
+
+
+@takes_options
+def from_huggingface(
+    dataset: object,
+    url: str,
+    *,
+    on: str | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest a dataset of Hugging Face, with its classes, original files, splits and description.
+
+    Parameters
+    ----------
+    dataset : Dataset, IterableDataset, DatasetDict, str or Path
+        An object of the package ``datasets``, which may be streaming; a folder that
+        ``save_to_disk`` has written; a folder of Parquet files, as on the hub; or a Parquet file.
+        Folders and files do not need the package.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    columns : sequence of str, optional
+        The columns to ingest; by default all.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such folder, or no dataset in it.
+    InvalidValueError
+        For a file that cannot be read, and for a bad row.
+    SchemaError
+        If the splits have different columns.
+
+    Notes
+    -----
+    Several splits become one column of classes, ``split``. Features become column types:
+    ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image `Image`, Audio and Video
+    `Bytes`, Array2D to Array5D `Array`, Json, Translation and other structs `Json`, lists `Array`
+    or `Sequence`. A struct that holds files has a column for each of its fields instead. The names
+    of files are in the column ``image_path``. The description and the features are kept in
+    ``ds.metadata["huggingface"]``.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import pyarrow.parquet as pq
+    >>> import deeplake_lite as dl
+    >>> features = {"label": {"_type": "ClassLabel", "names": ["cat", "dog"]}}
+    >>> metadata = {"huggingface": json.dumps({"info": {"features": features}})}
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for split in ("train", "test"):
+    ...     table = pa.table({"label": [1, 0]}).replace_schema_metadata(metadata)
+    ...     pq.write_table(table, folder / f"{split}-00000-of-00001.parquet")
+    >>> ds = dl.from_huggingface(folder, "memory://from-huggingface")
+    >>> ds["label"].names, ds["split"].names, len(ds)
+    (('cat', 'dog'), ('train', 'test'), 4)
+    """
+    source = huggingface_source(dataset, key=on, columns=columns, schema=options.get("schema"))
+    return ingest(source, url, **options)
+
+
+def huggingface_source(
+    dataset: Any,
+    *,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+    schema: Types = None,
+) -> TabularSource:
+    """Return the source for a dataset. Raises NotFoundError, InvalidValueError, SchemaError."""
+    files: list[str] = []
+    base = None
+    if is_dataset(dataset):
+        parts, title = object_parts(dataset), type(dataset).__name__
+        has_splits = isinstance(dataset, Mapping)
+    elif isinstance(dataset, str | os.PathLike):
+        path = Path(checks.location("dataset", dataset)).expanduser()
+        parts, files, has_splits = saved_parts(path)
+        title, base = (
+            path.name or str(path),
+            str((path if path.is_dir() else path.parent).absolute()),
+        )
+    else:
+        raise InvalidValueError(
+            "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the "
+            f"path of a folder or file, but it is {type(dataset).__name__}. Pass a dict of arrays "
+            "to dl.from_arrays."
+        )
+    if not parts:
+        raise NotFoundError(f"{title} has no splits. Pass a dataset with at least one.")
+    joined = _Joined.of(parts, has_splits=has_splits)
+    selected = select_columns(joined.schema, columns)
+    rows = [part.rows for part in parts]
+    full = frozenset.intersection(*(part.full for part in parts))
+    return TabularSource(
+        title=title,
+        arrow=selected,
+        read=joined.read,
+        key=key,
+        rows=None if None in rows else sum(r for r in rows if r is not None),
+        fingerprint=fingerprint(str(dataset), files) if files else None,
+        full=full,
+        schema=types_of(schema),
+        features=parts[0].table.columns,
+        metadata=lake_metadata(parts[0].metadata, parts[0].info),
+        base=base,
+    )
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """The rows of all splits, one after the other."""
+
+    parts: Sequence[Part]
+    """The splits."""
+
+    schema: pa.Schema
+    """The columns, with that of the splits if there is one."""
+
+    adds_split: bool
+    """Whether a column of splits is added."""
+
+    @classmethod
+    def of(cls, parts: Sequence[Part], *, has_splits: bool) -> _Joined:
+        """Join splits. Raises SchemaError if their columns differ."""
+        schema = parts[0].table.schema
+        for part in parts[1:]:
+            _check_same(parts[0], part)
+        noted = _noted_split(parts[0])
+        if not (has_splits or noted is not None):
+            return cls(parts, schema, adds_split=False)
+        if SPLIT in schema.names:
+            raise SchemaError(
+                f"The names of the splits need the column {SPLIT!r}, but the dataset has a column "
+                f"of that name. Rename it: dataset.rename_column({SPLIT!r}, …)."
+            )
+        htype = noted if noted is not None else ClassLabel([part.split for part in parts])
+        f = pa.field(
+            SPLIT, _SPLIT_KIND, nullable=False, metadata={HTYPE: json.dumps(htype.get_config())}
+        )
+        return cls(parts, schema.append(f), adds_split=True)
+
+    def read(self, names: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the batches of columns."""
+        own = [name for name in names if not (self.adds_split and name == SPLIT)]
+        for part in self.parts:
+            for batch in part.table.read(own or part.table.schema.names[:1]):
+                arrays = dict(zip(own, batch.columns, strict=False))
+                if self.adds_split:
+                    codes = pa.array([0] * batch.num_rows, pa.int32())
+                    arrays[SPLIT] = pa.DictionaryArray.from_arrays(codes, [part.split])
+                yield pa.RecordBatch.from_arrays([arrays[name] for name in names], names=names)
+
+
+_SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
+
+
+def _noted_split(part: Part) -> Any:
+    """Return the type of the splits in the lake that the files were exported from, or None."""
+    own = part.metadata.get(OWN)
+    config = own.get(SPLIT) if isinstance(own, dict) else None
+    return exported_htype(pa.field(SPLIT, pa.string(), metadata={HTYPE: json.dumps(config)}))
+
+
+def _check_same(first: Part, part: Part) -> None:
+    """Check that two splits have the same columns. Raises SchemaError."""
+    a, b = first.table.schema, part.table.schema
+    if a.names == b.names and a.types == b.types and first.features == part.features:
+        return
+    differing = [n for n in {**dict.fromkeys(a.names), **dict.fromkeys(b.names)}
+                 if n not in a.names or n not in b.names or a.field(n).type != b.field(n).type
+                 or first.features.get(n) != part.features.get(n)]  # fmt: skip
+    raise SchemaError(
+        "All splits must have the same columns, in the same order, but "
+        f"{', '.join(map(repr, differing)) or 'the order'} differs between {first.split!r} and "
+        f"{part.split!r}. Ingest each split into its own lake, or make them agree first. If they "
+        "are separate configurations, pass the folder of one."
+    )

@@ -1,0 +1,1 @@
+"""Ingesting files that hold many samples each, such as the tar files of WebDataset."""

@@ -1,0 +1,329 @@
+"""Ingesting WebDataset's tar files."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from tokenize import TokenError
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.htypes import Array, Bytes, Htype, Image, Json, Scalar, Text, resolve
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.folders.layout import SUFFIXES
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.shards.tar_samples import Sample, samples, tar_files
+from deeplake_lite.ingest.source import Block, Skipped
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.options import Options, Types
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.shards.tar_samples import Location
+
+BLOCK_ROWS = 1_024
+BLOCK_BYTES = 32 * 2**20
+"""Maximum size of the files of a block, in bytes."""
+
+SAMPLED = 1_000
+"""Number of samples by which columns and their types are found."""
+
+_UNREADABLE = (ValueError, EOFError, SyntaxError, TokenError, TypeError, KeyError)
+"""Errors that NumPy raises for the header of a damaged npy file."""
+
+_TEXT = ("txt", "text", "transcript")
+_INTEGER = ("cls", "cls2", "class", "count", "index", "inx", "id")
+
+
+@takes_options
+def from_webdataset(
+    tars: Location | Sequence[Location],
+    url: str,
+    *,
+    on: str | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the samples of tar files, as WebDataset writes them.
+
+    Parameters
+    ----------
+    tars : str, Path or sequence of them
+        Tar files, which may be compressed: paths, folders, patterns such as ``"train-*.tar"`` and
+        ``"train-{000..146}.tar"``, and URLs such as ``s3://…`` and ``https://…``.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows, such as ``"key"``, if keys are unique: rows that exist
+        already are updated where they differ. By default, all rows are appended, unless the same
+        files were ingested before.
+    **options
+        See `Options`. ``schema=`` names the types of columns, by which files are read:
+        ``{"cls": dl.ClassLabel(["cat", "dog"])}``, ``{"emb": dl.Embedding(512)}``.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, a row per sample: ``key``, ``shard`` (the name of the tar file), and
+        a column per extension. Image files are in ``image``, unless samples have several; ``txt``
+        is text, ``json`` JSON, ``cls`` a number, ``npy`` an array, and every other extension bytes.
+        Dots in an extension become underscores, and its last part is left out if it only says how
+        the file is read: ``seg.png`` is ``seg``. ``ingested`` is a summary.
+
+    Raises
+    ------
+    NotFoundError
+        If there are no tar files.
+    InvalidValueError
+        For a file that is not a whole tar file, and for a sample that does not fit the columns,
+        which are found by the first samples; with ``on_error="skip"``, it is skipped.
+    StorageError
+        If a tar file cannot be opened.
+
+    Examples
+    --------
+    >>> import io, tarfile, tempfile
+    >>> import deeplake_lite as dl
+    >>> path = f"{tempfile.mkdtemp()}/flowers-000.tar"
+    >>> with tarfile.open(path, "w") as tar:
+    ...     for name, data in {"1.txt": b"a rose", "1.cls": b"3"}.items():
+    ...         info = tarfile.TarInfo(name)
+    ...         info.size = len(data)
+    ...         tar.addfile(info, io.BytesIO(data))
+    >>> ds = dl.from_webdataset(path, "memory://from-webdataset")
+    >>> ds[0]
+    {'key': '1', 'shard': 'flowers-000.tar', 'txt': 'a rose', 'cls': np.int64(3)}
+    """
+    given = options.get("storage_options")
+    access = {} if given is None else checks.mapping("storage_options", given)
+    source = webdataset_source(tars, access, options.get("schema"), on)
+    return ingest(source, url, **options)
+
+
+def webdataset_source(
+    tars: Location | Sequence[Location],
+    access: Mapping[str, Any],
+    schema: Types = None,
+    key: str | None = None,
+) -> WebDatasetSource:
+    """Return the source for tar files. Raises NotFoundError, InvalidValueError, StorageError."""
+    return WebDatasetSource(tuple(tar_files(tars)), access, types_of(schema), key)
+
+
+@dataclass(frozen=True)
+class WebDatasetSource:
+    """The source for tar files."""
+
+    files: tuple[str, ...]
+    """Paths and URLs of the tar files."""
+
+    access: Mapping[str, Any]
+    """Options of the store of URLs."""
+
+    schema: Mapping[str, object]
+    """Types that the user declares."""
+
+    key: str | None = None
+    """The column that identifies rows; keys of samples need not be unique."""
+
+    rows: None = None
+    """Unknown before all files are read."""
+
+    metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+
+    _left_out: dict[str, Skipped] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Name of the first file, and how many there are."""
+        first = self.files[0].rpartition("/")[2]
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """The files and their state; None if some are elsewhere, where state is unknown."""
+        if any(scheme_of(file) is not None for file in self.files):
+            return None
+        return fingerprint(self.files[0], self.files)
+
+    @property
+    def left_out(self) -> Collection[Skipped]:
+        """Files of the tar files that are no part of a sample."""
+        return self._left_out.values()
+
+    @cached_property
+    def _first(self) -> list[Sample]:
+        found = islice(self._samples_of(self.files[0], {}), SAMPLED)
+        return list(found)
+
+    def _samples_of(self, file: str, left_out: dict[str, Skipped]) -> Iterator[Sample]:
+        return samples(file, self.access, left_out)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Column of each extension."""
+        extensions = dict.fromkeys(e for sample in self._first for e in sample.files)
+        images = {e for e in extensions if _is_image(e) and "." not in e}
+        have_one = all(len(images & sample.files.keys()) <= 1 for sample in self._first)
+        names = dict[str, str]()
+        for extension in extensions:
+            if extension in images and have_one:
+                names[extension] = "image"
+            else:
+                names[extension] = _column(extension, {*names.values(), "key", "shard"})
+        return names
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        types: dict[str, Htype] = {"key": Text(), "shard": Text()}
+        for extension, name in self.names.items():
+            if name in types:
+                continue
+            own = [e for e, other in self.names.items() if other == name]
+            values = [s.files[e] for s in self._first for e in own if e in s.files]
+            htype = _htype(extension, values)
+            if len(values) < len(self._first):
+                htype = replace(htype, nullable=True)
+            types[name] = htype
+        return types
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: numbers are integers, JSON or arrays with a dtype."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the samples from number `start` on."""
+        types = {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
+        row = 0
+        for file in self.files:
+            rows, size = list[Sample](), 0
+            for sample in self._samples_of(file, self._left_out):
+                row += 1
+                if row <= start:
+                    continue
+                rows.append(sample)
+                size += sum(map(len, sample.files.values()))
+                if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
+                    yield self._block(file, rows, types)
+                    rows, size = [], 0
+            if rows:
+                yield self._block(file, rows, types)
+
+    def _block(self, file: str, rows: Sequence[Sample], types: Mapping[str, Htype]) -> Block:
+        shard, errors = file.rpartition("/")[2], dict[int, str]()
+        columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.columns}
+        columns["key"], columns["shard"] = [sample.key for sample in rows], [shard] * len(rows)
+        for i, sample in enumerate(rows):
+            for extension, data in sample.files.items():
+                if (name := self.names.get(extension)) is None:
+                    errors[i] = (
+                        f"a sample must have the extensions {', '.join(self.names)}, like the "
+                        f"first samples, but it has {extension!r}."
+                    )
+                    continue
+                try:
+                    columns[name][i] = _value(extension, data, types[name])
+                except ValueError as error:
+                    errors[i] = f"{extension} must be {error}, but it is {brief(data, 60)}."
+        for name, values in columns.items():
+            for i in errors:
+                if values[i] is None:
+                    values[i] = types[name].blank
+        return Block(columns, [f"{shard}, {sample.key}" for sample in rows], errors=errors)
+
+
+def _is_image(extension: str) -> bool:
+    return f".{extension.rpartition('.')[2].lower()}" in SUFFIXES
+
+
+def _column(extension: str, taken: Collection[str]) -> str:
+    """Return the name of the column for an extension.
+
+    >>> _column("seg.png", []), _column("cls", []), _column("a.b.json", []), _column("x.pth", [])
+    ('seg', 'cls', 'a_b', 'x_pth')
+    """
+    start, _, last = extension.rpartition(".")
+    is_plain = _is_image(extension) or last in (*_TEXT, *_INTEGER, "json", "npy")
+    name = (start if start and is_plain else extension).replace(".", "_") or "file"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _htype(extension: str, values: Sequence[bytes]) -> Htype:
+    """Return the type of a column from its first values."""
+    last = extension.rpartition(".")[2].lower()
+    if _is_image(extension):
+        return Image("auto")
+    if last in _TEXT:
+        return Text()
+    if last == "json":
+        return Json()
+    if last in _INTEGER and all(_is_integer(value) for value in values):
+        return Scalar("int64")
+    if last == "npy":
+        try:
+            kinds = {(array.dtype.name, array.ndim) for array in map(_array, values)}
+        except ValueError:
+            return Bytes()
+        if len(kinds) == 1:
+            (dtype, axes) = kinds.pop()
+            try:
+                return Array(dtype, (None,) * axes if axes else None)
+            except ValueError:
+                return Bytes()
+    return Bytes()
+
+
+def _is_integer(data: bytes) -> bool:
+    try:
+        return abs(int(data)) < 2**63
+    except ValueError:
+        return False
+
+
+def _value(extension: str, data: bytes, htype: Htype) -> object:
+    """Return the value of a file for a column of a type. Raises ValueError with what it must be."""
+    last = extension.rpartition(".")[2].lower()
+    if htype.takes_files or htype.bare == Bytes():
+        return data
+    if last == "npy":
+        return _array(data)
+    if last == "json" or htype.sql == "json":
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            raise ValueError("JSON") from None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError("UTF-8 text") from None
+    if htype.sql == "text":
+        return text
+    if htype.classes is not None and not text.strip().lstrip("-").isdigit():
+        return text.strip()
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("an integer") from None
+
+
+def _array(data: bytes) -> np.ndarray[Any, Any]:
+    """Return the array of an npy file. Raises ValueError."""
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except (*_UNREADABLE, OSError, MemoryError, OverflowError) as error:
+        raise ValueError("an npy file without objects") from error
+    match array:
+        case np.ndarray():
+            return array
+    raise ValueError("an npy file, not npz")

@@ -1,0 +1,1 @@
+"""Ingesting tables and arrays: CSV, Parquet, DataFrames, NumPy."""

@@ -1,0 +1,430 @@
+"""Ingesting CSV files; small files are read at once and large files in blocks.
+
+Columns of numbers and columns with a declared type are read as strings and converted block by
+block. So if a value cannot be converted, the error names its row, or the row is skipped and the
+rest of the file is still read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from datetime import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.arrow.types import is_text
+from deeplake_lite.dataset.opening import exists
+from deeplake_lite.dataset.opening import open as open_lake
+from deeplake_lite.dataset.read.values import with_none
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import Scalar, resolve
+from deeplake_lite.htypes.json_values import object_of
+from deeplake_lite.htypes.layouts import Nested
+from deeplake_lite.ingest.classes import takes_class_numbers
+from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.csv_file import (
+    NULLS,
+    NULLS_OF_FLOATS,
+    CsvFile,
+    convert,
+    misfits,
+    read_typed_rows,
+    with_nulls,
+)
+from deeplake_lite.ingest.tables.tabular import TabularSource
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Sequence as Rows
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.ingest.encoding import OnError
+    from deeplake_lite.ingest.options import Options, Types
+    from deeplake_lite.ingest.result import IngestedDataset
+
+
+_COARSE = [f"datetime64[{unit}]" for unit in ("Y", "M", "W", "h", "m")]
+"""Timestamps that are read as strings, because Arrow has no such units."""
+
+_COUNT = re.compile(r"[+-]?[0-9]{1,19}")
+"""Matches durations that are counts of their column's unit."""
+
+_CLOCK = re.compile(r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
+"""Matches durations that are times of day."""
+
+
+@takes_options
+def from_csv(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    on: str | None = None,
+    columns: Rows[str] | None = None,
+    delimiter: str = ",",
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    r"""Ingest the rows of a CSV file into a lake.
+
+    Parameters
+    ----------
+    path : str or Path
+        A UTF-8 file with a header line; it may be compressed (``.csv.gz``).
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    columns : sequence of str, optional
+        The columns to ingest; by default all.
+    delimiter : str
+        The character between values.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Notes
+    -----
+    A column that exists in the lake or is declared in `schema` is read by its type, and a value
+    that does not fit is an error of its row. For other columns, Arrow infers the type: integers,
+    floats, booleans, dates, timestamps, strings. In columns that are not strings, empty values are
+    null, and so are words such as ``NA``, ``n/a``, ``NaN`` and ``null`` that pandas reads as
+    missing; in a column of floats, ``nan`` is NaN. In a column of strings, all of these are
+    strings. A column that has nothing else is a column of strings, unless the lake has another type
+    for it.
+
+    Numbers that an integer or a float cannot reproduce, such as the code 01234 or a number of
+    thirty digits, make a column of strings. A float reproduces a number if writing it with as many
+    digits as in the file gives the same number: 1.10 and 0.10000000000000001 become floats, but
+    12345678901234567.5 and 1e-400 become strings. Spaces around a number and a plus sign are
+    ignored.
+
+    Empty lines are ignored, except in a file with a single column. There, an empty line is an empty
+    value, also at the end of the file.
+
+    ``schema={"species": "class_label"}`` makes classes of the strings in a column; integers become
+    class numbers without names. For a column of a lake, values are names of classes, which may be
+    numbers. Integers are class numbers only if no class has such a name.
+
+    Times of day, such as 16:09, make a column of strings, because ratios and scores look the same.
+    ``schema={"start": "timedelta64[s]"}`` makes them durations since midnight.
+
+    Relative paths of images, ``schema={"image": dl.Image("jpeg")}``, start from the folder of the
+    CSV. Columns of JSON, arrays, boxes and sequences have JSON values: ``[[0, 0, 8, 8]]``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import deeplake_lite as dl
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv", delete=False) as file:
+    ...     _ = file.write("name,petals\nrose,5\nlily,6\n")
+    >>> ds = dl.from_csv(file.name, "memory://from-csv", on="name", schema={"petals": "int8"})
+    >>> ds["petals"][:]
+    array([5, 6], dtype=int8)
+    """
+    known = lake_types(url, options)
+    source = csv_source(
+        path,
+        key=on,
+        columns=columns,
+        delimiter=delimiter,
+        schema={**read_types(known), **types_of(options.get("schema"))},
+        named=named_by_numbers(known),
+        on_error=options.get("on_error", "raise"),
+    )
+    return ingest(source, url, **options)
+
+
+@dataclass(frozen=True)
+class CsvSource(TabularSource):
+    """A source of record batches in which some columns have yet to be converted from strings."""
+
+    texts: frozenset[str] = field(default=frozenset(), kw_only=True)
+    """Columns that are read as strings and converted to their type in `arrow`."""
+
+    def _values(self, batch: pa.RecordBatch, name: str) -> object:
+        """Return the values of a column, parsed by its type."""
+        values = self._convert(batch, name)
+        return parse_values(values, self.columns[name]) if name in self.schema else values
+
+    def _convert(self, batch: pa.RecordBatch, name: str) -> object:
+        """Convert a column. Values that cannot be converted remain strings, which cause errors."""
+        if name not in self.texts:
+            return super()._values(batch, name)
+        kind = self.arrow.field(name).type
+        exact = name not in self.schema or takes_class_numbers(self.columns[name])
+        texts = with_nulls(batch.column(name), kind)
+        wrong = list(misfits(texts, kind, exact=exact))
+        if not wrong:
+            return super()._values(pa.record_batch({name: texts.cast(kind)}), name)
+        if exact:
+            raise InvalidValueError(
+                f"the first rows of {self.title} have {kind}, but a later one has "
+                f"{brief(texts[wrong[0]].as_py())}. Declare its type: schema={{{name!r}: 'text'}}.",
+                column=name,
+            )
+        fits = pa.array(~np.isin(np.arange(len(texts)), wrong))
+        valid = pc.if_else(fits, texts, None).cast(kind)
+        values = list(with_none(super()._values(pa.record_batch({name: valid}), name)))
+        for row in wrong:
+            values[row] = texts[row].as_py()
+        return values
+
+
+def csv_source(
+    path: str | os.PathLike[str],
+    *,
+    key: str | None = None,
+    columns: Rows[str] | None = None,
+    delimiter: str = ",",
+    schema: Types = None,
+    named: Collection[str] = (),
+    on_error: OnError = "raise",
+) -> CsvSource:
+    """Return the source for a CSV file.
+
+    In the columns `named`, numbers are names of classes. Raises NotFoundError, InvalidValueError.
+    """
+    files = find_files(path, ".csv")
+    if len(files) != 1:
+        raise InvalidValueError(
+            f"path must be one CSV file, but {str(path)!r} matches {len(files)} files. Ingest them "
+            "one by one."
+        )
+    file = CsvFile(files[0], delimiter, skips=on_error == "skip")
+    declared = types_of(schema)
+    classes = [n for n, spec in declared.items() if takes_class_numbers(resolve(spec))]
+    rows, arrow, texts = read_typed_rows(
+        file, _arrow_types(declared), columns, classes={*classes} - {*named}
+    )
+    full = () if file.is_large else (f.name for f in arrow if not convert(rows, f).null_count)
+    return CsvSource(
+        title=file.title,
+        arrow=arrow,
+        read=partial(file.stream, texts) if file.is_large else partial(_batches, rows),
+        key=key,
+        rows=None if file.is_large else rows.num_rows,
+        fingerprint=fingerprint(path, files),
+        full=frozenset(full),
+        schema=declared,
+        left_out=file.left_out.values(),
+        base=folder_of(files),
+        texts=frozenset(f.name for f in arrow if f.name in texts and not is_text(f.type)),
+    )
+
+
+def lake_types(url: str, options: Options) -> dict[str, Htype]:
+    """Return the types of a lake's columns, or an empty dict if there is no lake yet."""
+    store = options.get("storage_options")
+    if not exists(url, storage_options=store):
+        return {}
+    ds = open_lake(url, branch=options.get("branch", "main"), storage_options=store)
+    return {f.name: f.htype for f in ds.schema}
+
+
+def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
+    """Return the types by which a CSV file is read for the columns of a lake.
+
+    These are the lake's types. An inferred type would have to fit all values, so a single bad value
+    would make every row bad. Classes without names are read as their numbers.
+
+    >>> from deeplake_lite.htypes import ClassLabel
+    >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})
+    {'a': Scalar('int8'), 'b': Scalar('int64', nullable=True), 'c': ClassLabel(['cat'])}
+    """
+    numbers = Scalar("int64", nullable=True)
+    return {name: numbers if _has_no_names(htype) else htype for name, htype in known.items()}
+
+
+def named_by_numbers(known: Mapping[str, Htype]) -> list[str]:
+    """Return the columns of a lake whose classes have numbers as names.
+
+    >>> from deeplake_lite.htypes import ClassLabel
+    >>> named_by_numbers({"a": ClassLabel(["1", "2"]), "b": ClassLabel(["cat"]), "c": ClassLabel()})
+    ['a']
+    """
+    return [
+        name
+        for name, htype in known.items()
+        if htype.classes is not None and not takes_class_numbers(htype)
+    ]
+
+
+def _has_no_names(htype: Htype) -> bool:
+    return htype.classes is not None and htype.item is None and not htype.classes.names
+
+
+def _batches(rows: pa.Table, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    yield from rows.select(columns).to_batches()
+
+
+def written_as_json(htype: Htype) -> bool:
+    """Return whether the values of a type are written as JSON in a CSV file.
+
+    >>> from deeplake_lite.htypes import Boxes, ClassLabel, Image, Json, Text
+    >>> [written_as_json(h) for h in (Json(), Boxes(), ClassLabel(["a"], multiple=True))]
+    [True, True, True]
+    >>> [written_as_json(h) for h in (Text(), ClassLabel(["a"]), Image())]
+    [False, False, False]
+    """
+    if isinstance(htype.layout, Nested) or htype.layout.dtype == "json":
+        return True
+    return isinstance(htype.blank, list | np.ndarray) and not htype.takes_files
+
+
+def parse_values(values: Any, htype: Htype) -> object:
+    """Parse strings by a type: JSON, complex numbers, durations, timestamps of a coarse unit.
+
+    An empty string becomes None. Strings that are not valid JSON remain strings, which the type
+    then rejects. A column of JSON would accept them, so there they become bytes. Values for other
+    types are returned unchanged.
+
+    >>> from deeplake_lite.htypes import Boxes, Json
+    >>> parse_values(['{"a": 1}', "", "x"], Json()), parse_values(["[1, 2]", "x"], Boxes())
+    ([{'a': 1}, None, b'x'], [[1, 2], 'x'])
+    >>> parse_values(["(1+2j)", ""], Scalar("complex64"))
+    [(1+2j), None]
+    >>> parse_values(["5", "5 s", "00:05", "NA"], Scalar("timedelta64[s]"))
+    [np.timedelta64(5,'s'), '5 s', datetime.time(0, 5), None]
+    """
+    if _is_coarse(htype):
+        return [_trim(v) if isinstance(v, str) else v for v in with_none(values)]
+    if _is_duration(htype):
+        return [_parse_duration(v, htype) if isinstance(v, str) else v for v in with_none(values)]
+    if not written_as_json(htype):
+        return [_number(v, htype) for v in with_none(values)] if _is_complex(htype) else values
+    wrong = str.encode if htype.sql == "json" else str
+    return [
+        _from_json(_parse_json(value, wrong), htype) if isinstance(value, str) else value
+        for value in values
+    ]
+
+
+def _from_json(value: object, htype: Htype) -> object:
+    """Convert the durations and complex numbers in a JSON value.
+
+    >>> from deeplake_lite.htypes import Sequence
+    >>> _from_json([5, None], Sequence("timedelta64[s]"))
+    [np.timedelta64(5,'s'), None]
+    """
+    if isinstance(value, list):
+        return [_from_json(item, htype.item or htype) for item in value]
+    return value if htype.item is not None else _number(value, htype)
+
+
+def _number(value: object, htype: Htype) -> object:
+    """Return a duration for a count, or a complex number for a string; other values unchanged."""
+    dtype = htype.value_dtype
+    if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
+        return np.int64(value).astype(dtype)
+    if dtype.startswith("complex") and isinstance(value, str):
+        return _parse_complex(value)
+    return value
+
+
+def _is_duration(htype: Htype) -> bool:
+    return htype.scalar is not None and htype.scalar.startswith("timedelta64")
+
+
+def _is_coarse(htype: Htype) -> bool:
+    """Return whether values are timestamps in a unit that Arrow does not have."""
+    return htype.scalar in _COARSE
+
+
+def _is_complex(htype: Htype) -> bool:
+    return htype.scalar is not None and htype.scalar.startswith("complex")
+
+
+def _trim(text: str) -> str | None:
+    """Return a string without surrounding whitespace, or None if it means null."""
+    return None if text.strip() in NULLS else text.strip()
+
+
+def _parse_duration(text: str, htype: Htype) -> object:
+    """Return a duration for a count, or a time of day; other strings are left to the type.
+
+    >>> htype = Scalar("timedelta64[ms]")
+    >>> _parse_duration(" +5", htype), _parse_duration("soon", htype)
+    (np.timedelta64(5,'ms'), 'soon')
+    """
+    trimmed = _trim(text)
+    if trimmed is None:
+        return None
+    if _COUNT.fullmatch(trimmed) and abs(int(trimmed)) < 2**63:
+        return _number(int(trimmed), htype)
+    try:
+        return time.fromisoformat(trimmed) if _CLOCK.fullmatch(trimmed) else trimmed
+    except ValueError:
+        return trimmed
+
+
+def _is_parsed(htype: Htype) -> bool:
+    """Return whether `parse_values` has to convert the values from strings."""
+    return _is_complex(htype) or _is_coarse(htype) or _is_duration(htype)
+
+
+def _parse_complex(text: str) -> object:
+    """Return a complex number, None for null, or the string if it is beyond float64's range.
+
+    >>> _parse_complex("1e400"), _parse_complex("1+infj"), _parse_complex("1e-400")
+    ('1e400', (1+infj), 0j)
+    """
+    if text.strip() in NULLS_OF_FLOATS:
+        return None
+    try:
+        number = complex(text)
+    except ValueError:
+        return text
+    infinite = math.isinf(number.real) + math.isinf(number.imag)
+    return text if infinite > text.casefold().count("inf") else number
+
+
+def _parse_json(text: str, wrong: Any) -> object:
+    """Return the value of a JSON document, None if it is empty, `wrong(text)` if it is invalid."""
+    try:
+        if not text:
+            return None
+        return json.loads(text, object_pairs_hook=object_of, parse_float=_parse_float)
+    except (ValueError, RecursionError):
+        return wrong(text)
+
+
+def _parse_float(text: str) -> float:
+    """Return the value of a JSON number. Raises ValueError if it is beyond float64's range."""
+    number = float(text)
+    is_zero = not re.search("[1-9]", re.split("[eE]", text)[0])
+    if math.isinf(number) or (number == 0 and not is_zero):
+        raise ValueError(f"{text} is beyond the range of float64")
+    return number
+
+
+def _arrow_types(schema: Mapping[str, object]) -> dict[str, pa.DataType]:
+    """Return the Arrow types in which columns with declared types are read.
+
+    >>> _arrow_types({"x": "float32", "t": "text"})
+    {'x': DataType(float), 't': DataType(string)}
+    """
+    types: dict[str, pa.DataType] = {}
+    for name, spec in schema.items():
+        htype = resolve(spec)
+        if htype.scalar is None or _is_parsed(htype):
+            types[name] = pa.string()
+        elif htype.scalar == "float16":  # Arrow cannot read it from strings
+            types[name] = pa.float32()
+        else:
+            types[name] = pa.from_numpy_dtype(htype.scalar)
+    return types

@@ -1,0 +1,445 @@
+"""Reading a CSV file with Arrow, and inferring types that reproduce every value exactly."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+import pyarrow.types as kinds
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.tables.quotes import check_quotes
+from deeplake_lite.ingest.tables.tabular import reading, select_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+AT_ONCE = 256 * 2**20
+"""Files of at most this size are read at once, so their types are inferred from all rows."""
+
+BLOCK_BYTES = 16 * 2**20
+"""Size of a block of a larger file."""
+
+MOST_LISTED = 5
+"""Maximum number of names of columns that a message lists."""
+
+DELIMITERS = (",", ";", "\t", "|")
+"""Usual delimiters of CSV files."""
+
+HEADER_BYTES = 2**16
+"""Number of bytes at the start of the file that are searched for the end of the first line."""
+
+NULLS = arrow_csv.ConvertOptions().null_values
+"""Strings that mean a missing number, date or boolean: the empty string and those of pandas.
+
+In a column of strings they are ordinary strings.
+"""
+
+NAN = ("NaN", "nan", "-NaN", "-nan")
+"""Strings among them that mean NaN in a column of floats."""
+
+NULLS_OF_FLOATS = [text for text in NULLS if text not in NAN]
+"""Strings that mean a missing float."""
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings by byte order mark. UTF-32 comes first, because a mark of UTF-16 is its prefix."""
+
+_WORDS = {word: [word, word.title(), word.upper()] for word in ("true", "false")}
+"""Spellings of booleans. 1 and 0 are not among them, because they would be exported as words."""
+
+_CODE = "^([+-]?0[0-9xX]|-0+$)"
+"""Matches leading zeros, hexadecimal numbers and -0, which a number cannot reproduce."""
+
+_LONG = "[0-9.]{16,}|[eE][+-]?[0-9]{3}"
+"""Matches long, very large and very small numbers, which a float64 may not reproduce."""
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file, and how to read it."""
+
+    path: str
+    delimiter: str = ","
+
+    skips: bool = False
+    """Whether records with too few or too many values are skipped, instead of being an error."""
+
+    keeps_blank_lines: bool = True
+    """Whether an empty line in a file with a single column is an empty value."""
+
+    left_out: dict[int, Skipped] = field(default_factory=dict)
+    """The skipped records by their number."""
+
+    @property
+    def title(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether the file is read block by block."""
+        return Path(self.path).stat().st_size > AT_ONCE
+
+    def first_rows(self, texts: Iterable[str]) -> pa.Table:
+        """Return all rows, or the first block of a large file, with the columns `texts` as strings.
+
+        Raises
+        ------
+        InvalidValueError
+            If the file cannot be read.
+        """
+        if not self.is_large:
+            return self.rows(texts)
+        with reading(self.path), self._open(texts) as reader:
+            check_encoding(self.path)
+            check_quotes(self.path, self.delimiter)
+            return pa.Table.from_batches([reader.read_next_batch()])
+
+    def rows(self, texts: Iterable[str]) -> pa.Table:
+        """Return all rows, with columns `texts` as strings. Raises InvalidValueError."""
+        with reading(self.path):
+            check_encoding(self.path)
+            check_quotes(self.path, self.delimiter)
+            try:
+                return arrow_csv.read_csv(self._input(), **self._options(texts))
+            except pa.ArrowInvalid:  # with a single thread, the error names the row
+                return arrow_csv.read_csv(self._input(), **self._options(texts, threads=False))
+
+    def stream(self, texts: Iterable[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of columns in blocks. Raises InvalidValueError."""
+        hint = "Types are inferred from the first rows. Declare one: schema={'column': 'text'}."
+        with reading(self.path, hint), self._open(texts) as reader:
+            for batch in reader:
+                yield batch.select(columns)
+
+    @cached_property
+    def _blank_lines(self) -> int | None:
+        """Number of empty lines before the header if empty lines are rows; otherwise None.
+
+        They are rows in a file with a single column only.
+        """
+        if not self.keeps_blank_lines:
+            return None
+        with pa.input_stream(self.path) as stream:
+            start = stream.read(HEADER_BYTES).removeprefix(codecs.BOM_UTF8)
+        lines = start.decode(errors="replace").splitlines()
+        blank = next((i for i, line in enumerate(lines) if line), len(lines))
+        try:
+            header = next(csv.reader(lines[blank:], delimiter=self.delimiter), [])
+        except csv.Error:
+            return None
+        return blank if len(header) == 1 else None
+
+    def _input(self) -> str | pa.BufferReader:
+        """Return the input for Arrow: the path, or for a lone header without newline a buffer.
+
+        Arrow does not accept a header that does not end with a newline.
+        """
+        with pa.input_stream(self.path) as stream:
+            start = stream.read(HEADER_BYTES)
+        is_bare = start.strip() and len(start) < HEADER_BYTES and not re.search(rb"[\r\n]", start)
+        return pa.BufferReader(start + b"\n") if is_bare else self.path
+
+    def _open(self, texts: Iterable[str]) -> arrow_csv.CSVStreamingReader:
+        return arrow_csv.open_csv(self.path, **self._options(texts))
+
+    def _options(self, texts: Iterable[str], *, threads: bool = True) -> dict[str, object]:
+        """Return Arrow's options. With threads, Arrow would not number the records it skips."""
+        blank = self._blank_lines
+        parsing = arrow_csv.ParseOptions(
+            delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=blank is None
+        )
+        if self.skips:
+            parsing.invalid_row_handler = self._skip_record
+        return {
+            "read_options": arrow_csv.ReadOptions(
+                block_size=BLOCK_BYTES,
+                use_threads=threads and not self.skips,
+                skip_rows=blank or 0,
+            ),
+            "parse_options": parsing,
+            "convert_options": arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(texts, pa.string()),
+                true_values=_WORDS["true"],
+                false_values=_WORDS["false"],
+            ),
+        }
+
+    def _skip_record(self, row: arrow_csv.InvalidRow) -> str:
+        """List a record with too few or too many values, and tell Arrow to skip it."""
+        names, values = row.expected_columns, row.actual_columns
+        reason = f"must have a value for each of {names} columns, but it has {values}"
+        place = f"{self.title}, record {row.number} (the header is record 1)"
+        self.left_out[row.number] = Skipped(place, reason)
+        return "skip"
+
+
+def csv_table(
+    path: str,
+    texts: Collection[str] = (),
+    classes: Collection[str] = (),
+) -> pa.Table:
+    """Return all rows of a table of labels, in types that reproduce every value exactly.
+
+    Empty lines are ignored, even in a file with a single column, because they name no file. The
+    delimiter is the first of `DELIMITERS` in the header. Columns of `texts` are read as strings,
+    and so are those of `classes`, unless all their values are integers. Raises InvalidValueError.
+    """
+    declared = dict.fromkeys((*texts, *classes), pa.string())
+    file = CsvFile(path, delimiter_of(path), keeps_blank_lines=False)
+    numbers = {*classes} - {*texts}
+    rows, types, _ = read_typed_rows(file, declared, classes=numbers, at_once=True)
+    return pa.table([convert(rows, f) for f in types], types)
+
+
+def delimiter_of(path: str) -> str:
+    """Return the first of `DELIMITERS` that is in a file's header. Raises InvalidValueError."""
+    with reading(path):
+        check_encoding(path)
+    with reading(path), pa.input_stream(path) as stream:
+        header = stream.read(HEADER_BYTES).split(b"\n")[0]
+    return next((d for d in DELIMITERS if d.encode() in header), ",")
+
+
+def read_typed_rows(
+    file: CsvFile,
+    declared: Mapping[str, pa.DataType],
+    columns: Sequence[str] | None = None,
+    *,
+    classes: Collection[str] = (),
+    at_once: bool = False,
+) -> tuple[pa.Table, pa.Schema, list[str]]:
+    """Read the rows of a file, or its first rows, and infer the types of its columns.
+
+    The file is read twice if it has columns of numbers: Arrow finds them in the first pass, and in
+    the second they are read as strings, to find out which type reproduces them exactly.
+
+    Parameters
+    ----------
+    file : CsvFile
+    declared : mapping
+        Types of columns. Those of other columns are inferred.
+    columns : sequence of str, optional
+        The columns to read; by default all.
+    classes : collection of str
+        Columns of `declared` that have this type unless all their values are integers.
+    at_once : bool
+        Whether to read a large file as a whole, too.
+
+    Returns
+    -------
+    rows : Table
+    types : Schema
+        The columns with their types.
+    texts : list of str
+        The columns that are strings in `rows`.
+    """
+    read = file.rows if at_once else file.first_rows
+    known = declared.keys() - set(classes)
+    rows = read(known)
+    inferred = _check_columns(rows.schema, columns, file.delimiter)
+    numbers = [
+        f.name
+        for f in inferred
+        if f.name not in known and _is_number(f.type)
+        if f.name not in classes or kinds.is_integer(f.type)
+    ]
+    others = [f for f in inferred if f.name not in declared]
+    # A ratio such as 16:9 or a score looks like a time of day, so both stay strings.
+    words = [f.name for f in others if kinds.is_null(f.type) or kinds.is_time(f.type)]
+    words = words if rows.num_rows else []
+    texts = [*dict.fromkeys((*declared, *numbers, *words))]
+    if len(texts) > len(known):
+        rows = read(texts)
+    types = {**declared, **dict.fromkeys(words, pa.string())}
+    types |= {name: _exact_type(rows.column(name), inferred.field(name).type) for name in numbers}
+    return rows, pa.schema([f.with_type(types.get(f.name, f.type)) for f in inferred]), texts
+
+
+# ---- converting
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind))
+
+
+def convert(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
+    """Return a column in its type; as strings if any of them cannot be converted."""
+    column = rows.column(f.name)
+    if column.type == f.type:
+        return column
+    texts = with_nulls(column, f.type)
+    try:
+        return texts.cast(f.type)
+    except pa.ArrowInvalid:
+        return texts
+
+
+def with_nulls[T: (pa.Array, pa.ChunkedArray)](texts: T, kind: pa.DataType) -> T:
+    """Strip whitespace and plus signs from strings, and replace those that mean null.
+
+    >>> with_nulls(pa.array([" +5", "NA", "nan"]), pa.int64()).to_pylist()
+    ['5', None, None]
+    >>> with_nulls(pa.array([" 5", "NA", "nan"]), pa.float64()).to_pylist()
+    ['5', None, 'nan']
+    """
+    trimmed = pc.utf8_trim_whitespace(texts)
+    if _any_plus_sign(trimmed):
+        trimmed = pc.replace_substring_regex(trimmed, pattern=r"^\+([0-9.])", replacement=r"\1")
+    nulls = NULLS_OF_FLOATS if kinds.is_floating(kind) else NULLS
+    return pc.if_else(pc.is_in(trimmed, pa.array(nulls)), None, trimmed)
+
+
+def _any_plus_sign(texts: pa.Array | pa.ChunkedArray) -> bool:
+    """Return whether any string begins with a plus, which Arrow does not accept for integers."""
+    return bool(pc.any(pc.starts_with(texts, "+")).as_py())
+
+
+def _exact_type(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.DataType:
+    """Return the type that reproduces all numbers exactly: `kind`, an integer type, or strings.
+
+    Whitespace around a number and a plus sign are ignored. Because of the plus, Arrow infers a
+    float for +5, so integers are tried first.
+
+    >>> _exact_type(pa.chunked_array([["1", "18446744073709551615"]]), pa.float64())
+    DataType(uint64)
+    >>> _exact_type(pa.chunked_array([["02139", "10115"]]), pa.int64())
+    DataType(string)
+    """
+    signed = _any_plus_sign(pc.utf8_trim_whitespace(texts))
+    for exact in (pa.int64(), pa.uint64(), kind) if signed else (kind, pa.uint64()):
+        if _can_convert(with_nulls(texts, exact), exact, exact=True):
+            return exact
+    return pa.string()
+
+
+def misfits(texts: pa.Array, kind: pa.DataType, *, exact: bool, first: int = 0) -> Iterator[int]:
+    """Yield the rows whose strings cannot be converted, by bisection."""
+    if _can_convert(texts, kind, exact=exact):
+        return
+    if len(texts) == 1:
+        yield first
+        return
+    half = len(texts) // 2
+    yield from misfits(texts[:half], kind, exact=exact, first=first)
+    yield from misfits(texts[half:], kind, exact=exact, first=first + half)
+
+
+def _can_convert(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact: bool) -> bool:
+    """Return whether all strings can be converted; with `exact`, so that they can be reproduced.
+
+    >>> long = pa.array(["12345678901234567"])
+    >>> _can_convert(long, pa.float64(), exact=False), _can_convert(long, pa.float64(), exact=True)
+    (True, False)
+    """
+    if exact and pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
+        return False
+    try:
+        numbers = texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    if not kinds.is_floating(kind):
+        return True
+    infinite = texts.filter(pc.fill_null(pc.is_inf(numbers), False))
+    if not pc.all(pc.match_substring(infinite, "inf", ignore_case=True), min_count=0).as_py():
+        return False  # a number is beyond the range of the type
+    if not exact:
+        return True
+    is_long = pc.match_substring_regex(texts, _LONG)
+    differs = pc.not_equal(numbers.cast(pa.string()), texts)
+    long = texts.filter(pc.and_(is_long, differs)).to_pylist()
+    return all(map(_is_reproducible, long))
+
+
+def _is_reproducible(text: str) -> bool:
+    """Return whether a float64 written with as many digits as a string has equals its number.
+
+    >>> numbers = ("0.10000000000000001", "12345678901234567.5", "1e-400")
+    >>> [_is_reproducible(text) for text in numbers]
+    [True, False, False]
+    """
+    number = Decimal(text)
+    if not number.is_finite():
+        return True
+    digits = max(len(number.as_tuple().digits), 1)
+    return Decimal(f"{float(text):.{digits - 1}e}") == number
+
+
+# ---- headers
+
+
+def check_encoding(path: str) -> None:
+    """Reject a file with a byte order mark of UTF-16 or UTF-32. Raises InvalidValueError."""
+    with pa.input_stream(path) as stream:
+        start = stream.read(len(codecs.BOM_UTF32))
+    name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
+    if name:
+        raise InvalidValueError(
+            f"A CSV file must be UTF-8, but {path!r} begins with the mark of {name.upper()}. "
+            f"Convert the file: iconv -f {name} -t utf-8."
+        )
+
+
+def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: str) -> pa.Schema:
+    """Check the header and return the selected columns.
+
+    Raises
+    ------
+    InvalidValueError
+        For a header without names or with another delimiter, and for strings that are not UTF-8.
+    """
+    try:
+        schema.names  # noqa: B018 - decodes them
+    except UnicodeDecodeError as error:
+        raise InvalidValueError(
+            "A CSV file must be UTF-8, but the names of its columns are not. Convert the file: "
+            "iconv -f latin1 -t utf-8."
+        ) from error
+    other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
+    if len(schema) == 1 and other:
+        raise InvalidValueError(
+            f"Values of a CSV file must be separated by {delimiter!r}, but this file then has a "
+            f"single column, {brief(schema.names[0], 80)}. Pass its delimiter: "
+            f"delimiter={other!r}."
+        )
+    if columns is None:
+        _check_names(schema.names)
+    selected = select_columns(schema, columns)
+    for f in selected:
+        if pa.types.is_binary(f.type):
+            raise InvalidValueError(
+                "a CSV file must be UTF-8, but this column is not. Convert the file: "
+                "iconv -f latin1 -t utf-8.",
+                column=f.name,
+            )
+    return selected
+
+
+def _check_names(names: list[str]) -> None:
+    """Reject columns without names, such as an index that pandas has written."""
+    named = [name for name in names if name.strip()]
+    if len(named) == len(names):
+        return
+    position = next(i for i, name in enumerate(names) if not name.strip())
+    others = f"{named}" if len(named) <= MOST_LISTED else f"[{named[0]!r}, …]"
+    raise InvalidValueError(
+        "The first line of a CSV file must have the names of its columns, but column "
+        f"{position} has no name. Name it, or select the others: columns={others}. To write a CSV "
+        "without pandas' index, use df.to_csv(path, index=False)."
+    )

@@ -1,0 +1,113 @@
+"""Ingesting DataFrames of pandas and polars, and any object that exports an Arrow table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite.dataset.arrow.capsules import arrow_table, is_wrong_table, table_hint
+from deeplake_lite.dataset.write.tables import Tabular
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.tables.arrays import MemorySource
+from deeplake_lite.ingest.tables.columns import ArrowColumn
+from deeplake_lite.ingest.tables.tabular import select_columns
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deeplake_lite.ingest.options import Options, Types
+    from deeplake_lite.ingest.result import IngestedDataset
+
+
+@takes_options
+def from_dataframe(
+    df: object, url: str, *, on: str | None = None, **options: Unpack[Options]
+) -> IngestedDataset:
+    """Ingest the rows of a DataFrame into a lake.
+
+    Parameters
+    ----------
+    df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        The rows. A named index becomes a column; an index without a name is ignored. If some levels
+        of an index have names, the others are named ``level_0``, ``level_1``… Categories become
+        classes.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Notes
+    -----
+    NaN in a column of floats stays NaN; None, NA and NaT are null. Columns of arrays, of paths
+    (``schema={"image": dl.Image("jpeg")}``) and of other objects are treated as by `from_arrays`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import deeplake_lite as dl
+    >>> df = pd.DataFrame({"name": ["rose", "lily"], "kind": pd.Categorical(["a", "b"])})
+    >>> ds = dl.from_dataframe(df, "memory://from-dataframe", on="name")
+    >>> ds["kind"].names, ds["kind"][:]
+    (('a', 'b'), array([0, 1], dtype=int32))
+    """
+    return ingest(dataframe_source(df, on, options.get("schema")), url, **options)
+
+
+def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
+    """Return the source for a DataFrame. Raises InvalidValueError for other objects."""
+    if is_wrong_table(df):
+        raise InvalidValueError(
+            f"df must be {_TABLES}, but it is a {type(df).__name__}. {table_hint(df)}"
+        )
+    if hasattr(df, "iloc"):
+        is_named = any(name is not None for name in df.index.names)
+        columns = _from_pandas(_with_index(df) if is_named else df)
+    elif isinstance(df, Tabular):
+        table = arrow_table(df)
+        columns = {
+            f.name: ArrowColumn.of(table.column(f.name), f)
+            for f in select_columns(table.schema, None)
+        }
+    else:
+        raise InvalidValueError(
+            f"df must be {_TABLES}, but it is a {type(df).__name__}. Pass a dict of arrays to "
+            "dl.from_arrays."
+        )
+    return MemorySource.of(columns, key, schema, "DataFrame")
+
+
+_TABLES = "a DataFrame (pandas, polars) or an Arrow table"
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with its index as columns. Raises InvalidValueError for a duplicate name."""
+    levels, columns = frame.index.names, [str(name) for name in frame.columns]
+    names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
+    for name in names:
+        if name in columns or names.count(name) > 1:
+            other = "a column and the index" if name in columns else "two levels of the index"
+            raise InvalidValueError(
+                f"Column names must be unique, but {name!r} is {other}. Drop the index, "
+                "df.reset_index(drop=True), or rename it."
+            )
+    return frame.reset_index()
+
+
+def _from_pandas(frame: pd.DataFrame) -> dict[str, object]:
+    """Return the columns of a frame by name. Raises InvalidValueError for a duplicate name."""
+    names = [str(name) for name in frame.columns]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidValueError(
+                f"Column names must be unique, but {name!r} occurs twice. Rename one."
+            )
+    return {name: frame.iloc[:, i] for i, name in enumerate(names)}

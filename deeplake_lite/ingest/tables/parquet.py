@@ -1,0 +1,171 @@
+"""Ingesting Parquet files batch by batch."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pyarrow as pa
+import pyarrow.dataset as arrow_dataset
+
+from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
+from deeplake_lite.ingest.huggingface.feature_table import FeatureTable, lake_metadata
+from deeplake_lite.ingest.huggingface.features import has_bytes, read_metadata
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.tabular import BATCH_ROWS, TabularSource, reading, select_columns
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow.parquet as pq
+
+    from deeplake_lite.ingest.huggingface.features import FeatureColumn
+    from deeplake_lite.ingest.options import Options, Types
+    from deeplake_lite.ingest.result import IngestedDataset
+
+
+FILE_ROWS = 256
+"""Rows of a batch that may contain files."""
+
+
+@takes_options
+def from_parquet(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    on: str | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the rows of Parquet files into a lake.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, a folder, or a pattern such as ``"flowers/*.parquet"``.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    columns : sequence of str, optional
+        The columns to ingest; by default all.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Notes
+    -----
+    `ingest.columns` lists the column types of Arrow's types. Files of Hugging Face keep their
+    classes, images and shapes, which their metadata describes; see `from_huggingface`. If the
+    metadata is missing, images, which are structs of bytes and path, become bytes; declare them:
+    ``schema={"image": dl.Image()}``. Relative paths of images start from the folder of the files.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> import deeplake_lite as dl
+    >>> folder = tempfile.mkdtemp()
+    >>> table = pa.table({"name": ["rose", "lily"], "petals": [5, 6]})
+    >>> pq.write_table(table, f"{folder}/a.parquet")
+    >>> ds = dl.from_parquet(f"{folder}/*.parquet", "memory://from-parquet", on="name")
+    >>> ds["petals"][:]
+    array([5, 6])
+    """
+    source = parquet_source(path, key=on, columns=columns, schema=options.get("schema"))
+    return ingest(source, url, **options)
+
+
+def parquet_source(
+    path: str | os.PathLike[str],
+    *,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+    schema: Types = None,
+) -> TabularSource:
+    """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
+    files = find_files(path, ".parquet")
+    table, metadata, rows, full = parquet_table(str(path), files)
+    return TabularSource(
+        title=Path(path).name,
+        arrow=select_columns(table.schema, columns),
+        read=table.read,
+        key=key,
+        rows=rows,
+        fingerprint=fingerprint(path, files),
+        full=full,
+        schema=types_of(schema),
+        features=table.columns,
+        metadata=lake_metadata(metadata),
+        base=folder_of(files),
+    )
+
+
+def parquet_table(
+    path: str, files: Sequence[str]
+) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
+    """Return the columns of files, their features, their number of rows, and columns without nulls.
+
+    Raises
+    ------
+    InvalidValueError
+        For a file that cannot be read; `path` names the files.
+    """
+    with reading(path):
+        dataset = arrow_dataset.dataset(files, format="parquet")
+        footers = [fragment.metadata for fragment in dataset.get_fragments()]
+    metadata = read_metadata(dataset.schema)
+    read = partial(_read, dataset, path)
+    table = FeatureTable.of(dataset.schema, metadata, read, partial(_has_paths, footers))
+    full = {n for n in table.schema.names if _is_full(footers, table.columns.get(n), n)}
+    return table, metadata, sum(footer.num_rows for footer in footers), frozenset(full)
+
+
+def _read(
+    dataset: arrow_dataset.Dataset, path: str, columns: list[str]
+) -> Iterator[pa.RecordBatch]:
+    types = [dataset.schema.field(name).type for name in columns]
+    ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
+    rows = FILE_ROWS if ahead else BATCH_ROWS
+    with reading(path):
+        yield from dataset.to_batches(columns=columns, batch_size=rows, **ahead)
+
+
+def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str) -> bool:
+    """Return whether a column has no nulls according to the statistics of the files."""
+    if column is None:
+        return all(_null_count(footer, name) == 0 for footer in footers)
+    if column.htype.classes is not None and column.htype.item is None:
+        return all(_null_count(footer, name, least=0) == 0 for footer in footers)
+    return column.htype.takes_files and all(
+        _null_count(footer, f"{name}.bytes") == 0 for footer in footers
+    )
+
+
+def _has_paths(footers: Sequence[pq.FileMetaData], column: str) -> bool:
+    """Return whether a column of files has any paths."""
+    return any(_null_count(footer, f"{column}.path") != footer.num_rows for footer in footers)
+
+
+def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:
+    """Return the count of nulls of a column; None if it is unknown or a number is below `least`."""
+    at = [i for i in range(footer.num_columns) if footer.schema.column(i).path == column]
+    if not at:
+        return None
+    count = 0
+    for group in range(footer.num_row_groups):
+        part = footer.row_group(group).column(at[0])
+        if not part.is_stats_set or not part.statistics.has_null_count:
+            return None
+        statistics = part.statistics
+        if least is not None and not (statistics.has_min_max and statistics.min >= least):
+            return None
+        count += statistics.null_count
+    return count

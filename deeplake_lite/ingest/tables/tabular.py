@@ -1,0 +1,213 @@
+"""Sources of Arrow record batches, which Parquet and CSV files have in common.
+
+The batches can be read several times. So the names of classes are collected first and the rows are
+read afterwards, without holding them in memory.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.arrow.types import has_fractions, is_text
+from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unnamed_indexes
+from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
+from deeplake_lite.htypes import ClassLabel, Htype, resolve
+from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
+from deeplake_lite.ingest.tables.columns import (
+    check_unrounded,
+    class_label,
+    htype_of,
+    texts_in,
+    values_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.huggingface.features import FeatureColumn
+
+BATCH_ROWS = 8_192
+BATCH_BYTES = 32 * 2**20
+"""Maximum size of a block, in bytes."""
+
+
+@dataclass(frozen=True)
+class TabularSource:
+    """A source of record batches."""
+
+    title: str
+    """Name of the source."""
+
+    arrow: pa.Schema
+    """Columns and their Arrow types."""
+
+    read: Callable[[list[str]], Iterator[pa.RecordBatch]]
+    """Reads the batches of columns, always in the same order."""
+
+    key: str | None = None
+    """The column that identifies rows."""
+
+    rows: int | None = None
+    """Number of rows, if it is known."""
+
+    fingerprint: str | None = None
+    """Identifies the files and their content."""
+
+    full: frozenset[str] = frozenset()
+    """Columns that are known to have no nulls."""
+
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """Types that the user declares."""
+
+    features: Mapping[str, FeatureColumn] = field(default_factory=dict)
+    """Columns that the metadata of the files describes."""
+
+    left_out: Collection[Skipped] = ()
+
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    base: str | None = None
+    """Folder of the table, to which paths of files are relative."""
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        return {f.name: self._htype(f) for f in self.arrow}
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Reject decimals that float64 would round, in columns whose type was inferred."""
+        for f in (self.arrow.field(name) for name in names):
+            if exported_htype(f) is None and has_fractions(f.type):
+                row = 0
+                for batch in self.read([f.name]):
+                    check_unrounded(batch.column(0), f.name, self.columns[f.name], row)
+                    row += batch.num_rows
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the rows from `start` on."""
+        names, row = self.arrow.names, 0
+        for batch in self.read(names):
+            skip = min(max(start - row, 0), batch.num_rows)
+            row += skip
+            for part in split(batch.slice(skip)):
+                places = Places(self.title, row, part.num_rows)
+                yield Block(self._all_values(part, names, places), places, self.base)
+                row += part.num_rows
+
+    def _all_values(
+        self, batch: pa.RecordBatch, names: Iterable[str], places: Places
+    ) -> dict[str, Any]:
+        """Return the values of all columns; an error names the column and the row."""
+        values = dict[str, Any]()
+        for name in names:
+            with naming_values(name, places):
+                values[name] = self._values(batch, name)
+        return values
+
+    def _values(self, batch: pa.RecordBatch, name: str) -> Any:
+        """Return the values of a column; JSON that a lake exported as strings is parsed."""
+        f = self.arrow.field(name)
+        if name in self.features and not self._takes_numbers(name):
+            return self.features[name].values(batch.column(name))
+        return as_exported(
+            values_of(batch.column(name), exported_htype(f) or self.columns[name]), f
+        )
+
+    def _takes_numbers(self, name: str) -> bool:
+        """Return whether the type of a column is a number, although its values are classes."""
+        is_class = self.features[name].htype.classes is not None
+        return is_class and self.columns[name].scalar is not None
+
+    def _htype(self, f: pa.Field) -> Htype:
+        """Return the type of a column: the declared one, or the one for its Arrow type."""
+        declared = resolve(self.schema[f.name]) if f.name in self.schema else None
+        if f.name in self.features and declared in (None, ClassLabel()):
+            nullable = f.name not in self.full and f.name != self.key
+            return self.features[f.name].type_of(nullable=nullable)
+        if declared is None:
+            declared = exported_htype(f)
+        if declared is not None and declared != ClassLabel():
+            return declared
+        nullable = f.nullable and f.name not in self.full and f.name != self.key
+        has_text = is_text(f.type.value_type if kinds.is_dictionary(f.type) else f.type)
+        if has_text and (declared is not None or kinds.is_dictionary(f.type)):
+            return self._classes(f.name, nullable)
+        if declared:
+            return replace(declared, nullable=nullable)
+        try:
+            return htype_of(f.type, nullable=nullable)
+        except InvalidValueError as error:
+            raise error.at(column=f.name) from None
+
+    def _classes(self, column: str, nullable: bool) -> ClassLabel:
+        """Return the classes of a column: those of dictionaries in order, then sorted strings."""
+        ordered: dict[str, None] = {}
+        texts: set[str | None] = set()
+        for batch in self.read([column]):
+            array = batch.column(0)
+            if kinds.is_dictionary(array.type):
+                ordered.update(dict.fromkeys(text for text in texts_in(array.dictionary) if text))
+            else:
+                texts.update(texts_in(array.unique()))
+        rest = class_label(texts)
+        names = dict.fromkeys([*ordered, *rest.names])
+        return ClassLabel(list(names), nullable=nullable or rest.nullable)
+
+
+def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    """Return the given columns of a schema; by default all except an unnamed pandas index.
+
+    Raises
+    ------
+    NotFoundError
+        For a column that the schema does not have.
+    OptionError
+        For a column that is given twice, or if `columns` is not a list of names.
+    InvalidValueError
+        For a column that the schema has twice.
+    """
+    if columns is None:
+        indexes = unnamed_indexes(schema)
+        names = [name for name in schema.names if name not in indexes]
+    else:
+        names = [*checks.names("columns", columns)]
+    for name in names:
+        if name not in schema.names:
+            raise NotFoundError.named("column", name, schema.names)
+        if schema.names.count(name) > 1:
+            raise InvalidValueError(
+                f"Column names must be unique, but {name!r} occurs twice. Rename one."
+            )
+        if names.count(name) > 1:
+            raise OptionError(f"columns= must name each column once, but it names {name!r} twice.")
+    return pa.schema([schema.field(name) for name in names])
+
+
+def split(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a batch into parts of limited size.
+
+    >>> [part.num_rows for part in split(pa.record_batch({"x": range(10_000)}))]
+    [8192, 1808]
+    """
+    size = max(batch.nbytes / max(batch.num_rows, 1), 1)
+    rows = int(np.clip(BATCH_BYTES / size, 1, BATCH_ROWS))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+@contextmanager
+def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
+    """Translate Arrow's errors into an InvalidValueError that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error

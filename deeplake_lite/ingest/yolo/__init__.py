@@ -1,0 +1,1 @@
+"""Ingesting YOLO datasets."""

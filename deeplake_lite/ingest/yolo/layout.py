@@ -1,0 +1,218 @@
+"""Finding the images, splits and names of a YOLO dataset, from its data.yaml or its folders.
+
+The rules are those of Ultralytics' data sets: a label file has the path of its image, with
+``labels`` in place of the last folder ``images``, and the suffix ``.txt``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.folders.layout import SPLITS, SUFFIXES, scan
+from deeplake_lite.ingest.source import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+YAML = (".yaml", ".yml")
+
+MOST_YAML = 10_000_000
+"""Maximum size of a data.yaml in bytes."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The images of a YOLO dataset by split, and what its data.yaml says."""
+
+    root: Path
+    """Folder to which the keys of rows are relative."""
+
+    images: Mapping[str, tuple[Path, ...]]
+    """Images of each split; the split is "" if there are none."""
+
+    config: Mapping[str, Any]
+    """Content of the data.yaml."""
+
+    repeated: Sequence[Skipped] = ()
+    """Images of a split that are also in an earlier one."""
+
+    @classmethod
+    def of(cls, path: Path) -> Layout:
+        """Read a data.yaml, or the folder of a dataset. Raises NotFoundError, InvalidValueError."""
+        if not path.exists():
+            raise NotFoundError(f"There is no {str(path)!r} (from {Path.cwd()}). Check the path.")
+        if path.is_file():
+            return cls._of_yaml(path)
+        files = [f for f in sorted(path.iterdir()) if f.suffix in YAML and f.is_file()]
+        described = [f for f in files if "names" in _read_yaml(f)]
+        if len(described) > 1:
+            raise InvalidValueError(
+                f"{str(path)!r} must have one data.yaml, but it has "
+                f"{', '.join(f.name for f in described)}. Pass one of them."
+            )
+        return cls._of_yaml(described[0]) if described else cls._of_folder(path)
+
+    @classmethod
+    def _of_yaml(cls, path: Path) -> Layout:
+        config, here = _read_yaml(path), path.absolute().parent
+        base = here / str(config.get("path") or "")
+        images: dict[str, tuple[Path, ...]] = {}
+        for split in ("train", "val", "test"):
+            places = config.get(split)
+            if places:
+                places = places if isinstance(places, list) else [places]
+                found = (_images_at(str(place), base, here, path) for place in places)
+                images[split] = tuple(image for part in found for image in part)
+        if not images:
+            raise InvalidValueError(
+                f"{path.name} must name the images of 'train', 'val' or 'test', but it has the "
+                f"keys {brief(sorted(map(str, config)), 80)}. Pass the data.yaml of the dataset."
+            )
+        root = base if base.is_dir() else here
+        return cls(root, *_without_repeated(images, config))
+
+    @classmethod
+    def _of_folder(cls, path: Path) -> Layout:
+        root = path.absolute()
+        by_split: dict[str, list[Path]] = {}
+        for file in scan(root).images:
+            by_split.setdefault(_split_of(file.path), []).append(root / file.path)
+        if not by_split:
+            raise NotFoundError(f"There are no images below {str(path)!r}. Check the path.")
+        order = sorted(by_split, key=lambda split: (SPLITS.get(split.lower(), -1), split))
+        names = [f for f in (root / "classes.txt", root / "labels" / "classes.txt") if f.is_file()]
+        config = {"names": names[0].read_text("utf-8").split("\n")} if names else {}
+        config = {key: [name.strip() for name in v if name.strip()] for key, v in config.items()}
+        return cls(root, {split: tuple(by_split[split]) for split in order}, config)
+
+    def key(self, image: Path) -> str:
+        """Return the key of an image: its path from the root, as far as it lies there."""
+        try:
+            return image.relative_to(self.root).as_posix()
+        except ValueError:
+            return image.as_posix()
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the classes in order; None if they are unknown. Raises InvalidValueError."""
+        names = self.config.get("names")
+        if isinstance(names, list):
+            return [str(name) for name in names]
+        if isinstance(names, dict) and names:
+            numbers = [*names]
+            if not all(isinstance(n, int) and 0 <= n < 100_000 for n in numbers):
+                raise InvalidValueError(
+                    "names must map class numbers to names, such as {0: 'person'}, but it is "
+                    f"{brief(names, 80)}. Correct the data.yaml."
+                )
+            return [str(names.get(n, n)) for n in range(max(numbers) + 1)]
+        count = self.config.get("nc")
+        return [str(n) for n in range(count)] if isinstance(count, int) else None
+
+    @property
+    def points(self) -> tuple[int, int] | None:
+        """Number of keypoints and of values per keypoint; None if it is not a pose dataset."""
+        shape = self.config.get("kpt_shape")
+        if shape is None:
+            return None
+        try:
+            count, dims = (int(n) for n in shape)
+        except (TypeError, ValueError):
+            count, dims = 0, 0
+        if count < 1 or dims not in (2, 3):
+            raise InvalidValueError(
+                "kpt_shape must be [number of keypoints, 2 or 3], but it is "
+                f"{brief(shape, 40)}. Correct the data.yaml."
+            )
+        return count, dims
+
+
+def _without_repeated(
+    images: Mapping[str, tuple[Path, ...]], config: Mapping[str, Any]
+) -> tuple[dict[str, tuple[Path, ...]], Mapping[str, Any], list[Skipped]]:
+    """Return each image in its first split only.
+
+    A split with exactly the images of another, such as ``val`` in a data.yaml that has only images
+    for training, is left out.
+    """
+    seen, kept, repeated = dict[Path, str](), dict[str, tuple[Path, ...]](), list[Skipped]()
+    for split, paths in images.items():
+        if paths in kept.values():
+            continue
+        again = [path for path in paths if path in seen]
+        repeated += [Skipped(path.name, f"it is also in split {seen[path]!r}") for path in again]
+        kept[split] = tuple(path for path in paths if path not in seen)
+        seen |= dict.fromkeys(kept[split], split)
+    return kept, config, repeated
+
+
+def label_path(image: Path) -> Path:
+    """Return the path of an image's label file.
+
+    >>> label_path(Path("/data/images/train/a.jpg")).as_posix()
+    '/data/labels/train/a.txt'
+    """
+    parts = image.parts
+    last = max((i for i, part in enumerate(parts[:-1]) if part == "images"), default=None)
+    folders = [*parts[:-1]]
+    if last is not None:
+        folders[last] = "labels"
+    return Path(*folders, f"{image.stem}.txt")
+
+
+def _split_of(path: str) -> str:
+    """Return the split of an image from its folders, such as ``images/train``; "" for none."""
+    for part in path.split("/")[:-1]:
+        if part.lower() in SPLITS:
+            return part
+    return ""
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    """Return the content of a YAML file. Raises InvalidValueError."""
+    if path.stat().st_size > MOST_YAML:
+        raise InvalidValueError(
+            f"A data.yaml may have at most {MOST_YAML:,} bytes, but {str(path)!r} has "
+            f"{path.stat().st_size:,}. Pass the data.yaml of the dataset."
+        )
+    try:
+        content = yaml.safe_load(path.read_text("utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InvalidValueError(f"{str(path)!r} is not YAML: {reason}. Correct the file.") from None
+    if not isinstance(content, dict):
+        raise InvalidValueError(
+            f"A data.yaml must have keys such as train and names, but {str(path)!r} has "
+            f"{brief(content, 60)}. Pass the data.yaml of the dataset."
+        )
+    return content
+
+
+def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
+    """Return the images of a folder, or of a text file that lists them. Raises NotFoundError."""
+    # Exports of Roboflow write "../train/images" for a folder next to the file.
+    bare = place.removeprefix("../")
+    for path in (base / place, here / place, here / bare, base / bare):
+        if path.is_file():
+            return [*_listed(path)]
+        if path.is_dir():
+            root = path.resolve() if ".." in path.parts else path
+            return [root / f.path for f in scan(root).images]
+    raise NotFoundError(
+        f"There is no folder {place!r}, which {config.name} names, in {str(base)!r} or "
+        f"{str(here)!r}. Correct the file, or move the images."
+    )
+
+
+def _listed(path: Path) -> Iterator[Path]:
+    """Yield the images that a text file lists, relative to its folder."""
+    for line in path.read_text("utf-8", errors="surrogateescape").splitlines():
+        name = line.strip()
+        if name and Path(name).suffix.lower() in SUFFIXES:
+            yield path.parent / name.removeprefix("./")

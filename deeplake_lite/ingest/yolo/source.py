@@ -1,0 +1,325 @@
+"""Ingesting YOLO datasets: boxes, outlines, poses and oriented boxes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from deeplake_lite import checks, codecs
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.htypes import (
+    Boxes,
+    ClassLabel,
+    Htype,
+    Image,
+    Keypoints,
+    Polygons,
+    Sequence,
+    Text,
+)
+from deeplake_lite.ingest.folders.folder import from_folder
+from deeplake_lite.ingest.folders.formats import formats_of
+from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.source import Block, Skipped
+from deeplake_lite.ingest.writer import ingest
+from deeplake_lite.ingest.yolo import labels as yolo_labels
+from deeplake_lite.ingest.yolo.labels import TASKS, Labels
+from deeplake_lite.ingest.yolo.layout import Layout, label_path
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.yolo.labels import Task
+
+BLOCK_ROWS = 256
+
+_NO_SIZE = np.ones(2)
+"""Size of an image whose size does not matter."""
+
+SAMPLED = 1_000
+"""Number of label files per split from which the task is inferred."""
+
+
+@takes_options
+def from_yolo(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    task: Task | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    r"""Ingest a YOLO dataset: images with label files, as Ultralytics' YOLO v5 to v11 read them.
+
+    Parameters
+    ----------
+    path : str or Path
+        The data.yaml, or the folder of the dataset: with a data.yaml, or with folders such as
+        ``images/train`` and ``labels/train``, or ``train/images`` and ``train/labels``.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    task : {"detect", "segment", "pose", "obb", "classify"}, optional
+        The meaning of the numbers after the class. By default, it is inferred: ``kpt_shape`` in the
+        data.yaml means "pose"; lines of 8 numbers "obb"; other lines of more than 4 "segment";
+        images in folders of classes, without label files, "classify".
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, a row per image: ``image``, ``path`` (the key), ``split``, ``boxes``
+        (cxcywh, in fractions), ``labels``; ``segmentation`` for outlines and oriented boxes (for
+        each object, a list of outlines in pixels), ``keypoints`` for poses (in pixels). Images
+        without a label file have no objects. For "classify", the columns are those of
+        `from_folder`. ``ingested`` is a summary and lists skipped images.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such file or folder, or none of its images.
+    InvalidValueError
+        For a data.yaml or a label that cannot be read; with ``on_error="skip"``, the image of such
+        a label is skipped.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from PIL import Image as PillowImage
+    >>> import deeplake_lite as dl
+    >>> root = Path(tempfile.mkdtemp())
+    >>> for folder in ("images", "labels"):
+    ...     (root / folder).mkdir()
+    >>> PillowImage.new("RGB", (8, 8)).save(root / "images" / "a.png")
+    >>> _ = (root / "labels" / "a.txt").write_text("1 0.5 0.5 0.25 0.5")
+    >>> _ = (root / "data.yaml").write_text("train: images\nnames: [cat, dog]")
+    >>> ds = dl.from_yolo(root, "memory://from-yolo")
+    >>> ds["boxes"][0], ds["labels"].names
+    (array([[0.5 , 0.5 , 0.25, 0.5 ]], dtype=float32), ('cat', 'dog'))
+    """
+    if task is not None:
+        checks.choice("task", task, TASKS)
+    source = yolo_source(path, task) if task != "classify" else None
+    if source is None or source.task == "classify":
+        return from_folder(_folder(path), url, **options)
+    return ingest(source, url, **options)
+
+
+def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloSource:
+    """Return the source for a dataset. Raises NotFoundError, InvalidValueError."""
+    given = Path(checks.location("path", path)).expanduser()
+    layout = Layout.of(given)
+    parts = [Part(split, images) for split, images in layout.images.items()]
+    if task is None:
+        samples = [*chain.from_iterable(part.samples() for part in parts)]
+        has_labels = any(label_path(i).is_file() for part in parts for i in part.images[:SAMPLED])
+        if not has_labels and layout.config:
+            first = next(image for part in parts for image in part.images)
+            raise InvalidValueError(
+                f"There are no label files: that of {first.name!r} would be "
+                f"{str(label_path(first))!r}. Correct the folders, or say what the images are: "
+                'task="detect" ingests them without objects, task="classify" by folders of classes.'
+            )
+        task = yolo_labels.task_of(samples, layout.points) if has_labels else "classify"
+    return YoloSource(layout, tuple(parts), task)
+
+
+def _folder(path: str | os.PathLike[str]) -> Path:
+    """Return the folder of a dataset of classes."""
+    given = Path(checks.location("path", path)).expanduser()
+    return given.parent if given.is_file() else given
+
+
+@dataclass(frozen=True)
+class Part:
+    """The images of one split."""
+
+    split: str
+    """Name of the split; "" if there is only one."""
+
+    images: tuple[Path, ...]
+    """Paths of the images."""
+
+    def samples(self) -> Iterator[Labels]:
+        """Yield the labels of some images, as far as they can be read."""
+        for image in islice(self.images, SAMPLED):
+            try:
+                yield yolo_labels.parse(read_labels(image))
+            except ValueError:
+                continue
+
+
+def read_labels(image: Path) -> str:
+    """Return the text of an image's label file, or "" without one. Raises ValueError."""
+    path = label_path(image)
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"must be text, but it cannot be read ({error})") from None
+
+
+@dataclass(frozen=True)
+class YoloSource:
+    """The source for a YOLO dataset."""
+
+    layout: Layout
+    """The images and the data.yaml."""
+
+    parts: tuple[Part, ...]
+    """The splits."""
+
+    task: Task
+    """The meaning of the numbers of label files."""
+
+    key: str = "path"
+    """Rows are identified by the path of the image."""
+
+    fingerprint: None = None
+    """Not needed, because there is a key."""
+
+    metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+
+    @property
+    def left_out(self) -> Collection[Skipped]:
+        """Images that belong to several splits."""
+        return self.layout.repeated
+
+    @property
+    def title(self) -> str:
+        """The folder's name."""
+        return self.layout.root.resolve().name or str(self.layout.root)
+
+    @property
+    def rows(self) -> int:
+        """Number of images."""
+        return sum(len(part.images) for part in self.parts)
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        types: dict[str, Htype] = {"image": Image(self._codec()), "path": Text()}
+        if splits := [part.split for part in self.parts if part.split]:
+            types["split"] = ClassLabel(splits)
+        types["boxes"] = Boxes("cxcywh", "fraction")
+        types["labels"] = Sequence(ClassLabel(self._names))
+        if self.task in ("segment", "obb"):
+            types["segmentation"] = Sequence(Polygons())
+        if self.task == "pose":
+            types["keypoints"] = Keypoints(dims=self._points[1])
+        return types
+
+    def _codec(self) -> str:
+        """Return the codec of all images, or "auto"."""
+        formats = {*formats_of([image for part in self.parts for image in part.images])} - {None}
+        return str(formats.pop()) if len(formats) == 1 else "auto"
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Names of the classes; their numbers, if they have no names."""
+        names = self.layout.names
+        if names is not None:
+            return names
+        most = -1
+        for image in chain.from_iterable(part.images for part in self.parts):
+            try:
+                most = max([most, *yolo_labels.parse(read_labels(image)).classes])
+            except ValueError:
+                continue
+        return [str(number) for number in range(most + 1)]
+
+    @property
+    def _points(self) -> tuple[int, int]:
+        if self.layout.points is None:
+            raise InvalidValueError(
+                'task="pose" needs kpt_shape: [number of keypoints, 2 or 3] in the data.yaml, but '
+                "there is none. Add it."
+            )
+        return self.layout.points
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: label files have a few digits."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the images from number `start` on."""
+        ends = accumulate(len(part.images) for part in self.parts)
+        for part, end in zip(self.parts, ends, strict=True):
+            first = end - len(part.images)
+            for at in range(max(start, first), end, BLOCK_ROWS):
+                images = part.images[at - first : at - first + BLOCK_ROWS]
+                yield self._block(part, images)
+
+    def _block(self, part: Part, images: tuple[Path, ...]) -> Block:
+        rows, errors = [], dict[int, str]()
+        for i, image in enumerate(images):
+            try:
+                rows.append(self._row(image))
+            except ValueError as error:
+                errors[i] = f"{label_path(image).name}: {error}."
+                rows.append(self._row_of(Labels([], []), _NO_SIZE))
+        columns: dict[str, Any] = {key: [row[key] for row in rows] for key in rows[0]}
+        keys = [self.layout.key(image) for image in images]
+        columns |= {"image": [str(i.absolute()) for i in images], "path": keys}
+        columns["split"] = [part.split] * len(images)
+        return Block({name: columns[name] for name in self.columns}, keys, errors=errors)
+
+    def _row(self, image: Path) -> dict[str, Any]:
+        """Return the objects of an image. Raises ValueError."""
+        labels = yolo_labels.parse(read_labels(image))
+        points = self._points if self.task == "pose" else None
+        yolo_labels.check(labels, self.task, points)
+        for number in labels.classes:
+            if number >= len(self._names):
+                raise ValueError(
+                    f"a class must be below {len(self._names)}, the number of names in the "
+                    f"data.yaml, but it is {number}"
+                )
+        needs_size = self.task != "detect" and labels.values
+        return self._row_of(labels, _size(image) if needs_size else _NO_SIZE)
+
+    def _row_of(self, labels: Labels, size: NDArray[np.float64]) -> dict[str, Any]:
+        """Return the objects of an image of a width and height, by column."""
+        row: dict[str, Any] = {"labels": [self._names[number] for number in labels.classes]}
+        if self.task in ("segment", "obb"):
+            row["segmentation"] = [
+                [] if v.size == 4 else [(v.reshape(-1, 2) * size).astype(np.float32)]
+                for v in labels.values
+            ]
+            # From the outlines as they are stored, so that an export is read back as the same.
+            boxes = [
+                yolo_labels.bounds(parts[0] / size) if parts else values
+                for parts, values in zip(row["segmentation"], labels.values, strict=True)
+            ]
+        else:
+            boxes = [values[:4] for values in labels.values]
+        row["boxes"] = np.array(boxes, np.float32).reshape(-1, 4)
+        if self.task == "pose":
+            count, dims = self._points
+            points = np.zeros((len(boxes), count, dims), np.float32)
+            for own, values in zip(points, labels.values, strict=True):
+                own[:] = values[4:].reshape(count, dims)
+                own[:, :2] *= size
+            row["keypoints"] = points
+        return row
+
+
+def _size(image: Path) -> NDArray[np.float64]:
+    """Return the width and height of an image, upright, from its header. Raises ValueError."""
+    try:
+        data = image.read_bytes()
+        shape = codecs.sniff(data).probe(data).shape
+    except (OSError, LakeError) as error:
+        raise ValueError(f"the size of {brief(image.name, 60)} cannot be read ({error})") from None
+    return np.array([shape[1], shape[0]], np.float64)
