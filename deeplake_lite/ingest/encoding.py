@@ -22,7 +22,7 @@ from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.pool import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,6 +61,9 @@ class Encoded:
     unread: int = 0
     """Number of rows that the lake already has, for which only the key was read."""
 
+    linked: Collection[str] = ()
+    """Ids of columns whose cells belong together, because they describe the objects of a row."""
+
     reencoded: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Notices of values that were re-encoded with losses, by column id."""
 
@@ -95,7 +98,10 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     good[list(reasons)] = False
     skipped = tuple(Skipped(block.places[row], why) for row, why in sorted(reasons.items()))
     rows = np.flatnonzero(~good)
-    encoded = Encoded(cells, block.places, len(good), skipped, rows, reencoded=reencoded)
+    linked = [f.id for f in fields if f.htype.is_per_object or f.name in block.linked]
+    encoded = Encoded(
+        cells, block.places, len(good), skipped, rows, linked=linked, reencoded=reencoded
+    )
     return select(encoded, good)
 
 

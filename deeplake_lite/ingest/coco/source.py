@@ -316,7 +316,8 @@ class CocoSource:
             for at in range(max(start, first), end, BLOCK_ROWS):
                 rows = range(at - first, min(at + BLOCK_ROWS, end) - first)
                 values, errors = self._values(part, rows)
-                yield Block(values, [part.path(row) for row in rows], errors=errors)
+                places = [part.path(row) for row in rows]
+                yield Block(values, places, errors=errors, linked=["coco"])
 
     def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
         """Return the values of some images of a split, by column, and why images are bad."""
