@@ -26,6 +26,8 @@ from deeplake_lite.dataset.export.annotations.columns import (
     is_keypoints,
     is_labels,
     is_segmentation,
+    split_names,
+    splits_of,
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
@@ -143,10 +145,7 @@ class _Export:
         metadata = self.view.rows.table.metadata.get("coco")
         if not isinstance(metadata, dict):
             return []
-        names = [*metadata]
-        if "split" in self.view.columns:
-            split = self.view["split"]
-            names = [split.names[number] for number in np.unique(split[:]).tolist()]
+        names = [*metadata] if split_names(self.view) is None else splits_of(self.view)
         return [metadata[name] for name in names if isinstance(metadata.get(name), dict)]
 
     @cached_property
@@ -264,10 +263,14 @@ class _Export:
                 row=row,
             )
         name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"
-        if "split" in values:
-            name = name.removeprefix(f"{self.view['split'].names[int(values['split'][i])]}/")
+        if self._split is not None and (split := self._split(values["split"][i])) is not None:
+            name = name.removeprefix(f"{split}/")
         image = coco.image_of(own if isinstance(own, str) else int(own), name, *size)
         return coco.restore(image, _rest(values, i, "image"))
+
+    @cached_property
+    def _split(self) -> Callable[[Any], str | None] | None:
+        return split_names(self.view)
 
     @property
     def _suffix(self) -> str:
@@ -392,10 +395,7 @@ def _check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
 
 def _check_one_split(view: View) -> None:
     """Reject a view of several splits, whose ids may be the same. Raises SchemaError."""
-    if "split" not in view.columns or view.schema["split"].htype.classes is None:
-        return
-    split = view["split"]
-    present = [split.names[n] for n in np.unique(np.ma.compressed(split[:])).tolist() if n >= 0]
+    present = splits_of(view)
     if len(present) > 1:
         raise SchemaError(
             "A COCO file must have the images of one split, but this view has "
