@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     )
     from deeplake_lite.ingest.coco.source import from_coco
     from deeplake_lite.ingest.folders.folder import from_folder
+    from deeplake_lite.ingest.arrays.numpy import from_numpy
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
@@ -109,6 +110,7 @@ _HOMES = {
     "ingest.tables.csv": "from_csv",
     "ingest.tables.dataframe": "from_dataframe",
     "ingest.folders.folder": "from_folder",
+    "ingest.arrays.numpy": "from_numpy",
     "ingest.huggingface.source": "from_huggingface",
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
@@ -210,6 +212,7 @@ __all__ = [
     "from_dataframe",
     "from_folder",
     "from_huggingface",
+    "from_numpy",
     "from_parquet",
     "from_webdataset",
     "from_yolo",

@@ -56,6 +56,13 @@ def to_xarray(view: View) -> xr.Dataset:
     return xr.open_dataset(view, engine=LakeBackend)  # type: ignore[arg-type]
 
 
+def to_numpy(view: View, path: str | Path | None, images: str, *, compress: bool) -> Any:
+    """Return the rows as NumPy arrays, or write these; see `View.to_numpy`."""
+    from deeplake_lite.dataset.export.arrays.numpy import write_numpy
+
+    return write_numpy(view, path, images, compress=compress)
+
+
 def to_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
     """Write the rows as a COCO file; see `View.to_coco`."""
     from deeplake_lite.dataset.export.annotations.coco import write_coco
