@@ -66,9 +66,10 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.ingest.arrays.numpy import from_numpy
+    from deeplake_lite.ingest.arrays.torch import from_torch
     from deeplake_lite.ingest.coco.source import from_coco
     from deeplake_lite.ingest.folders.folder import from_folder
-    from deeplake_lite.ingest.arrays.numpy import from_numpy
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
@@ -111,6 +112,7 @@ _HOMES = {
     "ingest.tables.dataframe": "from_dataframe",
     "ingest.folders.folder": "from_folder",
     "ingest.arrays.numpy": "from_numpy",
+    "ingest.arrays.torch": "from_torch",
     "ingest.huggingface.source": "from_huggingface",
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
@@ -214,6 +216,7 @@ __all__ = [
     "from_huggingface",
     "from_numpy",
     "from_parquet",
+    "from_torch",
     "from_webdataset",
     "from_yolo",
     "function",

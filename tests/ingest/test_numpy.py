@@ -296,7 +296,9 @@ def test_long_strings_and_a_nul_at_the_end_are_bytes(make_lake, tmp_path, new_ur
 
 
 def test_exports_that_would_be_wrong_are_refused(make_lake, tmp_path):
-    ds = make_lake({"x": dl.Scalar("int8", nullable=True), "x_valid": "bool"}, x=[1], x_valid=[True])
+    ds = make_lake(
+        {"x": dl.Scalar("int8", nullable=True), "x_valid": "bool"}, x=[1], x_valid=[True]
+    )
     with pytest.raises(dl.SchemaError, match="need the name 'x_valid'"):
         ds.to_numpy(tmp_path / "a.npz")
     assert not (tmp_path / "a.npz").exists()

@@ -63,6 +63,13 @@ def to_numpy(view: View, path: str | Path | None, images: str, *, compress: bool
     return write_numpy(view, path, images, compress=compress)
 
 
+def to_torch(view: View, path: str | Path, images: str) -> Path:
+    """Write the rows as tensors; see `View.to_torch`."""
+    from deeplake_lite.dataset.export.arrays.torch import write_torch
+
+    return write_torch(view, path, images)
+
+
 def to_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
     """Write the rows as a COCO file; see `View.to_coco`."""
     from deeplake_lite.dataset.export.annotations.coco import write_coco

@@ -223,7 +223,11 @@ def _common_array(a: Htype, b: Htype) -> Htype | None:
     if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
         return None
     kinds = {np.dtype(a.value_dtype).kind, np.dtype(b.value_dtype).kind}
-    common = np.promote_types(a.value_dtype, b.value_dtype) if kinds <= {*"iu"} or len(kinds) == 1 else None
+    common = (
+        np.promote_types(a.value_dtype, b.value_dtype)
+        if kinds <= {*"iu"} or len(kinds) == 1
+        else None
+    )
     if common is None or (common.kind == "f" and "f" not in kinds):  # int64 and uint64
         return None
     axes = [m if m == n else None for m, n in zip(a.axes, b.axes, strict=True)]
@@ -247,4 +251,3 @@ def _check_lengths(part: Part) -> None:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
-

@@ -39,7 +39,9 @@ def json_value(value: Any, depth: int = 0) -> object:
     if depth > DEEPEST or (isinstance(value, np.ndarray) and value.size > MOST_ITEMS):
         return _text(f"{type(value).__name__} {getattr(value, 'shape', '')}".strip())
     if isinstance(value, np.ndarray):
-        return json_value(value.tolist() if value.dtype.kind not in "mMV" else list(value), depth + 1)
+        return json_value(
+            value.tolist() if value.dtype.kind not in "mMV" else list(value), depth + 1
+        )
     if isinstance(value, Mapping):
         return {_text(str(key)): json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from deeplake_lite.dataset.export.arrays.forms import NOTE
 from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError, LakeError
 from deeplake_lite.htypes.registry import from_config
-from deeplake_lite.ingest.arrays.numpy_files import item_of
+from deeplake_lite.ingest.arrays.numpy_files import RowArray, item_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.arrays.numpy_files import NpzMember
 
 
-def noted_columns(members: Mapping[str, NpzMember], title: str) -> dict[str, NotedColumn] | None:
+def note_of(members: Mapping[str, NpzMember]) -> str | None:
+    """Return the note of an npz file; None if it has none."""
+    member = members.get(NOTE)
+    if member is None or member.shape != () or member.dtype.kind != "U":
+        return None
+    return str(item_of(member))
+
+
+def noted_columns(
+    members: Mapping[str, Member], title: str, text: object
+) -> dict[str, NotedColumn] | None:
     """Return the columns that the note of a file describes; None if there is no note.
 
     Raises
@@ -34,13 +44,14 @@ def noted_columns(members: Mapping[str, NpzMember], title: str) -> dict[str, Not
     InvalidValueError
         If the arrays contradict the note.
     """
-    member = members.get(NOTE)
-    if member is None or member.shape != () or member.dtype.kind != "U":
+    if not isinstance(text, str):
         return None
     try:
-        note = json.loads(str(item_of(member)))
+        note = json.loads(text)
         columns = {
-            str(name): _column(members, str(name), c["form"], from_config(c["htype"]), int(note["rows"]))
+            str(name): _column(
+                members, str(name), c["form"], from_config(c["htype"]), int(note["rows"])
+            )
             for name, c in note["columns"].items()
         }
     except InvalidValueError:
@@ -51,6 +62,14 @@ def noted_columns(members: Mapping[str, NpzMember], title: str) -> dict[str, Not
             "the file again, or remove that array."
         ) from error
     return columns
+
+
+class Member(RowArray, Protocol):
+    """An array in a file, with its name for messages."""
+
+    @property
+    def title(self) -> str:
+        """Name of the array in messages."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +94,12 @@ class NotedColumn:
 
 
 def _column(
-    members: Mapping[str, NpzMember], name: str, form: Any, htype: Htype, rows: int
+    members: Mapping[str, Member], name: str, form: Any, htype: Htype, rows: int
 ) -> NotedColumn:
     return NotedColumn(htype, rows, _stored(members, name, form, rows, htype))
 
 
-def _stored(
-    members: Mapping[str, NpzMember], name: str, form: Any, rows: int, htype: Htype
-) -> Stored:
+def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
     """Return how the values of a column, or of the items of its lists, are stored."""
     kind = form["form"]
     offsets = None if kind in ("stack", "text") else _offsets(members, f"{name}_offsets", rows)
@@ -93,14 +110,14 @@ def _stored(
         inner = htype.layout.item  # type: ignore[union-attr]
         item = _stored(members, f"{name}_items", form["item"], int(offsets[-1]), inner)
     stored = Stored(
-        kind, bool(form.get("json")), valid, None if item else members[name],
+        kind, bool(form.get("json")), htype.value_dtype, valid, None if item else members[name],
         offsets, members.get(f"{name}_shapes") if kind == "flat" else None, item,
     )  # fmt: skip
     stored.check(rows)
     return stored
 
 
-def _offsets(members: Mapping[str, NpzMember], name: str, rows: int) -> NDArray[np.int64]:
+def _offsets(members: Mapping[str, Member], name: str, rows: int) -> NDArray[np.int64]:
     member = members[name]
     if member.shape != (rows + 1,) or member.dtype.kind not in "iu":
         raise InvalidValueError(
@@ -123,10 +140,13 @@ class Stored:
     json: bool
     """Whether strings are JSON."""
 
-    valid: NpzMember | None
-    values: NpzMember | None
+    dtype: str
+    """Dtype of the numbers."""
+
+    valid: Member | None
+    values: Member | None
     offsets: NDArray[np.int64] | None
-    shapes: NpzMember | None
+    shapes: Member | None
     item: Stored | None
 
     @property
@@ -164,15 +184,20 @@ class Stored:
         valid = self.valid.read(start, stop).astype(bool)
         return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
 
+    def _flat(self, start: int, stop: int) -> NDArray[Any]:
+        """Return values of the array; times, which PyTorch does not have, may be integers."""
+        assert self.values is not None
+        values = self.values.read(start, stop)
+        is_count = self.dtype.endswith("]") and values.dtype == np.int64
+        return values.view(self.dtype) if is_count else values
+
     def _values(self, start: int, stop: int) -> Sequence[Any] | NDArray[Any]:
         if self.offsets is None:
-            assert self.values is not None
-            values = self.values.read(start, stop)
+            values = self._flat(start, stop)
             return values.tolist() if self.kind == "text" else values
         ends = self.offsets[start : stop + 1]
-        source = self.item if self.item is not None else self.values
-        assert source is not None
-        flat = source.read(int(ends[0]), int(ends[-1]))
+        read = self._flat if self.item is None else self.item.read
+        flat = read(int(ends[0]), int(ends[-1]))
         spans = (ends - ends[0]).tolist()
         parts = [flat[a:b] for a, b in zip(spans, spans[1:], strict=False)]
         match self.kind:

@@ -12,7 +12,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
-from deeplake_lite.ingest.arrays.noted import noted_columns
+from deeplake_lite.ingest.arrays.noted import note_of, noted_columns
 from deeplake_lite.ingest.arrays.numpy_files import (
     NpyFile,
     columns_in,
@@ -100,7 +100,9 @@ def from_numpy(
 def _source(files: Any, on: str | None, options: Options) -> ArraySource:
     """Return the source for files. Raises NotFoundError, InvalidValueError."""
     if isinstance(files, Mapping):
-        named = {checks.text("a name of a column", name): _one(file) for name, file in files.items()}
+        named = {
+            checks.text("a name of a column", name): _one(file) for name, file in files.items()
+        }
     else:
         named = {}
         paths = _found(files)
@@ -150,7 +152,9 @@ def _npz_source(paths: Sequence[Path], on: str | None, options: Options) -> Arra
             )
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
-        columns: dict[str, ArrayColumn] = {**(noted_columns(members, path.name) or {})}
+        columns: dict[str, ArrayColumn] = {
+            **(noted_columns(members, path.name, note_of(members)) or {})
+        }
         if not columns:
             for name, member in members.items():
                 if member.shape:

@@ -30,7 +30,14 @@ if TYPE_CHECKING:
 
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, SyntaxError, TokenError, TypeError, KeyError, OverflowError),
-    *(MemoryError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(
+        MemoryError,
+        RuntimeError,
+        NotImplementedError,
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+    ),
     *(IndexError, AttributeError, RecursionError),
 )
 """Errors that NumPy and zipfile raise for damaged files."""
@@ -197,7 +204,11 @@ class NpzMember:
 
     @cached_property
     def _head(self) -> tuple[np.dtype[Any], tuple[int, ...], bool, int]:
-        with reading(self.title), zipfile.ZipFile(self.file) as archive, archive.open(self.name) as s:
+        with (
+            reading(self.title),
+            zipfile.ZipFile(self.file) as archive,
+            archive.open(self.name) as s,
+        ):
             dtype, shape, fortran, offset = _header(s, self.title)
             size, claim = archive.getinfo(self.name).file_size, math.prod(shape) * dtype.itemsize
             if claim != size - offset:
@@ -313,7 +324,9 @@ def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
         names = archive.namelist()
     arrays = [name for name in names if name.endswith(".npy")]
     if len(set(arrays)) < len(arrays):
-        raise InvalidValueError(f"{path.name!r} must not have two arrays of one name. Check the file.")
+        raise InvalidValueError(
+            f"{path.name!r} must not have two arrays of one name. Check the file."
+        )
     members = {n[:-4]: NpzMember(str(path), n, f"{path.name}, {n[:-4]}") for n in arrays}
     rest = [name for name in names if not name.endswith((".npy", "/"))]
     return members, rest

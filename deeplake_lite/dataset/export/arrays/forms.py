@@ -238,9 +238,7 @@ class _Strings(_Base):
             pieces = (np.array(text, dtype).tobytes() for text in texts)
             yield Stored(self.name, dtype, (len(counts),), pieces)
         else:
-            yield Stored(
-                self.name, np.dtype(np.uint8), (self.spool.size,), self.spool.pieces()
-            )
+            yield Stored(self.name, np.dtype(np.uint8), (self.spool.size,), self.spool.pieces())
             yield _offsets(self.name, counts)
         yield from self.nulls()
 

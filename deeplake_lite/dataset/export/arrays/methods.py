@@ -79,3 +79,49 @@ class ArrayExports:
         ([[1.0, 2.0], [3.0, 4.0]], [5, 6, 7], [0, 1, 3])
         """
         return rows.to_numpy(cast("View", self).pin(), path, images, compress=compress)
+
+    def to_torch(self, path: str | Path, *, images: Literal["pixels", "files"] = "pixels") -> Path:
+        """Write the rows as a file of PyTorch tensors, which is independent of the lake.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, such as ``"train.pt"``. An existing file is replaced.
+        images : {"pixels", "files"}
+            Whether to decode images and masks that are stored as files, or to export the bytes of
+            the files.
+
+        Returns
+        -------
+        Path
+            The file. ``torch.load(path, weights_only=True)`` returns a dict with the arrays that
+            `to_numpy` describes, as tensors; strings are lists, and times int64.
+
+        Raises
+        ------
+        SchemaError
+            When two tensors would have the same name.
+        InvalidValueError
+            When images have different dtypes.
+        StorageError
+            When the file cannot be written.
+        MissingPackageError
+            When PyTorch is not installed.
+
+        Notes
+        -----
+        All rows are held in memory. For a dataset that reads rows from the lake, use
+        `pytorch_dataset`. ``dl.from_torch(path, url)`` restores the columns and their types.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import torch
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://to-torch-doc", {"x": dl.Embedding(2), "label": "int64"})
+        >>> ds.append({"x": [[1, 2], [3, 4]], "label": [0, 1]})
+        >>> tensors = torch.load(ds.to_torch(f"{tempfile.mkdtemp()}/a.pt"), weights_only=True)
+        >>> torch.utils.data.TensorDataset(tensors["x"], tensors["label"])[1]
+        (tensor([3., 4.]), tensor(1))
+        """
+        return rows.to_torch(cast("View", self).pin(), path, images)
