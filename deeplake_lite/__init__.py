@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.ingest.arrays.hdf5 import from_hdf5
     from deeplake_lite.ingest.arrays.numpy import from_numpy
     from deeplake_lite.ingest.arrays.torch import from_torch
     from deeplake_lite.ingest.coco.source import from_coco
@@ -111,6 +112,7 @@ _HOMES = {
     "ingest.tables.csv": "from_csv",
     "ingest.tables.dataframe": "from_dataframe",
     "ingest.folders.folder": "from_folder",
+    "ingest.arrays.hdf5": "from_hdf5",
     "ingest.arrays.numpy": "from_numpy",
     "ingest.arrays.torch": "from_torch",
     "ingest.huggingface.source": "from_huggingface",
@@ -213,6 +215,7 @@ __all__ = [
     "from_csv",
     "from_dataframe",
     "from_folder",
+    "from_hdf5",
     "from_huggingface",
     "from_numpy",
     "from_parquet",

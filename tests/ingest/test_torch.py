@@ -119,6 +119,7 @@ def test_files_of_an_image_folder_are_stored_unchanged(folder, ingest):
     assert part["path"][:] == ["dog/c.png", "10/d.png"]
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
 @pytest.mark.parametrize("workers", [0, 2])
 def test_images_of_pillow_keep_their_file(folder, ingest, workers):
     paths = sorted(folder.rglob("*.*"))
