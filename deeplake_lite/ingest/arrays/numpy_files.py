@@ -265,15 +265,16 @@ class NpzMember:
             archive = zipfile.ZipFile(self.file)
             self._stream, self._at, self._keep = archive.open(self.name), 0, [archive]
         while self._at < first:
-            self._at += len(_exactly(self._stream, min(PIECE, first - self._at)))
-        data = _exactly(self._stream, count)
+            self._at += len(exactly(self._stream, min(PIECE, first - self._at)))
+        data = exactly(self._stream, count)
         self._at += count
         if stop == shape[0]:
             self._stream.read(1)  # at its end, zipfile compares the checksum
         return np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
 
 
-def _exactly(stream: IO[bytes], count: int) -> bytes:
+def exactly(stream: IO[bytes], count: int) -> bytes:
+    """Return this number of bytes. Raises EOFError if there are fewer."""
     data = stream.read(count)
     if len(data) < count:
         raise EOFError("it ends too early")
@@ -337,4 +338,4 @@ def item_of(member: NpzMember) -> Any:
     with reading(member.title), zipfile.ZipFile(member.file) as archive:
         with archive.open(member.name) as stream:
             dtype, *_ = _header(stream, member.title)
-            return np.frombuffer(_exactly(stream, dtype.itemsize), dtype)[0]
+            return np.frombuffer(exactly(stream, dtype.itemsize), dtype)[0]
