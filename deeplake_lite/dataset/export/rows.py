@@ -47,6 +47,13 @@ def to_pandas(view: View) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(view)), copy=False)
 
 
+def to_polars(view: View) -> Any:
+    """Return the rows as a polars DataFrame; see `View.to_polars`."""
+    from deeplake_lite.dataset.export.polars_frame import to_frame
+
+    return to_frame(view)
+
+
 def to_xarray(view: View) -> xr.Dataset:
     """Return the dense columns as lazy variables of an xarray dataset; see `View.to_xarray`."""
     import xarray as xr

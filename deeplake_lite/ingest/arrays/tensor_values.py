@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -119,7 +118,7 @@ def type_of(spec: Any, values: list[Any]) -> Htype:
     if kind == "OptionalSpec":
         htype = type_of(
             spec.value_type if hasattr(spec, "value_type") else spec._value_spec, values
-        )  # noqa: SLF001
+        )
         return replace(htype, nullable=True)
     if kind not in ("TensorSpec", "RaggedTensorSpec", "SparseTensorSpec"):
         raise SchemaError(f"no column type can store a {kind}. Leave it out: dataset.map(…).")

@@ -112,12 +112,16 @@ def _opened(group: Any) -> tuple[Any, str, str | None]:
     path = Path(checks.location("group", group)).expanduser()
     if not path.exists():
         raise NotFoundError(f"There is no Zarr group at {str(path)!r}. Check the path.")
-    files = [str(p) for p in sorted(path.rglob("*")) if p.is_file()] if path.is_dir() else [str(path)]
+    files = (
+        [str(p) for p in sorted(path.rglob("*")) if p.is_file()] if path.is_dir() else [str(path)]
+    )
     with reading(str(path)):
         try:
             opened = zarr.open(path, mode="r")
         except (FileNotFoundError, KeyError) as error:
-            raise NotFoundError(f"There is no Zarr group at {str(path)!r}. Check the path.") from error
+            raise NotFoundError(
+                f"There is no Zarr group at {str(path)!r}. Check the path."
+            ) from error
     return opened, path.name, fingerprint(path, files)
 
 
@@ -232,5 +236,3 @@ class ZarrTexts:
         """Return the values of the given rows."""
         with reading(self.title):
             return np.asarray(self.array[start:stop]).astype(object).tolist()
-
-
