@@ -28,9 +28,10 @@ def skipped(ds):
 
 def test_datasets_of_all_kinds_are_columns(path, ingest):
     pixels = np.arange(3 * 4 * 2, dtype=">i2").reshape(3, 4, 2)
+    text = h5py.string_dtype("utf-8", 3)
     compound = np.array(
         [(1, (2.5, [1, 2]), b"a"), (3, (4.5, [3, 4]), b"b"), (5, (6.5, [5, 6]), b"c")],
-        [("n", "i4"), ("p", [("x", "f4"), ("v", "i1", (2,))]), ("t", h5py.string_dtype("utf-8", 3))],
+        [("n", "i4"), ("p", [("x", "f4"), ("v", "i1", (2,))]), ("t", text)],
     )  # fmt: skip
     with h5py.File(path, "w") as file:
         file.create_dataset("pixels", data=pixels, chunks=(2, 4, 1), compression="gzip")
@@ -81,7 +82,8 @@ def test_attributes_and_values_without_axes_are_metadata(path, ingest):
         file["none"] = h5py.Empty("f4")
     assert ingest(path).metadata["hdf5"] == {
         "attributes": {
-            "/": {"title": "signals"}, "g": {"rate": 0.5}, "g.x": {"unit": "m", "range": [1.0, "inf"]},
+            "/": {"title": "signals"}, "g": {"rate": 0.5},
+            "g.x": {"unit": "m", "range": [1.0, "inf"]},
         },
         "values": {"scale": 5, "none": None},
     }  # fmt: skip

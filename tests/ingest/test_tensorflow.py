@@ -112,7 +112,9 @@ class Flowers(tfds.core.GeneratorBasedBuilder):
                 "image": f.Image(shape=(None, None, 3), encoding_format="png"),
                 "label": f.ClassLabel(names=["rose", "lily"]),
                 "name": f.Text(),
-                "objects": f.Sequence({"bbox": f.BBoxFeature(), "kind": f.ClassLabel(names=["x", "y"])}),
+                "objects": f.Sequence(
+                    {"bbox": f.BBoxFeature(), "kind": f.ClassLabel(names=["x", "y"])}
+                ),
                 "box": f.BBoxFeature(bbox_format="XYWH"),
                 "frames": f.Sequence(f.Image(shape=(2, 2, 3))),
                 "depth": f.Image(shape=(2, 2, 1), dtype=np.float32),
@@ -123,7 +125,7 @@ class Flowers(tfds.core.GeneratorBasedBuilder):
             supervised_keys=("image", "label"),
         )  # fmt: skip
 
-    def _split_generators(self, dl_manager):
+    def _split_generators(self, _):
         return {"train": self._generate_examples(5), "test": self._generate_examples(2)}
 
     def _generate_examples(self, count):
@@ -132,7 +134,8 @@ class Flowers(tfds.core.GeneratorBasedBuilder):
                 "image": io.BytesIO(picture(i)), "label": -1 if count == 2 else i % 2,
                 "name": f"é{i}",
                 "objects": [
-                    {"bbox": tfds.features.BBox(0.1, 0.2, 0.3, 0.4), "kind": k % 2} for k in range(i)
+                    {"bbox": tfds.features.BBox(0.1, 0.2, 0.3, 0.4), "kind": k % 2}
+                    for k in range(i)
                 ],
                 "box": np.array([1, 2, 3, 4], "f4"), "frames": [np.full((2, 2, 3), i, "u1")] * i,
                 "depth": np.full((2, 2, 1), i + 0.5, "f4"), "vector": np.full(3, i, "f4"),

@@ -169,7 +169,7 @@ def _failing():
 
 def test_later_samples_must_have_the_items_of_the_first(ingest):
     items = [{"a": 1}] * 300 + [{"a": 1, "b": 2}]
-    with pytest.raises(InvalidValueError, match="row 300: .* but it has 'b'"):
+    with pytest.raises(InvalidValueError, match=r"row 300: .* but it has 'b'"):
         ingest(Items(items))
 
 

@@ -71,7 +71,7 @@ def test_data_arrays_and_missing_times_are_taken(ingest):
 
 
 def test_wrong_arguments_are_refused(weather, ingest):
-    with pytest.raises(NotFoundError, match="'tim'.*Did you mean 'time'"):
+    with pytest.raises(NotFoundError, match=r"'tim'.*Did you mean 'time'"):
         ingest(weather, dim="tim")
     with pytest.raises(OptionError, match=r"must be an xarray\.Dataset"):
         ingest([1], dim="x")

@@ -146,7 +146,7 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
                 paths.append(path)
     if not paths:
         raise NotFoundError(
-            f"There is no IDX file at {files[0]!r}, such as train-images-idx3-ubyte. Check the path."
+            f"There is no IDX file such as train-images-idx3-ubyte at {files[0]!r}. Check it."
         )
     return paths, left_out
 
@@ -246,8 +246,8 @@ class IdxFile:
         claim = math.prod(shape) * dtype.itemsize
         if not self._is_compressed and os.path.getsize(self.path) != 4 + 4 * axes + claim:
             raise InvalidValueError(
-                f"{self.title!r} must have {4 + 4 * axes + claim:,} bytes for shape {shape}, but it "
-                f"has {os.path.getsize(self.path):,}. Check the file."
+                f"{self.title!r} must have {4 + 4 * axes + claim:,} bytes for shape {shape}, but "
+                f"it has {os.path.getsize(self.path):,}. Check the file."
             )
         if not math.prod(shape[1:]):
             raise InvalidValueError(f"{self.title!r} must have values, but its shape is {shape}.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -199,7 +200,7 @@ class Stored:
         read = self._flat if self.item is None else self.item.read
         flat = read(int(ends[0]), int(ends[-1]))
         spans = (ends - ends[0]).tolist()
-        parts = [flat[a:b] for a, b in zip(spans, spans[1:], strict=False)]
+        parts = [flat[a:b] for a, b in pairwise(spans)]
         match self.kind:
             case "bytes":
                 return [part.tobytes() for part in parts]

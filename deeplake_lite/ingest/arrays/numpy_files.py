@@ -53,9 +53,13 @@ class RowArray(Protocol):
     """An array in a file."""
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the array."""
+
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the array."""
+
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return the given rows."""
 
@@ -335,7 +339,10 @@ def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
 
 def item_of(member: NpzMember) -> Any:
     """Return the item of an array without axes."""
-    with reading(member.title), zipfile.ZipFile(member.file) as archive:
-        with archive.open(member.name) as stream:
-            dtype, *_ = _header(stream, member.title)
-            return np.frombuffer(exactly(stream, dtype.itemsize), dtype)[0]
+    with (
+        reading(member.title),
+        zipfile.ZipFile(member.file) as archive,
+        archive.open(member.name) as stream,
+    ):
+        dtype, *_ = _header(stream, member.title)
+        return np.frombuffer(exactly(stream, dtype.itemsize), dtype)[0]

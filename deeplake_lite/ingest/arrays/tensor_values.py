@@ -114,12 +114,9 @@ def type_of(spec: Any, values: list[Any]) -> Htype:
     SchemaError
         For a spec that no type can store, such as that of a nested dataset.
     """
-    kind, optional = type(spec).__name__, False
+    kind = type(spec).__name__
     if kind == "OptionalSpec":
-        htype = type_of(
-            spec.value_type if hasattr(spec, "value_type") else spec._value_spec, values
-        )
-        return replace(htype, nullable=True)
+        return replace(type_of(spec._value_spec, values), nullable=True)  # noqa: SLF001
     if kind not in ("TensorSpec", "RaggedTensorSpec", "SparseTensorSpec"):
         raise SchemaError(f"no column type can store a {kind}. Leave it out: dataset.map(…).")
     shape = None if spec.shape.rank is None else tuple(spec.shape.as_list())

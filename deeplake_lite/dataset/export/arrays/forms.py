@@ -118,7 +118,8 @@ class _Spool:
     """Bytes that are collected in memory, or in a temporary file if there are many."""
 
     def __init__(self, files: ExitStack) -> None:
-        self._file = files.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
+        spooled = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (`files` closes it)
+        self._file = files.enter_context(spooled)
         self.size = 0
 
     def write(self, data: Any) -> None:

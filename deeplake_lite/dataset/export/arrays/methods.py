@@ -72,7 +72,8 @@ class ArrayExports:
         Examples
         --------
         >>> import deeplake_lite as dl
-        >>> ds = dl.create("memory://to-numpy-doc", {"v": dl.Embedding(2), "tags": dl.Sequence("int8")})
+        >>> schema = {"v": dl.Embedding(2), "tags": dl.Sequence("int8")}
+        >>> ds = dl.create("memory://to-numpy-doc", schema)
         >>> ds.append({"v": [[1, 2], [3, 4]], "tags": [[5], [6, 7]]})
         >>> arrays = ds.to_numpy()
         >>> arrays["v"].tolist(), arrays["tags_items"].tolist(), arrays["tags_offsets"].tolist()
