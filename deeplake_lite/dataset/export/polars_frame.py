@@ -9,6 +9,7 @@ import pyarrow as pa
 from deeplake_lite import checks
 from deeplake_lite.dataset.arrow.cells import array_of
 from deeplake_lite.dataset.export.portable import read_all
+from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
@@ -19,8 +20,17 @@ if TYPE_CHECKING:
 def to_frame(view: View) -> Any:
     """Return the rows as a DataFrame; see `View.to_polars`."""
     polars = checks.package("polars", "polars", "to_polars")
-    cells = read_all(view, "to_polars")
-    return polars.DataFrame([_series(polars, f.name, f.htype, cells[f.name]) for f in view.schema])
+    cells, columns = read_all(view, "to_polars"), list[Any]()
+    for f in view.schema:
+        try:
+            columns.append(_series(polars, f.name, f.htype, cells[f.name]))
+        except (pa.ArrowException, polars.exceptions.PolarsError) as error:
+            raise InvalidValueError(
+                f"polars must be able to hold the values, but it cannot: {error}. Leave the column "
+                "out.",
+                column=f.name,
+            ) from error
+    return polars.DataFrame(columns)
 
 
 def _series(polars: Any, name: str, htype: Htype, cells: Cells) -> Any:

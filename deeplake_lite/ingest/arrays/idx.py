@@ -137,8 +137,8 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
         raise OptionError(f"files must be a path or a list of paths, but it is {files!r:.80}.")
     paths, left_out = list[str](), list[Skipped]()
     for file in files:
-        found = find_files(file, "")
         in_folder = Path(checks.location("files", file)).expanduser().is_dir()
+        found = find_files(file, "" if in_folder else "IDX")
         for path in found:
             if in_folder and not _NAME.match(Path(path).name):
                 left_out.append(Skipped(path, "its name is not that of an IDX file"))

@@ -187,7 +187,7 @@ def _found(files: Any) -> list[Path]:
         )
     paths = list[Path]()
     for file in files:
-        suffix = ".np[yz]" if Path(checks.location("files", file)).expanduser().is_dir() else ""
+        suffix = ".np[yz]" if Path(checks.location("files", file)).expanduser().is_dir() else ".npz"
         paths += map(Path, find_files(file, suffix))
     return paths
 

@@ -96,10 +96,14 @@ def from_tfds(
 
     Examples
     --------
-    ::
+    ``dl.from_tfds("mnist", "mnist.lake")`` downloads MNIST if need be, and
+    ``dl.from_tfds("~/tensorflow_datasets/voc/2007/4.0.0", "voc.lake", split="train")`` reads files.
 
-        ds = dl.from_tfds("mnist", "mnist.lake")
-        ds = dl.from_tfds("~/tensorflow_datasets/voc/2007/4.0.0", "voc.lake", split="train")
+    >>> import tensorflow as tf
+    >>> import deeplake_lite as dl
+    >>> ds = dl.from_tfds(tf.data.Dataset.range(3), "memory://from-tfds")
+    >>> ds["item"][:]
+    array([0, 1, 2])
     """
     if is_tf_dataset(dataset):
         if split is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Source
+
+MOST_WORKERS = 1_024
 
 LABELS = ("label", "labels", "target", "class", "y")
 """Names of items that are class numbers if the dataset has `classes`."""
@@ -99,6 +102,8 @@ def from_torch(
     [Array('float32', (3,)), Scalar('int64')]
     """
     workers = checks.integer("num_workers", num_workers, 0)
+    if workers > MOST_WORKERS:
+        raise OptionError(f"num_workers must be at most {MOST_WORKERS}, but it is {workers}.")
     return ingest(_source(dataset, on, columns, workers, options), url, **options)
 
 
@@ -248,7 +253,7 @@ class _Samples:
                 sample[name] = self._class_name(sample[name])
             yield sample
 
-    @property
+    @cached_property
     def labels(self) -> set[str]:
         """Names of the items that are class numbers."""
         if not self.classes or not self.is_map or not len(self.dataset):
