@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -106,7 +107,7 @@ def tensorflow_source(
     elements = Elements(dataset, found, limits, declared=types_of(options.get("schema")))
     rows = count if count >= 0 else None
     return SampleSource(
-        "tf.data", elements.read, rows, on, types_of(options.get("schema")), elements.types()
+        "tf.data", elements.read, rows, on, types_of(options.get("schema")), elements.types
     )
 
 
@@ -130,6 +131,7 @@ class Elements:
     declared: Mapping[str, Any] = field(default_factory=dict)
     """Types that the user declares."""
 
+    @cached_property
     def types(self) -> dict[str, Htype]:
         """Return the types of the columns, for which the first elements are read."""
         for leaf in self.leaves:
@@ -153,7 +155,7 @@ class Elements:
     def read(self, start: int) -> Iterator[Mapping[str, Any]]:
         """Yield the elements from a number on. Raises InvalidValueError."""
         declared = {name: resolve(spec) for name, spec in self.declared.items()}
-        yield from self._elements(start, {**self.types(), **declared})
+        yield from self._elements(start, {**self.types, **declared})
 
     def _elements(self, start: int, types: Mapping[str, Htype]) -> Iterator[dict[str, Any]]:
         row = start

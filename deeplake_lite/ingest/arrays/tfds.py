@@ -194,7 +194,7 @@ class _Splits:
         """Return the types of the columns; nullable if any split has nulls."""
         types = dict[str, Htype]()
         for part in self.parts.values():
-            for name, htype in part.types().items():
+            for name, htype in part.types.items():
                 nullable = htype.nullable or (name in types and types[name].nullable)
                 types[name] = replace(types.get(name, htype), nullable=nullable)
         if len(self.parts) > 1:
