@@ -50,7 +50,7 @@ class Leaf:
         return value if self.convert is None or value is None else self.convert(value)
 
 
-def leaves(spec: Any, names: tuple[str, ...] | None, *, pair: bool) -> list[Leaf]:
+def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
     """Return the tensors of an element.
 
     Parameters
@@ -59,11 +59,11 @@ def leaves(spec: Any, names: tuple[str, ...] | None, *, pair: bool) -> list[Leaf
         The ``element_spec`` of a dataset.
     names : tuple of str, optional
         Names for the items of a tuple.
-    pair : bool
-        Whether a pair is an image and its label.
     """
     if isinstance(spec, tuple | list) and not isinstance(spec, Mapping):
-        fields = names or getattr(spec, "_fields", None) or _names(len(spec), pair=pair)
+        fields = (
+            names or getattr(spec, "_fields", None) or tuple(f"item_{i}" for i in range(len(spec)))
+        )
         if len(fields) != len(spec):
             raise SchemaError(
                 f"columns must name each item of an element, but there are {len(fields)} names and "
@@ -87,10 +87,6 @@ def leaves(spec: Any, names: tuple[str, ...] | None, *, pair: bool) -> list[Leaf
             )
         taken.add(leaf.name)
     return found
-
-
-def _names(count: int, *, pair: bool) -> tuple[str, ...]:
-    return ("image", "label") if pair and count == 2 else tuple(f"item_{i}" for i in range(count))
 
 
 def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:

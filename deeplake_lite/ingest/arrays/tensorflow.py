@@ -103,7 +103,7 @@ def tensorflow_source(
         raise OptionError("dataset must end, but it is infinite. Shorten it: dataset.take(n).")
     limits = options.get("limits", DEFAULT_LIMITS)
     names = None if columns is None else checks.names("columns", columns)
-    found = chosen(leaves(dataset.element_spec, names, pair=False), names)
+    found = chosen(leaves(dataset.element_spec, names), names)
     elements = Elements(dataset, found, limits, declared=types_of(options.get("schema")))
     rows = count if count >= 0 else None
     return SampleSource(

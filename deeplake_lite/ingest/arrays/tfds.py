@@ -243,7 +243,7 @@ def _is_files(feature: Any) -> bool:
 
 def _described(features: Any, spec: Any) -> list[Leaf]:
     """Return the tensors of the elements, with the types of their features."""
-    return [_typed(leaf, features) for leaf in leaves(spec, None, pair=False)]
+    return [_typed(leaf, features) for leaf in leaves(spec, None)]
 
 
 def _typed(leaf: Leaf, features: Any) -> Leaf:
