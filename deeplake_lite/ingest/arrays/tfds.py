@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from collections.abc import Sequence as Names
 
     from deeplake_lite.ingest.options import Options
@@ -226,14 +225,19 @@ def _decoders(tfds: Any, features: Any) -> Any:
         if _is_files(feature) or (inner is not None and _is_files(inner)):
             found[name] = tfds.decode.SkipDecoding()
         else:
-            nested = inner if isinstance(inner, Mapping) else feature
-            if isinstance(nested, Mapping) and (more := _decoders(tfds, nested)):
+            nested = inner if _is_dict(inner) else feature
+            if _is_dict(nested) and (more := _decoders(tfds, nested)):
                 found[name] = more
     return found
 
 
 def _kinds(feature: Any) -> set[str]:
     return {c.__name__ for c in type(feature).__mro__}
+
+
+def _is_dict(feature: Any) -> bool:
+    """Return whether a feature has named features; it is not a mapping of Python."""
+    return "FeaturesDict" in _kinds(feature)
 
 
 def _is_files(feature: Any) -> bool:
@@ -250,7 +254,7 @@ def _typed(leaf: Leaf, features: Any) -> Leaf:
     """Return a tensor with the type of its feature, if that says more than its dtype."""
     feature, lists, path = features, 0, list(leaf.path)
     while True:
-        if isinstance(feature, Mapping) and path:
+        if _is_dict(feature) and path:
             feature = feature[path.pop(0)]
         elif "Sequence" in _kinds(feature) and hasattr(feature, "feature"):
             feature, lists = feature.feature, lists + 1
