@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     import xarray as xr
+    from numpy.typing import NDArray
 
     from deeplake_lite.dataset.export.annotations.yolo import Task
     from deeplake_lite.dataset.view import View
@@ -63,7 +64,9 @@ def to_xarray(view: View) -> xr.Dataset:
     return xr.open_dataset(view, engine=LakeBackend)  # type: ignore[arg-type]
 
 
-def to_numpy(view: View, path: str | Path | None, images: str, *, compress: bool) -> Any:
+def to_numpy(
+    view: View, path: str | Path | None, images: str, *, compress: bool
+) -> dict[str, NDArray[Any]] | Path:
     """Return the rows as NumPy arrays, or write these; see `View.to_numpy`."""
     from deeplake_lite.dataset.export.arrays.numpy import write_numpy
 

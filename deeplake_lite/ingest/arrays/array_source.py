@@ -55,7 +55,7 @@ class Part:
     """Its columns, which have the same length."""
 
     def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))  # type: ignore[arg-type]
+        return len(next(iter(self.columns.values()), ()))
 
 
 @dataclass(frozen=True)

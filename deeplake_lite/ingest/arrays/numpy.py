@@ -129,8 +129,8 @@ def _source(files: Any, on: str | None, options: Options) -> ArraySource:
             )
         _add(columns, columns_in(array, name, prefix=len(named) > 1), path.name)
     title = next(iter(named.values())).name if len(named) == 1 else "npy files"
-    paths = [str(path) for path in named.values()]
-    return _array_source(title, (Part(title, columns),), paths, on, options)
+    own = [str(path) for path in named.values()]
+    return _array_source(title, (Part(title, columns),), own, on, options)
 
 
 def _array_source(

@@ -274,6 +274,7 @@ def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None
         form, units = _FORMATS[name]
         return Boxes(form, units=units), partial(_boxes, swap=name.endswith("YXYX"))
     htype: Htype
+    convert: Callable[[Any], Any]
     if "ClassLabel" in kinds and feature.num_classes:
         names = tuple(feature.names)
         htype, convert = ClassLabel(names), partial(_class_names, names)

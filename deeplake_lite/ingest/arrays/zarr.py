@@ -194,7 +194,8 @@ class ZarrRows:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Dtype of the array."""
-        return np.dtype(self.array.dtype)
+        dtype: np.dtype[Any] = np.dtype(self.array.dtype)
+        return dtype
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -230,7 +231,7 @@ class ZarrTexts:
     @property
     def row_bytes(self) -> int:
         """Estimated size of a value."""
-        return VARIABLE_BYTES * math.prod(self.array.shape[1:])
+        return int(VARIABLE_BYTES * math.prod(self.array.shape[1:]))
 
     def read(self, start: int, stop: int) -> Any:
         """Return the values of the given rows."""
