@@ -166,7 +166,8 @@ def test_features_of_a_builder_are_columns(builder, new_url):
         i = int(name[1:])
         assert bytes(ds["image"].encoded()[row]) == picture(i)
         assert len(ds["objects.kind"][row]) == len(ds["frames"][row]) == i
-        np.testing.assert_allclose(ds["objects.bbox"][row], [[0.2, 0.1, 0.4, 0.3]] * i)
+        boxes = np.reshape([[0.2, 0.1, 0.4, 0.3]] * i, (-1, 4))
+        np.testing.assert_allclose(ds["objects.bbox"][row], boxes)
         assert ds["vector"][row].tolist() == [i] * 3
         assert ds["depth"][row][0, 0, 0] == i + 0.5
     assert np.ma.getmaskarray(ds["label"][:]).tolist() == [False] * 5 + [True] * 2
