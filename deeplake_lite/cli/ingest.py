@@ -48,6 +48,12 @@ On = Annotated[
 ]
 
 
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Column to ingest, by default all; repeat it."),
+]
+
+
 def _options(
     on_error: Annotated[
         str, typer.Option(metavar="raise|skip", help="Fail on a bad row, or skip it.")
@@ -221,6 +227,99 @@ def ingest_webdataset(
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
 
     return from_webdataset(source, url, on=on, **options)
+
+
+@group.command("numpy")
+@_ingests
+def ingest_numpy(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest the arrays of NumPy's npy and npz files."""
+    from deeplake_lite.ingest.arrays.numpy import from_numpy
+
+    return from_numpy(source, url, on=on, **options)
+
+
+@group.command("idx")
+@_ingests
+def ingest_idx(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder, file or 'pattern'.")],
+    url: Url,
+    classes: Annotated[
+        list[str] | None, typer.Option("--class", help="Name of a class, in order; repeat it.")
+    ] = None,
+    **options: Any,
+) -> Any:
+    """Ingest images and labels of IDX files, such as those of MNIST."""
+    from deeplake_lite.ingest.arrays.idx import from_idx
+
+    return from_idx(source, url, classes=classes or None, **options)
+
+
+@group.command("hdf5")
+@_ingests
+def ingest_hdf5(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
+    url: Url,
+    on: On = None,
+    columns: Columns = None,
+    **options: Any,
+) -> Any:
+    """Ingest the datasets of HDF5 files."""
+    from deeplake_lite.ingest.arrays.hdf5 import from_hdf5
+
+    return from_hdf5(source, url, on=on, columns=columns or None, **options)
+
+
+@group.command("zarr")
+@_ingests
+def ingest_zarr(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of a group or an array.")],
+    url: Url,
+    on: On = None,
+    columns: Columns = None,
+    **options: Any,
+) -> Any:
+    """Ingest the arrays of a Zarr group."""
+    from deeplake_lite.ingest.arrays.zarr import from_zarr
+
+    return from_zarr(source, url, on=on, columns=columns or None, **options)
+
+
+@group.command("torch")
+@_ingests
+def ingest_torch(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File that to_torch has written.")],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest a file of PyTorch tensors that to_torch has written."""
+    from deeplake_lite.ingest.arrays.torch import from_torch
+
+    return from_torch(source, url, on=on, **options)
+
+
+@group.command("tfds")
+@_ingests
+def ingest_tfds(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Folder of a prepared dataset, or its name.")
+    ],
+    url: Url,
+    on: On = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="Split to ingest, by default all; repeat it.")
+    ] = None,
+    **options: Any,
+) -> Any:
+    """Ingest a dataset of TensorFlow Datasets."""
+    from deeplake_lite.ingest.arrays.tfds import from_tfds
+
+    return from_tfds(source, url, on=on, split=split or None, **options)
 
 
 @group.command("yolo")
