@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.coco.source import from_coco
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
+    from deeplake_lite.ingest.lance.source import from_lance
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
@@ -110,6 +111,7 @@ _HOMES = {
     "ingest.tables.dataframe": "from_dataframe",
     "ingest.folders.folder": "from_folder",
     "ingest.huggingface.source": "from_huggingface",
+    "ingest.lance.source": "from_lance",
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
@@ -210,6 +212,7 @@ __all__ = [
     "from_dataframe",
     "from_folder",
     "from_huggingface",
+    "from_lance",
     "from_parquet",
     "from_webdataset",
     "from_yolo",

@@ -127,11 +127,11 @@ def _open_or_create(
     return open_lake(url, branch=branch, limits=limits, storage_options=storage_options)
 
 
-def _merge_metadata(ds: Dataset, metadata: Mapping[str, Mapping[str, object]]) -> None:
+def _merge_metadata(ds: Dataset, metadata: Mapping[str, object]) -> None:
     """Stage the metadata of a source, if it differs from that of the lake."""
     for key, items in metadata.items():
         known = ds.metadata.get(key)
-        merged = {**(known if isinstance(known, dict) else {}), **items}
+        merged = {**known, **items} if isinstance(known, dict) and isinstance(items, dict) else items
         if merged != known:
             ds.metadata[key] = merged
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from deeplake_lite.dataset.export import rows
 from deeplake_lite.dataset.export.annotations.methods import AnnotationExports
 from deeplake_lite.dataset.export.huggingface.methods import HuggingFaceExports
+from deeplake_lite.dataset.export.lakes.methods import LakeExports
 from deeplake_lite.dataset.export.shards.methods import ShardExports
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 
-class Exports(AnnotationExports, HuggingFaceExports, ShardExports):
+class Exports(AnnotationExports, HuggingFaceExports, LakeExports, ShardExports):
     """Methods of a view that export its rows for other libraries and tools."""
 
     def to_arrow(self) -> pa.Table:

@@ -91,6 +91,13 @@ def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
     return write_yolo(view, path, task)
 
 
+def to_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
+    """Write the rows as a Lance dataset; see `View.to_lance`."""
+    from deeplake_lite.dataset.export.lakes.lance import write_lance
+
+    return write_lance(view, path, rows_per_file)
+
+
 def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset
