@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Text,
     )
     from deeplake_lite.ingest.coco.source import from_coco
+    from deeplake_lite.ingest.deeplake.source import from_deeplake
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.lance.source import from_lance
@@ -109,6 +110,7 @@ _HOMES = {
     "ingest.coco.source": "from_coco",
     "ingest.tables.csv": "from_csv",
     "ingest.tables.dataframe": "from_dataframe",
+    "ingest.deeplake.source": "from_deeplake",
     "ingest.folders.folder": "from_folder",
     "ingest.huggingface.source": "from_huggingface",
     "ingest.lance.source": "from_lance",
@@ -210,6 +212,7 @@ __all__ = [
     "from_coco",
     "from_csv",
     "from_dataframe",
+    "from_deeplake",
     "from_folder",
     "from_huggingface",
     "from_lance",

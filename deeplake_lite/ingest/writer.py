@@ -109,7 +109,7 @@ def ingest(
         raise
     ingested = run.result(time.perf_counter() - started)
     if progress:
-        _report(ingested)
+        report(ingested)
     return IngestedDataset(ds, ingested)
 
 
@@ -143,7 +143,7 @@ def _remove(ds: Dataset) -> None:
         remove_unmade(folder)
 
 
-def _report(ingested: Ingested) -> None:
+def report(ingested: Ingested) -> None:
     """Print rows that were not ingested, on stderr."""
     if ingested.skipped:
         _print(
