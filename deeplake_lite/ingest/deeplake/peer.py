@@ -103,6 +103,11 @@ class Peer:
                 f"{name!r} of {self.title!r} is not JSON. Check the dataset."
             ) from error
 
+    def htype(self, tensor: str) -> str:
+        """Return the htype of a tensor of version 3; empty for version 4."""
+        meta = self.json_file(f"{tensor}/tensor_meta.json")
+        return str(meta.get("htype", "")) if isinstance(meta, dict) else ""
+
     @contextmanager
     def translating(self) -> Iterator[None]:
         """Raise errors of Deep Lake, which have many types, as InvalidValueError."""

@@ -119,7 +119,8 @@ class Replay:
         for branch in ds.branches:
             for entry in self._open(branch).log():
                 record = entry.metadata.get(RECORD)
-                if not isinstance(record, dict) or record.get("dataset") != self.versions.identity:
+                is_own = isinstance(record, dict) and entry.branch in (None, branch)
+                if not is_own or record.get("dataset") != self.versions.identity:
                     continue
                 key = str(record.get("version", ""))
                 self._branches.setdefault(str(record.get("branch")), entry.branch or branch)
@@ -370,10 +371,10 @@ class Replay:
         changed = {key: value for key, value in items.items() if ds.metadata.get(key) != value}
         if changed:
             ds.metadata.update(changed)
-            key = next((v.key for v in reversed(self.versions.found)
-                        if self._done.get(v.key) == ds.version), "")  # fmt: skip
-            record = {"dataset": self.versions.identity, "version": key, "branch": self.versions.main}
-            commit(ds.handle, f"metadata of {self.title}", {RECORD: record})
+            at = [v for v in self.versions.found if self._done.get(v.key) == ds.version]
+            at.sort(key=lambda v: v.is_draft)  # uncommitted changes may have none
+            record = {RECORD: self._record(at[0])} if at else {}
+            commit(ds.handle, f"metadata of {self.title}", record)
         return ds
 
 

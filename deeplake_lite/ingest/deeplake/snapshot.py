@@ -62,7 +62,7 @@ class Snapshot:
         """
         with peer.translating():
             found = [
-                DeepColumn.of(c.name, _kind(c, coordinates), view[c.name].metadata.to_dict())
+                DeepColumn.of(c.name, _kind(peer, c, coordinates), view[c.name].metadata.to_dict())
                 for c in view.schema.columns
             ]
         columns = {
@@ -92,8 +92,10 @@ class Snapshot:
             return {} if items is None else dict(items.to_dict())
 
 
-def _kind(definition: Any, coordinates: Mapping[str, Mapping[str, str]]) -> Kind:
+def _kind(peer: Peer, definition: Any, coordinates: Mapping[str, Mapping[str, str]]) -> Kind:
     kind = Kind.of_type(definition.dtype)
+    if kind.name == "array" and kind.shape is None and peer.htype(definition.name) == "list":
+        return Kind("dict")  # a list of version 3, which Deep Lake describes as int64
     noted = coordinates.get(definition.name, {})
     if kind.of is not None:
         return replace(kind, of=replace(kind.of, coordinates=noted))

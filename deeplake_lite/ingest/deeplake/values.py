@@ -37,13 +37,20 @@ def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
         The rows.
     """
     values = _read(column.kind, view, rows)
-    return as_own(values, column.htype) if column.own else values
+    if column.own:
+        return as_own(values, column.htype)
+    marks = column.htype.coordinates.marks if column.htype.coordinates is not None else ""
+    if marks == "keypoints":
+        return [None if value is None else _keypoints(value) for value in values]
+    return values
 
 
 def _read(kind: Kind, view: Any, rows: Rows) -> list[Any]:
     read = None if kind.nullable else _READERS.get(_way(kind))
+    if read is None and kind.name == "sequence":  # of a nullable column; see `_sequences`
+        return [_value(kind, view[row]) for row in _numbers(rows)]
     if read is None:
-        return [_value(kind, value) for value in _listed(view[rows])]
+        return [_value(kind, value) for value in list(view[rows])]
     try:
         return read(kind, view, rows)
     except RuntimeError:  # rows that are older than the column have no bytes
@@ -52,7 +59,7 @@ def _read(kind: Kind, view: Any, rows: Rows) -> list[Any]:
 
 def _read_one(kind: Kind, read: Callable[[Kind, Any, Rows], list[Any]], view: Any, row: int) -> Any:
     """Return the value of a row, which may have none."""
-    value = list(view[row : row + 1])[0]
+    value = view[row]
     return None if value is None else read(kind, view, slice(row, row + 1))[0]
 
 
@@ -63,10 +70,6 @@ def _way(kind: Kind) -> str:
     if kind.name == "array" and kind.shape is None and kind.dtype not in ("int64", "float64"):
         return "array"
     return kind.name
-
-
-def _listed(values: Any) -> list[Any]:
-    return list(values)
 
 
 # ---- bytes
@@ -110,14 +113,15 @@ def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
 def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
     """Return lists of values; Deep Lake returns the bytes of files only row by row."""
     assert kind.of is not None
-    if kind.of.name != "image":
-        return [_items(kind.of, value) for value in _listed(view[rows])]
-    return [_image_items(view, i) for i in _numbers(rows)]
+    if kind.of.name == "image":
+        return [_image_items(view, i) for i in _numbers(rows)]
+    # Deep Lake 4.7.4 crashes if it is asked for several rows and one of the sequences is empty.
+    return [_items(kind.of, view[i]) for i in _numbers(rows)]
 
 
 def _image_items(view: Any, row: int) -> list[Any]:
     """Return the files of the images of a row."""
-    if len(view[row : row + 1]) == 0 or not len(view[row]):
+    if not len(view[row]):
         return []
     files = view.get_bytes(row)
     files = [files] if isinstance(files, bytes) else list(files)
@@ -206,6 +210,12 @@ def _labels(kind: Kind, value: Any) -> Any:
 def _boxes(kind: Kind, value: Any) -> Any:
     boxes = np.asarray(value, dtype=kind.dtype)
     return boxes.reshape(-1, 4) if boxes.ndim == 1 and boxes.size % 4 == 0 else boxes
+
+
+def _keypoints(value: Any) -> Any:
+    """Return keypoints, (n, k, 3), from those of version 3, (3 k, n)."""
+    points = np.asarray(value)
+    return points.T.reshape(points.shape[-1], -1, 3) if points.ndim == 2 else points
 
 
 def _polygons(_: Kind, value: Any) -> Any:
