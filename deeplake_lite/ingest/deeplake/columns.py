@@ -22,7 +22,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.dataset.arrow.cells import HTYPE
+from deeplake_lite.dataset.arrow.cells import HTYPE, METADATA
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import (
     Array,
@@ -84,7 +84,7 @@ class DeepColumn:
     @classmethod
     def of(cls, name: str, kind: Kind, metadata: Mapping[str, Any]) -> DeepColumn:
         """Return the column for a type of Deep Lake and the metadata of a column."""
-        metadata = _without_defaults(metadata)
+        metadata = own_metadata(_without_defaults(metadata))
         noted = _noted(metadata.pop(HTYPE, None))
         reason = _unreadable(kind)
         if reason:
@@ -113,6 +113,20 @@ def _noted(config: object) -> Htype | None:
         return from_config(json.loads(config)) if isinstance(config, str) else None
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return None
+
+
+def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with the items that `View.to_deeplake` wrote as JSON.
+
+    >>> own_metadata({"a": 1, "deeplake_lite.metadata": '{"a": 1, "b": [1, "x"]}'})
+    {'a': 1, 'b': [1, 'x']}
+    """
+    rest = {key: value for key, value in metadata.items() if key != METADATA}
+    try:
+        items = json.loads(str(metadata.get(METADATA, "{}")))
+    except (ValueError, RecursionError):
+        return rest
+    return {**rest, **items} if isinstance(items, dict) else rest
 
 
 def _without_defaults(metadata: Mapping[str, Any]) -> dict[str, Any]:

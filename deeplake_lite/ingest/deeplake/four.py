@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.deeplake.columns import own_metadata
 from deeplake_lite.ingest.deeplake.log import Change, Log, Merge
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
 from deeplake_lite.ingest.deeplake.versions import (
@@ -197,7 +198,7 @@ def _apply(state: State, change: Change) -> State:
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:
     """Return the metadata of a dataset, with its name, description and date below ``deeplake``."""
     with peer.translating():
-        items = dict(dataset.metadata.to_dict())
+        items = own_metadata(dataset.metadata.to_dict())
         about = {
             "name": dataset.name,
             "description": dataset.description,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deeplake_lite.htypes import Htype
 
 
@@ -16,19 +19,29 @@ def as_own(values: list[Any], htype: Htype) -> list[Any]:
     return values if convert is None else [None if v is None else convert(v) for v in values]
 
 
-def _converter(htype: Htype) -> Any:
+def _converter(htype: Htype) -> Callable[[Any], Any] | None:
     """Return the function from a value of Deep Lake to one of a type; None if they agree."""
-    dtype = np.dtype(htype.value_dtype) if htype.value_dtype else None
-    if htype.item is not None or dtype is None:
-        return None
+    if htype.item is not None or htype.sql == "json":
+        return _json
+    dtype = np.dtype(htype.value_dtype) if htype.value_dtype else np.dtype(bool)
     if dtype.kind in "mM":
-        return lambda value: np.asarray(value, np.int64).view(dtype)
+        return lambda value: np.asarray(value, np.int64).astype(dtype)
     if dtype.kind == "c":
         return lambda value: _complex(value, dtype)
     return None
 
 
+def _json(value: Any) -> Any:
+    """Return the content of JSON; other values, such as lists of images, are not JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
 def _complex(pairs: Any, dtype: np.dtype[Any]) -> Any:
     """Return complex numbers from pairs of real and imaginary parts."""
-    real = np.ascontiguousarray(pairs, f"f{dtype.itemsize // 2}")
-    return real.view(dtype)[..., 0]
+    parts = np.ascontiguousarray(pairs, f"f{dtype.itemsize // 2}")
+    return parts.view(dtype)[..., 0]

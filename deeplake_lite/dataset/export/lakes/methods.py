@@ -15,6 +15,58 @@ if TYPE_CHECKING:
 class LakeExports:
     """Methods of a view that export its rows as datasets of other lakes."""
 
+    def to_deeplake(self, path: str | Path, *, message: str = "") -> Path:
+        """Write the rows as a dataset of Deep Lake 4, in one commit.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty.
+        message : str
+            Message of the commit.
+
+        Returns
+        -------
+        Path
+            The folder, which ``deeplake.open`` opens.
+
+        Raises
+        ------
+        MissingPackageError
+            If ``deeplake`` is not installed.
+        ExistsError
+            When the folder is not empty.
+        SchemaError
+            When Deep Lake can hold no column.
+        StorageError
+            When a file cannot be written. Files that were written before the error are removed.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, for columns that are left out or written in another form.
+
+        Notes
+        -----
+        JPEG and PNG files keep their bytes, classes their names, and boxes, masks, polygons,
+        embeddings, arrays, numbers and strings their meaning. Times are written as integers,
+        complex numbers as pairs, JSON as strings, and images of several formats as bytes. The
+        metadata of each column holds the configuration of its type, so that `from_deeplake` makes
+        the same columns again.
+
+        Examples
+        --------
+        >>> import deeplake, tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {"label": dl.ClassLabel(["cat", "dog"]), "v": dl.Embedding(2)}
+        >>> ds = dl.create("memory://to-deeplake-doc", schema)
+        >>> ds.append({"label": ["dog", "cat"], "v": [[0, 1], [1, 0]]})
+        >>> other = deeplake.open_read_only(str(ds.to_deeplake(tempfile.mkdtemp())))
+        >>> other["label"].metadata["class_names"], other["label"][0:2].tolist()
+        (['cat', 'dog'], [1, 0])
+        """
+        return rows.to_deeplake(cast("View", self).pin(), path, message)
+
     def to_lance(self, path: str | Path, *, rows_per_file: int = 1_048_576) -> Path:
         """Write the rows as a Lance dataset.
 
