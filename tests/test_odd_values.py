@@ -148,6 +148,21 @@ def parquet() -> Path:
     return Path("a.parquet")
 
 
+def deeplake_dataset() -> Path:
+    """Return a dataset of Deep Lake with two rows."""
+    shutil.rmtree("flowers", ignore_errors=True)
+    old = deeplake.create("flowers", schema={"x": "int32"})
+    old.append({"x": [1, 2]})
+    old.commit("two rows")
+    return Path("flowers")
+
+
+def lance_dataset() -> Path:
+    """Return a Lance dataset."""
+    lance.write_dataset(pa.table({"x": [1, 2]}), "flowers.lance", mode="overwrite")
+    return Path("flowers.lance")
+
+
 FUNCTIONS: dict[str, dict[str, Any]] = {
     "create": {"url": new_url, "schema": {"x": "int8"}},
     "exists": {"url": new_url},
@@ -159,6 +174,8 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_coco": {"annotations": coco, "url": new_url, "images": False},
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
     "from_webdataset": {"tars": tar, "url": new_url},
+    "from_deeplake": {"path": deeplake_dataset, "url": new_url},
+    "from_lance": {"path": lance_dataset, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_huggingface": {"dataset": parquet, "url": new_url},
@@ -205,6 +222,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
     "to_yolo": {"path": new_folder},
     "to_webdataset": {"path": new_folder},
+    "to_deeplake": {"path": new_folder},
+    "to_lance": {"path": new_folder},
     "to_huggingface": {},
     "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
@@ -219,7 +238,7 @@ METHODS: dict[str, dict[str, Any]] = {
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset", "to_huggingface", "to_parquet",
+    "to_webdataset", "to_huggingface", "to_parquet", "to_deeplake", "to_lance",
 }  # fmt: skip
 """Methods that change nothing."""
 

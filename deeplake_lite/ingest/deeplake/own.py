@@ -21,7 +21,10 @@ def as_own(values: list[Any], htype: Htype) -> list[Any]:
 
 def _converter(htype: Htype) -> Callable[[Any], Any] | None:
     """Return the function from a value of Deep Lake to one of a type; None if they agree."""
-    if htype.item is not None or htype.sql == "json":
+    if htype.item is not None:
+        leaf = np.dtype(htype.value_dtype or "bool")
+        return lambda value: _leaves(_json(value), leaf)
+    if htype.sql == "json":
         return _json
     dtype = np.dtype(htype.value_dtype) if htype.value_dtype else np.dtype(bool)
     if dtype.kind in "mM":
@@ -39,6 +42,17 @@ def _json(value: Any) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         return value
+
+
+def _leaves(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return nested lists, with strings as complex numbers, and counts as durations."""
+    if isinstance(value, list):
+        return [_leaves(item, dtype) for item in value]
+    if dtype.kind == "c" and isinstance(value, str):
+        return complex(value)
+    if dtype.kind == "m" and isinstance(value, int):
+        return np.int64(value).view(dtype)
+    return value
 
 
 def _complex(pairs: Any, dtype: np.dtype[Any]) -> Any:

@@ -187,6 +187,7 @@ class Replay:
     def _replay(self, version: Version, before: State | None, after: State | None) -> None:
         """Replay a version as a commit."""
         ds = self._at(version)
+        former = ds.version
         try:
             if version.restored in self._done:
                 self._restore(ds, version)
@@ -198,7 +199,7 @@ class Replay:
             ds.discard()
             raise
         self._done[version.key] = ds.version
-        self.replayed += 1
+        self.replayed += ds.version != former
 
     def _restore(self, ds: Dataset, version: Version) -> None:
         """Return to an older version."""

@@ -79,14 +79,14 @@ def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
         if pixels.role == "object_masks":
             return types.BinaryMask(sample_compression="lz4"), _channels_last, ""
         dtype = pixels.dtype or "uint8"
-        return types.SegmentMask(dtype, sample_compression="lz4"), np.ascontiguousarray, ""
+        return types.SegmentMask(dtype, sample_compression="lz4"), _array, ""
     if pixels is not None:
-        return types.Array(pixels.dtype or "uint8"), np.ascontiguousarray, "is written as arrays"
+        return types.Array(pixels.dtype or "uint8"), _array, "is written as arrays"
     if coordinates is not None and coordinates.marks == "boxes":
         kind = types.BoundingBox(
             htype.value_dtype, FORMATS[coordinates.format], UNITS[coordinates.units]
         )
-        return kind, np.ascontiguousarray, ""
+        return kind, _array, ""
     if coordinates is not None and coordinates.marks == "polygons":
         return types.Polygon(), _outlines, ""
     if htype.classes is not None:
@@ -106,8 +106,8 @@ def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
     dtype = np.dtype(htype.value_dtype)
     axes = htype.axes if htype.scalar is None else ()
     if htype.is_embedding and dtype.kind == "f":
-        return types.Embedding(axes[0] if axes else 0, dtype.name), np.ascontiguousarray, ""
-    convert: Callable[[Any], Any] = np.asarray
+        return types.Embedding(axes[0] if axes else 0, dtype.name), _array, ""
+    convert: Callable[[Any], Any] = _array
     name, loss = dtype.name, ""
     if dtype.kind in "mM":
         name, convert, loss = "int64", _integers, f"is written as integers, in {dtype.name}"
@@ -150,7 +150,7 @@ def _mask_files(f: Field, types: Any) -> Column:
     pixels = f.htype.pixels
     assert pixels is not None
     kind = types.SegmentMask(pixels.dtype or "uint8", sample_compression="lz4")
-    return MaskColumn(f, types.Nullable(kind) if f.htype.nullable else kind, np.ascontiguousarray)
+    return MaskColumn(f, types.Nullable(kind) if f.htype.nullable else kind, _array)
 
 
 class MaskColumn(Column):
@@ -211,6 +211,16 @@ def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
 # ---- forms of values
 
 
+def _array(value: Any) -> Any:
+    """Return an array with a dtype of the usual byte order.
+
+    Deep Lake misreads arrays whose dtype spells out the byte order of the machine, ``"<i4"``.
+    """
+    values = np.asarray(value)
+    values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
+    return values.view(np.dtype(values.dtype.name))
+
+
 def _channels_last(masks: Any) -> Any:
     return np.ascontiguousarray(np.moveaxis(np.asarray(masks, bool), 0, 2))
 
@@ -218,11 +228,11 @@ def _channels_last(masks: Any) -> Any:
 def _outlines(outlines: Any) -> Any:
     if not len(outlines):
         return np.zeros((0, 3, 2), np.float32)
-    return [np.asarray(outline, np.float32) for outline in outlines]
+    return [_array(np.asarray(outline, np.float32)) for outline in outlines]
 
 
 def _number(value: Any) -> Any:
-    return np.asarray(value, np.int32)
+    return _array(np.asarray(value, np.int32))
 
 
 def _integers(value: Any) -> Any:
@@ -231,7 +241,7 @@ def _integers(value: Any) -> Any:
 
 def _pairs(value: Any) -> Any:
     numbers = np.asarray(value)
-    return np.stack([numbers.real, numbers.imag], axis=-1)
+    return _array(np.stack([numbers.real, numbers.imag], axis=-1))
 
 
 def _json(value: Any) -> str:
