@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import shutil
 import tarfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import deeplake
+import lance
 import numpy as np
 import pandas as pd
 import pyarrow as pa
