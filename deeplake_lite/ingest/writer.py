@@ -131,7 +131,9 @@ def _merge_metadata(ds: Dataset, metadata: Mapping[str, object]) -> None:
     """Stage the metadata of a source, if it differs from that of the lake."""
     for key, items in metadata.items():
         known = ds.metadata.get(key)
-        merged = {**known, **items} if isinstance(known, dict) and isinstance(items, dict) else items
+        merged = (
+            {**known, **items} if isinstance(known, dict) and isinstance(items, dict) else items
+        )
         if merged != known:
             ds.metadata[key] = merged
 

@@ -99,7 +99,10 @@ class DeepColumn:
             for key in ("coords", "keypoints", "connections"):
                 metadata.pop(key, None)
         if kind.name not in ("array", "text", "dict", "image", "class_label", "embedding"):
-            metadata["deeplake"] = {"type": kind.name, **({"codec": kind.codec} if kind.codec else {})}
+            metadata["deeplake"] = {
+                "type": kind.name,
+                **({"codec": kind.codec} if kind.codec else {}),
+            }
         return cls(name, kind, htype, metadata)
 
     def with_nulls(self) -> DeepColumn:
@@ -163,7 +166,12 @@ def _array(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
         keypoints = _keypoints(kind, metadata)
         return keypoints if keypoints is not None else Array(kind.dtype, shape)
     if shape == ():
-        plain: dict[str, Htype] = {"bytes": Bytes(), "str": Text(), "text": Text(), "int128": Text()}
+        plain: dict[str, Htype] = {
+            "bytes": Bytes(),
+            "str": Text(),
+            "text": Text(),
+            "int128": Text(),
+        }
         return plain.get(kind.dtype, Json(nullable=True))
     is_text = kind.dtype in ("str", "text") and shape is not None and len(shape) == 1
     return Sequence(Text()) if is_text else Json(nullable=True)

@@ -124,7 +124,8 @@ class VersionsOfFour(Versions):
         gaps = {name for number, name in state.columns.items() if number in self._gaps}
         snapshot = Snapshot.of(self._peer, view, coordinates, gaps, self._schema)
         names = {*snapshot.columns, *snapshot.unreadable}
-        if len(snapshot) != len(state.rows) or names != set(state.columns.values()):
+        agrees = len(snapshot) == len(state.rows) and names == set(state.columns.values())
+        if state.known and not agrees:
             raise _unknown(
                 f"according to it, version {change.id!r} has {len(state.rows):,} rows and "
                 f"{len(state.columns)} columns instead of {len(snapshot):,} and {len(names)}"
@@ -157,6 +158,7 @@ class VersionsOfFour(Versions):
             merge = self._log.merges.get((branch, change.id))
             if merge is not None and version.merged is not None:
                 state = self._merged(state, merge, version.merged)
+                state = replace(state, known=base.known and self._has_rows(branch, change, state))
         self._states[version.key] = state
         for key in {version.base, version.merged, version.restored} - {None}:
             self._uses[str(key)] -= 1
@@ -172,18 +174,38 @@ class VersionsOfFour(Versions):
         theirs = self._states.get(key)
         if theirs is None:  # the branch is deleted
             return ours
-        rows = np.concatenate([ours.rows, theirs.rows[~np.isin(theirs.rows, ours.rows)]])
+        changes = self._unmerged(merge)
+        added = np.concatenate([np.empty(0, np.uint64), *(change.added() for change in changes)])
+        is_new = np.isin(theirs.rows, added) & ~np.isin(theirs.rows, ours.rows)
+        rows = np.concatenate([ours.rows, theirs.rows[is_new]])
         new = {k: name for k, name in theirs.columns.items() if k not in ours.columns}
         state = State(rows, {**ours.columns, **new}, {**theirs.coordinates, **ours.coordinates})
-        for change in self._changes_of(merge.branch):
-            if change.id <= merge.version:
-                state = _apply(state, replace(change, blocks={}, created={}, updated={}))
+        for change in changes:
+            state = _apply(state, replace(change, blocks={}, created={}, updated={}))
         return state
+
+    def _unmerged(self, merge: Merge) -> list[Change]:
+        """Return the changes of a branch since it was last merged into the same branch."""
+        former = [
+            other.version
+            for other in self._log.merges.values()
+            if (other.branch, other.into) == (merge.branch, merge.into)
+            and other.merged < merge.merged
+        ]
+        last = max(former, default="")
+        return [c for c in self._changes_of(merge.branch) if last < c.id <= merge.version]
+
+    def _has_rows(self, branch: str, change: Change, state: State) -> bool:
+        """Return whether a version has as many rows as its state."""
+        with self._peer.translating():
+            return len(self._histories[branch][change.id].open()) == len(state.rows)
 
 
 def _apply(state: State, change: Change) -> State:
     """Return the state after a change."""
-    columns = {k: v for k, v in {**state.columns, **change.created}.items() if k not in change.dropped}
+    columns = {
+        k: v for k, v in {**state.columns, **change.created}.items() if k not in change.dropped
+    }
     columns |= {k: name for k, name in change.renamed.items() if k in columns}
     rows = state.rows
     added = change.added()
@@ -192,7 +214,8 @@ def _apply(state: State, change: Change) -> State:
     if change.deleted:
         rows = rows[~np.isin(rows, np.concatenate(change.deleted))]
     updated = {k: np.concatenate(ids) for k, ids in change.updated.items()}
-    return State(rows, columns, {**state.coordinates, **change.coordinates}, updated)
+    coordinates = {**state.coordinates, **change.coordinates}
+    return State(rows, columns, coordinates, updated, state.known)
 
 
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:

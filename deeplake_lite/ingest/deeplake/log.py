@@ -131,7 +131,9 @@ class Log:
             for change in changes:
                 every = {block for blocks in change.blocks.values() for block in blocks}
                 found |= {c for c, blocks in change.blocks.items() if len(blocks) < len(every)}
-                found |= {c for c in change.created if has_rows or (every and c not in change.blocks)}
+                found |= {
+                    c for c in change.created if has_rows or (every and c not in change.blocks)
+                }
                 has_rows |= bool(every)
         return frozenset(found)
 

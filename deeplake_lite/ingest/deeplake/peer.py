@@ -44,7 +44,9 @@ class Peer:
         if "://" not in location:
             location = os.path.abspath(os.path.expanduser(location))
             if not Path(location).is_dir():
-                raise NotFoundError(f"There is no Deep Lake dataset at {location!r}. Check the path.")
+                raise NotFoundError(
+                    f"There is no Deep Lake dataset at {location!r}. Check the path."
+                )
         return cls(location, creds, token)
 
     @property

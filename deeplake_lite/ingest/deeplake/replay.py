@@ -130,7 +130,9 @@ class Replay:
                     self._done.setdefault(key, entry.id)
                 elif key not in self._done:
                     known = self._parts.get(key, ("", -1))
-                    self._parts[key] = max(known, (entry.id, int(record["rows"])), key=lambda p: p[1])
+                    self._parts[key] = max(
+                        known, (entry.id, int(record["rows"])), key=lambda p: p[1]
+                    )
 
     def _state_before(self, version: Version) -> State | None:
         return self._states.get(version.base or "")
@@ -220,7 +222,7 @@ class Replay:
     def _check_merge(self, version: Version) -> None:
         """Compare a merge with Deep Lake's result, in case that a former run was killed before."""
         ds = self._open(self._branches[version.branch])
-        if ds.version == self._done[version.key]:
+        if ds.version == self._done[version.key] and "merge" in ds.log()[0].metadata:
             self._edit(ds, version, None, None, {})
             self._done[version.key] = ds.version
 
@@ -240,7 +242,7 @@ class Replay:
         if version.key not in self._parts:
             self._change_columns(ds, snapshot, before, after)
             changes = None
-            if before is not None and after is not None:
+            if before is not None and after is not None and before.known and after.known:
                 changes = changes_by_id(before, after)
             changes = changes_by_content(ds, snapshot) if changes is None else changes
             self._change_rows(ds, snapshot, changes)

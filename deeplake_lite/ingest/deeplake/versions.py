@@ -60,6 +60,9 @@ class State:
     updated: Mapping[int, NDArray[np.uint64]] = field(default_factory=dict)
     """Ids of the rows whose cell the version has changed, by column."""
 
+    known: bool = True
+    """Whether the ids are known; after some merges, they are not."""
+
 
 class Versions(ABC):
     """The versions of a dataset."""
