@@ -112,7 +112,8 @@ def replayed(ds):
 # ---- the history
 
 
-def test_every_version_becomes_a_commit(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_every_version_becomes_a_commit(folder, new_url):
     ds = ingest(folder, new_url())
     messages = [commit.message for commit in ds.log()]
     assert messages[::-1][1:6] == ["four", "update", "delete", "on main", "merged"]
@@ -123,7 +124,8 @@ def test_every_version_becomes_a_commit(flowers, folder, new_url):
     assert len(dl.open(ds.url, version="v1")) == 3
 
 
-def test_commits_record_the_version_and_its_time(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_commits_record_the_version_and_its_time(folder, new_url):
     commit = next(c for c in ingest(folder, new_url()).log() if c.message == "update")
     record = commit.metadata["deeplake"]
     assert record["version"].endswith("/0000000002m00000000")
@@ -131,14 +133,16 @@ def test_commits_record_the_version_and_its_time(flowers, folder, new_url):
     assert record["time"].startswith("20")
 
 
-def test_a_merge_is_a_merge(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_a_merge_is_a_merge(folder, new_url):
     ds = ingest(folder, new_url())
     commit = next(c for c in ds.log() if c.message == "merged")
     assert commit.metadata["merge"] == dl.open(ds.url, branch="other").version
     assert ds.merge("other") == ds.version
 
 
-def test_unchanged_rows_keep_their_ids(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_unchanged_rows_keep_their_ids(folder, new_url):
     ds = ingest(folder, new_url())
     first, second = (
         dl.open(ds.url, version=next(c.id for c in ds.log() if c.message == message))
@@ -302,7 +306,7 @@ def test_a_killed_run_is_resumed(folder, tmp_path):
             "dl.from_deeplake(sys.argv[1], sys.argv[2], progress=False, commit_every=16)"
         ),
     )
-    for wait in (1.5, 2.0, 2.5, 3.0):
+    for wait in (2.0, 3.0):
         run = subprocess.Popen([sys.executable, "-c", code, folder, url])
         try:
             run.wait(wait)
@@ -329,7 +333,8 @@ def test_large_versions_are_committed_in_parts(folder, new_url):
 # ---- the last version
 
 
-def test_the_last_version_is_ingested_without_history(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_the_last_version_is_ingested_without_history(folder, new_url):
     url = new_url()
     ds = ingest(folder, url, history=False)
     assert ds["text"][:] == versions(folder)[-1]["text"]
@@ -338,7 +343,8 @@ def test_the_last_version_is_ingested_without_history(flowers, folder, new_url):
     assert len(keyed) == len(ds)
 
 
-def test_history_rejects_options_that_it_cannot_honour(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_history_rejects_options_that_it_cannot_honour(folder, new_url):
     with pytest.raises(OptionError, match="on= needs history=False"):
         ingest(folder, new_url(), on="text")
     with pytest.raises(OptionError, match="on_error='skip' needs history=False"):
@@ -353,7 +359,8 @@ def test_a_missing_dataset_is_named(tmp_path, new_url):
         ingest(tmp_path / "empty", new_url())
 
 
-def test_image_files_keep_their_bytes(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_image_files_keep_their_bytes(folder, new_url):
     ds = ingest(folder, new_url(), history=False)
     assert [bytes(b) for b in ds.to_pandas()["image"]] == [image(i) for i in (1, 2, 3, 9)]
 
@@ -365,32 +372,112 @@ COLUMNS = {
     "uint64": ("uint64", [1, 2**64 - 1], dl.Scalar("uint64"), None),
     "bool": ("bool", [True, False], dl.Scalar("bool"), None),
     "int128": (TYPES.Int128(), [1, 2**100], dl.Text(), ["1", str(2**100)]),
-    "nullable number": (TYPES.Nullable("float32"), [1.5, None], dl.Scalar("float32", nullable=True), None),
+    "nullable number": (
+        TYPES.Nullable("float32"),
+        [1.5, None],
+        dl.Scalar("float32", nullable=True),
+        None,
+    ),
     "text": (TYPES.Text(), ["a", ""], dl.Text(), None),
     "nullable text": (TYPES.Nullable(TYPES.Text()), ["", None], dl.Text(nullable=True), None),
     "bytes": ("bytes", [b"a\0", b""], dl.Bytes(), None),
     "dict": (TYPES.Dict(), [{"a": [1, "x"]}, {}], dl.Json(nullable=True), None),
-    "struct": (TYPES.Struct({"a": "int32", "b": "text"}), [{"a": 1, "b": "x"}] * 2, dl.Json(nullable=True), None),
-    "png": (TYPES.Image("uint8", "png"), [image(1, "PNG"), image(2, "PNG")], dl.Image("png", nullable=True), None),
+    "struct": (
+        TYPES.Struct({"a": "int32", "b": "text"}),
+        [{"a": 1, "b": "x"}] * 2,
+        dl.Json(nullable=True),
+        None,
+    ),
+    "png": (
+        TYPES.Image("uint8", "png"),
+        [image(1, "PNG"), image(2, "PNG")],
+        dl.Image("png", nullable=True),
+        None,
+    ),
     "embedding": (TYPES.Embedding(2), [[1, 2], [3, 4]], dl.Embedding(2), None),
-    "array": (TYPES.Array("int16", 2), [np.ones((1, 2), "i2"), np.zeros((0, 3), "i2")], dl.Array("int16", (None, None)), None),
-    "fixed": (TYPES.Array("float64", [2, 2]), np.eye(2)[None].repeat(2, 0), dl.Array("float64", (2, 2)), None),
-    "any": (TYPES.Array("int8"), [np.ones(2, "i1"), np.ones((1, 2), "i1")], dl.Array("int8", None), None),
-    "corners": (TYPES.BoundingBox("float32", "ltrb", "pixel"), [np.ones((1, 4), "f4"), np.zeros((0, 4), "f4")], dl.Boxes("xyxy"), None),
-    "centres": (TYPES.BoundingBox("float32", "ccwh", "fractional"), [np.full((1, 4), 0.5, "f4")] * 2, dl.Boxes("cxcywh", "fraction"), None),
-    "unknown boxes": (TYPES.BoundingBox("float32"), [np.ones((1, 4), "f4")] * 2, dl.Array("float32", (None, None)), None),
-    "points": (TYPES.Point(2), [np.ones((3, 2), "f4")] * 2, dl.Array("float32", (None, None)), None),
-    "classes": (TYPES.SegmentMask("uint8", sample_compression="lz4"), [np.ones((3, 4), "u1")] * 2, dl.Mask(nullable=True), None),
-    "class file": (TYPES.SegmentMask("uint8", sample_compression="png"), [np.ones((3, 4), "u1")] * 2, dl.Mask(nullable=True), None),
-    "objects": (TYPES.BinaryMask(sample_compression="lz4"), [np.ones((3, 4, 2), bool)] * 2, dl.Mask("instance", nullable=True), [np.ones((2, 3, 4), bool)] * 2),
-    "polygons": (TYPES.Polygon(), [[np.ones((3, 2), "f4"), np.ones((5, 2), "f4")], [np.ones((3, 2), "f4")]], dl.Polygons(), None),
+    "array": (
+        TYPES.Array("int16", 2),
+        [np.ones((1, 2), "i2"), np.zeros((0, 3), "i2")],
+        dl.Array("int16", (None, None)),
+        None,
+    ),
+    "fixed": (
+        TYPES.Array("float64", [2, 2]),
+        np.eye(2)[None].repeat(2, 0),
+        dl.Array("float64", (2, 2)),
+        None,
+    ),
+    "any": (
+        TYPES.Array("int8"),
+        [np.ones(2, "i1"), np.ones((1, 2), "i1")],
+        dl.Array("int8", None),
+        None,
+    ),
+    "corners": (
+        TYPES.BoundingBox("float32", "ltrb", "pixel"),
+        [np.ones((1, 4), "f4"), np.zeros((0, 4), "f4")],
+        dl.Boxes("xyxy"),
+        None,
+    ),
+    "centres": (
+        TYPES.BoundingBox("float32", "ccwh", "fractional"),
+        [np.full((1, 4), 0.5, "f4")] * 2,
+        dl.Boxes("cxcywh", "fraction"),
+        None,
+    ),
+    "unknown boxes": (
+        TYPES.BoundingBox("float32"),
+        [np.ones((1, 4), "f4")] * 2,
+        dl.Array("float32", (None, None)),
+        None,
+    ),
+    "points": (
+        TYPES.Point(2),
+        [np.ones((3, 2), "f4")] * 2,
+        dl.Array("float32", (None, None)),
+        None,
+    ),
+    "classes": (
+        TYPES.SegmentMask("uint8", sample_compression="lz4"),
+        [np.ones((3, 4), "u1")] * 2,
+        dl.Mask(nullable=True),
+        None,
+    ),
+    "class file": (
+        TYPES.SegmentMask("uint8", sample_compression="png"),
+        [np.ones((3, 4), "u1")] * 2,
+        dl.Mask(nullable=True),
+        None,
+    ),
+    "objects": (
+        TYPES.BinaryMask(sample_compression="lz4"),
+        [np.ones((3, 4, 2), bool)] * 2,
+        dl.Mask("instance", nullable=True),
+        [np.ones((2, 3, 4), bool)] * 2,
+    ),
+    "polygons": (
+        TYPES.Polygon(),
+        [[np.ones((3, 2), "f4"), np.ones((5, 2), "f4")], [np.ones((3, 2), "f4")]],
+        dl.Polygons(),
+        None,
+    ),
     "label": (TYPES.ClassLabel("int32"), [1, 0], dl.ClassLabel(), None),
     "sequence": (TYPES.Sequence("int32"), [[1, 2], []], dl.Array("int32", (None,)), None),
-    "labels": (TYPES.Sequence(TYPES.ClassLabel("int32")), [[1, 0], []], dl.ClassLabel(multiple=True), None),
+    "labels": (
+        TYPES.Sequence(TYPES.ClassLabel("int32")),
+        [[1, 0], []],
+        dl.ClassLabel(multiple=True),
+        None,
+    ),
     "audio": (TYPES.Audio("uint8", "mp3"), [b"ID3abc", b"ID3d"], dl.Bytes(nullable=True), None),
-    "link": (TYPES.Link(TYPES.Image("uint8", "jpg")), ["file:///a.jpg", "file:///b.jpg"], dl.Link(dl.Image()), None),
+    "link": (
+        TYPES.Link(TYPES.Image("uint8", "jpg")),
+        ["file:///a.jpg", "file:///b.jpg"],
+        dl.Link(dl.Image()),
+        None,
+    ),
     "serial": (TYPES.Serial("int64"), None, dl.Scalar("int64"), None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("history", [True, False], ids=["history", "last version"])
@@ -498,7 +585,7 @@ def test_types_of_version_3_are_kept(older, new_url):
             "lst": dl.Json(nullable=True),
             "g/x": dl.Array("int16", (None,)),
         }
-        assert ds["labels"].named() == ["dog", "cat"] if hasattr(ds["labels"], "named") else True
+        assert ds["labels"][:].tolist() == [1, 0]
         assert ds["lst"][:] == [[0, "x"], [2, "x"]]
         assert [k.shape for k in ds["kp"][:]] == [(1, 2, 3), (3, 2, 3)]
 
@@ -506,7 +593,8 @@ def test_types_of_version_3_are_kept(older, new_url):
 # ---- damage
 
 
-def test_damaged_logs_raise_our_errors(flowers, folder, new_url, tmp_path):
+@pytest.mark.usefixtures("flowers")
+def test_damaged_logs_raise_our_errors(folder, new_url, tmp_path):
     draw = random.Random(7)
     files = sorted(p for p in (Path(folder) / "_deeplake_log").rglob("*") if ".jsonl" in p.name)
     failed = 0
@@ -533,7 +621,8 @@ def test_damaged_logs_raise_our_errors(flowers, folder, new_url, tmp_path):
     assert failed
 
 
-def test_claims_of_huge_sizes_are_rejected(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_claims_of_huge_sizes_are_rejected(folder, new_url):
     log = Path(folder) / "_deeplake_log"
     branch = next(p for p in sorted(log.iterdir()) if p.name != "_meta")
     lines = [{"commit": {}}, {"addBlock": {"d": {"n": [2**60]}, "c": 1, "b": 1}}]

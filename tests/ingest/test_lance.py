@@ -31,7 +31,8 @@ def ingest(folder, url, **options):
     return dl.from_lance(folder, url, progress=False, **options)
 
 
-def test_a_dataset_of_several_fragments_is_ingested(flowers, folder, new_url):
+@pytest.mark.usefixtures("flowers")
+def test_a_dataset_of_several_fragments_is_ingested(folder, new_url):
     ds = ingest(folder, new_url())
     assert ds["petals"][:].tolist() == list(range(10))
     assert ingest(folder, ds.url).ingested.repeated == ds.version
@@ -62,7 +63,8 @@ def test_a_key_updates_rows(flowers, folder, new_url):
     assert (ds.ingested.changed, ds["petals"][2]) == (1, 99)
 
 
-def test_an_interrupted_run_is_resumed(flowers, folder, new_url, monkeypatch):
+@pytest.mark.usefixtures("flowers")
+def test_an_interrupted_run_is_resumed(folder, new_url, monkeypatch):
     from deeplake_lite.ingest.lance import source
 
     url, read = new_url(), source._read
@@ -82,7 +84,8 @@ def test_an_interrupted_run_is_resumed(flowers, folder, new_url, monkeypatch):
     assert ingest(folder, url, commit_every=4)["petals"][:].tolist() == list(range(10))
 
 
-def test_rows_from_a_start_are_numbered(flowers, folder):
+@pytest.mark.usefixtures("flowers")
+def test_rows_from_a_start_are_numbered(folder):
     from deeplake_lite.ingest.lance.source import lance_source
 
     blocks = list(lance_source(folder).blocks(6))
@@ -122,7 +125,8 @@ def test_a_missing_dataset_is_named(tmp_path, new_url):
             ingest(tmp_path / name, new_url())
 
 
-def test_damaged_files_raise_our_errors(flowers, folder, new_url, tmp_path):
+@pytest.mark.usefixtures("flowers")
+def test_damaged_files_raise_our_errors(folder, new_url, tmp_path):
     draw = random.Random(3)
     files = sorted(p for p in Path(folder).rglob("*") if p.is_file())
     failed = 0

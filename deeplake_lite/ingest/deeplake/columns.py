@@ -44,7 +44,7 @@ from deeplake_lite.htypes import (
 from deeplake_lite.htypes.registry import from_config
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from deeplake_lite.ingest.deeplake.kinds import Kind
 
@@ -177,6 +177,14 @@ def _array(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
     return Sequence(Text()) if is_text else Json(nullable=True)
 
 
+def _embedding(kind: Kind, _: Mapping[str, Any]) -> Htype:
+    size = kind.shape[0] if kind.shape else None
+    try:
+        return Embedding(size or 0, kind.dtype)
+    except LakeError:  # a dtype that embeddings do not have
+        return Array(kind.dtype, kind.shape)
+
+
 def _keypoints(kind: Kind, metadata: Mapping[str, Any]) -> Htype | None:
     """Return the type for keypoints of version 3, which are numbers with names in the metadata."""
     names = metadata.get("keypoints")
@@ -247,22 +255,22 @@ def _link(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
         return Link(Bytes())
 
 
-_MAKERS = {
+_MAKERS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Htype]] = {
     "array": _array,
-    "text": lambda kind, _: Text(),
-    "dict": lambda kind, _: Json(nullable=True),
-    "struct": lambda kind, _: Json(nullable=True),
-    "embedding": lambda kind, _: Embedding(kind.shape[0], kind.dtype),
+    "text": lambda *_: Text(),
+    "dict": lambda *_: Json(nullable=True),
+    "struct": lambda *_: Json(nullable=True),
+    "embedding": _embedding,
     "image": _image,
     "class_label": _classes,
     "bbox": _boxes,
-    "bmask": lambda kind, _: Mask("instance", nullable=True),
+    "bmask": lambda *_: Mask("instance", nullable=True),
     "smask": _mask,
-    "polygon": lambda kind, _: Polygons(),
+    "polygon": lambda *_: Polygons(),
     "point": lambda kind, _: Array(kind.dtype or "float32", (None, None)),
-    "audio": lambda kind, _: Bytes(nullable=True),
-    "medical": lambda kind, _: Bytes(nullable=True),
-    "mesh": lambda kind, _: Bytes(nullable=True),
+    "audio": lambda *_: Bytes(nullable=True),
+    "medical": lambda *_: Bytes(nullable=True),
+    "mesh": lambda *_: Bytes(nullable=True),
     "sequence": _sequence,
     "link": _link,
 }

@@ -85,7 +85,7 @@ class Peer:
 
     def reader(self) -> Any:
         """Return Deep Lake's reader of the files of the dataset."""
-        from deeplake._deeplake import storage
+        from deeplake._deeplake import storage  # type: ignore[import-not-found]
 
         with self.translating():
             return storage.Reader(self.url, **self._access)

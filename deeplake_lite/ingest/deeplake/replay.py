@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,8 +120,9 @@ class Replay:
         for branch in ds.branches:
             for entry in self._open(branch).log():
                 record = entry.metadata.get(RECORD)
-                is_own = isinstance(record, dict) and entry.branch in (None, branch)
-                if not is_own or record.get("dataset") != self.versions.identity:
+                if not isinstance(record, dict) or entry.branch not in (None, branch):
+                    continue
+                if record.get("dataset") != self.versions.identity:
                     continue
                 key = str(record.get("version", ""))
                 self._branches.setdefault(str(record.get("branch")), entry.branch or branch)
@@ -279,7 +281,8 @@ class Replay:
                 values = snapshot.lazy(name, range(changes.kept)) if changes.kept else None
                 ds.add_column(name, column.htype, values=values, metadata=column.metadata or None)
             elif dict(ds[name].metadata) != dict(column.metadata):
-                edits.change_metadata(ds.handle, name, lambda _, c=column: dict(c.metadata))
+                items = dict(column.metadata)
+                edits.change_metadata(ds.handle, name, partial(_replaced, items))
         touched = [np.empty(0, np.int64)]
         for name, positions in changes.updated.items():
             touched.append(positions)
@@ -379,6 +382,11 @@ class Replay:
             record = {RECORD: self._record(at[0])} if at else {}
             commit(ds.handle, f"metadata of {self.title}", record)
         return ds
+
+
+def _replaced(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
+    """Return new metadata in place of the old."""
+    return items
 
 
 TEMPORARY = "(renamed)"

@@ -92,7 +92,7 @@ def _dicts(_: Kind, view: Any, rows: Rows) -> list[Any]:
     return [_json(data) if data else None for data in view.get_bytes(rows)]
 
 
-def _images(kind: Kind, view: Any, rows: Rows) -> list[Any]:
+def _images(_: Kind, view: Any, rows: Rows) -> list[Any]:
     """Return the files of images; pixels where they are stored without a file format."""
     files = list(view.get_bytes(rows))
     return [

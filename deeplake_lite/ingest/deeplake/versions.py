@@ -95,7 +95,7 @@ class Versions(ABC):
         """
         return None
 
-    def release(self) -> None:
+    def release(self) -> None:  # noqa: B027 (version 3 has no states)
         """Forget the states that no later version needs."""
 
 

@@ -120,8 +120,7 @@ class LanceSource(TabularSource):
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on; fragments before that row are not read."""
         batches = partial(_read, self.dataset, self.title, start=start)
-        for block in replace(self, read=batches).blocks_of(start):
-            yield block
+        yield from replace(self, read=batches).blocks_of(start)
 
     def blocks_of(self, start: int) -> Iterator[Block]:
         """Yield the rows of `read`, the first of which has the number `start`."""
@@ -186,7 +185,9 @@ def _open(location: str, version: int | str | None) -> Any:
         except ValueError as error:
             if "not found" not in str(error).lower():
                 raise
-            raise NotFoundError(f"There is no Lance dataset at {location!r}. Check the path.")
+            raise NotFoundError(
+                f"There is no Lance dataset at {location!r}. Check the path."
+            ) from error
         if version is None:
             return newest
         known = [*newest.tags.list()] if isinstance(version, str) else _numbers(newest)
