@@ -21,6 +21,8 @@ from PIL import Image as PillowImage
 import deeplake_lite as dl
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.ingest.deeplake.kinds import Kind
+from deeplake_lite.ingest.deeplake.log import Log
+from deeplake_lite.ingest.deeplake.peer import Peer
 
 TYPES = deeplake.types
 OLD = Path(__file__).parent / "deeplake3.tar.gz"
@@ -594,7 +596,7 @@ def test_types_of_version_3_are_kept(older, new_url):
 
 
 @pytest.mark.usefixtures("flowers")
-def test_damaged_logs_raise_our_errors(folder, new_url, tmp_path):
+def test_damaged_logs_raise_our_errors(folder, tmp_path):
     draw = random.Random(7)
     files = sorted(p for p in (Path(folder) / "_deeplake_log").rglob("*") if ".jsonl" in p.name)
     failed = 0
@@ -612,10 +614,8 @@ def test_damaged_logs_raise_our_errors(folder, new_url, tmp_path):
         if file.exists():
             file.write_bytes(bytes(data))
         try:
-            ds = ingest(str(copy), new_url())
-            assert set(ds["text"][:] if "text" in ds.columns else []) <= {
-                f"text {i}" for i in range(10)
-            } | {"changed", "of other", "of main"}
+            log = Log.read(Peer.at(str(copy), None, None))
+            assert all(isinstance(change.id, str) for c in log.changes.values() for change in c)
         except LakeError:
             failed += 1
     assert failed

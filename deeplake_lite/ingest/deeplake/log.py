@@ -153,6 +153,16 @@ class Log:
                 self.merges[into, merged] = Merge(branch, version, into, merged)
 
 
+def has_log(peer: Peer) -> bool:
+    """Return whether a dataset has a log, so that it is of version 4."""
+    reader = peer.reader()
+    with peer.translating():
+        try:
+            return bool(_paths(reader, META))
+        except (KeyError, RuntimeError):
+            return False
+
+
 def _paths(reader: Any, folder: str) -> list[str]:
     """Return the paths of the files of a folder of the log."""
     if not re.fullmatch(r"\w+", folder):

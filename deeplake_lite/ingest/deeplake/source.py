@@ -11,7 +11,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.ingest.deeplake.four import VersionsOfFour, dataset_metadata
-from deeplake_lite.ingest.deeplake.log import Log
+from deeplake_lite.ingest.deeplake.log import Log, has_log
 from deeplake_lite.ingest.deeplake.peer import Peer
 from deeplake_lite.ingest.deeplake.replay import Replay, Settings
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
@@ -111,7 +111,7 @@ def from_deeplake(
     >>> old["petals"][0] = 4
     >>> old.commit("count again")
     >>> ds = dl.from_deeplake(folder, "memory://from-deeplake")
-    >>> [commit.message for commit in ds.log()[:2]], ds["petals"][:].tolist()
+    >>> [commit.message for commit in ds.log()[1:3]], ds["petals"][:].tolist()
     (['count again', 'two flowers'], [4, 6])
     """
     is_whole = checks.flag("history", history)
@@ -179,14 +179,16 @@ def _check_options(on: str | None, options: Options) -> None:
 
 
 def _is_three(peer: Peer) -> bool:
-    """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if there is none."""
-    try:
-        peer.open()
-    except NotFoundError:
-        if isinstance(peer.json_file(META), dict):
-            return True
-        raise
-    return False
+    """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if there is none.
+
+    Only files are looked at, because Deep Lake may crash if it opens a damaged log, which is found
+    when the log is parsed.
+    """
+    if has_log(peer):
+        return False
+    if isinstance(peer.json_file(META), dict):
+        return True
+    raise NotFoundError(f"There is no Deep Lake dataset at {peer.url!r}. Check the path.")
 
 
 # ---- the last version
