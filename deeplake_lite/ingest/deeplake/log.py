@@ -49,7 +49,7 @@ class Change:
 
     number: int
     letter: str
-    """``"m"`` for a commit, ``"o"`` for a compaction, ``"w"`` for a return to an older version."""
+    """``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, ``"w"`` for a return to an older version."""
 
     target: int
     """Number of that older version."""
@@ -203,7 +203,7 @@ def _change(reader: Any, path: str) -> Change:
     match = _FILE.fullmatch(path.rpartition("/")[2])
     assert match is not None
     change = Change(match[1], int(match[2]), match[3], int(match[4], 16))
-    if change.letter not in "mow":
+    if change.letter not in "cmow":
         raise _unknown(f"{path!r} is of an unknown sort")
     for action, content in _lines(reader, path):
         try:
