@@ -49,7 +49,8 @@ class Change:
 
     number: int
     letter: str
-    """``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, ``"w"`` for a return to an older version."""
+    """``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, ``"w"`` for a return to an older
+    version."""
 
     target: int
     """Number of that older version."""
