@@ -76,8 +76,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.arrays.xarray import from_xarray
     from deeplake_lite.ingest.arrays.zarr import from_zarr
     from deeplake_lite.ingest.coco.source import from_coco
+    from deeplake_lite.ingest.deeplake.source import from_deeplake
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
+    from deeplake_lite.ingest.lance.source import from_lance
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
@@ -118,6 +120,7 @@ _HOMES = {
     "ingest.coco.source": "from_coco",
     "ingest.tables.csv": "from_csv",
     "ingest.tables.dataframe": "from_dataframe",
+    "ingest.deeplake.source": "from_deeplake",
     "ingest.folders.folder": "from_folder",
     "ingest.arrays.hdf5": "from_hdf5",
     "ingest.arrays.idx": "from_idx",
@@ -128,6 +131,7 @@ _HOMES = {
     "ingest.arrays.xarray": "from_xarray",
     "ingest.arrays.zarr": "from_zarr",
     "ingest.huggingface.source": "from_huggingface",
+    "ingest.lance.source": "from_lance",
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
@@ -226,10 +230,12 @@ __all__ = [
     "from_coco",
     "from_csv",
     "from_dataframe",
+    "from_deeplake",
     "from_folder",
     "from_hdf5",
     "from_huggingface",
     "from_idx",
+    "from_lance",
     "from_numpy",
     "from_parquet",
     "from_tensorflow",

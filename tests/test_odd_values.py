@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import shutil
 import tarfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import deeplake
 import h5py
+import lance
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -184,6 +187,21 @@ def tensors() -> Any:
     return tf.data.Dataset.from_tensor_slices({"x": [1, 2]})
 
 
+def deeplake_dataset() -> Path:
+    """Return a dataset of Deep Lake with two rows."""
+    shutil.rmtree("flowers", ignore_errors=True)
+    old = deeplake.create("flowers", schema={"x": "int32"})
+    old.append({"x": [1, 2]})
+    old.commit("two rows")
+    return Path("flowers")
+
+
+def lance_dataset() -> Path:
+    """Return a Lance dataset."""
+    lance.write_dataset(pa.table({"x": [1, 2]}), "flowers.lance", mode="overwrite")
+    return Path("flowers.lance")
+
+
 FUNCTIONS: dict[str, dict[str, Any]] = {
     "create": {"url": new_url, "schema": {"x": "int8"}},
     "exists": {"url": new_url},
@@ -208,6 +226,8 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_torch": {"dataset": [1, 2], "url": new_url},
     "from_tensorflow": {"dataset": tensors, "url": new_url},
     "from_tfds": {"dataset": tensors, "url": new_url},
+    "from_deeplake": {"path": deeplake_dataset, "url": new_url},
+    "from_lance": {"path": lance_dataset, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_huggingface": {"dataset": parquet, "url": new_url},
@@ -256,6 +276,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_webdataset": {"path": new_folder},
     "to_numpy": {"path": lambda: new_folder().with_suffix(".npz")},
     "to_torch": {"path": lambda: new_folder().with_suffix(".pt")},
+    "to_deeplake": {"path": new_folder},
+    "to_lance": {"path": new_folder},
     "to_huggingface": {},
     "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
@@ -271,6 +293,7 @@ READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
     "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
+    "to_deeplake", "to_lance",
 }  # fmt: skip
 """Methods that change nothing."""
 

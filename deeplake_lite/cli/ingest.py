@@ -163,6 +163,43 @@ def ingest_parquet(
     return from_parquet(source, url, on=on, **options)
 
 
+@group.command("deeplake")
+@_ingests
+def ingest_deeplake(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder or URL of the dataset.")],
+    url: Url,
+    history: Annotated[
+        bool,
+        typer.Option("--history/--no-history", help="All versions as commits, or only the last."),
+    ] = True,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest a dataset of Deep Lake, version 4 or 3, with its history."""
+    from deeplake_lite.ingest.deeplake.source import from_deeplake
+
+    return from_deeplake(source, url, history=history, on=on, **options)
+
+
+@group.command("lance")
+@_ingests
+def ingest_lance(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder or URL of the dataset.")],
+    url: Url,
+    dataset_version: Annotated[
+        str | None, typer.Option(help="Number or tag of the version; by default the latest.")
+    ] = None,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest a version of a Lance dataset."""
+    from deeplake_lite.ingest.lance.source import from_lance
+
+    is_number = dataset_version is not None and dataset_version.isdecimal()
+    version = int(dataset_version) if is_number and dataset_version else dataset_version
+    return from_lance(source, url, version=version, on=on, **options)
+
+
 @group.command("huggingface")
 @_ingests
 def ingest_huggingface(

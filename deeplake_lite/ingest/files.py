@@ -71,6 +71,16 @@ def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
     return f"{'.'.join([_digest(str(Path(path).expanduser().absolute())), *least])}-{_digest(text)}"
 
 
+def fingerprint_of(names: Sequence[str], state: object) -> str:
+    """Return a fingerprint, as of files, for a source that has a name and a state.
+
+    >>> a, b = fingerprint_of(["s3://a"], 1), fingerprint_of(["s3://a"], 2)
+    >>> are_same_files(a, b), are_same_state(a, b)
+    (True, False)
+    """
+    return f"{'.'.join(map(_digest, names))}-{_digest(repr((*names, state)))}"
+
+
 def _digest(text: str) -> str:
     return xxhash.xxh3_64_hexdigest(text.encode(errors="surrogatepass"))
 

@@ -87,8 +87,8 @@ class Source(Protocol):
         """Files and records that are not rows. Complete once all blocks have been read."""
 
     @property
-    def metadata(self) -> Mapping[str, Mapping[str, object]]:
-        """Items of the dataset's metadata; each is merged with the one that the lake has."""
+    def metadata(self) -> Mapping[str, object]:
+        """Items of the dataset's metadata; dicts are merged with those that the lake has."""
 
     def check_unrounded(self, names: Iterable[str]) -> None:
         """Reject decimals that float64 rounds, in columns whose type was inferred from the source.

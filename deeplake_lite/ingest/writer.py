@@ -109,7 +109,7 @@ def ingest(
         raise
     ingested = run.result(time.perf_counter() - started)
     if progress:
-        _report(ingested)
+        report(ingested)
     return IngestedDataset(ds, ingested)
 
 
@@ -127,11 +127,13 @@ def _open_or_create(
     return open_lake(url, branch=branch, limits=limits, storage_options=storage_options)
 
 
-def _merge_metadata(ds: Dataset, metadata: Mapping[str, Mapping[str, object]]) -> None:
+def _merge_metadata(ds: Dataset, metadata: Mapping[str, object]) -> None:
     """Stage the metadata of a source, if it differs from that of the lake."""
     for key, items in metadata.items():
         known = ds.metadata.get(key)
-        merged = {**(known if isinstance(known, dict) else {}), **items}
+        merged = (
+            {**known, **items} if isinstance(known, dict) and isinstance(items, dict) else items
+        )
         if merged != known:
             ds.metadata[key] = merged
 
@@ -143,7 +145,7 @@ def _remove(ds: Dataset) -> None:
         remove_unmade(folder)
 
 
-def _report(ingested: Ingested) -> None:
+def report(ingested: Ingested) -> None:
     """Print rows that were not ingested, on stderr."""
     if ingested.skipped:
         _print(

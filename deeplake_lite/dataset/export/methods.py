@@ -8,6 +8,7 @@ from deeplake_lite.dataset.export import rows
 from deeplake_lite.dataset.export.annotations.methods import AnnotationExports
 from deeplake_lite.dataset.export.arrays.methods import ArrayExports
 from deeplake_lite.dataset.export.huggingface.methods import HuggingFaceExports
+from deeplake_lite.dataset.export.lakes.methods import LakeExports
 from deeplake_lite.dataset.export.shards.methods import ShardExports
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 
-class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, ShardExports):
+class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, ShardExports):
     """Methods of a view that export its rows for other libraries and tools."""
 
     def to_arrow(self) -> pa.Table:

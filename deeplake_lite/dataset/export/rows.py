@@ -115,6 +115,20 @@ def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
     return write_yolo(view, path, task)
 
 
+def to_deeplake(view: View, path: str | Path, message: str) -> Path:
+    """Write the rows as a dataset of Deep Lake; see `View.to_deeplake`."""
+    from deeplake_lite.dataset.export.lakes.deeplake import write_deeplake
+
+    return write_deeplake(view, path, message)
+
+
+def to_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
+    """Write the rows as a Lance dataset; see `View.to_lance`."""
+    from deeplake_lite.dataset.export.lakes.lance import write_lance
+
+    return write_lance(view, path, rows_per_file)
+
+
 def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset

@@ -41,8 +41,17 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.table import Table
 
 
-def merge(handle: Handle, version: history.Version, on_conflict: Resolution, message: str) -> str:
-    """Merge another version into the handle's branch; see `Dataset.merge`."""
+def merge(
+    handle: Handle,
+    version: history.Version,
+    on_conflict: Resolution,
+    message: str,
+    metadata: Mapping[str, object] | None = None,
+) -> str:
+    """Merge another version into the handle's branch; see `Dataset.merge`.
+
+    `metadata` is added to that of the commit.
+    """
     check_message(message)
     check_resolution(on_conflict)
     with handle.locked():
@@ -50,7 +59,8 @@ def merge(handle: Handle, version: history.Version, on_conflict: Resolution, mes
         handle.check_writable()
         repository, name = handle.repository, history.version_name(version)
         theirs_id = history.resolve(repository, version)
-        metadata, message = {"merge": theirs_id, "merged": name}, message or f"merge {name}"
+        metadata = {**(metadata or {}), "merge": theirs_id, "merged": name}
+        message = message or f"merge {name}"
         for attempt in range(TRIES):
             try:  # without the lock at first, so that other writers only wait if they interfere
                 with repository.lock() if attempt else contextlib.nullcontext():
@@ -88,7 +98,7 @@ def _merge_into_tip(
     theirs_id: str,
     on_conflict: Resolution,
     message: str,
-    metadata: Mapping[str, str],
+    metadata: Mapping[str, object],
     locked: bool,
 ) -> str:
     """Merge a version into the current tip of the branch.

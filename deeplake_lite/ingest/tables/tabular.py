@@ -72,7 +72,7 @@ class TabularSource:
 
     left_out: Collection[Skipped] = ()
 
-    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
 
     base: str | None = None
     """Folder of the table, to which paths of files are relative."""
@@ -97,10 +97,15 @@ class TabularSource:
         for batch in self.read(names):
             skip = min(max(start - row, 0), batch.num_rows)
             row += skip
-            for part in split(batch.slice(skip)):
-                places = Places(self.title, row, part.num_rows)
-                yield Block(self._all_values(part, names, places), places, self.base)
-                row += part.num_rows
+            yield from self.blocks_in(batch.slice(skip), row)
+            row += batch.num_rows - skip
+
+    def blocks_in(self, batch: pa.RecordBatch, row: int) -> Iterator[Block]:
+        """Yield the rows of a batch, the first of which has the number `row`."""
+        for part in split(batch):
+            places = Places(self.title, row, part.num_rows)
+            yield Block(self._all_values(part, self.arrow.names, places), places, self.base)
+            row += part.num_rows
 
     def _all_values(
         self, batch: pa.RecordBatch, names: Iterable[str], places: Places

@@ -1,0 +1,1 @@
+"""Export as datasets of other lakes: Deep Lake and Lance."""

@@ -1,0 +1,242 @@
+"""The versions of a dataset of Deep Lake 4, from its log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.deeplake.columns import own_metadata
+from deeplake_lite.ingest.deeplake.log import Change, Log, Merge
+from deeplake_lite.ingest.deeplake.snapshot import Snapshot
+from deeplake_lite.ingest.deeplake.versions import (
+    State,
+    Version,
+    Versions,
+    sorted_versions,
+    uses_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deeplake_lite.ingest.deeplake.peer import Peer
+
+
+class VersionsOfFour(Versions):
+    """The versions of a dataset of Deep Lake 4.
+
+    Parameters
+    ----------
+    peer : Peer
+        The dataset.
+    schema : mapping
+        Types that the user declares.
+    """
+
+    def __init__(self, peer: Peer, schema: Mapping[str, object]) -> None:
+        self._peer, self._schema, self._log = peer, schema, Log.read(peer)
+        self._gaps = self._log.gaps()
+        self._dataset = peer.open()
+        with peer.translating():
+            self.identity = str(self._dataset.id)
+            branches = [self._dataset.branches[name] for name in self._dataset.branches.names()]
+            self._names = {branch.id: branch.name for branch in branches}
+            self._opened = {branch.id: branch.open() for branch in branches}
+            self._histories = {key: opened.history for key, opened in self._opened.items()}
+        self.main = next(
+            (self._names[b] for b, parent in self._log.parents.items()
+             if parent is None and b in self._names),
+            "main",
+        )  # fmt: skip
+        self._changes: dict[str, tuple[str, Change]] = {}
+        self.found = sorted_versions(list(self._find()))
+        self._states: dict[str, State] = {}
+        self._uses = uses_of(self.found)
+
+    def _find(self) -> Iterator[Version]:
+        """Yield the versions of all branches that exist."""
+        for branch, name in self._names.items():
+            if branch not in self._log.changes:
+                raise _unknown(f"branch {name!r} is not in it")
+            base = self._start(branch)
+            for change in self._changes_of(branch):
+                key = _key(branch, change.id)
+                merge = self._log.merges.get((branch, change.id))
+                merged = None if merge is None else self._resolve(merge.branch, merge.version)
+                self._changes[key] = branch, change
+                yield Version(
+                    key,
+                    name,
+                    base,
+                    change.message or "",
+                    change.time,
+                    merged=merged,
+                    restored=self._target(branch, change) if change.letter == "w" else None,
+                )
+                base = key
+
+    def _changes_of(self, branch: str) -> list[Change]:
+        """Return the changes of a branch; a compaction counts only if older changes are gone."""
+        changes = self._log.changes.get(branch, [])
+        return [
+            change
+            for at, change in enumerate(changes)
+            if change.letter != "o" or (at == 0 and self._log.parents[branch] is None)
+        ]
+
+    def _start(self, branch: str) -> str | None:
+        """Return the key of the version from which a branch starts; None for the main branch."""
+        parent = self._log.parents[branch]
+        return None if parent is None else self._resolve(*parent)
+
+    def _resolve(self, branch: str, version: str) -> str | None:
+        """Return the key of a version; one that changes nothing stands for the one before."""
+        for _ in self._log.parents:
+            number = int(version[:10]) if version[:10].isdecimal() else -1
+            earlier = [c for c in self._changes_of(branch) if c.number <= number]
+            if earlier:
+                return _key(branch, earlier[-1].id)
+            parent = self._log.parents.get(branch)
+            if parent is None:
+                break
+            branch, version = parent
+        return None
+
+    def _target(self, branch: str, change: Change) -> str | None:
+        return self._resolve(branch, f"{change.target:010d}")
+
+    # ---- reading
+
+    def open(self, version: Version) -> Snapshot:
+        """Open a version."""
+        branch, change = self._changes[version.key]
+        with self._peer.translating():
+            view = self._histories[branch][change.id].open()
+        state = self._states[version.key]
+        coordinates = {
+            name: state.coordinates[number]
+            for number, name in state.columns.items()
+            if number in state.coordinates
+        }
+        gaps = {name for number, name in state.columns.items() if number in self._gaps}
+        snapshot = Snapshot.of(self._peer, view, coordinates, gaps, self._schema)
+        names = {*snapshot.columns, *snapshot.unreadable}
+        agrees = len(snapshot) == len(state.rows) and names == set(state.columns.values())
+        if state.known and not agrees:
+            raise _unknown(
+                f"according to it, version {change.id!r} has {len(state.rows):,} rows and "
+                f"{len(state.columns)} columns instead of {len(snapshot):,} and {len(names)}"
+            )
+        return snapshot
+
+    def tags(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the name of each tag, the key of its version, and its query."""
+        with self._peer.translating():
+            tags = [self._dataset.tags[name] for name in self._dataset.tags.names()]
+            found = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]
+        for key, name, version, query in found:
+            branch, _ = self._log.tags.get(key, ("", ""))
+            yield name, self._resolve(branch, version) or "", query or ""
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata of the dataset."""
+        return dataset_metadata(self._peer, self._dataset)
+
+    # ---- identities
+
+    def state(self, version: Version) -> State:
+        """Return the identities of rows and columns."""
+        branch, change = self._changes[version.key]
+        base = self._states.get(version.base or "", State())
+        if version.restored is not None:
+            state = self._states[version.restored]
+        else:
+            state = _apply(base, change)
+            merge = self._log.merges.get((branch, change.id))
+            if merge is not None and version.merged is not None:
+                state = self._merged(state, merge, version.merged)
+                state = replace(state, known=base.known and self._has_rows(branch, change, state))
+        self._states[version.key] = state
+        for key in {version.base, version.merged, version.restored} - {None}:
+            self._uses[str(key)] -= 1
+        return state
+
+    def release(self) -> None:
+        """Forget the states that no later version needs."""
+        for key in [key for key in self._states if self._uses[key] <= 0]:
+            del self._states[key]
+
+    def _merged(self, ours: State, merge: Merge, key: str) -> State:
+        """Return the state after a merge: the other branch's new rows come last."""
+        theirs = self._states.get(key)
+        if theirs is None:  # the branch is deleted
+            return ours
+        changes = self._unmerged(merge)
+        added = np.concatenate([np.empty(0, np.uint64), *(change.added() for change in changes)])
+        is_new = np.isin(theirs.rows, added) & ~np.isin(theirs.rows, ours.rows)
+        rows = np.concatenate([ours.rows, theirs.rows[is_new]])
+        new = {k: name for k, name in theirs.columns.items() if k not in ours.columns}
+        state = State(rows, {**ours.columns, **new}, {**theirs.coordinates, **ours.coordinates})
+        for change in changes:
+            state = _apply(state, replace(change, blocks={}, created={}, updated={}))
+        return state
+
+    def _unmerged(self, merge: Merge) -> list[Change]:
+        """Return the changes of a branch since it was last merged into the same branch."""
+        former = [
+            other.version
+            for other in self._log.merges.values()
+            if (other.branch, other.into) == (merge.branch, merge.into)
+            and other.merged < merge.merged
+        ]
+        last = max(former, default="")
+        return [c for c in self._changes_of(merge.branch) if last < c.id <= merge.version]
+
+    def _has_rows(self, branch: str, change: Change, state: State) -> bool:
+        """Return whether a version has as many rows as its state."""
+        with self._peer.translating():
+            return len(self._histories[branch][change.id].open()) == len(state.rows)
+
+
+def _apply(state: State, change: Change) -> State:
+    """Return the state after a change."""
+    columns = {
+        k: v for k, v in {**state.columns, **change.created}.items() if k not in change.dropped
+    }
+    columns |= {k: name for k, name in change.renamed.items() if k in columns}
+    rows = state.rows
+    added = change.added()
+    if len(added):
+        rows = np.concatenate([rows, added])
+    if change.deleted:
+        rows = rows[~np.isin(rows, np.concatenate(change.deleted))]
+    updated = {k: np.concatenate(ids) for k, ids in change.updated.items()}
+    coordinates = {**state.coordinates, **change.coordinates}
+    return State(rows, columns, coordinates, updated, state.known)
+
+
+def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:
+    """Return the metadata of a dataset, with its name, description and date below ``deeplake``."""
+    with peer.translating():
+        items = own_metadata(dataset.metadata.to_dict())
+        about = {
+            "name": dataset.name,
+            "description": dataset.description,
+            "created": dataset.created_time.isoformat(),
+            "id": dataset.id,
+        }
+    return {**items, "deeplake": {key: text for key, text in about.items() if text}}
+
+
+def _key(branch: str, version: str) -> str:
+    return f"{branch}/{version}"
+
+
+def _unknown(reason: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"The log of the dataset must match its versions, but {reason}. To ingest the last version "
+        "without the history, pass history=False."
+    )

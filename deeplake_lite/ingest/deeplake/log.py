@@ -1,0 +1,307 @@
+"""Deep Lake's log: which rows, by their ids, each version has added, changed and deleted.
+
+The log is a folder of JSON lines for each branch, some of them compressed with LZ4::
+
+    _deeplake_log/_meta/0000000001c00000000.jsonl           branches, tags and merges
+    _deeplake_log/<branch>/0000000003m00000000.jsonl.lz4    a commit, the third of its branch
+    _deeplake_log/<branch>/0000000017o00000001.jsonl.lz4    a compaction, which changes no row
+    _deeplake_log/<branch>/0000000022w00000013.jsonl        a return to version 0x13
+
+Rows are added in blocks. The id of a row is the number of its block, times 2**32, plus its place in
+the block; updates and deletions name rows by these ids. So the rows that a version has changed are
+known without reading any others. All values are read through Deep Lake's API.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.deeplake.peer import LARGEST_FILE, read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.ingest.deeplake.peer import Peer
+
+FOLDER = "_deeplake_log"
+META = "_meta"
+_FILE = re.compile(r"((\d{10})([a-z])([0-9a-f]{8}))\.jsonl(\.lz4)?")
+MOST_ROWS = 2**32
+"""Limit of the number of rows of a block, and of rows that a change names."""
+
+
+@dataclass
+class Change:
+    """What a version of a branch has changed."""
+
+    id: str
+    """Id of the version within its branch."""
+
+    number: int
+    letter: str
+    """``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, ``"w"`` for a return to an older
+    version."""
+
+    target: int
+    """Number of that older version."""
+
+    message: str | None = None
+    time: datetime | None = None
+    created: dict[int, str] = field(default_factory=dict)
+    """Names of new columns by their numbers."""
+
+    coordinates: dict[int, dict[str, str]] = field(default_factory=dict)
+    """Formats of new columns of boxes."""
+
+    renamed: dict[int, str] = field(default_factory=dict)
+    dropped: set[int] = field(default_factory=set)
+    blocks: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Number of rows of each new block, by column."""
+
+    updated: dict[int, list[NDArray[np.uint64]]] = field(default_factory=dict)
+    """Ids of the rows whose cell has changed, by column."""
+
+    deleted: list[NDArray[np.uint64]] = field(default_factory=list)
+    """Ids of deleted rows."""
+
+    def added(self) -> NDArray[np.uint64]:
+        """Return the ids of the new rows, in order. Raises InvalidValueError."""
+        sizes: dict[int, int] = {}
+        for blocks in self.blocks.values():
+            for block, rows in blocks.items():
+                if sizes.setdefault(block, rows) != rows:
+                    raise _unknown(f"block {block} has columns of different lengths")
+        parts = [np.arange(n, dtype=np.uint64) + np.uint64(b << 32) for b, n in sizes.items()]
+        return np.concatenate([np.empty(0, np.uint64), *parts])
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A version that has merged a version of another branch; branches are ids."""
+
+    branch: str
+    version: str
+    into: str
+    merged: str
+
+
+@dataclass
+class Log:
+    """The log of a dataset."""
+
+    changes: dict[str, list[Change]] = field(default_factory=dict)
+    """The versions of each branch, oldest first, by the branch's id."""
+
+    parents: dict[str, tuple[str, str] | None] = field(default_factory=dict)
+    """The branch and the version that each branch starts from."""
+
+    merges: dict[tuple[str, str], Merge] = field(default_factory=dict)
+    """Merges by the branch and the version that resulted."""
+
+    tags: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The branch and the version of each tag, by its id."""
+
+    @classmethod
+    def read(cls, peer: Peer) -> Log:
+        """Read the log of a dataset. Raises InvalidValueError."""
+        reader, log = peer.reader(), cls()
+        with peer.translating():
+            for path in sorted(_paths(reader, META)):
+                for action, content in _lines(reader, path):
+                    log._take(action, content)
+            for branch in log.parents:
+                files = sorted(_paths(reader, branch), key=_order)
+                log.changes[branch] = [_change(reader, path) for path in files]
+        return log
+
+    def gaps(self) -> frozenset[int]:
+        """Return the columns that may have no value in some rows, because the rows are older."""
+        found = set[int]()
+        for branch, changes in self.changes.items():
+            has_rows = self.parents[branch] is not None
+            for change in changes:
+                every = {block for blocks in change.blocks.values() for block in blocks}
+                found |= {c for c, blocks in change.blocks.items() if len(blocks) < len(every)}
+                found |= {
+                    c for c in change.created if has_rows or (every and c not in change.blocks)
+                }
+                has_rows |= bool(every)
+        return frozenset(found)
+
+    def _take(self, action: str, content: Any) -> None:
+        """Take an action on branches and tags."""
+        match action, content:
+            case "createBranch", {"id": str(branch), "parent": str(parent), "version": str(at)}:
+                self.parents[branch] = (parent, at)
+            case "createBranch", {"id": str(branch)}:
+                self.parents[branch] = None
+            case "createTag", {"id": str(tag), "branch_id": str(branch), "version": str(version)}:
+                self.tags[tag] = (branch, version)
+            case "mergeBranch", {
+                "source": {"branch": str(branch), "version": str(version)},
+                "destination": {"branch": str(into), "version": str(merged)},
+            }:
+                self.merges[into, merged] = Merge(branch, version, into, merged)
+
+
+def has_log(peer: Peer) -> bool:
+    """Return whether a dataset has a log, so that it is of version 4."""
+    reader = peer.reader()
+    with peer.translating():
+        try:
+            return bool(_paths(reader, META))
+        except (KeyError, RuntimeError):
+            return False
+
+
+def _paths(reader: Any, folder: str) -> list[str]:
+    """Return the paths of the files of a folder of the log."""
+    if not re.fullmatch(r"\w+", folder):
+        raise _unknown(f"it has a branch with the id {folder!r:.80}")
+    paths = [str(file.path) for file in reader.list(f"{FOLDER}/{folder}")]
+    return [path for path in paths if _FILE.fullmatch(path.rpartition("/")[2])]
+
+
+def _order(path: str) -> tuple[int, str]:
+    match = _FILE.fullmatch(path.rpartition("/")[2])
+    assert match is not None
+    return int(match[2]), match[3] + match[4]
+
+
+def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the actions of a file by name."""
+    data = read_file(reader, path)
+    if path.endswith(".lz4"):  # the length of the content, in 4 bytes, and an LZ4 block
+        length = int.from_bytes(data[:4], "little")
+        if length > LARGEST_FILE:
+            raise _unknown(f"{path!r} claims {length:,} bytes")
+        try:
+            data = pa.Codec("lz4_raw").decompress(data[4:], length, asbytes=True)
+        except (pa.ArrowException, OSError) as error:
+            raise _unknown(f"{path!r} is damaged") from error
+    for line in data.splitlines():
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise _unknown(f"{path!r} is damaged") from error
+        if not isinstance(content, dict) or len(content) != 1:
+            raise _unknown(f"{path!r} has a line that is not an action")
+        yield next(iter(content.items()))
+
+
+def _change(reader: Any, path: str) -> Change:
+    """Return the change of a version."""
+    match = _FILE.fullmatch(path.rpartition("/")[2])
+    assert match is not None
+    change = Change(match[1], int(match[2]), match[3], int(match[4], 16))
+    if change.letter not in "cmow":
+        raise _unknown(f"{path!r} is of an unknown sort")
+    for action, content in _lines(reader, path):
+        try:
+            _ACTIONS.get(action, _refuse)(change, content)
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise _unknown(f"the action {action!r:.80} in {path!r} is unknown") from error
+    return change
+
+
+def _refuse(_: Change, __: Any) -> None:
+    raise KeyError
+
+
+def _commit(change: Change, content: Any) -> None:
+    message, seconds = content.get("message"), content.get("clientTimestamp")
+    change.message = message if isinstance(message, str) else None
+    if isinstance(seconds, int | float) and 0 <= seconds < 2**38:
+        change.time = datetime.fromtimestamp(seconds, UTC)
+
+
+def _create(change: Change, content: Any) -> None:
+    number = int(content["i"])
+    change.created[number] = str(content["n"])
+    coordinates = _coordinates(content.get("t"))
+    if coordinates:
+        change.coordinates[number] = coordinates
+
+
+def _coordinates(spec: Any) -> dict[str, str]:
+    """Return the format of boxes in the description of a type, which may be nested."""
+    for _ in range(8):
+        details = spec.get("d") if isinstance(spec, dict) else None
+        if not isinstance(details, dict):
+            break
+        if isinstance(details.get("coords"), dict):
+            return {str(key): str(value) for key, value in details["coords"].items()}
+        spec = details.get("type")
+    return {}
+
+
+def _rename(change: Change, content: Any) -> None:
+    change.renamed[int(content["i"])] = str(content["n"])
+
+
+def _drop(change: Change, content: Any) -> None:
+    change.dropped.add(int(content["i"]))
+
+
+def _add_block(change: Change, content: Any) -> None:
+    rows = sum(int(n) for n in content["d"]["n"])
+    block = int(content["b"])
+    if not (0 <= rows < MOST_ROWS and 0 <= block < 2**32):
+        raise ValueError
+    blocks = change.blocks.setdefault(int(content["c"]), {})
+    blocks[block] = blocks.get(block, 0) + rows
+
+
+def _update(change: Change, content: Any) -> None:
+    change.updated.setdefault(int(content["c"]), []).append(_ids(content["r"]))
+
+
+def _delete(change: Change, content: Any) -> None:
+    change.deleted.append(_ids(content["rowIds"]))
+
+
+def _ids(runs: Any) -> NDArray[np.uint64]:
+    """Return row ids from a list of ids, and of pairs of the first id and a count."""
+    parts, total = [np.empty(0, np.uint64)], 0
+    for run in runs:
+        first, count = run if isinstance(run, list) else (run, 1)
+        total += int(count)
+        if not 0 < int(count) <= total < MOST_ROWS:
+            raise ValueError
+        parts.append(np.arange(int(count), dtype=np.uint64) + np.uint64(first))
+    return np.concatenate(parts)
+
+
+def _ignore(_: Change, __: Any) -> None:
+    """Ignore an action that changes no row."""
+
+
+_ACTIONS: Mapping[str, Any] = {
+    "commit": _commit,
+    "createColumn": _create,
+    "renameColumn": _rename,
+    "dropColumn": _drop,
+    "addBlock": _add_block,
+    "updateData": _update,
+    "deleteRows": _delete,
+    "setColumnMetadata2": _ignore,
+    "setColumnMetadata": _ignore,
+}
+"""Functions that take the actions of a version; others raise."""
+
+
+def _unknown(reason: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"The log of the dataset must be one of Deep Lake 4, but {reason}. To ingest the last "
+        "version without the history, pass history=False."
+    )

@@ -1,0 +1,139 @@
+"""Opening datasets with Deep Lake's own package, and translating its errors."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import (
+    InvalidValueError,
+    LakeError,
+    MissingPackageError,
+    NotFoundError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LARGEST_FILE = 256 * 2**20
+"""Maximum size of a file of the log, in bytes."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A dataset of Deep Lake, wherever it is stored."""
+
+    url: str
+    """Its URL, as Deep Lake takes it."""
+
+    creds: Mapping[str, str] | None = None
+    token: str | None = None
+
+    @classmethod
+    def at(cls, location: str, creds: Mapping[str, str] | None, token: str | None) -> Peer:
+        """Return the dataset at a path or URL. Raises MissingPackageError, NotFoundError."""
+        try:
+            import deeplake  # noqa: F401 (to see whether it is there)
+        except ImportError as error:
+            raise MissingPackageError.needed("deeplake", "deeplake", "from_deeplake") from error
+        if "://" not in location:
+            location = os.path.abspath(os.path.expanduser(location))
+            if not Path(location).is_dir():
+                raise NotFoundError(
+                    f"There is no Deep Lake dataset at {location!r}. Check the path."
+                )
+        return cls(location, creds, token)
+
+    @property
+    def title(self) -> str:
+        """Name of the dataset for users."""
+        return self.url.rstrip("/").rpartition("/")[2] or self.url
+
+    @property
+    def _access(self) -> dict[str, Any]:
+        return {"creds": dict(self.creds) if self.creds else None, "token": self.token}
+
+    def open(self) -> Any:
+        """Open the latest version for reading."""
+        import deeplake
+
+        with self.translating():
+            try:
+                return deeplake.open_read_only(self.url, **self._access)
+            except deeplake.LogNotexistsError:
+                raise NotFoundError(
+                    f"There is no Deep Lake dataset at {self.url!r}. Check the path."
+                ) from None
+
+    def query(self, version: str = "") -> Any:
+        """Open a version of a dataset of Deep Lake 3; by default the latest one of ``main``."""
+        import deeplake
+
+        address = f"{self.url}@{version}" if version else self.url
+        if '"' in address or "\\" in address:
+            raise InvalidValueError(
+                f"The path of a dataset of Deep Lake 3 must have no quotes or backslashes, but it "
+                f"is {address!r}. Rename the folder."
+            )
+        with self.translating():
+            return deeplake.query(f'SELECT * FROM "{address}"', **_given(self._access))
+
+    def reader(self) -> Any:
+        """Return Deep Lake's reader of the files of the dataset."""
+        from deeplake._deeplake import storage  # type: ignore[import-not-found]
+
+        with self.translating():
+            return storage.Reader(self.url, **self._access)
+
+    def json_file(self, name: str) -> Any:
+        """Return the content of a JSON file at the root of the dataset; None if there is none."""
+        reader = self.reader()
+        with self.translating():
+            try:
+                data = read_file(reader, name)
+            except (KeyError, RuntimeError):
+                return None
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise InvalidValueError(
+                f"{name!r} of {self.title!r} is not JSON. Check the dataset."
+            ) from error
+
+    def htype(self, tensor: str) -> str:
+        """Return the htype of a tensor of version 3; empty for version 4."""
+        meta = self.json_file(f"{tensor}/tensor_meta.json")
+        return str(meta.get("htype", "")) if isinstance(meta, dict) else ""
+
+    @contextmanager
+    def translating(self) -> Iterator[None]:
+        """Raise errors of Deep Lake, which have many types, as InvalidValueError."""
+        try:
+            yield
+        except (LakeError, MemoryError, AssertionError, NameError):
+            raise
+        except Exception as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise InvalidValueError(
+                f"{self.title!r} cannot be read: {brief(lines[0].rstrip('.'), 300)}. Check the "
+                "dataset."
+            ) from error
+
+
+def read_file(reader: Any, path: str) -> bytes:
+    """Return the content of a file of limited size."""
+    if reader.length(path) > LARGEST_FILE:
+        raise InvalidValueError(
+            f"A file of the log must have at most {LARGEST_FILE:,} bytes, but {path!r} has "
+            f"{reader.length(path):,}. Pass history=False."
+        )
+    return bytes(reader.get(path))
+
+
+def _given(access: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in access.items() if value is not None}

@@ -1,0 +1,407 @@
+"""Replaying the versions of a dataset as commits of a lake.
+
+Each version becomes one commit, whose metadata records the version. A rerun recognises these
+records, so it only replays new versions, also after a run that was killed. A version with many rows
+may become several commits, so that a rerun does not begin it again.
+
+If Deep Lake's log says which rows have changed, only those are read. A merge is merged here, too;
+then its result is compared with that of Deep Lake.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.opening import open as open_lake
+from deeplake_lite.dataset.repr import bars
+from deeplake_lite.dataset.versions import merge
+from deeplake_lite.dataset.versions.commit import commit
+from deeplake_lite.dataset.write import edits
+from deeplake_lite.errors import ExistsError, InvalidValueError, LakeError, SchemaError
+from deeplake_lite.ingest.deeplake.changes import Changes, changes_by_content, changes_by_id
+from deeplake_lite.ingest.deeplake.names import safe_name
+from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.schema import Schema
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.htypes.base import Check
+    from deeplake_lite.ingest.deeplake.snapshot import Snapshot
+    from deeplake_lite.ingest.deeplake.versions import State, Version, Versions
+
+RECORD = "deeplake"
+"""Key of the record in a commit's metadata."""
+
+PART_ROWS = 4_096
+"""Rows that are written at a time."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of a replay."""
+
+    branch: str
+    """The branch of the lake for the main branch of the dataset."""
+
+    check: Check
+    message: str
+    """Message for versions that have none."""
+
+    commit_every: int | None
+    progress: bool
+    access: Mapping[str, Any]
+    """Options with which the lake is opened."""
+
+
+class Replay:
+    """The replay of a dataset into a lake.
+
+    Parameters
+    ----------
+    versions : Versions
+        The versions of the dataset.
+    url : str
+        URL of the lake, which exists.
+    title : str
+        Name of the dataset for users.
+    settings : Settings
+        The options.
+    """
+
+    def __init__(self, versions: Versions, url: str, title: str, settings: Settings) -> None:
+        self.versions, self.url, self.title, self.settings = versions, url, title, settings
+        self.added = self.changed = 0
+        self.replayed = 0
+        """Number of versions that this run has replayed."""
+        self.skipped: dict[str, Skipped] = {}
+        """Columns and tags that the lake cannot have, by name."""
+        self._done: dict[str, str] = {}
+        """Versions of the lake by the keys of the versions of the dataset."""
+        self._parts: dict[str, tuple[str, int]] = {}
+        """Versions that were begun: the version of the lake, and the number of new rows in it."""
+        self._drafts: dict[str, str] = {}
+        """Versions of the lake with uncommitted changes of the dataset."""
+        self._branches: dict[str, str] = {}
+        """Names of branches of the lake by those of the dataset."""
+        self._states: dict[str, State | None] = {}
+        """States of versions that later versions start from."""
+        self._later = Counter(version.base or "" for version in versions.found)
+
+    def run(self) -> Dataset:
+        """Replay all versions that the lake does not have; return the main branch."""
+        self._read_records()
+        for version in self.versions.found:
+            before = self._state_before(version)
+            after = self.versions.state(version)
+            if version.is_draft or version.key not in self._done:
+                self._replay(version, before, after)
+            elif version.merged in self._done:
+                self._check_merge(version)
+            self._states[version.key] = after
+            self._later[version.base or ""] -= 1
+            self._release(version)
+        self._write_tags()
+        return self._write_metadata()
+
+    # ---- what the lake has
+
+    def _read_records(self) -> None:
+        """Find the versions that earlier runs have replayed."""
+        ds = self._open(self.settings.branch)
+        self._first = ds.log()[-1].id
+        for branch in ds.branches:
+            for entry in self._open(branch).log():
+                record = entry.metadata.get(RECORD)
+                if not isinstance(record, dict) or entry.branch not in (None, branch):
+                    continue
+                if record.get("dataset") != self.versions.identity:
+                    continue
+                key = str(record.get("version", ""))
+                self._branches.setdefault(str(record.get("branch")), entry.branch or branch)
+                if record.get("draft"):
+                    self._drafts.setdefault(key, entry.id)
+                elif record.get("rows") is None:
+                    self._done.setdefault(key, entry.id)
+                elif key not in self._done:
+                    known = self._parts.get(key, ("", -1))
+                    self._parts[key] = max(
+                        known, (entry.id, int(record["rows"])), key=lambda p: p[1]
+                    )
+
+    def _state_before(self, version: Version) -> State | None:
+        return self._states.get(version.base or "")
+
+    def _release(self, version: Version) -> None:
+        """Forget the states of versions that no later version starts from."""
+        self.versions.release()
+        for key in {version.base, version.key} - {None}:
+            if not self._later[str(key)]:
+                self._states.pop(str(key), None)
+
+    def _open(self, branch: str) -> Dataset:
+        return open_lake(self.url, branch=branch, **self.settings.access)
+
+    def _at(self, version: Version) -> Dataset:
+        """Open the branch of a version, which is created from the version before if need be.
+
+        Raises
+        ------
+        InvalidValueError
+            If others have committed to the branch.
+        """
+        start = self._done.get(version.base or "", self._first)
+        known, _ = self._parts.get(version.key, (start, 0))
+        known = self._drafts.get(version.key, known)
+        name = self._branches.get(version.branch)
+        if name is None:
+            name = self._new_branch(version.branch, start)
+        ds = self._open(name)
+        if ds.version != known:
+            raise InvalidValueError(
+                f"Branch {name!r} of {self.url!r} must have only the versions of {self.title}, but "
+                f"it has others after {known}. Choose another lake, or pass history=False."
+            )
+        return ds
+
+    def _new_branch(self, branch: str, start: str) -> str:
+        """Create a branch of the lake for a branch of the dataset; return its name."""
+        if branch == self.versions.main:
+            self._branches[branch] = self.settings.branch
+            return self.settings.branch
+        at = open_lake(self.url, version=start, **self.settings.access)
+        for name in (branch, safe_name(branch), f"{safe_name(branch)}-{start[:6]}"):
+            try:
+                at.branch(name)
+            except (SchemaError, ExistsError):
+                continue
+            self._branches[branch] = name
+            return name
+        raise ExistsError(f"The lake {self.url!r} has a branch {branch!r}. Choose another lake.")
+
+    # ---- a version
+
+    def _replay(self, version: Version, before: State | None, after: State | None) -> None:
+        """Replay a version as a commit."""
+        ds = self._at(version)
+        former = ds.version
+        try:
+            if version.restored in self._done:
+                self._restore(ds, version)
+            elif version.merged in self._done and version.key not in self._parts:
+                self._merge(ds, version)
+            else:
+                self._edit(ds, version, before, after, {})
+        except BaseException:
+            ds.discard()
+            raise
+        self._done[version.key] = ds.version
+        self.replayed += ds.version != former
+
+    def _restore(self, ds: Dataset, version: Version) -> None:
+        """Return to an older version."""
+        ds.restore(self._done[str(version.restored)])
+        self._commit(ds, version, empty=True)
+
+    def _merge(self, ds: Dataset, version: Version) -> None:
+        """Merge a branch, and take over Deep Lake's result where it differs."""
+        theirs = self._done[str(version.merged)]
+        record = {RECORD: self._record(version)}
+        try:
+            merge.merge(ds.handle, theirs, "theirs", self._message(version), record)
+        except LakeError:
+            self._edit(ds, version, None, None, {"merge": theirs, "merged": str(version.merged)})
+            return
+        self._edit(ds, version, None, None, {})
+
+    def _check_merge(self, version: Version) -> None:
+        """Compare a merge with Deep Lake's result, in case that a former run was killed before."""
+        ds = self._open(self._branches[version.branch])
+        if ds.version == self._done[version.key] and "merge" in ds.log()[0].metadata:
+            self._edit(ds, version, None, None, {})
+            self._done[version.key] = ds.version
+
+    def _edit(
+        self,
+        ds: Dataset,
+        version: Version,
+        before: State | None,
+        after: State | None,
+        metadata: Mapping[str, object],
+    ) -> None:
+        """Edit the lake so that it has the rows and columns of a version, and commit."""
+        snapshot = self.versions.open(version)
+        for name, reason in snapshot.unreadable.items():
+            self.skipped[f"column {name!r}"] = Skipped(f"{self.title}, column {name!r}", reason)
+        _, begun = self._parts.get(version.key, ("", 0))
+        if version.key not in self._parts:
+            self._change_columns(ds, snapshot, before, after)
+            changes = None
+            if before is not None and after is not None and before.known and after.known:
+                changes = changes_by_id(before, after)
+            changes = changes_by_content(ds, snapshot) if changes is None else changes
+            self._change_rows(ds, snapshot, changes)
+        self._append(ds, version, snapshot, begun)
+        self._commit(ds, version, metadata, empty=not metadata and not version.is_draft)
+
+    def _change_columns(
+        self, ds: Dataset, snapshot: Snapshot, before: State | None, after: State | None
+    ) -> None:
+        """Drop and rename columns, and change the types of those that keep their cells."""
+        names = _renamed(before, after) if before and after else {}
+        for name in ds.columns:
+            if names.get(name, name) not in snapshot.columns:
+                ds.drop_column(name)
+        moves = {old: new for old, new in names.items() if old in ds.columns and old != new}
+        for old in moves:
+            ds.rename_column(old, f"{old} {TEMPORARY}")
+        for old, new in moves.items():
+            ds.rename_column(f"{old} {TEMPORARY}", new)
+        for name, column in snapshot.columns.items():
+            if name not in ds.schema or ds.schema[name].htype == column.htype:
+                continue
+            if ds.schema[name].htype.layout == column.htype.layout and len(ds):
+                _retype(ds, name, column.htype)
+            else:
+                ds.drop_column(name)
+
+    def _change_rows(self, ds: Dataset, snapshot: Snapshot, changes: Changes) -> None:
+        """Delete rows, add columns, and change cells."""
+        if len(changes.deleted):
+            ds.delete(changes.deleted)
+        for name, column in snapshot.columns.items():
+            if name not in ds.schema:
+                values = snapshot.lazy(name, range(changes.kept)) if changes.kept else None
+                ds.add_column(name, column.htype, values=values, metadata=column.metadata or None)
+            elif dict(ds[name].metadata) != dict(column.metadata):
+                items = dict(column.metadata)
+                edits.change_metadata(ds.handle, name, partial(_replaced, items))
+        touched = [np.empty(0, np.int64)]
+        for name, positions in changes.updated.items():
+            touched.append(positions)
+            for span in chunks.spans(len(positions), PART_ROWS) if name in snapshot.columns else ():
+                rows = positions[span]
+                ds.update(rows, {name: snapshot.values(name, [int(row) for row in rows])})
+        self.changed += len(np.unique(np.concatenate(touched)))
+
+    def _append(self, ds: Dataset, version: Version, snapshot: Snapshot, begun: int) -> None:
+        """Append the new rows; commit after every `commit_every` of them."""
+        start, pending = len(ds), 0
+        self.added += len(snapshot) - start
+        with bars.bar(
+            f"{self.title}, {version.message or version.key[-20:]}",
+            len(snapshot) - start,
+            shown=self.settings.progress,
+        ) as bar:
+            every = self.settings.commit_every
+            size = min(PART_ROWS, every or PART_ROWS)
+            for span in chunks.spans(len(snapshot) - start, size):
+                rows = range(start + span.start, start + span.stop)
+                ds.append(
+                    {name: snapshot.lazy(name, rows) for name in snapshot.columns},
+                    check=self.settings.check,
+                )
+                pending += len(rows)
+                bar.update(len(rows))
+                if every and pending >= every and rows.stop < len(snapshot):
+                    begun += pending
+                    record = {**self._record(version), "rows": begun}
+                    commit(ds.handle, self._message(version), {RECORD: record})
+                    self._parts[version.key] = ds.version, begun
+                    pending = 0
+
+    def _commit(
+        self,
+        ds: Dataset,
+        version: Version,
+        metadata: Mapping[str, object] | None = None,
+        *,
+        empty: bool,
+    ) -> None:
+        record = {RECORD: self._record(version), **(metadata or {})}
+        is_merged = version.merged in self._done and not metadata
+        if is_merged and not ds.handle.table.edits:
+            return  # the commit of the merge has the record
+        if empty or metadata:
+            ds.handle.edit(lambda _: None)  # begin a transaction, which may be empty
+        commit(ds.handle, self._message(version), record, empty=empty or bool(metadata))
+
+    def _message(self, version: Version) -> str:
+        draft = "uncommitted changes" if version.is_draft else ""
+        return version.message or draft or self.settings.message
+
+    def _record(self, version: Version) -> dict[str, object]:
+        """Return the record of a version in the metadata of its commit."""
+        record: dict[str, object] = {
+            "dataset": self.versions.identity,
+            "version": version.key,
+            "branch": version.branch,
+        }
+        if version.time is not None:
+            record["time"] = version.time.isoformat()
+        if version.author:
+            record["author"] = version.author
+        if version.is_draft:
+            record["draft"] = True
+        return record
+
+    # ---- the end
+
+    def _write_tags(self) -> None:
+        """Give the versions their tags."""
+        existing = self._open(self.settings.branch).tags
+        for name, key, query in self.versions.tags():
+            version, tag = self._done.get(key), safe_name(name)
+            if query:
+                self.skipped[f"tag {name!r}"] = Skipped(
+                    f"{self.title}, tag {name!r}", f"it is a view of the query {query!r:.200}"
+                )
+            elif version is not None and existing.get(tag) != version:
+                try:
+                    open_lake(self.url, version=version, **self.settings.access).tag(tag)
+                except (SchemaError, ExistsError) as error:
+                    where = f"{self.title}, tag {name!r}"
+                    self.skipped[f"tag {name!r}"] = Skipped(where, str(error))
+
+    def _write_metadata(self) -> Dataset:
+        """Commit the metadata of the dataset if it has changed; return the main branch."""
+        ds = self._open(self.settings.branch)
+        items = self.versions.metadata()
+        changed = {key: value for key, value in items.items() if ds.metadata.get(key) != value}
+        if changed:
+            ds.metadata.update(changed)
+            at = [v for v in self.versions.found if self._done.get(v.key) == ds.version]
+            at.sort(key=lambda v: v.is_draft)  # uncommitted changes may have none
+            record = {RECORD: self._record(at[0])} if at else {}
+            commit(ds.handle, f"metadata of {self.title}", record)
+        return ds
+
+
+def _replaced(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
+    """Return new metadata in place of the old."""
+    return items
+
+
+TEMPORARY = "(renamed)"
+"""Part of the names that columns have while they exchange their names."""
+
+
+def _renamed(before: State, after: State) -> dict[str, str]:
+    """Return the new names of columns by their old ones; a name for which there is none is gone."""
+    return {
+        name: after.columns.get(number, f"{name} (dropped)")
+        for number, name in before.columns.items()
+    }
+
+
+def _retype(ds: Dataset, name: str, htype: Any) -> None:
+    """Give a column a type with the same layout; its cells stay as they are."""
+    fields = tuple(replace(f, htype=htype) if f.name == name else f for f in ds.schema)
+    ds.handle.edit(lambda table: table.set_document(schema=Schema(fields)))

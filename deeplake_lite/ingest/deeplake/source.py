@@ -1,0 +1,305 @@
+"""Ingesting datasets of Deep Lake, with their history or only their last version."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS
+from deeplake_lite.dataset.opening import create, exists
+from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
+from deeplake_lite.ingest.deeplake.four import VersionsOfFour, dataset_metadata
+from deeplake_lite.ingest.deeplake.log import Log, has_log
+from deeplake_lite.ingest.deeplake.peer import Peer
+from deeplake_lite.ingest.deeplake.replay import Replay, Settings
+from deeplake_lite.ingest.deeplake.snapshot import Snapshot
+from deeplake_lite.ingest.deeplake.three import INFO, META, VersionsOfThree
+from deeplake_lite.ingest.files import fingerprint_of
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.result import Ingested, IngestedDataset
+from deeplake_lite.ingest.source import Block, Places, Skipped
+from deeplake_lite.ingest.writer import ingest, report
+from deeplake_lite.storage.repo import local_folder, remove_unmade
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.ingest.deeplake.versions import Versions
+    from deeplake_lite.ingest.options import Options
+
+FIRST_ROWS = 32
+"""Rows of the first block, when the size of a row is not known yet."""
+
+MOST_ROWS = 4_096
+"""Maximum number of rows of a block."""
+
+BLOCK_BYTES = 32 * 2**20
+"""Approximate size of a block, in bytes."""
+
+
+@takes_options
+def from_deeplake(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    history: bool = True,
+    on: str | None = None,
+    creds: Mapping[str, str] | None = None,
+    token: str | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest a dataset of Deep Lake, version 4 or 3, with its history.
+
+    Parameters
+    ----------
+    path : str or Path
+        The dataset: a folder, or a URL that Deep Lake reads, such as ``"s3://bucket/flowers"``.
+    url : str
+        URL of the lake, which is created if it does not exist. With the history, it must be a lake
+        of its own.
+    history : bool
+        Whether each version becomes a commit, or only the last version is ingested.
+    on : str, optional
+        Without the history, the column that identifies rows: rows that exist already are updated
+        where they differ. By default, all rows are appended.
+    creds : mapping, optional
+        Credentials of the object store, as for ``deeplake.open``.
+    token : str, optional
+        Token for a dataset of Activeloop.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Raises
+    ------
+    MissingPackageError
+        If ``deeplake`` is not installed.
+    NotFoundError
+        If there is no such dataset.
+    InvalidValueError
+        For a dataset or a value that cannot be read, or if others have committed to the branches of
+        the lake.
+
+    Notes
+    -----
+    Appends, updates, deletions, changes of columns, branches, merges, returns to older versions and
+    tags are replayed. The metadata of each commit has the time and the author of the version. A
+    rerun replays only new versions. For version 4, only the rows that a version has changed are
+    read, except after a merge; for version 3, which has no ids of rows, each version is read as a
+    whole and compared by position.
+
+    Image files keep their bytes, except in nullable columns, for which Deep Lake returns only
+    pixels; these become PNG. Audio, medical files and meshes become bytes. Videos are left out and
+    listed in ``ingested.skipped``, because Deep Lake does not return their bytes.
+
+    Examples
+    --------
+    >>> import deeplake, tempfile
+    >>> import deeplake_lite as dl
+    >>> folder = tempfile.mkdtemp() + "/flowers"
+    >>> old = deeplake.create(folder, schema={"petals": "int32"})
+    >>> old.append({"petals": [5, 6]})
+    >>> old.commit("two flowers")
+    >>> old["petals"][0] = 4
+    >>> old.commit("count again")
+    >>> ds = dl.from_deeplake(folder, "memory://from-deeplake")
+    >>> [commit.message for commit in ds.log()[1:3]], ds["petals"][:].tolist()
+    (['count again', 'two flowers'], [4, 6])
+    """
+    is_whole = checks.flag("history", history)
+    given = None if creds is None else checks.mapping("creds", creds)
+    peer = Peer.at(checks.location("path", path), given, checks.optional_text("token", token))
+    if is_whole:
+        return _replay(peer, url, on, options)
+    return ingest(_source(peer, on, types_of(options.get("schema"))), url, **options)
+
+
+# ---- the history
+
+
+def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedDataset:
+    """Replay the versions of a dataset."""
+    _check_options(on, options)
+    started, schema = time.perf_counter(), types_of(options.get("schema"))
+    versions: Versions = (
+        VersionsOfThree(peer, schema) if _is_three(peer) else VersionsOfFour(peer, schema)
+    )
+    storage = options.get("storage_options")
+    access = {"storage_options": storage, "limits": options.get("limits", DEFAULT_LIMITS)}
+    settings = Settings(
+        branch=options.get("branch", "main"),
+        check=options.get("check", "header"),
+        message=options.get("message") or f"version of {peer.title}",
+        commit_every=options.get("commit_every"),
+        progress=options.get("progress", True),
+        access=access,
+    )
+    is_new = not exists(url, storage_options=storage)
+    ds = create(url, {}, storage_options=storage) if is_new else None
+    replay = Replay(versions, url, peer.title, settings)
+    if ds is not None and settings.branch != ds.current_branch:
+        ds.branch(settings.branch)
+    try:
+        last = replay.run()
+    except BaseException:
+        folder = local_folder(url)
+        if is_new and not replay.replayed and folder is not None:
+            remove_unmade(folder)
+        raise
+    skipped = tuple(replay.skipped.values())
+    repeated = "" if replay.replayed else last.version
+    unchanged = 0 if replay.replayed else len(last)
+    seconds = time.perf_counter() - started
+    ingested = Ingested(replay.added, replay.changed, unchanged, skipped, (), repeated, seconds)
+    if settings.progress and skipped:
+        report(ingested)
+    return IngestedDataset(last, ingested)
+
+
+def _check_options(on: str | None, options: Options) -> None:
+    """Reject options that have no meaning with the history. Raises OptionError."""
+    if on is not None:
+        raise OptionError(
+            "on= needs history=False, because the history tells which rows are the same. Leave it "
+            "out, or pass history=False."
+        )
+    if options.get("on_error", "raise") != "raise":
+        raise OptionError(
+            "on_error='skip' needs history=False, because later versions refer to the rows that "
+            "would be skipped. Leave it out, or pass history=False."
+        )
+
+
+def _is_three(peer: Peer) -> bool:
+    """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if there is none.
+
+    Only files are looked at, because Deep Lake may crash if it opens a damaged log, which is found
+    when the log is parsed.
+    """
+    if has_log(peer):
+        return False
+    if isinstance(peer.json_file(META), dict):
+        return True
+    raise NotFoundError(f"There is no Deep Lake dataset at {peer.url!r}. Check the path.")
+
+
+# ---- the last version
+
+
+@dataclass(frozen=True)
+class DeepLakeSource:
+    """The rows of the last version of a dataset."""
+
+    title: str
+    snapshot: Snapshot
+    fingerprint: str
+    metadata: Mapping[str, object]
+    key: str | None = None
+    left_out: Collection[Skipped] = field(default_factory=tuple)
+
+    @property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        return {name: column.htype for name, column in self.snapshot.columns.items()}
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.snapshot)
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Do nothing: no type rounds its values."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the rows from `start` on."""
+        row, size, total = start, FIRST_ROWS, self.rows
+        while row < total:
+            rows = slice(row, min(row + size, total))
+            places = Places(self.title, row, rows.stop - row)
+            columns, errors = self._columns(rows)
+            yield Block(columns, places, errors=errors)
+            most = BLOCK_BYTES // max(sum(map(_nbytes, columns.values())) // len(places), 1)
+            row, size = rows.stop, max(1, min(most, MOST_ROWS, 4 * size))
+
+    def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, str]]:
+        """Return the values of rows by column, and why rows cannot be read."""
+        columns, errors = dict[str, Any](), dict[int, str]()
+        for name, column in self.snapshot.columns.items():
+            try:
+                columns[name] = self.snapshot.values(name, rows)
+            except InvalidValueError:
+                columns[name] = [
+                    self._one(name, row, column.htype.blank, rows.start, errors)
+                    for row in range(rows.start, rows.stop)
+                ]
+        return columns, errors
+
+    def _one(self, name: str, row: int, blank: Any, start: int, errors: dict[int, str]) -> Any:
+        """Return a single value; note the error, and return a blank, if it cannot be read."""
+        try:
+            return self.snapshot.values(name, slice(row, row + 1))[0]
+        except InvalidValueError as error:
+            errors.setdefault(row - start, f"column {name!r}: {error.args[0]}")
+            return blank
+
+
+def _source(peer: Peer, key: str | None, schema: Mapping[str, object]) -> DeepLakeSource:
+    """Return the source for the last version of a dataset."""
+    if _is_three(peer):
+        view, coordinates, gaps = peer.query(), dict[str, dict[str, str]](), set[str]()
+        info, about = peer.json_file(INFO), peer.json_file("version_control_info.json")
+        metadata = dict(info) if isinstance(info, dict) else {}
+        state: tuple[object, ...] = (peer.url, len(view), str(about))
+    else:
+        view = peer.open()
+        with peer.translating():
+            names = {column.name for column in view.schema.columns}
+        coordinates, gaps = _from_log(peer, names)
+        metadata = dataset_metadata(peer, view)
+        with peer.translating():
+            state = (view.id, view.current_branch.id, view.version)
+    snapshot = Snapshot.of(peer, view, coordinates, gaps, schema)
+    left_out = [
+        Skipped(f"{peer.title}, column {name!r}", reason)
+        for name, reason in snapshot.unreadable.items()
+    ]
+    return DeepLakeSource(
+        peer.title, snapshot, fingerprint_of([peer.url], state), metadata, key, left_out
+    )
+
+
+def _from_log(peer: Peer, names: set[str]) -> tuple[dict[str, dict[str, str]], set[str]]:
+    """Return the formats of boxes, and the columns that may have nulls, which only the log tells.
+
+    If the log cannot be read, there are no formats, and any column may have nulls.
+    """
+    try:
+        log = Log.read(peer)
+    except InvalidValueError:
+        return {}, names
+    formats, gaps, numbers = dict[str, dict[str, str]](), set[str](), log.gaps()
+    known = dict[int, dict[str, str]]()
+    for change in (change for changes in log.changes.values() for change in changes):
+        known |= change.coordinates
+        for number, name in {**change.created, **change.renamed}.items():
+            if number in known:
+                formats[name] = known[number]
+            if number in numbers:
+                gaps.add(name)
+    return formats, gaps
+
+
+def _nbytes(values: list[Any]) -> int:
+    """Return about the size of values in bytes."""
+    return sum(
+        len(value) if isinstance(value, bytes | str) else int(getattr(value, "nbytes", 64))
+        for value in values
+    )

@@ -1,0 +1,135 @@
+"""The versions of a dataset, in an order in which they can be replayed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.ingest.deeplake.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a dataset of Deep Lake."""
+
+    key: str
+    """Identifies it in the whole dataset."""
+
+    branch: str
+    """Name of its branch."""
+
+    base: str | None
+    """Key of the version before; None for the first one."""
+
+    message: str = ""
+    time: datetime | None = None
+    author: str = ""
+    merged: str | None = None
+    """Key of the version of another branch that it has merged."""
+
+    restored: str | None = None
+    """Key of the older version to which it has returned."""
+
+    is_draft: bool = False
+    """Whether it is not committed, so that it may still change."""
+
+
+@dataclass(frozen=True)
+class State:
+    """The rows and columns of a version, by their identity."""
+
+    rows: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
+    """Ids of the rows, in order."""
+
+    columns: Mapping[int, str] = field(default_factory=dict)
+    """Names of the columns by their numbers."""
+
+    coordinates: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    """Formats of boxes, by column."""
+
+    updated: Mapping[int, NDArray[np.uint64]] = field(default_factory=dict)
+    """Ids of the rows whose cell the version has changed, by column."""
+
+    known: bool = True
+    """Whether the ids are known; after some merges, they are not."""
+
+
+class Versions(ABC):
+    """The versions of a dataset."""
+
+    identity: str
+    """Identifies the dataset, wherever it is."""
+
+    found: Sequence[Version]
+    """The versions, each after those that it depends on."""
+
+    main: str
+    """Name of the main branch."""
+
+    @abstractmethod
+    def open(self, version: Version) -> Snapshot:
+        """Open a version."""
+
+    @abstractmethod
+    def tags(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the name of each tag, the key of its version, and its query."""
+
+    @abstractmethod
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata of the dataset."""
+
+    def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
+        """Return the identities of rows and columns; None if Deep Lake does not record them.
+
+        Versions are asked for in the order of `found`.
+        """
+        return None
+
+    def release(self) -> None:  # noqa: B027 (version 3 has no states)
+        """Forget the states that no later version needs."""
+
+
+def sorted_versions(versions: Sequence[Version]) -> list[Version]:
+    """Return versions so that each comes after those that it depends on, else in their order.
+
+    >>> a, b = Version("a", "main", None), Version("b", "main", "a")
+    >>> [version.key for version in sorted_versions([b, a])]
+    ['a', 'b']
+    """
+    known, done, order = {v.key: v for v in versions}, set[str](), list[Version]()
+    for version in versions:
+        todo = [version]
+        while todo:
+            needed = [
+                known[key]
+                for key in (todo[-1].base, todo[-1].merged, todo[-1].restored)
+                if key in known and key not in done and known[key] not in todo
+            ]
+            if needed:
+                todo += needed[:1]
+                continue
+            last = todo.pop()
+            if last.key not in done:
+                done.add(last.key)
+                order.append(last)
+    return order
+
+
+def uses_of(versions: Sequence[Version]) -> Counter[str]:
+    """Return how many versions depend on each version, by key.
+
+    >>> uses_of([Version("a", "main", None), Version("b", "main", "a")])
+    Counter({'a': 1})
+    """
+    needed = ({v.base, v.merged, v.restored} - {None} for v in versions)
+    return Counter(str(key) for keys in needed for key in keys)

@@ -1,0 +1,1 @@
+"""Ingesting datasets of Lance."""

@@ -1,0 +1,286 @@
+"""Ingesting a version of a Lance dataset, batch by batch."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.arrow.cells import METADATA
+from deeplake_lite.errors import (
+    InvalidValueError,
+    LakeError,
+    MissingPackageError,
+    NotFoundError,
+    OptionError,
+)
+from deeplake_lite.ingest.files import fingerprint_of
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.tabular import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    TabularSource,
+    select_columns,
+)
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.options import Options, Types
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.source import Block
+
+_NOT_USERS = frozenset({METADATA, "huggingface", "pandas"})
+"""Keys of a schema's metadata that belong to libraries."""
+
+
+@takes_options
+def from_lance(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    version: int | str | None = None,
+    on: str | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the rows of a Lance dataset into a lake.
+
+    Parameters
+    ----------
+    path : str or Path
+        The dataset: a folder, or a URL that Lance reads, such as ``"s3://bucket/flowers.lance"``.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    version : int or str, optional
+        Number or tag of the dataset's version; by default the latest.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    columns : sequence of str, optional
+        The columns to ingest; by default all.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Raises
+    ------
+    MissingPackageError
+        If ``pylance`` is not installed.
+    NotFoundError
+        If there is no such dataset or version.
+    InvalidValueError
+        For a file that cannot be read, and for a bad row.
+
+    Notes
+    -----
+    Columns that `View.to_lance` wrote get their types back; others get the type for their Arrow
+    type, as in `from_parquet`. Blobs become bytes; declare images: ``schema={"image":
+    dl.Image()}``. Blobs that refer to files outside the dataset are not read. The metadata of the
+    schema is kept in ``ds.metadata["lance"]``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://lance-doc", {"label": dl.ClassLabel(["cat", "dog"])})
+    >>> ds.append({"label": ["dog", "cat"]})
+    >>> path = ds.to_lance(tempfile.mkdtemp())
+    >>> dl.from_lance(path, "memory://from-lance")["label"].names
+    ('cat', 'dog')
+    """
+    source = lance_source(
+        path, version=version, key=on, columns=columns, schema=options.get("schema")
+    )
+    return ingest(source, url, **options)
+
+
+@dataclass(frozen=True)
+class LanceSource(TabularSource):
+    """The rows of a version of a Lance dataset."""
+
+    dataset: Any = None
+    """The version."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the rows from `start` on; fragments before that row are not read."""
+        batches = partial(_read, self.dataset, self.title, start=start)
+        yield from replace(self, read=batches).blocks_of(start)
+
+    def blocks_of(self, start: int) -> Iterator[Block]:
+        """Yield the rows of `read`, the first of which has the number `start`."""
+        row = start
+        for batch in self.read(self.arrow.names):
+            yield from self.blocks_in(batch, row)
+            row += batch.num_rows
+
+
+def lance_source(
+    path: str | os.PathLike[str],
+    *,
+    version: int | str | None = None,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+    schema: Types = None,
+) -> LanceSource:
+    """Return the source for a dataset. Raises NotFoundError, InvalidValueError."""
+    location = checks.location("path", path)
+    if "://" not in location:
+        location = str(Path(location).expanduser())
+    dataset = _open(location, _version(version))
+    title = os.path.basename(location.rstrip("/")) or location
+    with _reading(title):
+        arrow = _scanner(dataset, None).projected_schema
+        rows = dataset.count_rows()
+        state = (dataset.version, str(dataset.versions()[-1]["timestamp"]), rows)
+    return LanceSource(
+        title=title,
+        arrow=select_columns(arrow, columns),
+        read=partial(_read, dataset, title),
+        key=key,
+        rows=rows,
+        fingerprint=fingerprint_of([os.path.abspath(location)], state),
+        schema=types_of(schema),
+        metadata=_metadata(arrow.metadata),
+        base=None if "://" in location else location,
+        dataset=dataset,
+    )
+
+
+def _version(version: object) -> int | str | None:
+    """Return a version as Lance takes it. Raises OptionError."""
+    if version is None or isinstance(version, str):
+        return version
+    if isinstance(version, bool | np.bool_) or not isinstance(version, int | np.integer):
+        raise OptionError(f"version must be a number or a tag, but it is {brief(version, 80)}.")
+    if not 0 < version < 2**63:
+        raise OptionError(f"version must be a positive number, but it is {version}.")
+    return int(version)
+
+
+def _open(location: str, version: int | str | None) -> Any:
+    """Open a version of a dataset. Raises MissingPackageError, NotFoundError, InvalidValueError."""
+    try:
+        import lance
+    except ImportError as error:
+        raise MissingPackageError.needed("pylance", "lance", "from_lance") from error
+    with _reading(location):
+        try:
+            newest = lance.dataset(location)
+        except ValueError as error:
+            if "not found" not in str(error).lower():
+                raise
+            raise NotFoundError(
+                f"There is no Lance dataset at {location!r}. Check the path."
+            ) from error
+        if version is None:
+            return newest
+        known = [*newest.tags.list()] if isinstance(version, str) else _numbers(newest)
+        if version not in known:
+            raise NotFoundError.named("version", version, map(str, known))
+        return newest.checkout_version(version)
+
+
+def _numbers(dataset: Any) -> list[int]:
+    """Return the numbers of the versions of a dataset."""
+    return [version["version"] for version in dataset.versions()]
+
+
+def _scanner(dataset: Any, columns: list[str] | None, start: int = 0) -> Any:
+    """Return a scan of the rows from `start` on, in order, in batches of limited size."""
+    return dataset.scanner(
+        columns=columns,
+        offset=start or None,
+        batch_size=BATCH_ROWS,
+        batch_size_bytes=BATCH_BYTES,
+        batch_readahead=1,
+        fragment_readahead=1,
+        scan_in_order=True,
+        blob_handling="all_binary",
+    )
+
+
+def _read(
+    dataset: Any, title: str, columns: list[str], *, start: int = 0
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of columns. Raises InvalidValueError."""
+    with _reading(title):
+        _check_blobs(dataset, title, columns)
+        yield from _scanner(dataset, columns, start).to_batches()
+
+
+def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
+    """Reject blobs outside the dataset, which might be any file of this machine.
+
+    Raises
+    ------
+    InvalidValueError
+        For the first such column.
+    """
+    descriptions = dataset.scanner(blob_handling="blobs_descriptions").projected_schema
+    for name in columns:
+        kind = descriptions.field(name).type
+        if not (pa.types.is_struct(kind) and kind.get_field_index("blob_uri") >= 0):
+            continue
+        scan = dataset.scanner(columns=[name], blob_handling="blobs_descriptions")
+        for batch in scan.to_batches():
+            uris = pc.struct_field(batch.column(0), "blob_uri")
+            if pc.any(pc.not_equal(uris, "")).as_py():
+                raise InvalidValueError(
+                    f"Blobs must be in the dataset, but column {name!r} of {title!r} refers to "
+                    "files outside it. Write it again with Lance, with "
+                    "external_blob_mode='ingest', or leave the column out with columns=."
+                )
+
+
+def _metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, object]:
+    """Return the items for a lake's metadata: those that it had, and others below ``lance``."""
+    texts = {
+        key.decode(errors="replace"): value.decode(errors="replace")
+        for key, value in (metadata or {}).items()
+    }
+    users = {key: text for key, text in texts.items() if key not in _NOT_USERS}
+    return {**_own(texts.get(METADATA, "{}")), **({"lance": users} if users else {})}
+
+
+def _own(text: str) -> dict[str, object]:
+    """Return the metadata of the lake that was exported, from its JSON."""
+    try:
+        items = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return items if isinstance(items, dict) else {}
+
+
+@contextmanager
+def _reading(title: str) -> Iterator[None]:
+    """Raise errors of Lance as InvalidValueError; its Rust code may also panic."""
+    try:
+        yield
+    except (LakeError, MemoryError, GeneratorExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        is_panic = type(error).__name__ == "PanicException"
+        if not is_panic and not isinstance(
+            error, OSError | ValueError | RuntimeError | KeyError | pa.ArrowException
+        ):
+            raise
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise InvalidValueError(
+            f"{title!r} cannot be read: {brief(reason, 300)}. Check the dataset."
+        ) from error
