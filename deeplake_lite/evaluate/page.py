@@ -266,5 +266,5 @@ def _table(table: Table) -> Html:
 
 def _side(column: int, table: Table) -> dict[str, Any]:
     """Return the attributes of a cell: numbers are on the right, names on the left."""
-    is_name = column == 0 or table.head[column] == "predicted" and table.head[0] == "truth"
+    is_name = column == 0 or (table.head[column] == "predicted" and table.head[0] == "truth")
     return {"align": "left"} if is_name else {"align": "right", "look": "n"}

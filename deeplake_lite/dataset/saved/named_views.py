@@ -34,15 +34,12 @@ from deeplake_lite.dataset.saved.rows import (
 )
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.viewed import (
-    AUX,
     KEY,
-    first_version,
     versions_of,
     view_documents,
     views_session,
 )
 from deeplake_lite.errors import (
-    ConflictError,
     DamagedError,
     ExistsError,
     InvalidValueError,
@@ -50,7 +47,6 @@ from deeplake_lite.errors import (
     NotFoundError,
     OptionError,
 )
-from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.state import sealed
 from deeplake_lite.storage.table import Table
