@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.export.annotations.columns import is_boxes, is_keypoints
-from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import OptionError, SchemaError
 from deeplake_lite.evaluate.average_precision import AREAS
 from deeplake_lite.evaluate.classes import Classes
@@ -25,6 +23,9 @@ from deeplake_lite.evaluate.overlaps import COCO_SIGMAS
 from deeplake_lite.evaluate.segmentation import evaluate_masks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.dataset.view import View
     from deeplake_lite.evaluate.findings import Findings, Kind
     from deeplake_lite.schema import Field
 

@@ -45,6 +45,11 @@ class RowMasks:
         self._values: list[Any] = f.htype.decode_cells(cells)
 
     @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of objects of each row, (n,) int64."""
+        return np.array([len(objects) for objects in self._values], np.int64)
+
+    @property
     def are_outlines(self) -> bool:
         """Whether the objects are outlines, which fit an image of any size."""
         return self._field.htype.item is not None

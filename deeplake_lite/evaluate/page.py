@@ -138,7 +138,7 @@ def _drawings(findings: Findings) -> tuple[Html, ...]:
                 labels,
                 curves["recall"],
                 curves["precision"],
-            )  # fmt: skip
+            )
         )
     if "accuracy" in curves:
         labels = ("confidence", "accuracy")

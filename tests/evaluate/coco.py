@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 
 import numpy as np
 from pycocotools import mask as coco_mask
@@ -28,7 +29,9 @@ def random_rows(seed, *, rows=30, classes=5, crowds=0.1, ties=True):
         moved = np.round(true[copies] + random.normal(0, 4, (len(copies), 4)), 1)
         predicted = np.concatenate([moved, _boxes(random, random.integers(0, 4))])
         predicted[:, 2:] = np.maximum(predicted[:, 2:], 1)
-        own = np.concatenate([labels[copies], random.integers(0, classes, len(predicted) - len(copies))])
+        own = np.concatenate(
+            [labels[copies], random.integers(0, classes, len(predicted) - len(copies))]
+        )
         swap = random.random(len(own)) < 0.15
         own[swap] = random.integers(0, classes, swap.sum())
         scores = random.integers(0, 9, len(own)) / 8 if ties else random.random(len(own))
@@ -143,3 +146,49 @@ def assert_agree(result, judged, kind="bbox"):
     ours = [result.summary[name] for name in NAMES[kind]]
     theirs = [np.nan if value == -1 else value for value in judged.stats]
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)
+
+
+def with_points(rows, seed, points=17):
+    """Add keypoints in the boxes to each row."""
+    random = np.random.default_rng(seed)
+    for row in rows:
+        for name in ("boxes", "predicted_boxes"):
+            boxes = np.asarray(row[name], float).reshape(-1, 4)
+            places = (
+                boxes[:, None, :2] + random.random((len(boxes), points, 2)) * boxes[:, None, 2:]
+            )
+            if name == "predicted_boxes" and len(row["boxes"]):
+                near = random.integers(0, len(row["boxes"]), len(boxes))
+                places = row["keypoints"][near, :, :2] + random.normal(0, 3, places.shape)
+            sight = random.integers(0, 3, (len(boxes), points, 1))
+            sight[random.random(len(boxes)) < 0.2] = 0
+            values = np.concatenate([np.round(places, 1), sight], axis=2).astype(np.float32)
+            row["keypoints" if name == "boxes" else "predicted_keypoints"] = values
+    return rows
+
+
+def with_outlines(rows, seed):
+    """Add one or two outlines around the boxes to each row."""
+    random = np.random.default_rng(seed)
+    for row in rows:
+        for name, target in (("boxes", "outlines"), ("predicted_boxes", "predicted_outlines")):
+            row[target] = [
+                [_outline(box, random) for _ in range(random.integers(1, 3))] for box in row[name]
+            ]
+    return rows
+
+
+def _outline(box, random):
+    angles = np.sort(random.random(random.integers(3, 9))) * 2 * np.pi
+    x, y, width, height = box
+    corners = [x + width * (0.5 + np.cos(angles) / 2), y + height * (0.5 + np.sin(angles) / 2)]
+    return np.round(np.stack(corners, axis=1), 2).astype(np.float32)
+
+
+def mask_of(outlines):
+    """Return the mask of outlines as pycocotools draws it, (h, w) bool."""
+    lists = [np.asarray(o, np.float64).ravel().tolist() for o in outlines]
+    runs = coco_mask.merge(coco_mask.frPyObjects(lists, SIZE, SIZE))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pycocotools does not know NumPy 2's copy=
+        return coco_mask.decode(runs).astype(bool)
