@@ -112,7 +112,7 @@ def _objects(
         classes.number("object")
     _check_same_names(item_types, (other.labels, own.labels))
     sizes = ImageSizes(view)
-    readers = [ObjectReader(view, columns, classes, sizes) for columns in (own, other)]
+    predicted, true = (ObjectReader(view, c, classes, sizes) for c in (own, other))
     areas = tuple(AREAS) if _have_areas(view, ours, theirs, sizes) else ("all",)
     sigmas = _sigmas(given.get("sigmas", COCO_SIGMAS)) if points else None
     rules = Rules(
@@ -122,7 +122,7 @@ def _objects(
         _fraction("score", given.get("score", DEFAULTS["score"]), -math.inf),
         sigmas,
     )
-    findings = evaluate_objects(view, *readers, rules, sizes)
+    findings = evaluate_objects(view, predicted, true, rules, sizes)
     used = {
         "labels": own.labels, "scores": own.scores, "truth_labels": other.labels,
         "crowd": other.crowd, "areas": other.areas,

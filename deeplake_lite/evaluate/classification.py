@@ -329,7 +329,8 @@ def _calibration(
 
     def mean(values: Floats) -> Floats:
         total = np.bincount(bin_of, values, minlength=bins)
-        return np.divide(total, counts, out=np.full(bins, np.nan), where=counts > 0)
+        means: Floats = np.full(bins, np.nan)
+        return np.divide(total, counts, out=means, where=counts > 0)
 
     confidence, accuracy = mean(score), mean(right.astype(np.float64))
     gaps = np.nan_to_num(np.abs(confidence - accuracy))

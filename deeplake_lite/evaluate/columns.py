@@ -116,7 +116,8 @@ def object_columns(
         raise finder.missing(
             "scores", is_object_numbers, f"a score for each object of {ours.name!r}"
         )
-    if (own_labels is None) != (other_labels is None):
+    is_unclear = own_labels is None and any(is_object_labels(f) for f in view.schema)
+    if is_unclear or (own_labels is None) != (other_labels is None):
         keyword, f = ("labels", ours) if own_labels is None else ("truth_labels", theirs)
         raise finder.missing(keyword, is_object_labels, f"a class for each object of {f.name!r}")
     flags = finder.find("crowd", crowd, theirs, is_object_flags)
@@ -180,7 +181,7 @@ class _Finder:
         return [f"{stem}{form}" for stem in stems for form in _NAMES[word]]
 
 
-NEEDED = {
+NEEDED: dict[Callable[[Field], bool], str] = {
     is_object_labels: "a column with a list of classes per row",
     is_object_numbers: "a column with a list of floating-point numbers per row",
     is_object_flags: "a column with a list of booleans per row",

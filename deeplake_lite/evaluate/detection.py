@@ -43,7 +43,7 @@ BLOCK_ROWS = 512
 """Number of rows that are read at a time."""
 
 MOST_PAIRS = 2**22
-"""Maximum number of pairs of objects whose overlap is computed at a time, unless one row has more."""
+"""Maximum number of pairs of objects that are compared at a time, unless one row has more."""
 
 BACKGROUND = "background"
 """Name in the confusion matrix of places where there is no object."""
@@ -248,7 +248,7 @@ def _mask_overlaps(
 
 
 def _size(own: Any, other: Any, row: int, known: Floats | None, position: int) -> tuple[int, int]:
-    """Return the height and width of the masks of a row. Raises InvalidValueError if they differ."""
+    """Return the size of the masks of a row. Raises InvalidValueError if sizes differ."""
     if known is not None:
         return int(known[0]), int(known[1])
     sizes = [masks.size(row) for masks in (own, other)]
@@ -424,7 +424,7 @@ def _findings(
         np.add.at(confusion, tuple(block.confused.T), 1)
     keys = ("tp", "fp", "fn", "iou", "f1")
     rows = {k: np.concatenate([*(b.rows[k] for b in blocks), np.zeros(0)]) for k in keys}
-    by_class = _by_class(averages, rules, confusion, truth[:, 0])
+    by_class = _by_class(averages, confusion, truth[:, 0])
     curve = _mean(averages.curves[:, rules.main], axis=0)
     return Findings(
         _summary(averages, rules, rows),
@@ -454,9 +454,7 @@ def _ratio(a: Any, b: Any) -> Any:
     return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=np.asarray(b) > 0)
 
 
-def _by_class(
-    averages: Averages, rules: Rules, confusion: Floats, truth: Numbers
-) -> dict[str, NDArray[Any]]:
+def _by_class(averages: Averages, confusion: Floats, truth: Numbers) -> dict[str, NDArray[Any]]:
     right = np.diagonal(confusion)[:-1]
     predicted = confusion[:, :-1].sum(axis=0)
     # Objects that overlap a prediction of another class are missed, too.

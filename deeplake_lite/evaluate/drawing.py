@@ -6,7 +6,7 @@ legible on light and dark pages. Each has a title and a description for screen r
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ _NAMES = 92  # room for the names of classes
 
 def drawing(title: str, description: str, width: float, height: float, *parts: Html) -> Html:
     """Return an SVG drawing with a title and a description."""
-    sizes: dict[str, object] = {
+    sizes: dict[str, Any] = {
         "viewBox": f"0 0 {width:g} {height:g}", "width": f"{width:g}", "height": f"{height:g}",
         "role": "img", "aria-label": f"{title}. {description}",
         "style": "max-width:100%;overflow:visible;font-size:10px",
@@ -49,7 +49,7 @@ def curve(
     """
     known = ~(np.isnan(x) | np.isnan(y))
     points = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(x[known], y[known], strict=True))
-    line: dict[str, object] = {"stroke": "var(--dl-accent)", "fill": "none", "stroke-width": 2}
+    line: dict[str, Any] = {"stroke": "var(--dl-accent)", "fill": "none", "stroke-width": 2}
     told = ", ".join(
         f"{labels[1]} {y[i]:.2f} at {labels[0]} {x[i]:.2f}"
         for i in np.flatnonzero(known)[:: max(1, int(known.sum()) // 5)]
@@ -65,7 +65,7 @@ def bars(
     parts, low = list(_axes(labels)), 0.0
     for high, value in zip(edges.tolist(), y.tolist(), strict=True):
         if value == value:  # not NaN
-            box: dict[str, object] = {
+            box: dict[str, Any] = {
                 "x": _x(low), "y": _y(value), "width": f"{(high - low) * SIDE - 1:.1f}",
                 "height": f"{value * SIDE:.1f}", "fill": "var(--dl-accent)", "fill-opacity": 0.7,
             }  # fmt: skip
@@ -85,14 +85,14 @@ def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Htm
         parts.append(_cell(i, j, counts[i, j], shares[i, j], f"{names[i]} → {names[j]}"))
     for k, name in enumerate(names):
         at = _NAMES + (k + 0.5) * CELL
-        row: dict[str, object] = {
+        row: dict[str, Any] = {
             "x": _NAMES - 4, "y": f"{at + 3:g}", "text-anchor": "end", "fill": "currentColor",
         }  # fmt: skip
-        column: dict[str, object] = {
+        column: dict[str, Any] = {
             "transform": f"translate({at + 3:g} {_NAMES - 4}) rotate(-60)", "fill": "currentColor",
         }  # fmt: skip
         parts += [tag("text", escaped(name, 16), **row), tag("text", escaped(name, 16), **column)]
-    frame: dict[str, object] = {
+    frame: dict[str, Any] = {
         "x": _NAMES, "y": _NAMES, "width": n * CELL, "height": n * CELL, "fill": "none",
         "stroke": "currentColor", "stroke-opacity": 0.3,
     }  # fmt: skip
@@ -104,13 +104,13 @@ def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Htm
 
 def _cell(i: int, j: int, count: float, share: float, words: str) -> Html:
     x, y = _NAMES + j * CELL, _NAMES + i * CELL
-    box: dict[str, object] = {
+    box: dict[str, Any] = {
         "x": x, "y": y, "width": CELL, "height": CELL, "fill": "var(--dl-accent)",
         "fill-opacity": f"{0.08 + 0.72 * share:.2f}",
     }  # fmt: skip
     parts = [tag("title", escaped(f"{words}: {count:,.0f}", 120)), tag("rect", **box)]
     if count < 10_000:
-        text: dict[str, object] = {
+        text: dict[str, Any] = {
             "x": x + CELL / 2, "y": y + CELL / 2 + 3, "text-anchor": "middle", "font-size": 8,
             "fill": "currentColor",
         }  # fmt: skip
@@ -127,7 +127,7 @@ def _y(value: float) -> str:
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, *, dashed: bool = False) -> Html:
-    look: dict[str, object] = {
+    look: dict[str, Any] = {
         "x1": _x(x1), "y1": _y(y1), "x2": _x(x2), "y2": _y(y2), "stroke": "currentColor",
         "stroke-opacity": 0.5, "stroke-dasharray": "4 3" if dashed else None,
     }  # fmt: skip
@@ -138,19 +138,19 @@ def _axes(labels: tuple[str, str]) -> tuple[Html, ...]:
     """Draw the axes of the unit square, with the numbers 0, 0.5 and 1."""
     parts = [_line(0, 0, 1, 0), _line(0, 0, 0, 1)]
     for value in (0, 0.5, 1):
-        below: dict[str, object] = {
+        below: dict[str, Any] = {
             "x": _x(value), "y": _TOP + SIDE + 13, "text-anchor": "middle", "fill": "currentColor",
         }  # fmt: skip
-        beside: dict[str, object] = {
+        beside: dict[str, Any] = {
             "x": _LEFT - 5, "y": f"{_TOP + (1 - value) * SIDE + 3:g}", "text-anchor": "end",
             "fill": "currentColor",
         }  # fmt: skip
         text = Html(f"{value:g}")
         parts += [tag("text", text, **below), tag("text", text, **beside)]
-    name: dict[str, object] = {
+    name: dict[str, Any] = {
         "x": _x(0.5), "y": _TOP + SIDE + 28, "text-anchor": "middle", "fill": "currentColor",
     }  # fmt: skip
-    side: dict[str, object] = {
+    side: dict[str, Any] = {
         "transform": f"translate(9 {_TOP + SIDE / 2:g}) rotate(-90)", "text-anchor": "middle",
         "fill": "currentColor",
     }  # fmt: skip

@@ -8,11 +8,10 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.saved import evaluations as saved
-from deeplake_lite.dataset.saved.evaluations import Stored
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError, SchemaError
 from deeplake_lite.evaluate import page
-from deeplake_lite.evaluate.findings import Findings
+from deeplake_lite.evaluate.documents import findings_of, stored_of
 from deeplake_lite.htypes import Scalar
 
 if TYPE_CHECKING:
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
-    from deeplake_lite.evaluate.findings import Kind
+    from deeplake_lite.dataset.saved.evaluations import Stored
+    from deeplake_lite.evaluate.findings import Findings, Kind
 
 
 class Evaluation:
@@ -342,22 +342,13 @@ class Evaluation:
         self.name = name
 
     def _stored(self) -> Stored:
-        found = self._findings
-        head = {
-            "kind": self.kind, "predictions": self.predictions, "truth": self.truth,
-            "options": self.options, "classes": list(found.classes), "outside": found.outside,
-            "main": found.main, "quality": found.quality, "units": dict(found.units),
-            "notes": list(found.notes), "counts": dict(found.counts),
-            "summary": {k: None if np.isnan(v) else v for k, v in found.summary.items()},
-        }  # fmt: skip
-        arrays = {
-            "row_ids": self._row_ids, "confusion": found.confusion,
-            "class_curves": found.class_curves,
-            **{f"class/{name}": values for name, values in found.by_class.items()},
-            **{f"curve/{name}": values for name, values in found.curves.items()},
-            **{f"row/{name}": values for name, values in found.rows.items()},
-        }  # fmt: skip
-        return Stored(self.version, head, arrays)
+        about = {
+            "kind": self.kind,
+            "predictions": self.predictions,
+            "truth": self.truth,
+            "options": self.options,
+        }
+        return stored_of(self.version, about, self._row_ids, self._findings)
 
     # ---- showing
 
@@ -390,30 +381,22 @@ class Evaluation:
 
 
 def restore(stored: Stored, name: str, open_view: Callable[[], View]) -> Evaluation:
-    """Return an evaluation that was saved."""
-    head, arrays = stored.head, stored.arrays
+    """Return an evaluation that was saved.
 
-    def group(prefix: str) -> dict[str, NDArray[Any]]:
-        return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-
-    row_ids = arrays["row_ids"]
-    findings = Findings(
-        {k: float("nan") if v is None else float(v) for k, v in head["summary"].items()},
-        head["counts"],
-        tuple(head["classes"]),
-        group("class/"),
-        head["outside"],
-        arrays["confusion"],
-        group("curve/"),
-        arrays["class_curves"],
-        group("row/"),
-        np.arange(len(row_ids)),
-        head["main"],
-        head["quality"],
-        head["units"],
-        tuple(head["notes"]),
-    )
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        When the document is not valid.
+    """
+    head = stored.head
     return Evaluation(
-        head["kind"], head["predictions"], head["truth"], head["options"], findings, row_ids,
-        stored.version, open_view, name,
-    )  # fmt: skip
+        head["kind"],
+        head["predictions"],
+        head["truth"],
+        head["options"],
+        findings_of(stored),
+        stored.arrays["row_ids"],
+        stored.version,
+        open_view,
+        name,
+    )

@@ -73,7 +73,8 @@ def match(
     Examples
     --------
     >>> overlaps = np.array([0.9, 0.6])  # of two predictions and one object
-    >>> predictions, truth = Side(np.zeros(2, int), np.arange(2)), Side(np.zeros(1, int), np.zeros(1, int))
+    >>> predictions = Side(np.zeros(2, int), np.arange(2))
+    >>> truth = Side(np.zeros(1, int), np.zeros(1, int))
     >>> no = np.zeros((1, 1), bool)
     >>> match(overlaps, predictions, truth, no, no[0], np.array([0.5, 0.95])).tolist()
     [[[0, -1], [-1, -1]]]

@@ -63,7 +63,7 @@ class ObjectReader:
     sizes: ImageSizes
 
     def present(self, positions: Numbers) -> Flags:
-        """Return which rows have objects that are not null, (n,) bool. An empty list is not null."""
+        """Return which rows are not null, (n,) bool. An empty list of objects is not null."""
         return valid_rows(self.view, self.columns.shapes, positions)
 
     def read(self, positions: Numbers) -> Objects:

@@ -99,8 +99,8 @@ def _decoded(text: str) -> list[int]:
 
 def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray[np.int64]:
     """Return the pixels before which an outline crosses a column, (n,) int64."""
-    corners = np.clip(outline, -_FARTHEST, _FARTHEST) * _SCALE + 0.5
-    corners = np.trunc(corners).astype(np.int64)
+    enlarged = np.clip(outline, -_FARTHEST, _FARTHEST) * _SCALE
+    corners = np.trunc(enlarged + 0.5).astype(np.int64)
     x, y = _sides(corners, np.roll(corners, -1, axis=0))
     moved = np.flatnonzero(x[1:] != x[:-1])
     column = np.where(x[moved + 1] < x[moved], x[moved + 1], x[moved + 1] - 1)
@@ -108,7 +108,8 @@ def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray
     inside = (np.floor(exact) == exact) & (exact >= 0) & (exact <= width - 1)
     upper = np.minimum(y[moved + 1], y[moved])[inside]
     row = np.ceil(np.clip((upper + 0.5) / _SCALE - 0.5, 0, height)).astype(np.int64)
-    return exact[inside].astype(np.int64) * height + row
+    crossings: NDArray[np.int64] = exact[inside].astype(np.int64) * height + row
+    return crossings
 
 
 def _sides(

@@ -106,7 +106,9 @@ _COUNTS = frozenset({"tp", "fp", "fn", "objects", "truth", "predicted", "correct
 def _classes(findings: Findings) -> Table:
     """Return the figures of the classes with the lowest main figure first."""
     main = findings.by_class.get(findings.main)
-    order = np.argsort(np.nan_to_num(main, nan=np.inf), kind="stable") if main is not None else []
+    order: Any = (
+        np.argsort(np.nan_to_num(main, nan=np.inf), kind="stable") if main is not None else []
+    )
     keys = list(findings.by_class)
     rows = tuple(
         (

@@ -86,12 +86,20 @@ class Stored:
             raise ValueError("its numbers do not match their hash")
         arrays, begin = {}, 0
         for name, dtype, shape in document["parts"]:
-            if dtype not in _DTYPES or not all(type(n) is int and n >= 0 for n in shape):
+            if (
+                dtype not in _DTYPES
+                or len(shape) > 2
+                or not all(type(n) is int and n >= 0 for n in shape)
+            ):
                 raise ValueError(f"its array {brief(name)} has an invalid type or shape")
             end = begin + int(np.prod(shape, dtype=object))
             part = words[begin:end]
             arrays[str(name)] = np.ascontiguousarray(part, "<i8").view(dtype).reshape(shape).copy()
             begin = end
+        if not re.fullmatch(r"[0-9A-Z]{20}", document["version"]):
+            raise ValueError("the id of its version is not valid")
+        if arrays["row_ids"].dtype != np.int64 or arrays["row_ids"].ndim != 1:
+            raise ValueError("its row ids are not valid")
         return cls(document["version"], document, arrays)
 
 
