@@ -73,7 +73,7 @@ def lake(url, names, rows, *, dtype="float64", predicted_names=None):
     return ds
 
 
-def annotations(names, rows, shape=lambda row, n: {}, result=lambda row, n: {}):
+def annotations(names, rows, shape=None, result=None):
     """Return a COCO document of the truth, and a list of results."""
     truth, results = [], []
     for image, row in enumerate(rows, 1):
@@ -86,7 +86,7 @@ def annotations(names, rows, shape=lambda row, n: {}, result=lambda row, n: {}):
                     "bbox": box,
                     "area": box[2] * box[3],
                     "iscrowd": int(row["crowd"][n]),
-                    **shape(row, n),
+                    **(shape(row, n) if shape else {}),
                 }
             )
         for n, box in enumerate(np.asarray(row["predicted_boxes"], float).tolist()):
@@ -96,7 +96,7 @@ def annotations(names, rows, shape=lambda row, n: {}, result=lambda row, n: {}):
                     "category_id": names.index(row["predicted_labels"][n]) + 1,
                     "bbox": box,
                     "score": float(row["predicted_scores"][n]),
-                    **result(row, n),
+                    **(result(row, n) if result else {}),
                 }
             )
     document = {

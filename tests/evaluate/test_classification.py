@@ -59,7 +59,7 @@ def test_figures_of_scores_are_those_of_scikit_learn(seed):
 
 
 def test_predicted_classes_are_matched_by_name():
-    ds, truth, scores = labelled("memory://by-name", 0)
+    ds, *_ = labelled("memory://by-name", 0)
     results = [ds.evaluate(name, "label") for name in ("scores", "guess", "text")]
     assert len({r.summary["accuracy"] for r in results}) == 1
     np.testing.assert_array_equal(results[1].confusion, results[0].confusion)

@@ -7,7 +7,7 @@ import deeplake_lite as dl
 @pytest.fixture
 def ds(request):
     kind = dl.ClassLabel(["cat", "dog", "bird"])
-    ds = dl.create(f"memory://{request.node.name}", {n: kind for n in ("label", "old", "new")})
+    ds = dl.create(f"memory://{request.node.name}", dict.fromkeys(("label", "old", "new"), kind))
     random = np.random.default_rng(0)
     label = random.integers(0, 3, 50)
     columns = {n: np.where(random.random(50) < 0.6, label, (label + 1) % 3) for n in ("old", "new")}

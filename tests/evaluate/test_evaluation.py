@@ -79,10 +79,8 @@ def test_a_result_shows_the_rows_as_they_were(ds):
     ds["boxes"][0] = [[0, 0, 1, 1]]
     ds["labels"][0] = ["c0"]
     assert [b.tolist() for b in result.view["boxes"][:]] == before
-    result.rows.iloc[:] = 0
-    result.classes.iloc[:] = 0
-    result.confusion.iloc[:] = 0
-    result.curve().iloc[:] = 0
+    for table in (result.rows, result.classes, result.confusion, result.curve()):
+        table.iloc[:] = 0
     result.summary["AP"] = 0.0
     result.row_ids[:] = 0
     assert result.rows["tp"].sum() > 0
@@ -129,7 +127,7 @@ def test_saved_evaluations_and_views_live_side_by_side(ds):
     ds.evaluations().delete("b")
     assert list(ds.evaluations()) == ["a"]
     assert sorted(ds.views()) == ["first", "rest"]
-    with pytest.raises(dl.NotFoundError, match="no saved evaluation 'b'. Known: 'a'"):
+    with pytest.raises(dl.NotFoundError, match=r"no saved evaluation 'b'\. Known: 'a'"):
         ds.evaluations()["b"]
     assert ds.vacuum(spare="1h")
     assert ds.verify()

@@ -10,7 +10,7 @@ OUTLINES = dl.Sequence(dl.Polygons())
 
 def segmented(url, names, rows, htype=OUTLINES):
     plain = coco.lake(f"{url}-boxes", names, []).schema
-    kinds = {name: htype for name in ("outlines", "predicted_outlines")}
+    kinds = dict.fromkeys(("outlines", "predicted_outlines"), htype)
     size = {"width": "int32", "height": "int32"}
     ds = dl.create(url, {**{f.name: f.htype for f in plain}, **kinds, **size})
     ds.append([{**row, "width": coco.SIZE, "height": coco.SIZE} for row in rows])
