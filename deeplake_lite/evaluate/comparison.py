@@ -207,11 +207,17 @@ def _table(lines: list[tuple[str, float, float]], name: str) -> pd.DataFrame:
 
 def _rows(table: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        (str(name), page.number(a), page.number(b), "–" if np.isnan(change) else f"{change:+.3f}")
+        (str(name), page.number(a), page.number(b), _signed(change))
         for name, a, b, change in zip(
             table.index, table["a"], table["b"], table["change"], strict=True
         )
     )
+
+
+def _signed(change: float) -> str:
+    if np.isnan(change):
+        return "–"
+    return f"{change:+.3f}" if round(change, 3) else "0.000"
 
 
 def _extremes(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:

@@ -43,8 +43,12 @@ def mask_of_outlines(
     mask = np.zeros(height * width, bool)
     for outline in outlines:
         crossings = _crossings(np.asarray(outline, np.float64), height, width)
-        counts = np.bincount(crossings, minlength=mask.size + 1)[: mask.size]
-        mask |= np.cumsum(counts) % 2 == 1
+        if len(crossings):
+            first, last = int(crossings.min()), int(crossings.max())
+            counts = np.bincount(crossings - first, minlength=last - first + 1)
+            is_odd = np.cumsum(counts) % 2 == 1
+            mask[first : last + 1] |= is_odd[: mask.size - first]
+            mask[last + 1 :] |= is_odd[-1]
     return mask
 
 
