@@ -220,9 +220,9 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 READING = {
-    "__getitem__", "split", "folds", "query", "suspects", "evaluate", "browse", "diff", "to_folder", "batches",
-    "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset", "to_huggingface", "to_parquet",
+    "__getitem__", "split", "folds", "query", "suspects", "evaluate", "browse", "diff", "to_folder",
+    "batches", "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco",
+    "to_yolo", "to_webdataset", "to_huggingface", "to_parquet",
 }  # fmt: skip
 """Methods that change nothing."""
 

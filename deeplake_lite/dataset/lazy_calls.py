@@ -86,11 +86,11 @@ def evaluate(
     return evaluate(view, predictions, truth, kind, **options)
 
 
-def evaluation(stored: Stored, name: str, view: Callable[[], View]) -> Evaluation:
+def evaluation(stored: Stored, name: str, url: str, view: Callable[[], View]) -> Evaluation:
     """Return an evaluation that was saved, and reads its view when it is asked for."""
     from deeplake_lite.evaluate import restore
 
-    return restore(stored, name, view)
+    return restore(stored, name, url, view)
 
 
 def explain(view: View) -> str:

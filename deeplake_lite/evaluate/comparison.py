@@ -62,7 +62,7 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
             f"{a.kind!r} by {quality[0]} and {b.kind!r} by {quality[1]}. Compare evaluations of "
             "similar columns."
         )
-    urls = [e.view.url for e in (a, b)]
+    urls = [e.url for e in (a, b)]
     if urls[0] != urls[1]:
         raise OptionError(
             f"Rows are matched by their ids, so both evaluations must be of one lake, but they are "

@@ -51,6 +51,7 @@ class Evaluation:
         options: Mapping[str, Any],
         findings: Findings,
         row_ids: NDArray[np.int64],
+        url: str,
         version: str,
         view: View | Callable[[], View],
         name: str = "",
@@ -63,6 +64,8 @@ class Evaluation:
         """Column of the truth."""
         self.options = dict(options)
         """The options and the further columns that were used."""
+        self.url = url
+        """URL of the lake."""
         self.version = version
         """Id of the version that was evaluated, or that its uncommitted edits build on."""
         self.name = name
@@ -86,7 +89,7 @@ class Evaluation:
                 "rows. Materialize it, or evaluate before grouping."
             )
         ids = view.row_ids[findings.positions]
-        return cls(kind, predictions, truth, options, findings, ids, view.version, view)
+        return cls(kind, predictions, truth, options, findings, ids, view.url, view.version, view)
 
     # ---- figures
 
@@ -183,7 +186,11 @@ class Evaluation:
 
     @property
     def view(self) -> View:
-        """The rows that were evaluated, as they were, with all columns of the view."""
+        """The rows that were evaluated, as they were, with all columns of the view.
+
+        A saved evaluation opens its version, with all columns. If the version has expired, this
+        raises a VersionNotFoundError; figures and comparisons are still available.
+        """
         if not isinstance(self._view, View):
             self._view = self._view()
         return self._view[self._findings.positions]
@@ -259,9 +266,9 @@ class Evaluation:
         """
         from deeplake_lite.dataset.dataset import Dataset
 
-        if not isinstance(ds, Dataset) or ds.url != self._url:
+        if not isinstance(ds, Dataset) or ds.url != self.url:
             raise OptionError(
-                f"ds must be a dataset of the lake that was evaluated, {self._url}, but it is "
+                f"ds must be a dataset of the lake that was evaluated, {self.url}, but it is "
                 f"{getattr(ds, 'url', type(ds).__name__)}. Open the lake: dl.open(…)."
             )
         prefix = checks.text("prefix", prefix)
@@ -297,12 +304,6 @@ class Evaluation:
         null = np.isnan(values)
         cells = np.where(null, 0, values).astype(self._findings.units.get(name, "float32"))
         return np.ma.MaskedArray(cells, null)
-
-    @property
-    def _url(self) -> str:
-        if not isinstance(self._view, View):
-            self._view = self._view()
-        return self._view.url
 
     # ---- saving
 
@@ -380,7 +381,7 @@ class Evaluation:
         return page.page_of(self.kind, self.name, title, self.version, self._findings, self.options)
 
 
-def restore(stored: Stored, name: str, open_view: Callable[[], View]) -> Evaluation:
+def restore(stored: Stored, name: str, url: str, open_view: Callable[[], View]) -> Evaluation:
     """Return an evaluation that was saved.
 
     Raises
@@ -396,6 +397,7 @@ def restore(stored: Stored, name: str, open_view: Callable[[], View]) -> Evaluat
         head["options"],
         findings_of(stored),
         stored.arrays["row_ids"],
+        url,
         stored.version,
         open_view,
         name,

@@ -42,13 +42,13 @@ def mask_of_outlines(
     """
     mask = np.zeros(height * width, bool)
     for outline in outlines:
-        crossings = _crossings(np.asarray(outline, np.float64), height, width)
+        crossings = np.sort(_crossings(np.asarray(outline, np.float64), height, width))
         if len(crossings):
-            first, last = int(crossings.min()), int(crossings.max())
-            counts = np.bincount(crossings - first, minlength=last - first + 1)
-            is_odd = np.cumsum(counts) % 2 == 1
-            mask[first : last + 1] |= is_odd[: mask.size - first]
-            mask[last + 1 :] |= is_odd[-1]
+            first, last = int(crossings[0]), int(crossings[-1])
+            runs = np.diff(crossings)
+            mask[first:last] |= np.repeat(np.arange(len(runs)) % 2 == 0, runs)
+            if len(crossings) % 2:
+                mask[last:] = True
     return mask
 
 

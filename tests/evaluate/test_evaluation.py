@@ -240,3 +240,33 @@ def test_computed_rows_are_refused(ds):
     view = ds.query("SELECT ANY_VALUE(predicted_boxes) AS p, ANY_VALUE(boxes) AS b GROUP BY 1=1")
     with pytest.raises(dl.LakeError):
         view.evaluate("p", "b")
+
+
+def test_evaluations_of_expired_versions_keep_their_figures(ds):
+    result = evaluate(ds)
+    result.save("old")
+    first = ds.version
+    ds["labels"][0] = ["c0"] * len(ds["labels"][0])
+    ds.commit("an edit")
+    ds.vacuum(older_than="0s", spare="0s")
+    with pytest.raises(dl.VersionNotFoundError):
+        dl.open(ds.url, version=first)
+    old = dl.open(ds.url).evaluations()["old"]
+    assert old.rows.equals(result.rows)
+    assert "old" in repr(old)
+    with pytest.raises(dl.VersionNotFoundError):
+        _ = old.view
+    difference = dl.compare(old, evaluate(ds))
+    assert len(difference.improved) + len(difference.worse) <= 1
+    old.write(ds)
+
+
+def test_labels_may_be_a_column_of_several_classes():
+    names, rows = coco.random_rows(2)
+    plain = coco.lake("memory://lists-of-labels", names, rows)
+    kinds = {f.name: f.htype for f in plain.schema}
+    for name in ("labels", "predicted_labels"):
+        kinds[name] = dl.ClassLabel(names, multiple=True)
+    other = dl.create("memory://multiple-labels", kinds)
+    other.append([{**row, "labels": row["labels"]} for row in rows])
+    np.testing.assert_equal(evaluate(other).summary, evaluate(plain).summary)

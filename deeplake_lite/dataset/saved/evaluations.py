@@ -28,6 +28,7 @@ from deeplake_lite.dataset.saved.auxiliary import (
     writer,
 )
 from deeplake_lite.dataset.selection import RowSelection
+from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.apply import slots_of
 from deeplake_lite.dataset.versions.viewed import KEY as VIEWS
 from deeplake_lite.dataset.versions.viewed import view_documents, views_session
@@ -142,7 +143,9 @@ class SavedEvaluations(Mapping[str, "Evaluation"]):
             words = run(read_array(session, document["array"], "evaluation"))
             stored = Stored.from_json(document, words)
             ids = stored.arrays["row_ids"]
-            return lazy_calls.evaluation(stored, name, lambda: self._view(stored.version, ids))
+            return lazy_calls.evaluation(
+                stored, name, self._lake.repository.url, lambda: self._view(stored.version, ids)
+            )
         except LakeError:
             raise
         except DAMAGE as error:
@@ -153,9 +156,9 @@ class SavedEvaluations(Mapping[str, "Evaluation"]):
             ) from error
 
     def _view(self, version: str, ids: NDArray[np.int64]) -> View:
-        """Return the rows that were evaluated."""
+        """Return the rows that were evaluated. Raises VersionNotFoundError if they expired."""
         repository = self._lake.repository
-        table = Table.open(repository, repository.reader(version))
+        table = Table.open(repository, repository.reader(history.resolve(repository, version)))
         rows = RowSelection(self._lake.at(None, version), table, slots_of(table, ids))
         return View(rows, table.schema.names, "evaluated")
 
