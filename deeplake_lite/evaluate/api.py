@@ -86,8 +86,12 @@ def _check_options(kind: str, given: dict[str, Any], known: Sequence[str]) -> No
 def _fraction(name: str, value: object, least: float, *, most: float = math.inf) -> float:
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or isinstance(value, bool) or not least <= float(value) <= most:  # type: ignore[arg-type]
-        bounds = f"{least:g} to {most:g}" if most < math.inf else f"at least {least:g}"
-        raise OptionError(f"{name} must be a number, {bounds}, but it is {brief(value, 80)}.")
+        bounds = ""
+        if least > -math.inf:
+            bounds = (
+                f" from {least:g} to {most:g}" if most < math.inf else f" of at least {least:g}"
+            )
+        raise OptionError(f"{name} must be a number{bounds}, but it is {brief(value, 80)}.")
     return float(value)  # type: ignore[arg-type]
 
 

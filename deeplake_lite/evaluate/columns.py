@@ -177,7 +177,8 @@ class _Finder:
         name, singular = shapes.name, shapes.name.removesuffix("s")
         stems += [f"{n}{sign}" for n in dict.fromkeys((name, singular)) for sign in "_/"]
         if shapes is self._shapes[1]:
-            stems += ["truth_", ""]
+            # Columns without a prefix do not belong to shapes that have one, such as gt_boxes.
+            stems += ["truth_", ""] if stem == name else ["truth_"]
         return [f"{stem}{form}" for stem in stems for form in _NAMES[word]]
 
 

@@ -272,57 +272,89 @@ def _judge(
     predictions: Objects, truth: Objects, flat: Floats, starts: Numbers, rules: Rules
 ) -> _Block:
     """Match the objects of a block, and count."""
-    rows, true_rows = predictions.rows, truth.rows
-    ranges = np.array([AREAS[name] for name in rules.areas])
-    low, high = ranges[:, :1], ranges[:, 1:]
-    ignored = truth.crowd | ((truth.areas < low) | (truth.areas > high))
+    own_at = starts[predictions.rows] + _places(predictions.counts) * truth.counts[predictions.rows]
+    pairs = _PairPlaces(flat, own_at, _places(truth.counts))
+    low, high = np.array([AREAS[name] for name in rules.areas]).T[:, :, np.newaxis]
+    ignored = truth.crowd | (truth.areas < low) | (truth.areas > high)
     if truth.points is not None:
         ignored |= ~(truth.points[..., 2] > 0).any(axis=1)
-    own_at = starts[rows] + _places(predictions.counts) * truth.counts[rows]
-    other_at = _places(truth.counts)
-    classes = 1 + max(predictions.classes.max(initial=0), truth.classes.max(initial=0))
-    order = np.lexsort((truth.classes, true_rows))
-    chosen = match(
-        flat,
-        Side(rows * classes + predictions.classes, own_at),
-        Side((true_rows * classes + truth.classes)[order], other_at[order]),
-        ignored[:, order],
-        truth.crowd[order],
-        rules.thresholds,
-    )
-    is_matched = chosen >= 0
-    chosen = np.where(is_matched, order[chosen] if len(order) else 0, -1)
-    areas = np.arange(len(ranges))[:, np.newaxis, np.newaxis]
-    is_ignored = is_matched & ignored[areas, chosen] if len(order) else is_matched
+    chosen = _match_classes(predictions, truth, pairs, ignored, rules.thresholds)
     outside = (predictions.areas < low) | (predictions.areas > high)
-    is_ignored |= ~is_matched & outside[:, np.newaxis]
-    outcomes = np.where(is_ignored, IGNORED, np.where(is_matched, RIGHT, WRONG)).astype(np.uint8)
+    outcomes = _outcomes(chosen, ignored, outside)
     judged = Judged(
         predictions.classes,
         predictions.scores,
-        _ranks(rows, predictions.classes),
+        _ranks(predictions.rows, predictions.classes),
         outcomes.transpose(2, 0, 1),
     )
-    counted = predictions.scores >= rules.score
-    outcome = np.where(counted, outcomes[0, rules.main], IGNORED)
+    is_counted = predictions.scores >= rules.score
+    outcome = np.where(is_counted, outcomes[0, rules.main], IGNORED)
     found = np.where(outcome == RIGHT, chosen[0, rules.main], -1)
-    figures = _row_figures(
-        predictions, truth, ~ignored[0], outcome, found, flat[_at(own_at, other_at, found)]
+    counts = ~ignored[0]
+    rows = _row_figures(predictions, truth, counts, outcome, found, pairs.of(found))
+    confused = _confusions(predictions, truth, counts, outcome, found, pairs, rules.iou)
+    return _Block(judged, [(truth.classes, ~ignored)], rows, confused)
+
+
+@dataclass(frozen=True, eq=False)
+class _PairPlaces:
+    """The overlaps of the pairs of objects of each row, and where they are."""
+
+    flat: Floats
+    """Overlaps, (pairs,) float64."""
+    own: Numbers
+    """Place of each prediction, (n,) int64; see `Side`."""
+    other: Numbers
+    """Place of each true object, (g,) int64."""
+
+    def of(self, found: Numbers) -> Floats:
+        """Return the overlap of each prediction with a true object, or 0 where that is -1."""
+        result = np.zeros(len(found))
+        is_found = found >= 0
+        result[is_found] = self.flat[self.own[is_found] + self.other[found[is_found]]]
+        return result
+
+
+def _match_classes(
+    predictions: Objects, truth: Objects, pairs: _PairPlaces, ignored: Flags, thresholds: Floats
+) -> Numbers:
+    """Match the objects of the same row and class; see `match`."""
+    classes = 1 + max(predictions.classes.max(initial=0), truth.classes.max(initial=0))
+    order = np.lexsort((truth.classes, truth.rows))
+    chosen = match(
+        pairs.flat,
+        Side(predictions.rows * classes + predictions.classes, pairs.own),
+        Side((truth.rows * classes + truth.classes)[order], pairs.other[order]),
+        ignored[:, order],
+        truth.crowd[order],
+        thresholds,
     )
-    confused = _confusions(
-        predictions, truth, ~ignored[0], outcome, found, (flat, own_at, other_at), rules.iou
-    )
-    return _Block(judged, [(truth.classes, ~ignored)], figures, confused)
+    return np.append(order, -1)[chosen]  # -1 stays -1
+
+
+def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uint8]:
+    """Return the outcome of each prediction, (areas, thresholds, n) uint8.
+
+    Parameters
+    ----------
+    chosen : ndarray, (areas, thresholds, n) int64
+        The true object that each prediction is matched with, or -1.
+    ignored : ndarray, (areas, g) bool
+        True objects that do not count.
+    outside : ndarray, (areas, n) bool
+        Predictions that do not count unless they are matched, because of their area.
+    """
+    padded = np.concatenate([ignored, np.zeros((len(ignored), 1), bool)], axis=1)
+    areas = np.arange(len(ignored))[:, np.newaxis, np.newaxis]
+    is_matched = chosen >= 0
+    is_ignored = padded[areas, chosen] | (~is_matched & outside[:, np.newaxis])
+    outcomes = np.where(is_matched, RIGHT, WRONG)
+    return np.where(is_ignored, IGNORED, outcomes).astype(np.uint8)
 
 
 def _places(counts: Numbers) -> Numbers:
     """Return the place of each object in its row."""
     return np.arange(int(counts.sum())) - np.repeat(_starts(counts), counts)
-
-
-def _at(own_at: Numbers, other_at: Numbers, found: Numbers) -> Numbers:
-    """Return where the overlaps of matches are; of predictions without a match, any."""
-    return np.where(found >= 0, own_at + other_at[found], 0) if len(other_at) else found[:0]
 
 
 def _row_figures(
@@ -339,7 +371,7 @@ def _row_figures(
     wrong = np.bincount(rows[outcome == WRONG], minlength=n)
     total = np.bincount(truth.rows[counts], minlength=n)
     is_found = found >= 0
-    shared = np.bincount(rows[is_found], overlap[is_found] if len(overlap) else None, minlength=n)
+    shared = np.bincount(rows[is_found], overlap[is_found], minlength=n)
     iou = np.divide(shared, total, out=np.full(n, np.nan), where=total > 0)
     objects = right + wrong + total  # 2 tp + fp + fn
     f1 = np.divide(2 * right, objects, out=np.ones(n), where=objects > 0)
@@ -352,14 +384,13 @@ def _confusions(
     counts: Flags,
     outcome: NDArray[Any],
     found: Numbers,
-    overlaps: tuple[Floats, Numbers, Numbers],
+    pairs: _PairPlaces,
     iou: float,
 ) -> NDArray[np.int64]:
     """Return pairs of a true and a predicted class, (n, 2) int64; -1 for the background.
 
     Matches are pairs of the same class. What is left is matched across classes.
     """
-    flat, own_at, other_at = overlaps
     is_right = found >= 0
     left = counts.copy()
     left[found[is_right]] = False
@@ -368,9 +399,9 @@ def _confusions(
     wrong = wrong[np.lexsort((-predictions.scores[wrong], predictions.rows[wrong]))]
     no = np.zeros((1, len(objects)), bool)
     chosen = match(
-        flat,
-        Side(predictions.rows[wrong], own_at[wrong]),
-        Side(truth.rows[objects], other_at[objects]),
+        pairs.flat,
+        Side(predictions.rows[wrong], pairs.own[wrong]),
+        Side(truth.rows[objects], pairs.other[objects]),
         no,
         no[0],
         np.array([iou]),
@@ -457,7 +488,6 @@ def _ratio(a: Any, b: Any) -> Any:
 def _by_class(averages: Averages, confusion: Floats, truth: Numbers) -> dict[str, NDArray[Any]]:
     right = np.diagonal(confusion)[:-1]
     predicted = confusion[:, :-1].sum(axis=0)
-    # Objects that overlap a prediction of another class are missed, too.
     standard = averages.precision[:, :, : len(THRESHOLDS)]
     recall = averages.recall[:, :, : len(THRESHOLDS), -1]
     return {

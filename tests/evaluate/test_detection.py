@@ -189,7 +189,7 @@ def test_lakes_without_objects_have_figures_that_are_not_defined(rows):
     [
         ({}, {"scores": "areas"}, dl.ColumnNotFoundError, "no column 'areas'"),
         ({}, {"scores": "labels"}, dl.SchemaError, "scores must be a column with a list of fl"),
-        ({}, {"iou": 0}, dl.OptionError, "iou must be a number, 0.001 to 1, but it is 0"),
+        ({}, {"iou": 0}, dl.OptionError, "iou must be a number from 0.001 to 1, but it is 0"),
         ({}, {"score": "x"}, dl.OptionError, "score must be a number"),
         ({}, {"sigmas": [1]}, dl.OptionError, "has no option 'sigmas'"),
         (
@@ -239,3 +239,26 @@ def test_labels_without_names_do_not_match_labels_with_names():
     ds = dl.create("memory://nameless", schema)
     with pytest.raises(dl.SchemaError, match="Classes are matched by name, but only one"):
         ds.evaluate("predicted_boxes", "boxes")
+
+
+def test_crowds_and_areas_of_other_objects_are_not_used():
+    names, rows = coco.random_rows(8, crowds=0.5)
+    ds = coco.lake("memory://other-truth", names, rows)
+    ds.add_column("areas", dl.Sequence("float64"), values=[np.ones(len(b)) for b in ds["boxes"][:]])
+    ds.add_column("gt_boxes", dl.Boxes("xywh", dtype="float64"), values=ds["boxes"])
+    result = ds.evaluate("predicted_boxes", "gt_boxes", truth_labels="labels")
+    assert not {"crowd", "areas"} & result.options.keys()
+    assert ds.evaluate("predicted_boxes", "boxes").options["crowd"] == "crowd"
+
+
+def test_rows_may_have_only_predictions_or_only_truth():
+    box, none = [[0, 0, 5, 5]], np.zeros((0, 4))
+    found = {"boxes": none, "labels": [], "crowd": [], "predicted_boxes": box}
+    found |= {"predicted_labels": ["a"], "predicted_scores": [0.9]}
+    missed = {"boxes": box, "labels": ["a"], "crowd": [False], "predicted_boxes": none}
+    missed |= {"predicted_labels": [], "predicted_scores": []}
+    result = coco.lake("memory://apart", ["a"], [found, missed]).evaluate(
+        "predicted_boxes", "boxes"
+    )
+    assert result.rows[["tp", "fp", "fn"]].to_numpy().tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert result.confusion.to_numpy().tolist() == [[0, 1], [1, 0]]
