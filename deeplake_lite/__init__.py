@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.ingest import ingest
     from deeplake_lite.ingest.coco.source import from_coco
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
@@ -106,6 +107,7 @@ _HOMES = {
         "Htype Image Json Keypoints Link "
         "Mask Polygons Scalar Sequence Text"
     ),
+    "ingest": "ingest",
     "ingest.tables.arrays": "from_arrays",
     "ingest.coco.source": "from_coco",
     "ingest.tables.csv": "from_csv",
@@ -219,6 +221,7 @@ __all__ = [
     "from_webdataset",
     "from_yolo",
     "function",
+    "ingest",
     "mix",
     "open",
     "query",

@@ -158,6 +158,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "compare": {"a": lambda: evaluated(), "b": lambda: evaluated()},
     "function": {"returns": "float32"},
     "from_arrays": {"arrays": {"x": [1]}, "url": new_url},
+    "ingest": {"data": lambda: {"x": [1]}, "url": new_url},
     "from_coco": {"annotations": coco, "url": new_url, "images": False},
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
     "from_webdataset": {"tars": tar, "url": new_url},

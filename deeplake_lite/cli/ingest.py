@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from deeplake_lite.cli.app import Json, Url, app, command, print_json, print_some
 from deeplake_lite.errors import InvalidValueError
@@ -18,8 +20,22 @@ if TYPE_CHECKING:
 
     from deeplake_lite.ingest.result import IngestedDataset
 
+
+class _Group(typer.core.TyperGroup):
+    """Commands by format; without the name of one, the format of the source is recognised."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        first = args[0] if args else ""
+        is_word = first.isidentifier() and not os.path.exists(first)  # the name of a format
+        is_source = not (first in self.commands or first.startswith("-") or is_word)
+        return super().resolve_command(ctx, ["auto", *args] if is_source else args)
+
+
 group = typer.Typer(
-    help="Ingest files into a lake, which is created if it does not exist.", no_args_is_help=True
+    cls=_Group,
+    help="Ingest files into a lake, which is created if it does not exist. Without the name of a "
+    "format, as in `ingest SRC URL`, it is recognised.",
+    no_args_is_help=True,
 )
 app.add_typer(group, name="ingest")
 
@@ -92,6 +108,21 @@ def _ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+@group.command("auto")
+@_ingests
+def ingest_auto(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
+    url: Url,
+    **options: Any,
+) -> Any:
+    """Ingest files of any format, which is recognised."""
+    from deeplake_lite.ingest.detection.api import recognise
+
+    data, known = recognise(source)
+    typer.echo(f"{source} is read as {known.name}", err=True)
+    return known.load()(data, url, **options)
 
 
 @group.command("folder")
