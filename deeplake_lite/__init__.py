@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         UncommittedError,
         VersionNotFoundError,
     )
+    from deeplake_lite.evaluate import Comparison, Evaluation, compare
     from deeplake_lite.htypes import (
         Array,
         Boxes,
@@ -110,6 +111,7 @@ _HOMES = {
         "ReadOnlyError ReencodedWarning RowIndexError SchemaError StorageError TooLargeError "
         "UncommittedError VersionNotFoundError"
     ),
+    "evaluate": "Comparison Evaluation compare",
     "htypes": (
         "Array Boxes Bytes ClassLabel Embedding "
         "Htype Image Json Keypoints Link "
@@ -180,11 +182,13 @@ __all__ = [
     "Column",
     "ColumnAttributeError",
     "ColumnNotFoundError",
+    "Comparison",
     "ConflictError",
     "DamagedError",
     "Dataset",
     "Diff",
     "Embedding",
+    "Evaluation",
     "ExistsError",
     "ExportWarning",
     "ForkedError",
@@ -224,6 +228,7 @@ __all__ = [
     "VersionNotFoundError",
     "View",
     "browse_diff",
+    "compare",
     "create",
     "exists",
     "from_arrays",

@@ -74,7 +74,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::deeplake_lite.errors.ExportWarn
 
 ROWS = {
     "x": [1, 2], "name": ["a", "b"], "v": [[1, 2], [3, 4]], "label": ["rose", "tulip"],
-    "boxes": [np.zeros((0, 4))] * 2, "labels": [[]] * 2,
+    "boxes": [np.zeros((0, 4))] * 2, "labels": [[]] * 2, "guess": ["rose", "rose"],
 }  # fmt: skip
 SCHEMA = {
     "x": "int32",
@@ -85,6 +85,7 @@ SCHEMA = {
     "link": dl.Link("bytes", nullable=True),
     "boxes": dl.Boxes(),
     "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+    "guess": dl.ClassLabel(["rose", "tulip"]),
 }
 
 NUMBERS = itertools.count()
@@ -208,6 +209,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "open": {"url": lambda: lake().url},
     "mix": {"views": lambda: [(lake(), 1)]},
     "browse_diff": {"ds": lake},
+    "compare": {"a": lambda: evaluated(), "b": lambda: evaluated()},
     "function": {"returns": "float32"},
     "from_arrays": {"arrays": {"x": [1]}, "url": new_url},
     "ingest": {"data": lambda: {"x": [1]}, "url": new_url},
@@ -270,6 +272,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "browse": {},
     "query": {"text": "SELECT x WHERE x > $1", "params": [1]},
     "suspects": {"label": "label", "column": "v", "neighbours": 1},
+    "evaluate": {"predictions": "guess", "truth": "label"},
     "to_folder": {"path": new_folder, "image": "image", "label": "label"},
     "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
     "to_yolo": {"path": new_folder},
@@ -294,6 +297,9 @@ READING = {
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
     "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
     "to_deeplake", "to_lance",
+    "__getitem__", "split", "folds", "query", "suspects", "evaluate", "browse", "diff", "to_folder",
+    "batches", "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco",
+    "to_yolo", "to_webdataset", "to_huggingface", "to_parquet",
 }  # fmt: skip
 """Methods that change nothing."""
 
@@ -394,6 +400,18 @@ def test_functions_accept_documented_values_or_raise_our_errors(name):
     assert list(wrong(call, parameters(function))) == []
 
 
+def evaluated() -> dl.Evaluation:
+    """Return an evaluation."""
+    return lake().evaluate("guess", "label")
+
+
+def saved_evaluations() -> Any:
+    """Return the saved evaluations of a lake."""
+    ds = make()
+    ds.evaluate("guess", "label").save("one")
+    return ds.evaluations()
+
+
 def changed() -> dl.Diff:
     """Return the changes of the second commit."""
     return lake().diff("v1", "main")
@@ -412,6 +430,12 @@ PARTS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
     "Column.urls": (lambda: lake()["link"], {"index": 0}),
     "Diff.before": (changed, {"column": "x"}),
     "Diff.after": (changed, {"column": "x"}),
+    "Evaluation.curve": (evaluated, {}),
+    "Evaluation.worst": (evaluated, {}),
+    "Evaluation.write": (evaluated, {"ds": lambda: dl.open(lake().url)}),
+    "Evaluation.save": (lambda: make().evaluate("guess", "label"), {"name": "new"}),
+    "SavedEvaluations.__getitem__": (saved_evaluations, {"name": "one"}),
+    "SavedEvaluations.delete": (saved_evaluations, {"name": "one"}),
     "Browser.to_html": (lambda: lake().browse(), {"path": "page.html"}),
 }
 """Methods of the objects that datasets return, how these are made, and working arguments."""
@@ -422,8 +446,8 @@ def test_parts_of_datasets_accept_documented_values_or_raise_our_errors(name):
     make_part, known = PARTS[name]
 
     def call(argument: str, value: Any) -> None:
-        part = make_part()
-        getattr(part, name.partition(".")[2])(**{**known, argument: value})
+        given = {key: v() if callable(v) else v for key, v in known.items()}
+        getattr(make_part(), name.partition(".")[2])(**{**given, argument: value})
 
     function = getattr(type(make_part()), name.partition(".")[2])
     assert list(wrong(call, parameters(function))) == []

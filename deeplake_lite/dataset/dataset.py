@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset import maintenance
     from deeplake_lite.dataset.handle import Handle
     from deeplake_lite.dataset.repr.report import Report
-    from deeplake_lite.dataset.saved import named_views, pickles
+    from deeplake_lite.dataset.saved import evaluations, named_views, pickles
     from deeplake_lite.dataset.selection import RowSelection
     from deeplake_lite.dataset.versions import changes
     from deeplake_lite.dataset.versions import commit as commits
@@ -40,6 +40,7 @@ else:
     commits = LazyModule("deeplake_lite.dataset.versions.commit")
     diffs = LazyModule("deeplake_lite.dataset.versions.diff")
     edits = LazyModule("deeplake_lite.dataset.write.edits")
+    evaluations = LazyModule("deeplake_lite.dataset.saved.evaluations")
     maintenance = LazyModule("deeplake_lite.dataset.maintenance")
     merging = LazyModule("deeplake_lite.dataset.versions.merge")
     named_views = LazyModule("deeplake_lite.dataset.saved.named_views")
@@ -913,6 +914,26 @@ class Dataset(View):
         (['large'], array([2, 3], dtype=int32))
         """
         return named_views.SavedViews(self.handle.lake)
+
+    def evaluations(self) -> evaluations.SavedEvaluations:
+        """Return the saved evaluations of the lake, by name.
+
+        Returns
+        -------
+        SavedEvaluations
+            Mapping from names to evaluations. Its method ``delete`` removes one.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://dataset-evaluations-doc", {"label": "text", "guess": "text"})
+        >>> ds.append({"label": ["cat", "dog"], "guess": ["cat", "cat"]})
+        >>> version = ds.commit("predictions")
+        >>> ds.evaluate("guess", "label").save("baseline")
+        >>> list(ds.evaluations()), ds.evaluations()["baseline"].summary["accuracy"]
+        (['baseline'], 0.5)
+        """
+        return evaluations.SavedEvaluations(self.handle.lake)
 
     def optimize(self, *, shuffle: bool = False, seed: int = 0) -> str:
         """Rewrite the data contiguously, in the order of the rows or shuffled.

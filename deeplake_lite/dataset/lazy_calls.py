@@ -1,4 +1,4 @@
-"""The calls from views up to the query, loader, review and widget packages.
+"""The calls from views up to the query, loader, review, evaluate and widget packages.
 
 Each function imports its package when it is called, so that a dataset opens without them.
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Unpack
 
     from deeplake_lite.dataset.keywords import IterableOptions, SizedOptions
     from deeplake_lite.dataset.loading import Loadable
+    from deeplake_lite.dataset.saved.evaluations import Stored
     from deeplake_lite.dataset.saved.question import Question
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.evaluate import Evaluation as Evaluation
     from deeplake_lite.loader import Loader as Loader
     from deeplake_lite.loader.frameworks.jax import JaxLoader as JaxLoader
     from deeplake_lite.loader.frameworks.torch import TorchLoader as TorchLoader
@@ -73,6 +75,22 @@ def suspects(view: View, label: str, by: Any, column: str | None, neighbours: in
     from deeplake_lite.review import suspects
 
     return suspects(view, label, by, column=column, neighbours=neighbours)
+
+
+def evaluate(
+    view: View, predictions: str, truth: str, kind: Any, options: Mapping[str, Any]
+) -> Evaluation:
+    """Compare predictions with the truth."""
+    from deeplake_lite.evaluate import evaluate
+
+    return evaluate(view, predictions, truth, kind, **options)
+
+
+def evaluation(stored: Stored, name: str, url: str, view: Callable[[], View]) -> Evaluation:
+    """Return an evaluation that was saved, and reads its view when it is asked for."""
+    from deeplake_lite.evaluate import restore
+
+    return restore(stored, name, url, view)
 
 
 def explain(view: View) -> str:

@@ -1,4 +1,4 @@
-"""The methods of a view that run queries, rank rows and explain results."""
+"""The methods of a view that run queries, rank rows, evaluate predictions and explain results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from deeplake_lite.dataset import lazy_calls
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from deeplake_lite.dataset.lazy_calls import Evaluation
     from deeplake_lite.dataset.view import View
 
 
 class Queryable:
-    """The methods of a view that run queries, rank rows and explain results."""
+    """The methods of a view that run queries, rank rows, evaluate and explain results."""
 
     def query(
         self,
@@ -143,6 +144,106 @@ class Queryable:
         1
         """
         return lazy_calls.suspects(cast("View", self), label, by, column, neighbours)
+
+    def evaluate(
+        self,
+        predictions: str,
+        truth: str,
+        kind: Literal["detection", "classification", "segmentation", "keypoints"] | None = None,
+        *,
+        labels: str | None = None,
+        scores: str | None = None,
+        truth_labels: str | None = None,
+        crowd: str | None = None,
+        areas: str | None = None,
+        iou: float | None = None,
+        score: float | None = None,
+        sigmas: Sequence[float] | None = None,
+        classes: Sequence[str] | None = None,
+        bins: int | None = None,
+        ignore: int | None = ...,  # type: ignore[assignment]
+    ) -> Evaluation:
+        """Compare a column of predictions with the truth.
+
+        Classes are matched by name. Rows whose truth or prediction is null are left out and
+        counted; an empty list of objects is not null.
+
+        Parameters
+        ----------
+        predictions, truth : str
+            Columns to compare: boxes, keypoints, masks, outlines of objects (a sequence of
+            polygons), or classes. Predicted classes may also be a vector with a score per class.
+        kind : {"detection", "classification", "segmentation", "keypoints"}, optional
+            Kind of evaluation; by default, the one that suits the types of the columns.
+        labels, scores, truth_labels : str, optional
+            Columns with the class and the score of each prediction, and the class of each true
+            object. By default, they are found by name, such as ``predicted_labels`` and
+            ``predicted_scores`` for ``predicted_boxes``, or are the only ones of their type.
+            Predictions and truth without classes are all of one class. For predicted classes,
+            `scores` is the column of their confidence, for the calibration.
+        crowd, areas : str, optional
+            Columns with a flag for true objects that stand for any number of objects, and with the
+            areas of true objects. By default, ``crowd`` and ``areas``, as `from_coco` names them;
+            without areas, they are computed.
+        iou : float
+            Least overlap of a match for counts, rows, curves and the confusion matrix; 0.5 by
+            default. It does not affect the average precision.
+        score : float
+            Least score of a prediction for counts, rows and the confusion matrix; 0.5 by default.
+        sigmas : sequence of float, optional
+            Spread of each keypoint relative to the size of the object; those of COCO by default.
+        classes : sequence of str, optional
+            Class of each entry of a vector of scores; by default, the classes of the truth.
+        bins : int
+            Number of bins of the calibration; 15 by default.
+        ignore : int, optional
+            Class number of masks whose pixels do not count; 255 by default, None for none.
+
+        Returns
+        -------
+        Evaluation
+            Figures in ``summary``, ``classes``, ``confusion``, ``curve()`` and, for each row,
+            ``rows``. ``worst()`` returns the worst rows, ``write(ds)`` stores the figures of the
+            rows as columns, and ``save(name)`` stores all figures in the lake.
+
+        Raises
+        ------
+        ColumnNotFoundError
+            When a named column does not exist in the view.
+        SchemaError
+            When a column has an unsuitable type, or it is not clear which one to use.
+        InvalidValueError
+            When the lists of objects of a row have different lengths, or masks different sizes.
+        OptionError
+            When an option is not valid, or belongs to another kind.
+
+        Notes
+        -----
+        The average precision (AP) and recall (AR) of objects follow COCO, to the last digit of
+        pycocotools: matching by class and row, overlaps of 0.5 to 0.95, 101 recalls, at most 100
+        predictions of a class in a row (20 for keypoints). See
+        https://cocodataset.org/#detection-eval.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> label = dl.Sequence(dl.ClassLabel(["cat", "dog"]))
+        >>> schema = {"boxes": dl.Boxes(), "labels": label, "predicted_boxes": dl.Boxes(),
+        ...           "predicted_labels": label, "predicted_scores": dl.Sequence("float32")}
+        >>> ds = dl.create("memory://evaluate-doc", schema)
+        >>> ds.append([{"boxes": [[0, 0, 9, 9]], "labels": ["cat"],
+        ...             "predicted_boxes": [[0, 0, 9, 8], [20, 20, 30, 30]],
+        ...             "predicted_labels": ["cat", "cat"], "predicted_scores": [0.9, 0.8]}])
+        >>> result = ds.evaluate("predicted_boxes", "boxes")
+        >>> round(result.summary["AP50"], 6), result.rows["fp"].tolist()
+        (1.0, [1])
+        """
+        options = {
+            "labels": labels, "scores": scores, "truth_labels": truth_labels, "crowd": crowd,
+            "areas": areas, "iou": iou, "score": score, "sigmas": sigmas, "classes": classes,
+            "bins": bins, "ignore": ignore,
+        }  # fmt: skip
+        return lazy_calls.evaluate(cast("View", self), predictions, truth, kind, options)
 
     def explain(self) -> str:
         """Return the plan of the query behind this view, with row counts and times.

@@ -17,6 +17,14 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.saved.auxiliary import (
+    DAMAGE,
+    attempt,
+    check_name,
+    put_arrays,
+    read_array,
+    writer,
+)
 from deeplake_lite.dataset.saved.rows import (
     DEEPEST,
     DocumentReader,
@@ -26,15 +34,12 @@ from deeplake_lite.dataset.saved.rows import (
 )
 from deeplake_lite.dataset.versions import history
 from deeplake_lite.dataset.versions.viewed import (
-    AUX,
     KEY,
-    first_version,
     versions_of,
     view_documents,
     views_session,
 )
 from deeplake_lite.errors import (
-    ConflictError,
     DamagedError,
     ExistsError,
     InvalidValueError,
@@ -42,7 +47,6 @@ from deeplake_lite.errors import (
     NotFoundError,
     OptionError,
 )
-from deeplake_lite.storage.array_spec import ArraySpec
 from deeplake_lite.storage.repo import Repository, run
 from deeplake_lite.storage.state import sealed
 from deeplake_lite.storage.table import Table
@@ -55,20 +59,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import Lake, ReadTable
     from deeplake_lite.dataset.view import View
     from deeplake_lite.storage.repo import Session
-
-TRIES = 20
-"""Number of attempts to change the views on an object store while other writers are faster."""
-
-DAMAGE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    RuntimeError,  # raised by codecs
-)
-"""Exceptions that a damaged document or array can cause."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +157,7 @@ class SavedViews(Mapping[str, "View"]):
     def _reader(self) -> DocumentReader:
         session = self._session
         assert session is not None
-        return DocumentReader(self._lake, lambda path: run(_read_ids(session, path)))
+        return DocumentReader(self._lake, lambda path: run(read_array(session, path, "view")))
 
     def info(self, name: str) -> SavedView:
         """Return the description of a view without opening it. Raises NotFoundError."""
@@ -217,23 +207,14 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
     """Save a view under a name; see `View.save`."""
     view.rows.check_committed("A saved view")
     overwrite = checks.flag("overwrite", overwrite)
-    if not isinstance(name, str) or not name or "/" in name:
-        raise InvalidValueError(
-            "The name of a view must be a non-empty string without slashes, but it is "
-            f"{brief(name, 80)}. Choose another name."
-        )
-    if (half := checks.find_lone_surrogate(name)) is not None:
-        raise InvalidValueError(
-            f"A view's name must be valid Unicode, but {brief(name)} has a lone surrogate at "
-            f"character {half}. Choose another name."
-        )
+    check_name("a view", name)
     if not view.version:
         raise InvalidValueError(
             "A view is saved in the lake that it reads, but this view does not read a lake. "
             "Materialize it, or query a lake."
         )
-    writer = DocumentWriter(view.url)
-    written = writer.write(view, whole=False)
+    documents = DocumentWriter(view.url)
+    written = documents.write(view, whole=False)
     saved = SavedView(
         name,
         view.version,
@@ -245,7 +226,7 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
         written["hash"],
         written.get("query"),
     )
-    change, rows = {name: saved.to_json()}, writer.arrays
+    change, rows = {name: saved.to_json()}, documents.arrays
     try:
         check_document(name, change[name], saved=True)
     except DamagedError as error:  # the document is as written, so only its depth can be wrong
@@ -314,14 +295,10 @@ def _write(
     with repository.lock(), contextlib.ExitStack() as held:
         for version in sorted(needed):
             held.enter_context(history.keep_version(repository, version))
-        for _ in range(TRIES):
-            try:
-                return _write_once(repository, changes, message, ids or {}, overwrite=overwrite)
-            except ConflictError:  # on an object store, another process has saved a view
-                continue
-    raise ConflictError(
-        f"Other processes changed the saved views during {TRIES} attempts to write. Try again."
-    )
+        attempt(
+            lambda: _write_once(repository, changes, message, ids or {}, overwrite=overwrite),
+            "views",
+        )
 
 
 def _write_once(
@@ -332,10 +309,7 @@ def _write_once(
     *,
     overwrite: bool,
 ) -> None:
-    if AUX not in repository.branches():
-        with contextlib.suppress(ExistsError):  # another process created it first
-            repository.create_branch(AUX, first_version(repository))
-    session = repository.writer(AUX)
+    session = writer(repository)
     old = view_documents(repository, session)
     if taken := None if overwrite else next(iter(old.keys() & changes.keys()), None):
         raise ExistsError(
@@ -350,31 +324,4 @@ async def _put(
     session: Session, documents: Mapping[str, ViewDocument], ids: Mapping[str, NDArray[np.int64]]
 ) -> None:
     await session.set_attributes({KEY: sealed({"views": dict(documents)})})
-    for path, rows in ids.items():
-        array = await session.create_array(path, ArraySpec("int64"), len(rows))
-        if len(rows):
-            await array.setitem(slice(0, len(rows)), rows)
-
-
-async def _read_ids(session: Session, path: str) -> NDArray[np.int64]:
-    """Read the ids of a view's rows. Raises DamagedError.
-
-    Memory is allocated chunk by chunk, because the length in the array's metadata may be damaged.
-    """
-    spec, parts = ArraySpec("int64"), [np.empty(0, np.int64)]
-    try:
-        length = await session.length(path)
-        for chunk in range(-(-length // spec.chunk_rows)):
-            data = await session.get(f"{path}/c/{chunk}", spec.most_bytes)
-            if data is None:
-                raise ValueError(f"chunk {chunk} is missing")
-            parts.append(spec.decode_chunk(data)[: length - chunk * spec.chunk_rows])
-        return np.concatenate(parts)
-    except LakeError:
-        raise
-    except (*DAMAGE, MemoryError, OSError) as error:
-        reason = str(error).rstrip(".")
-        raise DamagedError(
-            f"The rows of a saved view cannot be read: {reason:.200}. Restore the lake from a "
-            "backup, or delete the view and save it again."
-        ) from error
+    await put_arrays(session, ids)

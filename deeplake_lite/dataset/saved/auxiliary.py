@@ -1,0 +1,129 @@
+"""Reads and writes on the branch ``_aux``, which holds what is saved apart from the data."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.versions.viewed import AUX, first_version
+from deeplake_lite.errors import (
+    ConflictError,
+    DamagedError,
+    ExistsError,
+    InvalidValueError,
+    LakeError,
+)
+from deeplake_lite.storage.array_spec import ArraySpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.storage.repo import Repository, Session
+
+TRIES = 20
+"""Number of attempts to change the branch on an object store while other writers are faster."""
+
+DAMAGE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    RuntimeError,  # raised by codecs
+)
+"""Exceptions that a damaged document or array can cause."""
+
+
+def check_name(noun: str, name: object) -> None:
+    """Check the name of a saved view or evaluation. Raises InvalidValueError.
+
+    >>> check_name("a view", "a/b")
+    Traceback (most recent call last):
+    deeplake_lite.errors.InvalidValueError: The name of a view must be a non-empty string ...
+    """
+    if not isinstance(name, str) or not name or "/" in name:
+        raise InvalidValueError(
+            f"The name of {noun} must be a non-empty string without slashes, but it is "
+            f"{brief(name, 80)}. Choose another name."
+        )
+    if (half := checks.find_lone_surrogate(name)) is not None:
+        raise InvalidValueError(
+            f"The name of {noun} must be valid Unicode, but {brief(name)} has a lone surrogate at "
+            f"character {half}. Choose another name."
+        )
+
+
+def attempt(write: Callable[[], None], kind: str) -> None:
+    """Call a function that commits to the branch, again if another process was faster.
+
+    Parameters
+    ----------
+    write : callable
+        The function.
+    kind : str
+        Name of what is saved, such as ``"views"``.
+    """
+    for _ in range(TRIES):
+        try:
+            return write()
+        except ConflictError:  # on an object store, another process has saved something
+            continue
+    raise ConflictError(
+        f"Other processes changed the saved {kind} during {TRIES} attempts to write. Try again."
+    )
+
+
+def writer(repository: Repository) -> Session:
+    """Return a session that writes to the branch, which is created if it does not exist."""
+    if AUX not in repository.branches():
+        with contextlib.suppress(ExistsError):  # another process created it first
+            repository.create_branch(AUX, first_version(repository))
+    return repository.writer(AUX)
+
+
+async def put_arrays(session: Session, arrays: Mapping[str, NDArray[np.int64]]) -> None:
+    """Write arrays by path."""
+    for path, values in arrays.items():
+        array = await session.create_array(path, ArraySpec("int64"), len(values))
+        if len(values):
+            await array.setitem(slice(0, len(values)), values)
+
+
+async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64]:
+    """Read an array. Raises DamagedError.
+
+    Memory is allocated chunk by chunk, because the length in the array's metadata may be damaged.
+
+    Parameters
+    ----------
+    session : Session
+        A session on the branch.
+    path : str
+        Path of the array.
+    noun : str
+        What the array belongs to, such as ``"view"``.
+    """
+    spec, parts = ArraySpec("int64"), [np.empty(0, np.int64)]
+    try:
+        length = await session.length(path)
+        for chunk in range(-(-length // spec.chunk_rows)):
+            data = await session.get(f"{path}/c/{chunk}", spec.most_bytes)
+            if data is None:
+                raise ValueError(f"chunk {chunk} is missing")
+            parts.append(spec.decode_chunk(data)[: length - chunk * spec.chunk_rows])
+        return np.concatenate(parts)
+    except LakeError:
+        raise
+    except (*DAMAGE, MemoryError, OSError) as error:
+        reason = str(error).rstrip(".")
+        raise DamagedError(
+            f"The rows of a saved {noun} cannot be read: {reason:.200}. Restore the lake from a "
+            f"backup, or delete the {noun} and save it again."
+        ) from error

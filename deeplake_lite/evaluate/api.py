@@ -1,0 +1,229 @@
+"""The function behind `View.evaluate`, which chooses the kind of evaluation and checks options."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.annotations.columns import is_boxes, is_keypoints
+from deeplake_lite.errors import OptionError, SchemaError
+from deeplake_lite.evaluate.average_precision import AREAS
+from deeplake_lite.evaluate.classes import Classes
+from deeplake_lite.evaluate.classification import evaluate_classes, is_label, is_scores
+from deeplake_lite.evaluate.columns import class_names, is_class_mask, is_objects, object_columns
+from deeplake_lite.evaluate.detection import Rules, evaluate_objects
+from deeplake_lite.evaluate.evaluation import Evaluation
+from deeplake_lite.evaluate.findings import KINDS
+from deeplake_lite.evaluate.objects import ImageSizes, ObjectReader
+from deeplake_lite.evaluate.overlaps import COCO_SIGMAS
+from deeplake_lite.evaluate.segmentation import evaluate_masks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.evaluate.findings import Findings, Kind
+    from deeplake_lite.schema import Field
+
+_OBJECTS = ("labels", "scores", "truth_labels", "crowd", "areas", "iou", "score")
+
+DEFAULTS: dict[str, Any] = {"iou": 0.5, "score": 0.5, "bins": 15, "ignore": 255}
+"""Options that have a default other than None."""
+
+UNSET: Any = ...
+"""Stands for an option that was not passed, where None has a meaning."""
+
+
+def evaluate(
+    view: View, predictions: str, truth: str, kind: Kind | None = None, **options: Any
+) -> Evaluation:
+    """Compare predictions with the truth. See `View.evaluate`."""
+    view = view.pin()
+    ours = view.field(checks.text("predictions", predictions))
+    theirs = view.field(checks.text("truth", truth))
+    if ours == theirs:
+        raise OptionError(
+            f"Predictions and truth must be two columns, but both are {truth!r}. Name another one."
+        )
+    found = _kind(ours, theirs) if kind is None else checks.choice("kind", kind, KINDS)
+    given = {k: v for k, v in options.items() if v is not None and v is not UNSET}
+    if options.get("ignore", UNSET) is None:
+        given["ignore"] = None
+    findings, used = _EVALUATE[found](view, ours, theirs, given)
+    return Evaluation.of(view, found, ours.name, theirs.name, used, findings)
+
+
+def _kind(ours: Field, theirs: Field) -> Kind:
+    """Return the kind of evaluation that two columns suit. Raises SchemaError."""
+    if is_boxes(ours) and is_boxes(theirs):
+        return "detection"
+    if is_keypoints(ours) and is_keypoints(theirs):
+        return "keypoints"
+    if (is_class_mask(ours) and is_class_mask(theirs)) or (is_objects(ours) and is_objects(theirs)):
+        return "segmentation"
+    if (is_label(ours) or is_scores(ours)) and is_label(theirs):
+        return "classification"
+    raise SchemaError(
+        "Predictions and truth must both be boxes, keypoints, masks or outlines of objects, or "
+        f"classes, but {ours.name!r} is {ours.htype} and {theirs.name!r} is {theirs.htype}. "
+        "Choose other columns."
+    )
+
+
+def _check_options(kind: str, given: dict[str, Any], known: Sequence[str]) -> None:
+    """Reject options of other kinds. Raises OptionError."""
+    if unknown := next((name for name in given if name not in known), None):
+        raise OptionError(
+            f"An evaluation of this kind ({kind}) has no option {unknown!r}. Its options are "
+            f"{', '.join(known)}. Leave {unknown}= out."
+        )
+
+
+def _fraction(name: str, value: object, least: float, *, most: float = math.inf) -> float:
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if not is_number or isinstance(value, bool) or not least <= float(value) <= most:  # type: ignore[arg-type]
+        bounds = ""
+        if least > -math.inf:
+            bounds = (
+                f" from {least:g} to {most:g}" if most < math.inf else f" of at least {least:g}"
+            )
+        raise OptionError(f"{name} must be a number{bounds}, but it is {brief(value, 80)}.")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _names(name: str, value: Any) -> list[str]:
+    values = list(checks.names(name, value))
+    if not all(isinstance(v, str) for v in values):
+        raise OptionError(f"{name} must be a list of strings, but it is {brief(value, 80)}.")
+    return [str(v) for v in values]
+
+
+def _objects(
+    view: View, ours: Field, theirs: Field, given: dict[str, Any], *, points: bool = False
+) -> tuple[Findings, dict[str, Any]]:
+    """Evaluate boxes, keypoints, outlines or masks of objects."""
+    kind = "keypoints" if points else "detection" if is_boxes(ours) else "instance segmentation"
+    _check_options(kind, given, [*_OBJECTS, *(["sigmas"] if points else [])])
+    named = {name: checks.optional_text(name, given.get(name)) for name in _OBJECTS[:5]}
+    own, other = object_columns(view, ours.name, theirs.name, **named)
+    item_types = [None if f is None else f.htype.item for f in (other.labels, own.labels)]
+    classes = Classes(class_names([other.labels, own.labels]))
+    if own.labels is None:
+        classes.number("object")
+    _check_same_names(item_types, (other.labels, own.labels))
+    sizes = ImageSizes(view)
+    predicted, true = (ObjectReader(view, c, classes, sizes) for c in (own, other))
+    areas = tuple(AREAS) if _have_areas(view, ours, theirs, sizes) else ("all",)
+    sigmas = _sigmas(given.get("sigmas", COCO_SIGMAS)) if points else None
+    rules = Rules(
+        (20,) if points else (1, 10, 100),
+        tuple(name for name in areas if not points or name != "small"),
+        _fraction("iou", given.get("iou", DEFAULTS["iou"]), 0.001, most=1.0),
+        _fraction("score", given.get("score", DEFAULTS["score"]), -math.inf),
+        sigmas,
+    )
+    findings = evaluate_objects(view, predicted, true, rules, sizes)
+    used = {
+        "labels": own.labels, "scores": own.scores, "truth_labels": other.labels,
+        "crowd": other.crowd, "areas": other.areas,
+    }  # fmt: skip
+    columns = {name: f.name for name, f in used.items() if f is not None}
+    return findings, {**columns, "iou": rules.iou, "score": rules.score}
+
+
+def _check_same_names(items: Sequence[Any], fields: Sequence[Field | None]) -> None:
+    """Check that classes can be matched by name. Raises SchemaError."""
+    is_named = [i is not None and (i.sql == "text" or bool(i.classes.names)) for i in items]
+    if fields[0] is not None and fields[1] is not None and is_named[0] != is_named[1]:
+        raise SchemaError(
+            f"Classes are matched by name, but only one of the columns {fields[0].name!r} and "
+            f"{fields[1].name!r} has class names. Give the other one names, too: "
+            "ClassLabel(names)."
+        )
+
+
+def _have_areas(view: View, ours: Field, theirs: Field, sizes: ImageSizes) -> bool:
+    """Return whether areas are known in pixels. Raises SchemaError if units do not agree."""
+    units = {f.htype.coordinates.units for f in (ours, theirs) if f.htype.coordinates is not None}
+    if "fraction" not in units or sizes.of(np.arange(len(view))) is not None:
+        return True
+    if len(units) > 1:
+        raise SchemaError(
+            f"{ours.name!r} and {theirs.name!r} have different units, pixels and fractions of the "
+            "image, and the view has no sizes of images to convert them with. Include the column "
+            "of images, or columns 'height' and 'width'."
+        )
+    return False
+
+
+def _sigmas(value: Any) -> tuple[float, ...]:
+    if isinstance(value, str | bytes | dict) or not np.iterable(value) or not len(list(value)):
+        raise OptionError(
+            f"sigmas must be a list of a positive number per keypoint, but it is "
+            f"{brief(value, 80)}. Leave it out for those of COCO."
+        )
+    return tuple(_fraction("sigmas", sigma, 1e-9) for sigma in value)
+
+
+def _keypoints(
+    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+) -> tuple[Findings, dict[str, Any]]:
+    _check_types("keypoints", is_keypoints, "a column of keypoints", ours, theirs)
+    return _objects(view, ours, theirs, given, points=True)
+
+
+def _detection(
+    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+) -> tuple[Findings, dict[str, Any]]:
+    _check_types("detection", is_boxes, "a column of boxes", ours, theirs)
+    return _objects(view, ours, theirs, given)
+
+
+def _segmentation(
+    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+) -> tuple[Findings, dict[str, Any]]:
+    if is_objects(ours) and is_objects(theirs):
+        return _objects(view, ours, theirs, given)
+    needed = "a mask with a class per pixel, or both outlines or masks of objects"
+    _check_types("segmentation", is_class_mask, needed, ours, theirs)
+    _check_options("segmentation", given, ["ignore"])
+    ignore = given.get("ignore", DEFAULTS["ignore"])
+    ignore = None if ignore is None else checks.integer("ignore", ignore)
+    return evaluate_masks(view, ours.name, theirs.name, ignore), {"ignore": ignore}
+
+
+def _classification(
+    view: View, ours: Field, theirs: Field, given: dict[str, Any]
+) -> tuple[Findings, dict[str, Any]]:
+    _check_options("classification", given, ["scores", "classes", "bins"])
+    names = _names("classes", given["classes"]) if "classes" in given else None
+    scores = checks.optional_text("scores", given.get("scores"))
+    bins = checks.integer("bins", given.get("bins", DEFAULTS["bins"]), 1)
+    if bins > 10_000:
+        raise OptionError(
+            f"bins must be at most 10,000, but it is {bins}. Choose a smaller number."
+        )
+    findings = evaluate_classes(view, ours.name, theirs.name, scores=scores, names=names, bins=bins)
+    used = {"scores": scores, "classes": names, "bins": bins}
+    return findings, {name: value for name, value in used.items() if value is not None}
+
+
+def _check_types(kind: str, fits: Any, needed: str, *fields: Field) -> None:
+    for f in fields:
+        if not fits(f):
+            raise SchemaError(
+                f"kind={kind!r} needs {needed}, but column {f.name!r} is {f.htype}. Choose another "
+                "column, or another kind."
+            )
+
+
+_EVALUATE: dict[str, Any] = {
+    "detection": _detection,
+    "keypoints": _keypoints,
+    "segmentation": _segmentation,
+    "classification": _classification,
+}

@@ -1,0 +1,86 @@
+"""The classes of predictions and truth, which are matched by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Values
+
+MOST_CLASSES = 8_192
+"""Maximum number of classes, since a confusion matrix has a cell for each pair of them."""
+
+
+class Classes:
+    """Numbers of classes by name; names that are not known are added as they are met.
+
+    Examples
+    --------
+    >>> from deeplake_lite.htypes import ClassLabel
+    >>> classes = Classes(["cat", "dog"])
+    >>> classes.numbers(ClassLabel(["dog", "bird"]), np.array([0, 1, -1])).tolist()
+    [1, 2, -1]
+    >>> classes.names
+    ('cat', 'dog', 'bird')
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._numbers: dict[str, int] = {}
+        for name in names:
+            self.number(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the classes so far, in order."""
+        return tuple(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, name: str) -> int:
+        """Return the number of a class. Raises OptionError if there are too many classes."""
+        number = self._numbers.setdefault(name, len(self._numbers))
+        if number >= MOST_CLASSES:
+            raise OptionError(
+                f"An evaluation takes at most {MOST_CLASSES:,} classes, but there are more. Select "
+                "a column of classes, rather than one of ids or free text."
+            )
+        return number
+
+    def numbers(self, htype: Htype, values: Values) -> NDArray[np.int64]:
+        """Return the class numbers of the values of a type, (n,) int64; -1 for -1.
+
+        Parameters
+        ----------
+        htype : Htype
+            A type of classes or strings.
+        values : ndarray or list
+            Class numbers of that type, or strings.
+        """
+        classes = htype.classes
+        if classes is None:
+            return np.array([self.number(str(value)) for value in values], np.int64)
+        codes: Any = np.asarray(values, np.int64)
+        present, inverse = np.unique(codes, return_inverse=True)
+        names = tuple(classes.names)
+        table = [self._known(names, code) for code in present.tolist()]
+        return np.array(table, np.int64)[inverse].reshape(codes.shape)
+
+    def _known(self, names: tuple[str, ...], code: int) -> int:
+        if code < 0:
+            return -1
+        if names and code >= len(names):
+            raise InvalidValueError(
+                f"A class number must be below {len(names)}, the number of classes, but it is "
+                f"{code}. Add the class: ds.add_classes(…)."
+            )
+        return self.number(names[code] if names else str(code))

@@ -1,0 +1,339 @@
+"""Evaluation of predicted classes, or of a score for each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.read.reading import read_values
+from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
+from deeplake_lite.evaluate.classes import Classes
+from deeplake_lite.evaluate.columns import class_names
+from deeplake_lite.evaluate.findings import Findings
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+
+type Numbers = NDArray[np.int64]
+type Floats = NDArray[np.float64]
+
+BLOCK_NUMBERS = 2**22
+"""Maximum number of scores that are read at a time."""
+
+TOP = 5
+"""The number of best classes in the top-k accuracy."""
+
+_TOLERANCE = 0.01  # allowed difference of a sum of probabilities from 1, because models round
+
+
+def is_label(f: Field) -> bool:
+    """Return whether a column has one class, string, integer or boolean per row."""
+    scalar = f.htype.scalar or ""
+    return f.htype.sql in ("class", "text") or scalar.startswith(("bool", "int", "uint"))
+
+
+def is_scores(f: Field) -> bool:
+    """Return whether a column has a vector of floating-point numbers of one length per row."""
+    axes = f.htype.axes
+    is_vector = f.htype.is_array or f.htype.is_embedding
+    is_fixed = axes is not None and len(axes) == 1 and axes[0] is not None
+    return is_vector and is_fixed and f.htype.value_dtype.startswith("float")
+
+
+@dataclass(frozen=True, eq=False)
+class _Predicted:
+    """The predictions of some rows."""
+
+    codes: Numbers
+    """Predicted class, (n,) int64; -1 for null."""
+    score: Floats | None = None
+    """Score of that class, (n,) float64."""
+    truth_score: Floats | None = None
+    """Score of the true class, (n,) float64."""
+    rank: Numbers | None = None
+    """Number of classes with a higher score than the true one, (n,) int64."""
+    are_probabilities: bool = True
+
+
+def evaluate_classes(
+    view: View,
+    predictions: str,
+    truth: str,
+    *,
+    scores: str | None,
+    names: Sequence[str] | None,
+    bins: int,
+) -> Findings:
+    """Return the figures of predicted classes, or of scores for each class."""
+    ours, theirs = view.field(predictions), view.field(truth)
+    if not is_label(theirs):
+        raise SchemaError(
+            "The truth of a classification must be one class, string or integer per row, but "
+            f"column {truth!r} is {theirs.htype}. Choose another column."
+        )
+    _check_kinds(ours, theirs)
+    confidence = None if scores is None else _confidence(view, scores, ours)
+    classes = Classes(class_names([theirs, None if is_scores(ours) else ours]))
+    columns = _vector_classes(ours, theirs, names, classes) if is_scores(ours) else None
+    if names is not None and columns is None:
+        raise OptionError(
+            "classes= names the entries of a vector of scores, but column "
+            f"{predictions!r} is {ours.htype}. Leave it out."
+        )
+    codes, parts = [], []
+    width = 1 if columns is None else len(columns)
+    everything = np.arange(len(view))
+    for span in chunks.spans(len(view), max(1, BLOCK_NUMBERS // width)):
+        rows = everything[span]
+        true = _codes(view, theirs, rows, classes)
+        codes.append(true)
+        if columns is not None:
+            parts.append(_from_vectors(view, ours, rows, true, columns))
+        else:
+            score = None if confidence is None else _numbers(view, confidence, rows)
+            parts.append(_Predicted(_codes(view, ours, rows, classes), score))
+    return _findings(np.concatenate([*codes, np.zeros(0, np.int64)]), _joined(parts), classes, bins)
+
+
+def _check_kinds(ours: Field, theirs: Field) -> None:
+    """Check that classes can be matched. Raises SchemaError."""
+    if not (is_label(ours) or is_scores(ours)):
+        raise SchemaError(
+            "Predictions of a classification must be one class per row, or a vector with a score "
+            f"per class, but column {ours.name!r} is {ours.htype}. Choose another column."
+        )
+    named = [f for f in (ours, theirs) if f.htype.sql == "text" or _has_names(f)]
+    if len(named) == 1 and is_label(ours):
+        raise SchemaError(
+            f"Classes are matched by name, but only column {named[0].name!r} has names. Convert "
+            "the other one to ClassLabel(names), or to strings."
+        )
+
+
+def _has_names(f: Field) -> bool:
+    return f.htype.classes is not None and bool(f.htype.classes.names)
+
+
+def _confidence(view: View, name: str, predictions: Field) -> Field:
+    f = view.field(name)
+    if is_scores(predictions):
+        raise OptionError(
+            f"scores= belongs to a column of classes, but {predictions.name!r} already has the "
+            "scores. Leave it out."
+        )
+    if not (f.htype.scalar or "").startswith("float"):
+        raise SchemaError(
+            "scores must be a column of one floating-point number per row, but column "
+            f"{name!r} is {f.htype}. Choose another column."
+        )
+    return f
+
+
+def _vector_classes(
+    f: Field, truth: Field, names: Sequence[str] | None, classes: Classes
+) -> Numbers:
+    """Return the class of each entry of the vectors, (width,) int64."""
+    width = int((f.htype.axes or (0,))[0] or 0)
+    if names is None:
+        names = () if truth.htype.classes is None else tuple(truth.htype.classes.names)
+        if not names and truth.htype.sql != "text" and truth.htype.scalar != "bool":
+            names = [str(number) for number in range(width)]
+    if len(names) != width:
+        raise OptionError(
+            f"There must be a name for each of the {width} scores in column {f.name!r}, but there "
+            f"are {len(names)}. Pass classes=[…], in the order of the scores."
+        )
+    if len(set(names)) < len(names):
+        raise OptionError("classes must be unique, but a name is repeated. Rename one of them.")
+    return np.array([classes.number(name) for name in names], np.int64)
+
+
+def _codes(view: View, f: Field, rows: Numbers, classes: Classes) -> Numbers:
+    """Return class numbers, (n,) int64; -1 for null."""
+    values = read_values(view, [f], rows, follow=False)[f.name]
+    if f.htype.classes is not None:
+        return classes.numbers(f.htype, np.ma.filled(values, -1))
+    if isinstance(values, np.ndarray):
+        null = np.ma.getmaskarray(values)
+        present, inverse = np.unique(np.ma.getdata(values)[~null], return_inverse=True)
+        codes = np.full(len(values), -1)
+        numbers = [classes.number(str(value)) for value in present.tolist()]
+        codes[~null] = np.array(numbers, np.int64)[inverse]
+        return codes
+    return np.array([-1 if v is None else classes.number(str(v)) for v in values], np.int64)
+
+
+def _numbers(view: View, f: Field, rows: Numbers) -> Floats:
+    return np.ma.filled(read_values(view, [f], rows)[f.name].astype(np.float64), np.nan)
+
+
+def _from_vectors(
+    view: View, f: Field, rows: Numbers, true: Numbers, columns: Numbers
+) -> _Predicted:
+    """Return the predictions of rows with a score for each class."""
+    block = read_values(view, [f], rows)[f.name]
+    null = np.ma.getmaskarray(block).any(axis=1)
+    values = np.ma.getdata(block).astype(np.float64)
+    is_bad = ~np.isfinite(values).all(axis=1) & ~null
+    if is_bad.any():
+        row = int(np.flatnonzero(is_bad)[0])
+        raise InvalidValueError(
+            f"scores must be finite, but they are {values[row][:8].tolist()}. Correct them, or "
+            "make them null.",
+            column=f.name,
+            row=int(rows[row]),
+        )
+    good = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= _TOLERANCE)
+    place = np.full(int(columns.max(initial=0)) + 1, -1)
+    place[columns] = np.arange(len(columns))
+    known = (true >= 0) & (true < len(place))
+    at = np.where(known, place[np.where(known, true, 0)], -1)
+    exists = at >= 0
+    lines, own = np.arange(len(values)), np.maximum(at, 0)
+    truth_score = np.where(exists, values[lines, own], 0.0)
+    higher = (values > truth_score[:, np.newaxis]).sum(axis=1)
+    equal = values == truth_score[:, np.newaxis]
+    higher += (equal & (np.arange(values.shape[1]) > own[:, np.newaxis])).sum(axis=1)
+    best = values.argmax(axis=1)
+    step = float(np.finfo(f.htype.value_dtype).eps)
+    return _Predicted(
+        np.where(null, -1, columns[best]),
+        values[lines, best],
+        np.clip(truth_score, step, 1 - step) if good[~null].all() else truth_score,
+        np.where(exists, higher, len(columns)),
+        bool(good[~null].all()),
+    )
+
+
+def _joined(parts: list[_Predicted]) -> _Predicted:
+    def join(name: str) -> Any:
+        arrays = [getattr(part, name) for part in parts]
+        return None if not arrays or arrays[0] is None else np.concatenate(arrays)
+
+    if not parts:
+        return _Predicted(np.zeros(0, np.int64))
+    are_probabilities = all(part.are_probabilities for part in parts)
+    return _Predicted(
+        join("codes"), join("score"), join("truth_score"), join("rank"), are_probabilities
+    )
+
+
+def _findings(true: Numbers, predicted: _Predicted, classes: Classes, bins: int) -> Findings:
+    positions = np.flatnonzero((true >= 0) & (predicted.codes >= 0))
+    truth, codes = true[positions], predicted.codes[positions]
+    n = len(classes)
+    confusion = np.bincount(truth * n + codes, minlength=n * n).reshape(n, n).astype(np.float64)
+    correct = truth == codes
+    by_class = _by_class(confusion)
+    summary = _summary(by_class, correct)
+    rows: dict[str, Any] = {"correct": correct.astype(np.float64)}
+    curves: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
+    if predicted.rank is not None and n > TOP:
+        summary["top5_accuracy"] = _mean(predicted.rank[positions] < TOP)
+    if predicted.score is not None:
+        rows["score"] = score = predicted.score[positions]
+        if not predicted.are_probabilities or not _are_confidences(score):
+            notes = ("The scores are not probabilities, so there is no calibration or log loss.",)
+        else:
+            curves, summary["ece"] = _calibration(score, correct, bins)
+            if predicted.truth_score is not None:
+                rows["truth_score"] = predicted.truth_score[positions]
+                rows["loss"] = -np.log(rows["truth_score"])
+                summary["log_loss"] = _mean(rows["loss"])
+    counts = {
+        "rows": len(positions),
+        "unlabelled": int((true < 0).sum()),
+        "unpredicted": int(((true >= 0) & (predicted.codes < 0)).sum()),
+    }
+    return Findings(
+        summary,
+        counts,
+        classes.names,
+        by_class,
+        "",
+        confusion,
+        curves,
+        np.zeros((0, 0)),
+        rows,
+        positions,
+        main="f1",
+        quality="correct",
+        units={"correct": "bool"},
+        notes=notes,
+    )
+
+
+def _are_confidences(score: Floats) -> bool:
+    present = score[~np.isnan(score)]
+    return bool(((present >= 0) & (present <= 1 + _TOLERANCE)).all())
+
+
+def _mean(values: Any) -> float:
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def _by_class(confusion: Floats) -> dict[str, NDArray[Any]]:
+    """Return the figures of each class; NaN for classes that do not occur, as scikit-learn's."""
+    right, support, predicted = np.diagonal(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
+    occurs = support + predicted > 0
+
+    def ratio(a: Floats, b: Floats) -> Floats:
+        result = np.divide(a, b, out=np.zeros(len(a)), where=b > 0)
+        return np.where(occurs, result, np.nan)
+
+    return {
+        "precision": ratio(right, predicted),
+        "recall": ratio(right, support),
+        "f1": ratio(2 * right, predicted + support),
+        "truth": support,
+        "predicted": predicted,
+        "correct": right.copy(),
+    }
+
+
+def _summary(by_class: dict[str, NDArray[Any]], correct: NDArray[np.bool_]) -> dict[str, float]:
+    occurs, support = ~np.isnan(by_class["f1"]), by_class["truth"]
+    f1, total = by_class["f1"][occurs], support.sum()
+    weighted = float((f1 * support[occurs]).sum() / total) if total else float("nan")
+    return {
+        "accuracy": _mean(correct),
+        "balanced_accuracy": _mean(by_class["recall"][support > 0]),
+        "precision": _mean(by_class["precision"][occurs]),
+        "recall": _mean(by_class["recall"][occurs]),
+        "f1": _mean(f1),
+        "weighted_f1": weighted,
+    }
+
+
+def _calibration(
+    score: Floats, correct: NDArray[np.bool_], bins: int
+) -> tuple[dict[str, NDArray[Any]], float]:
+    """Return the reliability of scores by bin, and the expected calibration error.
+
+    See Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks (ICML 2017),
+    https://arxiv.org/abs/1706.04599. A score on the bound of two bins belongs to the lower one.
+    """
+    known = ~np.isnan(score)
+    score, right = score[known], correct[known]
+    bin_of = np.clip(np.ceil(score * bins).astype(np.int64) - 1, 0, bins - 1)
+    counts = np.bincount(bin_of, minlength=bins).astype(np.float64)
+
+    def mean(values: Floats) -> Floats:
+        total = np.bincount(bin_of, values, minlength=bins)
+        means: Floats = np.full(bins, np.nan)
+        return np.divide(total, counts, out=means, where=counts > 0)
+
+    confidence, accuracy = mean(score), mean(right.astype(np.float64))
+    gaps = np.nan_to_num(np.abs(confidence - accuracy))
+    error = float((gaps * counts).sum() / counts.sum()) if counts.sum() else float("nan")
+    edges = np.arange(1, bins + 1) / bins
+    return {"bin": edges, "confidence": confidence, "accuracy": accuracy, "rows": counts}, error

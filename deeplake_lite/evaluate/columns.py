@@ -1,0 +1,219 @@
+"""The columns that belong to predictions and to the truth, by name and by type."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.export.annotations.columns import is_boxes, is_keypoints, is_segmentation
+from deeplake_lite.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+
+_GEOMETRY = re.compile(
+    r"(boxes|box|bboxes|bbox|segmentations?|masks?|polygons|outlines|keypoints|points|objects)$"
+)
+_NAMES = {
+    "labels": ("labels", "label", "classes"),
+    "scores": ("scores", "score", "confidences", "confidence"),
+    "crowd": ("crowd", "iscrowd", "is_crowd"),
+    "areas": ("areas", "area"),
+    "boxes": ("boxes", "bboxes"),
+}
+
+
+def is_object_masks(f: Field) -> bool:
+    """Return whether a column has a binary mask for each object."""
+    return f.htype.pixels is not None and f.htype.pixels.role == "object_masks"
+
+
+def is_class_mask(f: Field) -> bool:
+    """Return whether a column has a class number per pixel."""
+    return f.htype.pixels is not None and f.htype.pixels.role == "class_mask"
+
+
+def is_object_labels(f: Field) -> bool:
+    """Return whether a column has a class, or a string, for each object."""
+    item = f.htype.item
+    return item is not None and (item.classes is not None or item.sql == "text")
+
+
+def is_object_numbers(f: Field) -> bool:
+    """Return whether a column has a floating-point number for each object."""
+    item = f.htype.item
+    if item is not None:
+        return (item.scalar or "").startswith("float")
+    return f.htype.is_array and f.htype.axes == (None,) and f.htype.value_dtype.startswith("float")
+
+
+def is_object_flags(f: Field) -> bool:
+    """Return whether a column has a boolean, or an integer, for each object."""
+    item = f.htype.item
+    return item is not None and (item.scalar or "").startswith(("bool", "int", "uint"))
+
+
+@dataclass(frozen=True)
+class ObjectColumns:
+    """The columns that describe the predicted, or the true, objects."""
+
+    shapes: Field
+    """Boxes, keypoints, outlines or masks."""
+    labels: Field | None
+    """Class of each object; None if all are of one class."""
+    scores: Field | None = None
+    """Score of each prediction."""
+    crowd: Field | None = None
+    """Whether each true object stands for any number of objects."""
+    areas: Field | None = None
+    """Area of each true object; None to compute it."""
+    boxes: Field | None = None
+    """Boxes of keypoints."""
+
+    def fields(self) -> list[Field]:
+        """Return the columns to read."""
+        own = (self.shapes, self.labels, self.scores, self.crowd, self.areas, self.boxes)
+        return [f for f in own if f is not None]
+
+
+def object_columns(
+    view: View,
+    predictions: str,
+    truth: str,
+    *,
+    labels: str | None,
+    scores: str | None,
+    truth_labels: str | None,
+    crowd: str | None,
+    areas: str | None,
+) -> tuple[ObjectColumns, ObjectColumns]:
+    """Return the columns of the predicted and of the true objects.
+
+    Columns that are not named are found by their names, such as ``predicted_labels`` for
+    ``predicted_boxes``; labels and scores also if they are the only ones of their type.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        When a named column does not exist.
+    SchemaError
+        When a column has the wrong type, or one that is needed is not found.
+    """
+    ours, theirs = view.field(predictions), view.field(truth)
+    finder = _Finder(view, ours, theirs)
+    other_labels = finder.find("truth_labels", truth_labels, theirs, is_object_labels)
+    own_labels = finder.find("labels", labels, ours, is_object_labels, {other_labels})
+    other_labels = other_labels or finder.only(is_object_labels, {own_labels})
+    own_labels = own_labels or finder.only(is_object_labels, {other_labels})
+    area = finder.find("areas", areas, theirs, is_object_numbers)
+    score = finder.find("scores", scores, ours, is_object_numbers, {area})
+    score = score or finder.only(is_object_numbers, {area})
+    if score is None:
+        raise finder.missing(
+            "scores", is_object_numbers, f"a score for each object of {ours.name!r}"
+        )
+    is_unclear = own_labels is None and any(is_object_labels(f) for f in view.schema)
+    if is_unclear or (own_labels is None) != (other_labels is None):
+        keyword, f = ("labels", ours) if own_labels is None else ("truth_labels", theirs)
+        raise finder.missing(keyword, is_object_labels, f"a class for each object of {f.name!r}")
+    flags = finder.find("crowd", crowd, theirs, is_object_flags)
+    boxes = finder.find("boxes", None, theirs, is_boxes) if is_keypoints(theirs) else None
+    return (
+        ObjectColumns(ours, own_labels, scores=score),
+        ObjectColumns(theirs, other_labels, crowd=flags, areas=area, boxes=boxes),
+    )
+
+
+class _Finder:
+    """Finds the columns that belong to the predictions or to the truth."""
+
+    def __init__(self, view: View, predictions: Field, truth: Field) -> None:
+        self._view, self._shapes = view, (predictions, truth)
+
+    def find(
+        self,
+        keyword: str,
+        name: str | None,
+        shapes: Field,
+        fits: Callable[[Field], bool],
+        taken: set[Field | None] = frozenset(),  # type: ignore[assignment]
+    ) -> Field | None:
+        """Return the column that is given as a keyword argument, or the one with a related name."""
+        if name is not None:
+            f = self._view.field(name)
+            if not fits(f):
+                raise SchemaError(
+                    f"{keyword} must be {NEEDED[fits]}, but column {name!r} is {f.htype}. Name "
+                    "another column."
+                )
+            return f
+        for candidate in self._related(shapes, keyword.removeprefix("truth_")):
+            if candidate in self._view and fits(f := self._view.field(candidate)):
+                return None if f in taken else f
+        return None
+
+    def only(self, fits: Callable[[Field], bool], taken: set[Field | None]) -> Field | None:
+        """Return the only column that fits, or None if there are none or several."""
+        free = [f for f in self._view.schema if fits(f) and f not in taken]
+        return free[0] if len(free) == 1 else None
+
+    def missing(self, keyword: str, fits: Callable[[Field], bool], purpose: str) -> SchemaError:
+        """Return the error for a column that is needed but not found."""
+        names = [repr(f.name) for f in self._view.schema if fits(f)]
+        hint = f"Name it: {keyword}=…" + (f", such as {', '.join(names[:8])}." if names else ".")
+        return SchemaError(
+            f"The evaluation needs {NEEDED[fits]} with {purpose}, but it is not clear which "
+            f"column has them. {hint}"
+        )
+
+    def _related(self, shapes: Field, word: str) -> list[str]:
+        """Return the names that a companion of a column of shapes may have, the likeliest first."""
+        stem = _GEOMETRY.sub("", shapes.name)
+        stems = [stem] if stem != shapes.name else []
+        name, singular = shapes.name, shapes.name.removesuffix("s")
+        stems += [f"{n}{sign}" for n in dict.fromkeys((name, singular)) for sign in "_/"]
+        if shapes is self._shapes[1]:
+            # Columns without a prefix do not belong to shapes that have one, such as gt_boxes.
+            stems += ["truth_", ""] if stem == name else ["truth_"]
+        return [f"{stem}{form}" for stem in stems for form in _NAMES[word]]
+
+
+NEEDED: dict[Callable[[Field], bool], str] = {
+    is_object_labels: "a column with a list of classes per row",
+    is_object_numbers: "a column with a list of floating-point numbers per row",
+    is_object_flags: "a column with a list of booleans per row",
+    is_boxes: "a column of boxes",
+}
+"""Description of the columns that fit."""
+
+
+def class_names(fields: Sequence[Field | None]) -> tuple[str, ...]:
+    """Return the names of the classes of columns together, in order; () if they have none.
+
+    Raises
+    ------
+    SchemaError
+        When only some columns have class names.
+    """
+    named: list[tuple[str, ...]] = []
+    for f in fields:
+        item = None if f is None else f.htype.item or f.htype
+        classes = None if item is None else item.classes
+        if classes is not None:
+            named.append(tuple(classes.names))
+    if any(named) and not all(named):
+        raise SchemaError(
+            "Classes are matched by name, but only one of the columns "
+            f"{', '.join(repr(f.name) for f in fields if f is not None)} has class names. Give "
+            "the other one names, too: ClassLabel(names)."
+        )
+    return tuple(dict.fromkeys(name for names in named for name in names))
+
+
+def is_objects(f: Field) -> bool:
+    """Return whether a column has the outlines, or the masks, of objects."""
+    return is_segmentation(f) or is_object_masks(f)

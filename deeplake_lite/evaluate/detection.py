@@ -1,0 +1,538 @@
+"""Evaluation of predicted objects: boxes, outlines, masks and keypoints.
+
+Steps, block by block of rows: read the objects (`objects`), compute the overlaps of those in the
+same row (`overlaps`), and match them (`matching`). Then average over all rows
+(`average_precision`). Memory holds one block, and about 100 bytes for each prediction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.repr import bars
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.evaluate import overlaps as measures
+from deeplake_lite.evaluate.average_precision import (
+    AREAS,
+    IGNORED,
+    RECALLS,
+    RIGHT,
+    THRESHOLDS,
+    WRONG,
+    Judged,
+    average,
+)
+from deeplake_lite.evaluate.findings import Findings
+from deeplake_lite.evaluate.matching import Side, match
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.evaluate.average_precision import Averages
+    from deeplake_lite.evaluate.matching import Flags, Floats, Numbers
+    from deeplake_lite.evaluate.objects import ImageSizes, ObjectReader, Objects
+
+BLOCK_ROWS = 512
+"""Number of rows that are read at a time."""
+
+MOST_PAIRS = 2**22
+"""Maximum number of pairs of objects that are compared at a time, unless one row has more."""
+
+BACKGROUND = "background"
+"""Name in the confusion matrix of places where there is no object."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules by which objects are matched and counted."""
+
+    limits: tuple[int, ...]
+    """Numbers of predictions of a class that count in a row, in ascending order."""
+    areas: tuple[str, ...]
+    """Names of the ranges of areas; the first one is ``"all"``."""
+    iou: float
+    """Least overlap of a match, for counts and the confusion matrix."""
+    score: float
+    """Least score of a prediction, likewise."""
+    sigmas: tuple[float, ...] | None = None
+    """Spread of each keypoint; None for other objects."""
+
+    @property
+    def thresholds(self) -> Floats:
+        """Least overlaps of a match: those of COCO, and `iou` if it is not among them."""
+        return THRESHOLDS if self._known.any() else np.append(THRESHOLDS, self.iou)
+
+    @property
+    def main(self) -> int:
+        """Place of `iou` in `thresholds`."""
+        return int(self._known.argmax()) if self._known.any() else len(THRESHOLDS)
+
+    @property
+    def _known(self) -> Flags:
+        return np.isclose(THRESHOLDS, self.iou, rtol=0, atol=1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The outcomes of a block of rows."""
+
+    judged: Judged
+    truth: list[tuple[Numbers, Flags]]
+    """Class of each true object, and for which ranges of areas it counts."""
+    rows: dict[str, NDArray[Any]]
+    confused: NDArray[np.int64]
+    """Pairs of a true and a predicted class, (n, 2) int64; -1 for the background."""
+
+
+def evaluate_objects(
+    view: View, predicted: ObjectReader, true: ObjectReader, rules: Rules, sizes: ImageSizes
+) -> Findings:
+    """Return the figures of predicted objects."""
+    everything = np.arange(len(view))
+    has_truth, has_prediction = true.present(everything), predicted.present(everything)
+    positions = np.flatnonzero(has_truth & has_prediction)
+    blocks = []
+    with bars.bar("evaluate", len(positions)) as bar:
+        for span in chunks.spans(len(positions), BLOCK_ROWS):
+            at = positions[span]
+            truth, predictions = true.read(at), predicted.read(at)
+            if rules.sigmas is not None:
+                _check_points(predictions, truth, rules.sigmas)
+            blocks += [
+                _judge(*part, rules) for part in _parts(predictions, truth, rules, at, sizes)
+            ]
+            bar.update(len(at))
+    counts = {
+        "rows": len(positions),
+        "unlabelled": int((~has_truth).sum()),
+        "unpredicted": int((has_truth & ~has_prediction).sum()),
+    }
+    return _findings(blocks, true.classes.names, rules, counts, positions)
+
+
+# ---- overlaps
+
+
+type _Part = tuple["Objects", "Objects", Floats, Numbers]
+
+
+def _parts(
+    predictions: Objects, truth: Objects, rules: Rules, positions: Numbers, sizes: ImageSizes
+) -> Iterator[_Part]:
+    """Yield some rows at a time: predictions, truth, overlaps, and where those of a row begin.
+
+    Predictions beyond the limit are left out, and the others are ordered by row, class and falling
+    score.
+    """
+    predictions, kept = _best_first(predictions, rules.limits[-1])
+    if predictions.masks is not None:
+        predictions, truth, flat = _mask_overlaps(predictions, truth, kept, positions, sizes)
+        yield predictions, truth, flat, _starts(predictions.counts * truth.counts)
+        return
+    ends = np.cumsum(predictions.counts * truth.counts)
+    begin = 0
+    while begin < len(ends):
+        before = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + MOST_PAIRS, side="right")))
+        part = [_rows_of(objects, begin, end) for objects in (predictions, truth)]
+        own, other = _pairs(part[0].counts, part[1].counts)
+        flat = _overlaps(part[0], part[1], own, other, rules)
+        yield part[0], part[1], flat, _starts(part[0].counts * part[1].counts)
+        begin = end
+
+
+def _starts(counts: Numbers) -> Numbers:
+    return np.cumsum(counts) - counts
+
+
+def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
+    """Return the best predictions, by row, class and falling score, and their former numbers."""
+    rows = objects.rows
+    order = np.lexsort((-objects.scores, objects.classes, rows))
+    order = order[_ranks(rows[order], objects.classes[order]) < limit]
+    return _taken(objects, order), order
+
+
+def _ranks(rows: Numbers, classes: Numbers) -> Numbers:
+    """Return how many objects of the same row and class come before each."""
+    is_first = np.ones(len(rows), bool)
+    is_first[1:] = (rows[1:] != rows[:-1]) | (classes[1:] != classes[:-1])
+    places = np.arange(len(rows))
+    return places - np.maximum.accumulate(np.where(is_first, places, 0))
+
+
+def _taken(objects: Objects, order: Numbers) -> Objects:
+    """Return some objects in another order, with all rows."""
+    return replace(
+        objects,
+        counts=np.bincount(objects.rows[order], minlength=len(objects.counts)),
+        classes=objects.classes[order],
+        scores=objects.scores[order],
+        crowd=objects.crowd[order],
+        areas=objects.areas[order],
+        boxes=objects.boxes[order],
+        points=None if objects.points is None else objects.points[order],
+    )
+
+
+def _rows_of(objects: Objects, begin: int, end: int) -> Objects:
+    """Return the objects of some consecutive rows."""
+    starts = _starts(objects.counts)
+    first = int(starts[begin])
+    last = int(starts[end - 1] + objects.counts[end - 1])
+    part = _taken(objects, np.arange(first, last))
+    return replace(part, counts=objects.counts[begin:end])
+
+
+def _pairs(own: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
+    """Return all pairs of objects of the same row, row by row, as numbers of objects.
+
+    >>> [numbers.tolist() for numbers in _pairs(np.array([1, 2]), np.array([2, 1]))]
+    [[0, 0, 1, 2], [0, 1, 2, 2]]
+    """
+    widths = np.repeat(other, own)  # how many pairs each prediction is in
+    first = np.repeat(np.arange(len(widths)), widths)
+    inside = np.arange(len(first)) - np.repeat(_starts(widths), widths)
+    return first, np.repeat(np.repeat(_starts(other), own), widths) + inside
+
+
+def _overlaps(
+    predictions: Objects, truth: Objects, own: Numbers, other: Numbers, rules: Rules
+) -> Floats:
+    if rules.sigmas is None:
+        return measures.box_ious(predictions.boxes[own], truth.boxes[other], truth.crowd[other])
+    assert predictions.points is not None
+    assert truth.points is not None
+    result = np.zeros(len(own))
+    for span in chunks.spans(len(own), 2**16):
+        a, b = own[span], other[span]
+        result[span] = measures.keypoint_similarities(
+            predictions.points[a], truth.points[b], truth.boxes[b], truth.areas[b], rules.sigmas
+        )
+    return result
+
+
+def _mask_overlaps(
+    predictions: Objects, truth: Objects, kept: Numbers, positions: Numbers, sizes: ImageSizes
+) -> tuple[Objects, Objects, Floats]:
+    """Return the objects with the areas of their masks, and the overlaps."""
+    own, other = predictions.masks, truth.masks
+    assert own is not None
+    assert other is not None
+    known = sizes.of(positions) if own.are_outlines and other.are_outlines else None
+    ends, others = np.cumsum(predictions.counts), np.cumsum(truth.counts)
+    firsts = _starts(own.counts)
+    flat, areas = [np.zeros(0)], (predictions.areas.copy(), truth.areas.copy())
+    for row in range(len(positions)):
+        size = _size(own, other, row, None if known is None else known[row], int(positions[row]))
+        mine = slice(int(ends[row] - predictions.counts[row]), int(ends[row]))
+        theirs = slice(int(others[row] - truth.counts[row]), int(others[row]))
+        chosen = kept[mine] - firsts[row]
+        crowd = truth.crowd[theirs]
+        masks = own.packed(row, size)[chosen], other.packed(row, size)
+        ious, areas[0][mine], found = measures.mask_ious(*masks, crowd)
+        areas[1][theirs] = np.where(np.isnan(areas[1][theirs]), found, areas[1][theirs])
+        flat.append(ious.ravel())
+    return (
+        replace(predictions, areas=areas[0]),
+        replace(truth, areas=areas[1]),
+        np.concatenate(flat),
+    )
+
+
+def _size(own: Any, other: Any, row: int, known: Floats | None, position: int) -> tuple[int, int]:
+    """Return the size of the masks of a row. Raises InvalidValueError if sizes differ."""
+    if known is not None:
+        return int(known[0]), int(known[1])
+    sizes = [masks.size(row) for masks in (own, other)]
+    fixed = {
+        size for size, masks in zip(sizes, (own, other), strict=True)
+        if not masks.are_outlines and size != (0, 0)
+    }  # fmt: skip
+    if len(fixed) > 1:
+        raise InvalidValueError(
+            f"The masks of predictions and truth must have the same size, but they have {sizes[0]} "
+            f"and {sizes[1]} pixels. Resize the predictions.",
+            row=position,
+        )
+    return fixed.pop() if fixed else (max(s[0] for s in sizes), max(s[1] for s in sizes))
+
+
+# ---- matching
+
+
+def _judge(
+    predictions: Objects, truth: Objects, flat: Floats, starts: Numbers, rules: Rules
+) -> _Block:
+    """Match the objects of a block, and count."""
+    own_at = starts[predictions.rows] + _places(predictions.counts) * truth.counts[predictions.rows]
+    pairs = _PairPlaces(flat, own_at, _places(truth.counts))
+    low, high = np.array([AREAS[name] for name in rules.areas]).T[:, :, np.newaxis]
+    ignored = truth.crowd | (truth.areas < low) | (truth.areas > high)
+    if truth.points is not None:
+        ignored |= ~(truth.points[..., 2] > 0).any(axis=1)
+    chosen = _match_classes(predictions, truth, pairs, ignored, rules.thresholds)
+    outside = (predictions.areas < low) | (predictions.areas > high)
+    outcomes = _outcomes(chosen, ignored, outside)
+    judged = Judged(
+        predictions.classes,
+        predictions.scores,
+        _ranks(predictions.rows, predictions.classes),
+        outcomes.transpose(2, 0, 1),
+    )
+    is_counted = predictions.scores >= rules.score
+    outcome = np.where(is_counted, outcomes[0, rules.main], IGNORED)
+    found = np.where(outcome == RIGHT, chosen[0, rules.main], -1)
+    counts = ~ignored[0]
+    rows = _row_figures(predictions, truth, counts, outcome, found, pairs.of(found))
+    confused = _confusions(predictions, truth, counts, outcome, found, pairs, rules.iou)
+    return _Block(judged, [(truth.classes, ~ignored)], rows, confused)
+
+
+@dataclass(frozen=True, eq=False)
+class _PairPlaces:
+    """The overlaps of the pairs of objects of each row, and where they are."""
+
+    flat: Floats
+    """Overlaps, (pairs,) float64."""
+    own: Numbers
+    """Place of each prediction, (n,) int64; see `Side`."""
+    other: Numbers
+    """Place of each true object, (g,) int64."""
+
+    def of(self, found: Numbers) -> Floats:
+        """Return the overlap of each prediction with a true object, or 0 where that is -1."""
+        result = np.zeros(len(found))
+        is_found = found >= 0
+        result[is_found] = self.flat[self.own[is_found] + self.other[found[is_found]]]
+        return result
+
+
+def _match_classes(
+    predictions: Objects, truth: Objects, pairs: _PairPlaces, ignored: Flags, thresholds: Floats
+) -> Numbers:
+    """Match the objects of the same row and class; see `match`."""
+    classes = 1 + max(predictions.classes.max(initial=0), truth.classes.max(initial=0))
+    order = np.lexsort((truth.classes, truth.rows))
+    chosen = match(
+        pairs.flat,
+        Side(predictions.rows * classes + predictions.classes, pairs.own),
+        Side((truth.rows * classes + truth.classes)[order], pairs.other[order]),
+        ignored[:, order],
+        truth.crowd[order],
+        thresholds,
+    )
+    return np.append(order, -1)[chosen]  # -1 stays -1
+
+
+def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uint8]:
+    """Return the outcome of each prediction, (areas, thresholds, n) uint8.
+
+    Parameters
+    ----------
+    chosen : ndarray, (areas, thresholds, n) int64
+        The true object that each prediction is matched with, or -1.
+    ignored : ndarray, (areas, g) bool
+        True objects that do not count.
+    outside : ndarray, (areas, n) bool
+        Predictions that do not count unless they are matched, because of their area.
+    """
+    padded = np.concatenate([ignored, np.zeros((len(ignored), 1), bool)], axis=1)
+    areas = np.arange(len(ignored))[:, np.newaxis, np.newaxis]
+    is_matched = chosen >= 0
+    is_ignored = padded[areas, chosen] | (~is_matched & outside[:, np.newaxis])
+    outcomes = np.where(is_matched, RIGHT, WRONG)
+    return np.where(is_ignored, IGNORED, outcomes).astype(np.uint8)
+
+
+def _places(counts: Numbers) -> Numbers:
+    """Return the place of each object in its row."""
+    return np.arange(int(counts.sum())) - np.repeat(_starts(counts), counts)
+
+
+def _row_figures(
+    predictions: Objects,
+    truth: Objects,
+    counts: Flags,
+    outcome: NDArray[Any],
+    found: Numbers,
+    overlap: Floats,
+) -> dict[str, NDArray[Any]]:
+    """Return the figures of each row: matches, errors, mean overlap and F1."""
+    rows, n = predictions.rows, len(truth.counts)
+    right = np.bincount(rows[outcome == RIGHT], minlength=n)
+    wrong = np.bincount(rows[outcome == WRONG], minlength=n)
+    total = np.bincount(truth.rows[counts], minlength=n)
+    is_found = found >= 0
+    shared = np.bincount(rows[is_found], overlap[is_found], minlength=n)
+    iou = np.divide(shared, total, out=np.full(n, np.nan), where=total > 0)
+    objects = right + wrong + total  # 2 tp + fp + fn
+    f1 = np.divide(2 * right, objects, out=np.ones(n), where=objects > 0)
+    return {"tp": right, "fp": wrong, "fn": total - right, "iou": iou, "f1": f1}
+
+
+def _confusions(
+    predictions: Objects,
+    truth: Objects,
+    counts: Flags,
+    outcome: NDArray[Any],
+    found: Numbers,
+    pairs: _PairPlaces,
+    iou: float,
+) -> NDArray[np.int64]:
+    """Return pairs of a true and a predicted class, (n, 2) int64; -1 for the background.
+
+    Matches are pairs of the same class. What is left is matched across classes.
+    """
+    is_right = found >= 0
+    left = counts.copy()
+    left[found[is_right]] = False
+    objects = np.flatnonzero(left)
+    wrong = np.flatnonzero(outcome == WRONG)
+    wrong = wrong[np.lexsort((-predictions.scores[wrong], predictions.rows[wrong]))]
+    no = np.zeros((1, len(objects)), bool)
+    chosen = match(
+        pairs.flat,
+        Side(predictions.rows[wrong], pairs.own[wrong]),
+        Side(truth.rows[objects], pairs.other[objects]),
+        no,
+        no[0],
+        np.array([iou]),
+    )[0, 0]
+    is_mixed = chosen >= 0
+    mixed = objects[chosen[is_mixed]]
+    missed = np.setdiff1d(objects, mixed)
+    true = [
+        truth.classes[found[is_right]],
+        truth.classes[mixed],
+        np.full(int((~is_mixed).sum()), -1),
+        truth.classes[missed],
+    ]
+    predicted = [
+        predictions.classes[is_right],
+        predictions.classes[wrong[is_mixed]],
+        predictions.classes[wrong[~is_mixed]],
+        np.full(len(missed), -1),
+    ]
+    return np.stack([np.concatenate(true), np.concatenate(predicted)], axis=1)
+
+
+# ---- figures
+
+
+def _findings(
+    blocks: Sequence[_Block],
+    names: tuple[str, ...],
+    rules: Rules,
+    counts: dict[str, int],
+    positions: Numbers,
+) -> Findings:
+    n, areas, thresholds = len(names), len(rules.areas), len(rules.thresholds)
+    empty = np.zeros(0, np.int64)
+    judged = Judged(
+        np.concatenate([*(b.judged.classes for b in blocks), empty]),
+        np.concatenate([*(b.judged.scores for b in blocks), empty]),
+        np.concatenate([*(b.judged.ranks for b in blocks), empty]),
+        np.concatenate(
+            [*(b.judged.outcomes for b in blocks), np.zeros((0, areas, thresholds), np.uint8)]
+        ),
+    )
+    truth = np.zeros((n, areas), np.int64)
+    for block in blocks:
+        for classes, counted in block.truth:
+            for area in range(areas):
+                truth[:, area] += np.bincount(classes[counted[area]], minlength=n)
+    averages = average(judged, truth, rules.limits)
+    confusion = np.zeros((n + 1, n + 1))
+    for block in blocks:
+        np.add.at(confusion, tuple(block.confused.T), 1)
+    keys = ("tp", "fp", "fn", "iou", "f1")
+    rows = {k: np.concatenate([*(b.rows[k] for b in blocks), np.zeros(0)]) for k in keys}
+    by_class = _by_class(averages, confusion, truth[:, 0])
+    curve = _mean(averages.curves[:, rules.main], axis=0)
+    return Findings(
+        _summary(averages, rules, rows),
+        counts | {"objects": int(truth[:, 0].sum()), "predictions": len(judged.scores)},
+        names,
+        by_class,
+        BACKGROUND,
+        confusion,
+        {"recall": RECALLS, "precision": curve},
+        averages.curves[:, rules.main],
+        rows,
+        positions,
+        main="AP",
+        quality="f1",
+        units={"tp": "int32", "fp": "int32", "fn": "int32"},
+    )
+
+
+def _mean(values: Floats, axis: int | tuple[int, ...] | None = None) -> Any:
+    """Return the mean of the values that are not NaN; NaN if there are none."""
+    counts = (~np.isnan(values)).sum(axis=axis)
+    total = np.nansum(values, axis=axis)
+    return np.divide(total, counts, out=np.full(np.shape(total), np.nan), where=counts > 0)
+
+
+def _ratio(a: Any, b: Any) -> Any:
+    return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=np.asarray(b) > 0)
+
+
+def _by_class(averages: Averages, confusion: Floats, truth: Numbers) -> dict[str, NDArray[Any]]:
+    right = np.diagonal(confusion)[:-1]
+    predicted = confusion[:, :-1].sum(axis=0)
+    standard = averages.precision[:, :, : len(THRESHOLDS)]
+    recall = averages.recall[:, :, : len(THRESHOLDS), -1]
+    return {
+        "AP": standard[:, 0].mean(axis=1),
+        "AP50": standard[:, 0, 0],
+        "AP75": standard[:, 0, 5],
+        "AR": recall[:, 0].mean(axis=1),
+        "precision": _ratio(right, predicted),
+        "recall": _ratio(right, truth),
+        "f1": _ratio(2 * right, predicted + truth),
+        "tp": right,
+        "fp": predicted - right,
+        "fn": truth - right,
+        "objects": truth.astype(np.float64),
+    }
+
+
+def _summary(averages: Averages, rules: Rules, rows: dict[str, NDArray[Any]]) -> dict[str, float]:
+    precision = averages.precision[:, :, : len(THRESHOLDS)]
+    recall = averages.recall[:, :, : len(THRESHOLDS)]
+    figures = {"AP": _mean(precision[:, 0]), "AP50": _mean(precision[:, 0, 0])}
+    figures["AP75"] = _mean(precision[:, 0, 5])
+    for area, name in list(enumerate(rules.areas))[1:]:
+        figures[f"AP_{name}"] = _mean(precision[:, area])
+    if len(rules.limits) > 1:
+        for n, limit in enumerate(rules.limits):
+            figures[f"AR{limit}"] = _mean(recall[:, 0, :, n])
+    else:
+        figures["AR"] = _mean(recall[:, 0])
+        figures["AR50"], figures["AR75"] = _mean(recall[:, 0, 0]), _mean(recall[:, 0, 5])
+    for area, name in list(enumerate(rules.areas))[1:]:
+        figures[f"AR_{name}"] = _mean(recall[:, area, :, -1])
+    right, wrong, missed = (rows[key].sum() for key in ("tp", "fp", "fn"))
+    figures["precision"] = _ratio(right, right + wrong)
+    figures["recall"] = _ratio(right, right + missed)
+    figures["f1"] = _ratio(2 * right, 2 * right + wrong + missed)
+    return {name: float(value) for name, value in figures.items()}
+
+
+def _check_points(predictions: Objects, truth: Objects, sigmas: Sequence[float]) -> None:
+    """Check that objects have a point for each sigma. Raises SchemaError."""
+    for objects in (predictions, truth):
+        points = objects.points
+        if points is not None and len(points) and points.shape[1] != len(sigmas):
+            raise SchemaError(
+                f"There must be a sigma for each of the {points.shape[1]} keypoints, but there are "
+                f"{len(sigmas)}. Pass sigmas=[…]; the default is for the 17 points of COCO."
+            )

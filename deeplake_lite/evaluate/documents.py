@@ -1,0 +1,132 @@
+"""Evaluations as they are stored: a JSON document and arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.saved.evaluations import Stored
+from deeplake_lite.evaluate.findings import KINDS, Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+_STRINGS = ("kind", "predictions", "truth", "outside", "main", "quality")
+_UNITS = ("int32", "bool")
+
+
+def stored_of(
+    version: str, about: Mapping[str, Any], row_ids: NDArray[np.int64], found: Findings
+) -> Stored:
+    """Return an evaluation as it is stored.
+
+    Parameters
+    ----------
+    version : str
+        Id of the version that was evaluated.
+    about : mapping
+        Kind, columns and options.
+    row_ids : ndarray, (rows,) int64
+        Ids of the rows.
+    found : Findings
+        The figures.
+    """
+    head = {
+        **about, "classes": list(found.classes), "outside": found.outside, "main": found.main,
+        "quality": found.quality, "units": dict(found.units), "notes": list(found.notes),
+        "counts": dict(found.counts),
+        "summary": {k: None if np.isnan(v) else v for k, v in found.summary.items()},
+    }  # fmt: skip
+    arrays = {
+        "row_ids": row_ids, "confusion": found.confusion, "class_curves": found.class_curves,
+        **{f"class/{name}": values for name, values in found.by_class.items()},
+        **{f"curve/{name}": values for name, values in found.curves.items()},
+        **{f"row/{name}": values for name, values in found.rows.items()},
+    }  # fmt: skip
+    return Stored(version, head, arrays)
+
+
+def findings_of(stored: Stored) -> Findings:
+    """Return the figures of an evaluation that was stored.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        When the document is not valid.
+    """
+    head, arrays = stored.head, stored.arrays
+    _check_head(head)
+
+    def group(prefix: str) -> dict[str, NDArray[Any]]:
+        return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+    findings = Findings(
+        {k: float("nan") if v is None else float(v) for k, v in head["summary"].items()},
+        head["counts"],
+        tuple(head["classes"]),
+        group("class/"),
+        head["outside"],
+        arrays["confusion"],
+        group("curve/"),
+        arrays["class_curves"],
+        group("row/"),
+        np.arange(len(arrays["row_ids"])),
+        head["main"],
+        head["quality"],
+        head["units"],
+        tuple(head["notes"]),
+    )
+    _check_shapes(findings)
+    return findings
+
+
+def _check_head(head: Mapping[str, Any]) -> None:
+    """Check the JSON values of a document. Raises ValueError, TypeError or LookupError."""
+    for key in _STRINGS:
+        _check(isinstance(head[key], str), key)
+    _check(head["kind"] in KINDS, "kind")
+    for key in ("classes", "notes"):
+        _check(isinstance(head[key], list) and all(isinstance(s, str) for s in head[key]), key)
+    _check(isinstance(head["units"], dict) and {*head["units"].values()} <= {*_UNITS}, "units")
+    options = head["options"]
+    _check(isinstance(options, dict), "options")
+    _check(all(_is_number(options[key]) for key in ("iou", "score") if key in options
+               and head["kind"] != "classification"), "options")  # fmt: skip
+    counts, summary = head["counts"], head["summary"]
+    _check(isinstance(counts, dict) and all(type(n) is int for n in counts.values()), "counts")
+    _check("rows" in counts, "counts")
+    _check(isinstance(summary, dict), "summary")
+    _check(all(v is None or _is_number(v) for v in summary.values()), "summary")
+
+
+def _check_shapes(found: Findings) -> None:
+    """Check the shapes of the arrays. Raises ValueError."""
+    n, rows = len(found.classes), len(found.positions)
+    side = n + bool(found.outside)
+    _check(found.confusion.shape == (side, side), "confusion")
+    _check(all(values.shape == (n,) for values in found.by_class.values()), "classes")
+    _check(all(values.shape == (rows,) for values in found.rows.values()), "rows")
+    _check(found.quality in found.rows and found.main in found.by_class, "quality")
+    lengths = {values.shape for values in found.curves.values()}
+    _check(len(lengths) < 2 and all(len(shape) == 1 for shape in lengths), "curves")
+    points = next(iter(lengths), (0,))[0]
+    _check(found.class_curves.shape in ((n, points), (0, 0)), "class_curves")
+    arrays = (
+        found.confusion,
+        *found.by_class.values(),
+        *found.rows.values(),
+        *found.curves.values(),
+    )
+    _check(all(array.dtype == np.float64 for array in arrays), "arrays")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def _check(is_valid: bool, key: str) -> None:
+    if not is_valid:
+        raise ValueError(f"its {key!r} is not valid")

@@ -1,0 +1,404 @@
+"""The public class `Evaluation`: the figures of predictions, and the rows that they come from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.saved import evaluations as saved
+from deeplake_lite.dataset.view import View
+from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError, SchemaError
+from deeplake_lite.evaluate import page
+from deeplake_lite.evaluate.documents import findings_of, stored_of
+from deeplake_lite.htypes import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.saved.evaluations import Stored
+    from deeplake_lite.evaluate.findings import Findings, Kind
+
+
+class Evaluation:
+    """The result of comparing predictions with the truth.
+
+    `View.evaluate` returns it, and `Dataset.evaluations` opens those that were saved.
+
+    Examples
+    --------
+    >>> import deeplake_lite as dl
+    >>> kind = dl.ClassLabel(["cat", "dog"])
+    >>> ds = dl.create("memory://evaluation-doc", {"label": kind, "predicted": kind})
+    >>> ds.append({"label": ["cat", "dog", "dog"], "predicted": ["cat", "dog", "cat"]})
+    >>> result = ds.evaluate("predicted", "label")
+    >>> round(result.summary["accuracy"], 3), len(result.worst(1))
+    (0.667, 1)
+    >>> result.confusion.loc["dog", "cat"]
+    np.int64(1)
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        predictions: str,
+        truth: str,
+        options: Mapping[str, Any],
+        findings: Findings,
+        row_ids: NDArray[np.int64],
+        url: str,
+        version: str,
+        view: View | Callable[[], View],
+        name: str = "",
+    ) -> None:
+        self.kind = kind
+        """``"detection"``, ``"classification"``, ``"segmentation"`` or ``"keypoints"``."""
+        self.predictions = predictions
+        """Column of the predictions."""
+        self.truth = truth
+        """Column of the truth."""
+        self.options = dict(options)
+        """The options and the further columns that were used."""
+        self.url = url
+        """URL of the lake."""
+        self.version = version
+        """Id of the version that was evaluated, or that its uncommitted edits build on."""
+        self.name = name
+        """Name under which the evaluation is saved; empty if it is not."""
+        self._findings, self._row_ids, self._view = findings, row_ids, view
+
+    @classmethod
+    def of(
+        cls,
+        view: View,
+        kind: Kind,
+        predictions: str,
+        truth: str,
+        options: Mapping[str, Any],
+        findings: Findings,
+    ) -> Evaluation:
+        """Return the evaluation of a view. Raises SchemaError if its rows have no ids."""
+        if not view.rows.table.has_ids:
+            raise SchemaError(
+                "The rows of an evaluation must be rows of a lake, but this view computes its "
+                "rows. Materialize it, or evaluate before grouping."
+            )
+        ids = view.row_ids[findings.positions]
+        return cls(kind, predictions, truth, options, findings, ids, view.url, view.version, view)
+
+    # ---- figures
+
+    @property
+    def summary(self) -> dict[str, float]:
+        """Figures for all rows and classes, by name; NaN where they are not defined."""
+        return dict(self._findings.summary)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of rows that were evaluated, and of those left out because a value is null.
+
+        ``unlabelled`` rows have no truth, and ``unpredicted`` rows have no prediction.
+        """
+        return dict(self._findings.counts)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes: those of the truth, then others that were predicted."""
+        return self._findings.classes
+
+    @property
+    def classes(self) -> pd.DataFrame:
+        """Figures for each class: a DataFrame indexed by the name of the class."""
+        import pandas as pd
+
+        columns = {name: values.copy() for name, values in self._findings.by_class.items()}
+        return pd.DataFrame(columns, index=pd.Index(self.class_names, name="class", dtype=object))
+
+    @property
+    def confusion(self) -> pd.DataFrame:
+        """The confusion matrix: a DataFrame with the true classes as rows.
+
+        In evaluations of objects, the last row and column stand for the background: for
+        predictions without an object, and for objects without a prediction.
+        """
+        import pandas as pd
+
+        names = list(self.class_names)
+        names += [self._findings.outside] if self._findings.outside else []
+        return pd.DataFrame(
+            self._findings.confusion.astype(np.int64),
+            index=pd.Index(names, name="truth", dtype=object),
+            columns=pd.Index(names, name="predicted", dtype=object),
+        )
+
+    def curve(self, name: str | None = None) -> pd.DataFrame:
+        """Return precision by recall, or accuracy by confidence for classifications.
+
+        Parameters
+        ----------
+        name : str, optional
+            A class; by default, the mean over all classes. Calibration has no curve per class.
+
+        Returns
+        -------
+        DataFrame
+            ``recall`` and ``precision`` at the threshold `iou`; or, for each bin of scores,
+            ``bin`` (its upper bound), ``confidence``, ``accuracy`` and ``rows``.
+
+        Raises
+        ------
+        NotFoundError
+            When there is no such class, or there is no curve.
+        """
+        import pandas as pd
+
+        curves = {key: values.copy() for key, values in self._findings.curves.items()}
+        if name is not None:
+            known = self.class_names if len(self._findings.class_curves) else ()
+            if not isinstance(name, str) or name not in known:
+                raise NotFoundError.named("curve of a class", name, known)
+            curves["precision"] = self._findings.class_curves[known.index(name)].copy()
+        return pd.DataFrame(curves)
+
+    # ---- rows
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """Figures for each evaluated row: a DataFrame indexed by row id.
+
+        Objects have ``tp``, ``fp``, ``fn``, ``iou`` (mean over the true objects, 0 for those that
+        are missed) and ``f1``; classes have ``correct`` and, with scores, ``score``,
+        ``truth_score`` and ``loss``; masks have ``accuracy`` and ``iou``.
+        """
+        import pandas as pd
+
+        units = self._findings.units
+        columns = {name: v.astype(units.get(name, "float64")) for name, v in self._row_values()}
+        return pd.DataFrame(columns, index=pd.Index(self._row_ids.copy(), name="row_id"))
+
+    def _row_values(self) -> list[tuple[str, NDArray[Any]]]:
+        return list(self._findings.rows.items())
+
+    @property
+    def view(self) -> View:
+        """The rows that were evaluated, as they were, with all columns of the view.
+
+        A saved evaluation opens its version, with all columns. If the version has expired, this
+        raises a VersionNotFoundError; figures and comparisons are still available.
+        """
+        if not isinstance(self._view, View):
+            self._view = self._view()
+        return self._view[self._findings.positions]
+
+    def worst(self, n: int = 20) -> View:
+        """Return the rows with the worst predictions, the worst first.
+
+        Rows are ordered by F1 for objects, by loss for classes (wrong ones first) and by mean IoU
+        for masks.
+
+        Parameters
+        ----------
+        n : int
+            Maximum number of rows.
+
+        Returns
+        -------
+        View
+            Rows of `view`.
+        """
+        count = checks.integer("n", n, 0)
+        return self.view[self._order()[:count]]
+
+    def _order(self) -> NDArray[np.int64]:
+        """Return the places of the rows, the worst first."""
+        rows = self._findings.rows
+        quality = np.nan_to_num(rows[self._findings.quality], nan=np.inf)
+        second = np.zeros(len(quality))
+        if "fp" in rows:
+            second = rows["fp"] + rows["fn"]
+        elif "loss" in rows or "score" in rows:
+            second = np.nan_to_num(rows["loss"] if "loss" in rows else rows["score"])
+        return np.lexsort((-second, quality))
+
+    def write(self, ds: Dataset, prefix: str = "eval_") -> tuple[str, ...]:
+        """Store the figures of the rows as columns of a dataset, as uncommitted edits.
+
+        The columns can be queried, sorted by and shown in the browser like any other. Rows that
+        were not evaluated are null, or keep the value of an earlier evaluation.
+
+        Parameters
+        ----------
+        ds : Dataset
+            A dataset of the same lake, on any branch.
+        prefix : str
+            Beginning of the names of the columns. Columns that exist are updated.
+
+        Returns
+        -------
+        tuple of str
+            Names of the columns.
+
+        Raises
+        ------
+        OptionError
+            When `ds` is not a dataset of the same lake.
+        SchemaError
+            When a column of that name has another type.
+        InvalidValueError
+            When a row has been deleted from the dataset.
+        ReadOnlyError
+            When the dataset is read-only.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://evaluation-write-doc", {"label": "text", "guess": "text"})
+        >>> ds.append({"label": ["cat", "dog"], "guess": ["cat", "cat"]})
+        >>> ds.evaluate("guess", "label").write(ds)
+        ('eval_correct',)
+        >>> ds.query("SELECT * WHERE NOT eval_correct")["label"][:]
+        ['dog']
+        """
+        from deeplake_lite.dataset.dataset import Dataset
+
+        if not isinstance(ds, Dataset) or ds.url != self.url:
+            raise OptionError(
+                f"ds must be a dataset of the lake that was evaluated, {self.url}, but it is "
+                f"{getattr(ds, 'url', type(ds).__name__)}. Open the lake: dl.open(…)."
+            )
+        prefix = checks.text("prefix", prefix)
+        ids, first = np.unique(self._row_ids, return_index=True)
+        missing = ids[~np.isin(ids, ds.row_ids)]
+        if len(missing):
+            raise InvalidValueError(
+                f"The evaluated rows must exist in the dataset, but {len(missing):,} of "
+                f"{len(ids):,}, such as the row with id {missing[0]}, do not. Evaluate the rows of "
+                "this branch again."
+            )
+        columns = {f"{prefix}{name}": self._cells(name, first) for name in self._findings.rows}
+        types = {f"{prefix}{name}": self._htype(name) for name in self._findings.rows}
+        with ds.handle.locked():
+            ds.handle.check_writable()
+            for name, htype in types.items():
+                if name in ds.columns and ds.field(name).htype.bare != htype.bare:
+                    raise SchemaError(
+                        f"Column {name!r} must be {htype.bare} to hold the evaluation, but it is "
+                        f"{ds.field(name).htype}. Pass another prefix=."
+                    )
+            for name, htype in types.items():
+                if name not in ds.columns:
+                    ds.add_column(name, htype)
+            ds.update(ids=ids, data=columns)
+        return tuple(columns)
+
+    def _htype(self, name: str) -> Scalar:
+        return Scalar(self._findings.units.get(name, "float32"), nullable=True)
+
+    def _cells(self, name: str, places: NDArray[np.int64]) -> Any:
+        values = self._findings.rows[name][places]
+        null = np.isnan(values)
+        cells = np.where(null, 0, values).astype(self._findings.units.get(name, "float32"))
+        return np.ma.MaskedArray(cells, null)
+
+    # ---- saving
+
+    def save(self, name: str, *, overwrite: bool = False) -> None:
+        """Save the evaluation in the lake under a name, with the version that was evaluated.
+
+        `Dataset.evaluations` opens it again. Saving does not create a new version of the data, and
+        does not keep the version from expiring.
+
+        Parameters
+        ----------
+        name : str
+            Name of the evaluation. It must not be empty, and must not contain a slash.
+        overwrite : bool
+            Whether to replace an existing evaluation of that name.
+
+        Raises
+        ------
+        ExistsError
+            When an evaluation of that name exists and `overwrite` is false.
+        UncommittedError
+            When the view that was evaluated has uncommitted edits.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://evaluation-save-doc", {"label": "text", "guess": "text"})
+        >>> ds.append({"label": ["cat", "dog"], "guess": ["cat", "cat"]})
+        >>> version = ds.commit("predictions")
+        >>> ds.evaluate("guess", "label").save("baseline")
+        >>> dl.open(ds.url).evaluations()["baseline"].summary["accuracy"]
+        0.5
+        """
+        view = self.view
+        view.rows.check_committed("A saved evaluation")
+        saved.save(view.rows.lake.repository, name, self._stored(), overwrite=overwrite)
+        self.name = name
+
+    def _stored(self) -> Stored:
+        about = {
+            "kind": self.kind,
+            "predictions": self.predictions,
+            "truth": self.truth,
+            "options": self.options,
+        }
+        return stored_of(self.version, about, self._row_ids, self._findings)
+
+    # ---- showing
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied. Raises OptionError."""
+        raise OptionError(
+            "An evaluation cannot be pickled or copied, because it reads the lake in this process. "
+            "Save it under a name, or pickle its `summary`, `classes` or `rows`."
+        )
+
+    @property
+    def findings(self) -> Findings:
+        """The figures as arrays, for code that builds on evaluations."""
+        return self._findings
+
+    @property
+    def row_ids(self) -> NDArray[np.int64]:
+        """Ids of the evaluated rows, (n,) int64."""
+        return self._row_ids.copy()
+
+    def __repr__(self) -> str:
+        return page.text(self._page())
+
+    def _repr_html_(self) -> str:
+        return page.html(self._page())
+
+    def _page(self) -> page.Page:
+        title = f"{self.predictions} against {self.truth}"
+        return page.page_of(self.kind, self.name, title, self.version, self._findings, self.options)
+
+
+def restore(stored: Stored, name: str, url: str, open_view: Callable[[], View]) -> Evaluation:
+    """Return an evaluation that was saved.
+
+    Raises
+    ------
+    ValueError, TypeError, LookupError
+        When the document is not valid.
+    """
+    head = stored.head
+    return Evaluation(
+        head["kind"],
+        head["predictions"],
+        head["truth"],
+        head["options"],
+        findings_of(stored),
+        stored.arrays["row_ids"],
+        url,
+        stored.version,
+        open_view,
+        name,
+    )

@@ -1,0 +1,128 @@
+"""The masks of the objects of a row, from outlines, run-length encodings or pixels."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.export.annotations.coco_annotations import places
+from deeplake_lite.dataset.read.reading import read_values
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.evaluate.outlines import mask_of_outlines, mask_of_runs
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.schema import Field
+
+MOST_PIXELS = 2**31
+"""Maximum number of pixels of all masks of a row together."""
+
+type Size = tuple[int, int]
+
+
+class RowMasks:
+    """The masks of the objects of some rows, which are drawn when a row is asked for.
+
+    Parameters
+    ----------
+    view : View
+        The view.
+    f : Field
+        Column of outlines, or of binary masks, of each object.
+    cells : Cells
+        Cells of the column.
+    positions : ndarray, (n,) int64
+        Positions of the rows in the view.
+    """
+
+    def __init__(self, view: View, f: Field, cells: Cells, positions: NDArray[np.int64]) -> None:
+        self._view, self._field, self._positions = view, f, positions
+        self._values: list[Any] = f.htype.decode_cells(cells)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of objects of each row, (n,) int64."""
+        return np.array([len(objects) for objects in self._values], np.int64)
+
+    @property
+    def are_outlines(self) -> bool:
+        """Whether the objects are outlines, which fit an image of any size."""
+        return self._field.htype.item is not None
+
+    def size(self, row: int) -> Size:
+        """Return the height and width of the masks of a row; for outlines, the least that fit."""
+        objects = self._values[row]
+        if not self.are_outlines:
+            return (int(objects.shape[1]), int(objects.shape[2])) if len(objects) else (0, 0)
+        corners = [np.asarray(c).reshape(-1, 2) for shape in objects for c in shape]
+        far = np.concatenate([*corners, np.zeros((1, 2))]).max(axis=0)
+        for runs in self._encoded[row].values():
+            size = runs.get("size")
+            if isinstance(size, list) and len(size) == 2:
+                far = np.maximum(far, np.asarray(size[::-1], np.float64) - 1)
+        return int(np.ceil(far[1])) + 1, int(np.ceil(far[0])) + 1
+
+    def packed(self, row: int, size: Size) -> NDArray[np.uint8]:
+        """Return the masks of a row, (objects, bytes) uint8: their pixels down the columns."""
+        objects, (height, width) = self._values[row], size
+        if len(objects) * height * width > MOST_PIXELS:
+            raise self._error(
+                row,
+                f"the masks of a row may have at most {MOST_PIXELS:,} pixels together, but "
+                f"{len(objects)} masks of {height:,} × {width:,} pixels have more. Scale the "
+                "outlines down.",
+            )
+        masks = [self._pack(row, n, shape, size) for n, shape in enumerate(objects)]
+        return np.stack(masks) if masks else np.zeros((0, -(-height * width // 8)), np.uint8)
+
+    def _pack(self, row: int, number: int, shape: Any, size: Size) -> NDArray[np.uint8]:
+        if not self.are_outlines:
+            return np.packbits(np.asarray(shape, bool).T)
+        runs = self._encoded[row].get(number) if not len(shape) else None
+        if runs is None:
+            return np.packbits(mask_of_outlines(shape, *size))
+        mask = mask_of_runs(runs)
+        if tuple(runs["size"]) != size:
+            raise self._error(
+                row,
+                f"the mask of object {number} must have the size of the image, {size}, but it has "
+                f"{tuple(runs['size'])}. Correct the annotation.",
+            )
+        return np.packbits(mask)
+
+    def _error(self, row: int, message: str) -> InvalidValueError:
+        return InvalidValueError(message, column=self._field.name, row=int(self._positions[row]))
+
+    @cached_property
+    def _encoded(self) -> list[dict[int, dict[str, Any]]]:
+        """The run-length encodings of COCO files, by row and number of the object.
+
+        `from_coco` keeps them in the column ``coco``, because polygons cannot hold them.
+        """
+        view, names = self._view, ("coco", "annotation_ids")
+        none: list[dict[int, dict[str, Any]]] = [{} for _ in self._values]
+        if self._field.name != "segmentation" or not all(name in view for name in names):
+            return none
+        fields = [view.field(name) for name in names]
+        if fields[0].htype.sql != "json" or fields[1].htype.item is None:
+            return none
+        values = read_values(view, fields, self._positions)
+        return [
+            _runs(document, ids or ())
+            for document, ids in zip(values["coco"], values["annotation_ids"], strict=True)
+        ]
+
+
+def _runs(document: Any, ids: Any) -> dict[int, dict[str, Any]]:
+    """Return the run-length encodings of an image by number of the object."""
+    known = document.get("annotations") if isinstance(document, dict) else None
+    if not isinstance(known, dict):
+        return {}
+    originals = [known.get(place) for place in places([int(i) for i in ids])]
+    runs = [own.get("segmentation") if isinstance(own, dict) else None for own in originals]
+    return {n: run for n, run in enumerate(runs) if isinstance(run, dict)}

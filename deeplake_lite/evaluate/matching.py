@@ -1,0 +1,166 @@
+"""Greedy matching of predicted objects with true ones, by the rules of COCO.
+
+See https://github.com/cocodataset/cocoapi, `COCOeval.evaluateImg`. The predictions of a group (the
+objects of one class in one image) are matched in the order of their scores. Each takes the true
+object that overlaps it most among those that are left. An object that is ignored is taken only if
+no other fits, and a crowd may be taken any number of times. Of equal overlaps, the last one counts.
+
+Groups are independent, so the first predictions of all groups are matched at once, then the second
+ones, and so on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+type Numbers = NDArray[np.int64]
+type Flags = NDArray[np.bool_]
+type Floats = NDArray[np.float64]
+
+BLOCK_CELLS = 2**21
+"""Maximum number of overlaps that are compared at a time, with all thresholds and area ranges."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """The predictions, or the true objects, of all groups: those of a group are consecutive."""
+
+    groups: Numbers
+    """Group of each object, (n,) int64, ascending."""
+    at: Numbers
+    """Place of each object in the array of overlaps, (n,) int64: the overlap of a prediction and a
+    true object is at the sum of their places."""
+
+
+def match(
+    overlaps: Floats,
+    predictions: Side,
+    truth: Side,
+    ignored: Flags,
+    crowd: Flags,
+    thresholds: Floats,
+) -> Numbers:
+    """Return the true object that each prediction is matched with, or -1.
+
+    Parameters
+    ----------
+    overlaps : ndarray, (m,) float64
+        Overlaps of predictions and true objects.
+    predictions : Side
+        The predictions, by falling score in each group.
+    truth : Side
+        The true objects.
+    ignored : ndarray, (areas, g) bool
+        Which true objects do not count, for each range of areas.
+    crowd : ndarray, (g,) bool
+        Which true objects stand for any number of objects.
+    thresholds : ndarray, (t,) float64
+        Least overlaps, all above 0.
+
+    Returns
+    -------
+    ndarray, (areas, t, n) int64
+        Numbers of true objects.
+
+    Examples
+    --------
+    >>> overlaps = np.array([0.9, 0.6])  # of two predictions and one object
+    >>> predictions = Side(np.zeros(2, int), np.arange(2))
+    >>> truth = Side(np.zeros(1, int), np.zeros(1, int))
+    >>> no = np.zeros((1, 1), bool)
+    >>> match(overlaps, predictions, truth, no, no[0], np.array([0.5, 0.95])).tolist()
+    [[[0, -1], [-1, -1]]]
+    """
+    matched = np.full((len(ignored), len(thresholds), len(predictions.groups)), -1)
+    least = np.minimum(thresholds, 1 - 1e-10)[:, np.newaxis, np.newaxis]
+    copies = len(ignored) * len(thresholds)
+    for block in _blocks(predictions.groups, truth.groups, copies):
+        _match_block(matched, overlaps, predictions, truth, ignored, crowd, least, block)
+    return matched
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some groups, by falling number of predictions."""
+
+    first: Numbers
+    """First prediction of each group."""
+    sizes: Numbers
+    """Number of predictions of each group."""
+    others: Numbers
+    """True objects of each group from the last to the first, (groups, most) int64; -1 beyond."""
+
+
+def _blocks(predicted: Numbers, true: Numbers, copies: int) -> Iterator[_Block]:
+    """Yield the groups that have both predictions and true objects, those of similar size together.
+
+    The true objects are padded to the same number, so groups with 1, 2, up to 4, up to 8, … of them
+    make up separate blocks.
+    """
+    groups = np.intersect1d(predicted, true)
+    first, last = (np.searchsorted(predicted, groups, side) for side in ("left", "right"))
+    start, end = (np.searchsorted(true, groups, side) for side in ("left", "right"))
+    sizes, widths = last - first, end - start
+    powers = np.ceil(np.log2(np.maximum(widths, 1))).astype(int)
+    for power in np.unique(powers):
+        chosen = np.flatnonzero(powers == power)
+        chosen = chosen[np.argsort(-sizes[chosen], kind="stable")]
+        width = int(widths[chosen].max())
+        step = max(1, BLOCK_CELLS // (width * copies))
+        for begin in range(0, len(chosen), step):
+            part = chosen[begin : begin + step]
+            others = end[part][:, np.newaxis] - 1 - np.arange(width)
+            others = np.where(others >= start[part][:, np.newaxis], others, -1)
+            yield _Block(first[part], sizes[part], others)
+
+
+def _match_block(
+    matched: Numbers,
+    overlaps: Floats,
+    predictions: Side,
+    truth: Side,
+    ignored: Flags,
+    crowd: Flags,
+    least: NDArray[Any],
+    block: _Block,
+) -> None:
+    """Fill in the matches of the groups of a block."""
+    exists = block.others >= 0
+    places = np.where(exists, truth.at[block.others], 0)
+    is_ignored = ignored[:, block.others][:, np.newaxis]  # (areas, 1, groups, width)
+    may_repeat = crowd[block.others]
+    free = np.broadcast_to(exists, (*matched.shape[:2], *exists.shape)).copy()
+    for rank in range(int(block.sizes[0])):
+        live = int(np.count_nonzero(block.sizes > rank))
+        own = block.first[:live] + rank
+        overlap = overlaps[predictions.at[own][:, np.newaxis] + places[:live]]
+        fits = free[:, :, :live] & (overlap >= least)
+        chosen, is_matched = _best(overlap, fits, is_ignored[:, :, :live])
+        area, threshold, group = np.nonzero(is_matched)
+        taken = chosen[area, threshold, group]
+        matched[area, threshold, own[group]] = block.others[group, taken]
+        free[area, threshold, group, taken] = may_repeat[group, taken]
+
+
+def _best(overlap: Floats, fits: Flags, is_ignored: Flags) -> tuple[Numbers, Flags]:
+    """Return the best true object for each prediction, and whether there is one.
+
+    Returns
+    -------
+    chosen : ndarray, (areas, thresholds, groups) int64
+        Place in the group.
+    is_matched : ndarray, (areas, thresholds, groups) bool
+    """
+    counted = np.where(fits & ~is_ignored, overlap, -1.0)
+    rest = np.where(fits & is_ignored, overlap, -1.0)
+    is_counted, is_rest = counted.max(axis=-1) >= 0, rest.max(axis=-1) >= 0
+    chosen = np.where(is_counted, counted.argmax(axis=-1), rest.argmax(axis=-1))
+    return chosen, is_counted | is_rest

@@ -1,0 +1,139 @@
+"""Masks of outlines and of run-length encodings, pixel by pixel as in COCO's tools.
+
+See `rleFrPoly` and `rleFrString` in https://github.com/cocodataset/cocoapi (common/maskApi.c). An
+outline is drawn five times larger. It crosses each column of pixels at some heights; a pixel is
+inside if the number of crossings before it is odd, counted down the columns from left to right.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_SCALE = 5
+_FARTHEST = 2.0**20  # coordinates beyond it are clipped, because the points of a side are listed
+
+
+def mask_of_outlines(
+    outlines: Sequence[NDArray[Any]], height: int, width: int
+) -> NDArray[np.bool_]:
+    """Return the pixels inside any of some outlines, (width * height,) bool, down the columns.
+
+    Parameters
+    ----------
+    outlines : sequence of ndarray, (k, 2), pixels
+        Corners of each outline, x before y.
+    height, width : int
+        Size of the image.
+
+    Examples
+    --------
+    >>> square = np.array([[1, 1], [3, 1], [3, 3], [1, 3]])
+    >>> mask_of_outlines([square], 4, 4).reshape(4, 4).astype(int).tolist()
+    [[0, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+    """
+    mask = np.zeros(height * width, bool)
+    for outline in outlines:
+        crossings = np.sort(_crossings(np.asarray(outline, np.float64), height, width))
+        if len(crossings):
+            first, last = int(crossings[0]), int(crossings[-1])
+            runs = np.diff(crossings)
+            mask[first:last] |= np.repeat(np.arange(len(runs)) % 2 == 0, runs)
+            if len(crossings) % 2:
+                mask[last:] = True
+    return mask
+
+
+def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
+    """Return the pixels of a run-length encoding of COCO, (width * height,) bool.
+
+    Raises
+    ------
+    InvalidValueError
+        When the runs do not add up to the size of the image.
+
+    Examples
+    --------
+    >>> mask_of_runs({"size": [2, 2], "counts": [1, 2, 1]}).astype(int).tolist()
+    [0, 1, 1, 0]
+    >>> mask_of_runs({"size": [2, 2], "counts": "121"}).astype(int).tolist()
+    [0, 1, 1, 0]
+    """
+    try:
+        height, width = (int(side) for side in encoded["size"])
+        counts = encoded["counts"]
+        runs = np.array(_decoded(counts) if isinstance(counts, str) else counts, np.int64)
+        is_valid = runs.ndim == 1 and (runs >= 0).all() and int(runs.sum()) == height * width
+    except (LookupError, TypeError, ValueError, OverflowError):
+        is_valid = False
+    if not is_valid or height * width > 2**31:
+        raise InvalidValueError(
+            "A run-length encoding must have a 'size' and 'counts' that add up to it, but one in "
+            "the column 'coco' does not. Correct the annotation."
+        )
+    return np.repeat(np.arange(len(runs)) % 2 == 1, runs)
+
+
+def _decoded(text: str) -> list[int]:
+    """Return the runs in COCO's compressed form: five bits per character, differences by two."""
+    runs: list[int] = []
+    at = 0
+    while at < len(text):
+        value = shift = 0
+        while True:
+            bits = ord(text[at]) - 48
+            at += 1
+            value |= (bits & 31) << shift
+            shift += 5
+            if not bits & 32:
+                break
+        if bits & 16:
+            value -= 1 << shift
+        runs.append(value + runs[-2] if len(runs) > 2 else value)
+    return runs
+
+
+def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray[np.int64]:
+    """Return the pixels before which an outline crosses a column, (n,) int64."""
+    enlarged = np.clip(outline, -_FARTHEST, _FARTHEST) * _SCALE
+    corners = np.trunc(enlarged + 0.5).astype(np.int64)
+    x, y = _sides(corners, np.roll(corners, -1, axis=0))
+    moved = np.flatnonzero(x[1:] != x[:-1])
+    column = np.where(x[moved + 1] < x[moved], x[moved + 1], x[moved + 1] - 1)
+    exact = (column + 0.5) / _SCALE - 0.5
+    inside = (np.floor(exact) == exact) & (exact >= 0) & (exact <= width - 1)
+    upper = np.minimum(y[moved + 1], y[moved])[inside]
+    row = np.ceil(np.clip((upper + 0.5) / _SCALE - 0.5, 0, height)).astype(np.int64)
+    crossings: NDArray[np.int64] = exact[inside].astype(np.int64) * height + row
+    return crossings
+
+
+def _sides(
+    start: NDArray[np.int64], end: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the points of all sides, one side after the other, as their x and y."""
+    steps = np.abs(end - start).max(axis=1)
+    side = np.repeat(np.arange(len(start)), steps + 1)
+    step = np.arange(len(side)) - np.repeat(np.cumsum(steps + 1) - steps - 1, steps + 1)
+    delta = end - start
+    along = np.where(np.abs(delta[:, 0]) >= np.abs(delta[:, 1]), 0, 1)
+    # Sides are drawn from their lesser end on the longer axis, because rounding is not symmetric.
+    is_flipped = np.take_along_axis(delta, along[:, np.newaxis], axis=1)[:, 0] < 0
+    first = np.where(is_flipped[:, np.newaxis], end, start)
+    second = np.where(is_flipped[:, np.newaxis], start, end)
+    rows = np.arange(len(start))
+    rise = (second - first)[rows, 1 - along].astype(np.float64)
+    slope = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
+    step = np.where(is_flipped[side], steps[side] - step, step)
+    long = step + first[rows, along][side]
+    short = np.trunc(first[rows, 1 - along][side] + slope[side] * step + 0.5).astype(np.int64)
+    is_flat = along[side] == 0
+    return np.where(is_flat, long, short), np.where(is_flat, short, long)
