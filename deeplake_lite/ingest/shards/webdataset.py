@@ -106,7 +106,7 @@ def from_webdataset(
     """
     given = options.get("storage_options")
     access = {} if given is None else checks.mapping("storage_options", given)
-    limits = options.get("limits", DEFAULT_LIMITS)
+    limits = options.get("limits") or DEFAULT_LIMITS
     source = webdataset_source(tars, access, options.get("schema"), on, limits)
     return ingest(source, url, **options)
 
