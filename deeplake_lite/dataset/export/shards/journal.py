@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 NAME = ".unfinished-export.jsonl"
 """Name of the journal."""
 
+DRAFT = ".part"
+"""End of the name of a file that is being written."""
+
 
 @dataclass(frozen=True)
 class Written:
@@ -91,12 +94,15 @@ def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]
     is_new = not root.exists()
     done = {} if is_new else _finished(root, header)
     root.mkdir(parents=True, exist_ok=True)
+    remove_drafts(root)
     journal = Journal(root, header, done)
     try:
         yield journal
+        remove_drafts(root)
         journal.remove()
     except BaseException as error:
         if journal.done and isinstance(error, KeyboardInterrupt | StorageError | OSError):
+            remove_drafts(root)
             error.add_note(
                 f"{len(journal.done):,} of {header['files']:,} files are written. Call "
                 f"{header['export']} again with the same arguments to resume, or delete "
@@ -105,6 +111,12 @@ def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]
         else:
             _clear(root, remove=is_new)
         raise
+
+
+def remove_drafts(root: Path) -> None:
+    """Remove the files that killed processes have not completed."""
+    for draft in root.rglob(f".*{DRAFT}"):
+        draft.unlink(missing_ok=True)
 
 
 def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:

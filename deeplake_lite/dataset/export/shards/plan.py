@@ -47,6 +47,11 @@ class Sink(Protocol):
         """Write the rest of the file; return JSON values that the index of the export needs."""
 
 
+def unnamed(number: int, count: int) -> str:
+    """Stand for the names of files in worker processes, which receive the names themselves."""
+    raise NotImplementedError(number, count)
+
+
 def _total(sizes: Mapping[str, Sizes]) -> Sizes:
     return np.sum(list(sizes.values()), axis=0, dtype=np.int64)
 
@@ -65,7 +70,8 @@ class Part:
     """Function from the number of a file and the number of all files to its path in the folder."""
 
     open: Callable[[Path, Shard], AbstractContextManager[Sink]]
-    """Function that opens the file at a path, for the rows of a shard. It runs in a thread."""
+    """Function that opens the file at a path, for the rows of a shard. It may be sent to another
+    process, so it is a function of a module, or a `partial` of one, and so is `row_bytes`."""
 
     most_bytes: int | None = None
     """Maximum planned size of a file, unless a single row is larger."""
@@ -85,7 +91,12 @@ class Part:
     def sizes(self, first: int, stop: int) -> Sizes:
         """Return the planned size of the rows `first` to `stop`, without reading their cells."""
         table, slots = self.view.rows.locate(np.arange(first, stop))
-        return self.row_bytes({f.name: _cell_bytes(table, f, slots) for f in self.fields})
+        return self.row_bytes({f.name: _cell_bytes(table, f, slots) for f in self.own_fields})
+
+    @property
+    def own_fields(self) -> list[Field]:
+        """The columns as the view has them: in another process, a query gives them other ids."""
+        return [self.view.field(f.name) for f in self.fields]
 
     def shards(self) -> list[Shard]:
         """Return the files, in order."""
@@ -96,25 +107,27 @@ class Part:
             for number, (first, stop) in enumerate(zip(starts, ends, strict=True))
         ]
 
-    def identity(self) -> str:
-        """Return a digest that identifies the rows, and the version that they are read from."""
+    def measure(self) -> tuple[str, int]:
+        """Return a digest that identifies the rows and their version, and their planned size."""
         view = self.view
         table, slots = view.rows.locate()
-        digest = xxhash.xxh3_128()
+        digest, total = xxhash.xxh3_128(), 0
         for f in self.fields:
-            digest.update(repr((f.name, f.id, f.htype.get_config())).encode())
+            digest.update(repr((f.name, f.htype.get_config())).encode())
         digest.update(f"{view.url} {table.snapshot_id}".encode())
         if isinstance(table, VirtualTable):
             digest.update(table.fingerprint(slots).encode())
         else:
             digest.update(table.ids(slots).tobytes())
         for span in chunks.spans(len(slots), PLANNED_ROWS):
-            digest.update(self.sizes(span.start, span.stop).tobytes())
+            sizes = self.sizes(span.start, span.stop)
+            digest.update(sizes.tobytes())
+            total += int(sizes.sum())
         if view.rows.uncommitted:  # the version does not tell these cells from others
             for f in self.fields:
                 for span in chunks.spans(len(slots), BLOCK_ROWS):
                     digest.update(table.digests(f.id, slots[span]).tobytes())
-        return digest.hexdigest()
+        return digest.hexdigest(), total
 
     def _starts(self) -> list[int]:
         """Return the first row of each file."""
@@ -146,7 +159,7 @@ class Shard:
 
     def blocks(self) -> Iterator[tuple[int, dict[str, Cells]]]:
         """Yield the number of the first row, and the cells of columns by name, block by block."""
-        part = self.part
+        part, fields = self.part, self.part.own_fields
         table, slots = part.view.rows.locate(np.arange(self.rows.start, self.rows.stop))
         for rows in chunks.spans(len(slots), PLANNED_ROWS):
             first = self.rows.start + rows.start
@@ -155,8 +168,8 @@ class Shard:
             ends = [*cut.starts[1:], rows.stop - rows.start]
             for start, stop in zip(cut.starts, ends, strict=True):
                 span = slice(rows.start + start, rows.start + stop)
-                cells = table.read([f.id for f in part.fields], slots[span])
-                yield first + start, {f.name: cells[f.id] for f in part.fields}
+                cells = table.read([f.id for f in fields], slots[span])
+                yield first + start, {f.name: cells[f.id] for f in fields}
 
 
 @dataclass

@@ -145,8 +145,11 @@ def _holds_files(htype: Htype) -> bool:
 def _integer(htype: Htype) -> Callable[[Any], bytes]:
     """Return the function from the name of a class to its number."""
     assert htype.classes is not None
-    numbers = {name: n for n, name in enumerate(htype.classes.names)}
-    return lambda value: _text(numbers.get(value, value))
+    return partial(_number, {name: n for n, name in enumerate(htype.classes.names)})
+
+
+def _number(numbers: Mapping[str, int], value: Any) -> bytes:
+    return _text(numbers.get(value, value))
 
 
 def _text(value: Any) -> bytes:

@@ -4,20 +4,23 @@ A format is a module that returns a `Part` for each series of files: how a file 
 rows are written to it. `write_shards` does the rest:
 
 1. The rows of each file are planned (`plan`).
-2. Threads write files that are not finished yet, each under another name until it is complete.
-3. The main thread records them in the `journal`, and writes the index at the end.
+2. Worker processes write the files that are not finished yet. A small export, or one of rows that
+   other processes cannot read, is written by a thread.
+3. The main thread records finished files in the `journal`, and writes the index at the end.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections import deque
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
+from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written, resumable_folder
+from deeplake_lite.dataset.export.shards.processes import Worker, pickled
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.pool import Pool
 
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 
 MOST_WORKERS = 8
 """Maximum number of workers by default."""
+
+LARGE_BYTES = 128 * 2**20
+LARGE_ROWS = 20_000
+"""Size of an export from which on it is worth starting processes, which takes a second."""
 
 FORMAT = 1
 """Raised whenever a release writes other bytes for the same rows, so that it does not continue an
@@ -87,50 +94,62 @@ def write_shards(
     StorageError
         If a file cannot be written.
     """
+    root = root.absolute()
     shards = [part.shards() for part in parts]
-    every = [shard for own in shards for shard in own]
+    every = [(number, shard) for number, own in enumerate(shards) for shard in own]
+    measures = [part.measure() for part in parts]
     header = {
         "export": method,
         "format": FORMAT,
         "files": len(every),
-        "identity": [part.identity() for part in parts],
+        "identity": [identity for identity, _ in measures],
         "options": dict(options),
     }
     with as_storage_errors(root), resumable_folder(root, header) as journal:
-        rest = [shard for shard in every if shard.path not in journal.done]
-        total = sum(len(shard.rows) for shard in every)
-        done = total - sum(len(shard.rows) for shard in rest)
+        rest = [(n, shard) for n, shard in every if shard.path not in journal.done]
+        total = sum(len(shard.rows) for _, shard in every)
+        done = total - sum(len(shard.rows) for _, shard in rest)
+        is_large = total >= LARGE_ROWS or sum(size for _, size in measures) >= LARGE_BYTES
+        processes = min(num_workers, len(rest)) if is_large else 1
+        assignment = pickled(root, parts) if processes > 1 else None
         with bars.bar(method, total, done=done) as bar:
-            _Run(root, rest).run(num_workers, journal.add, bar.update)
+            threads = 1 if assignment is None else processes
+            _Run(root, rest).run(threads, assignment, journal.add, bar.update)
         finish([[journal.done[shard.path] for shard in own] for own in shards])
-    return [root / shard.path for shard in every]
+    return [root / shard.path for _, shard in every]
 
 
 class _StoppedError(Exception):
     """Another file has failed, so this one is abandoned."""
 
 
-@dataclass
 class _Run:
-    """Files that are being written."""
+    """Files that are being written, by threads that have a process each, or by one thread."""
 
-    root: Path
-    shards: Sequence[Shard]
-
-    _messages: SimpleQueue[int | Written | BaseException] = field(default_factory=SimpleQueue)
-    """From the threads: a number of rows, a finished file, or an error."""
-
-    _stopped: bool = False
+    def __init__(self, root: Path, shards: Sequence[tuple[int, Shard]]) -> None:
+        self._root, self._shards = root, shards
+        self._rest = deque(shards)
+        self._messages: SimpleQueue[int | Written | BaseException] = SimpleQueue()
+        """From the threads: a number of rows, a finished file, or an error."""
+        self._workers: list[Worker] = []
+        self._stopped = False
 
     def run(
-        self, threads: int, add: Callable[[Written], None], progress: Callable[[int], Any]
+        self,
+        threads: int,
+        assignment: bytes | None,
+        add: Callable[[Written], None],
+        progress: Callable[[int], Any],
     ) -> None:
-        """Write the files; call `add` for each finished one, and `progress` with rows."""
-        unfinished = len(self.shards)
-        with Pool(min(threads, max(1, unfinished))) as pool:
+        """Write the files; call `add` for each finished one, and `progress` with rows.
+
+        If there is an assignment, each thread starts a process; see `processes`.
+        """
+        unfinished = len(self._shards)
+        with Pool(threads) as pool:
             jobs: list[Job[None]] = []
             try:
-                jobs.extend(pool.submit(self._work, shard) for shard in self.shards)
+                jobs.extend(pool.submit(self._work, assignment) for _ in range(threads))
                 while unfinished:
                     match self._messages.get():
                         case Written() as written:
@@ -141,34 +160,38 @@ class _Run:
                         case int(rows):
                             progress(rows)
             finally:
-                self._stopped = True  # before waiting: nothing may be written after this returns
-                for job in jobs:
+                self._stop()
+                for job in jobs:  # nothing may be written after this returns
                     job.wait()
 
-    def _work(self, shard: Shard) -> None:
-        """Write a file in a thread."""
+    def _stop(self) -> None:
+        self._stopped = True
+        for worker in self._workers:
+            worker.kill()
+
+    def _work(self, assignment: bytes | None) -> None:
+        """Write files, one after the other, in a thread."""
         try:
-            self._messages.put(self._write(shard))
+            if assignment is None:
+                self._write_all(lambda _, shard: write_file(self._root, shard, self._progress))
+                return
+            with Worker(assignment) as worker:
+                self._workers.append(worker)
+                self._write_all(lambda n, shard: worker.write(n, shard, self._progress))
         except _StoppedError:
             pass
         except BaseException as error:
-            self._messages.put(error)  # raised again in the main thread
+            self._messages.put(error)  # raised again in the main thread, unless that has stopped
 
-    def _write(self, shard: Shard) -> Written:
+    def _write_all(self, write: Callable[[int, Shard], Written]) -> None:
+        while not self._stopped:
+            try:
+                number, shard = self._rest.popleft()
+            except IndexError:
+                return
+            self._messages.put(write(number, shard))
+
+    def _progress(self, rows: int) -> None:
         if self._stopped:
             raise _StoppedError
-        path = self.root / shard.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.part")
-        try:
-            with shard.part.open(draft, shard) as sink:
-                for first, cells in shard.blocks():
-                    if self._stopped:
-                        raise _StoppedError
-                    sink.write(cells, first)
-                    self._messages.put(len(next(iter(cells.values()))))
-                info = sink.finish()
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-        return Written(shard.path, len(shard.rows), path.stat().st_size, info)
+        self._messages.put(rows)

@@ -7,13 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.dataset.export.shards import writer
+from deeplake_lite.dataset.export.shards import processes, writer
 from deeplake_lite.dataset.export.shards.journal import NAME, Journal
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.errors import ExistsError, InvalidValueError, OptionError
@@ -52,6 +51,13 @@ def export(request):
     return EXPORTS[request.param]
 
 
+@pytest.fixture
+def large(monkeypatch):
+    """Let small exports start processes."""
+    monkeypatch.setattr(writer, "LARGE_ROWS", 0)
+
+
+@pytest.mark.usefixtures("large")
 def test_number_of_workers_changes_no_byte(view, export, tmp_path):
     for workers in (1, 2, 5):
         export(view, tmp_path / str(workers), num_workers=workers)
@@ -166,7 +172,9 @@ def test_damaged_leftovers_are_written_again(view, export, tmp_path, monkeypatch
 KILLED = """
 import sys, threading, os, time, signal
 import deeplake_lite as dl
+from deeplake_lite.dataset.export.shards import writer
 from deeplake_lite.dataset.export.shards.journal import Journal
+writer.LARGE_ROWS = 0
 add, count = Journal.add, int(sys.argv[3])
 
 def counted(self, file):
@@ -213,18 +221,17 @@ def test_error_in_a_row_leaves_nothing(make_lake, tmp_path):
 
 def test_full_disk_leaves_what_the_same_call_continues(view, tmp_path, monkeypatch):
     view.to_webdataset(tmp_path / "whole", shard_bytes="20KiB")
-    out, write, threads = tmp_path / "out", writer._Run._write, threading.Lock()
+    out, write = tmp_path / "out", writer.write_file
     left = [3]
 
-    def full(self, shard):
-        with threads:
-            left[0] -= 1
-            if left[0] < 0:
-                raise OSError(28, "No space left on device")
-        return write(self, shard)
+    def full(*given):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(28, "No space left on device")
+        return write(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(writer._Run, "_write", full)
+        patched.setattr(writer, "write_file", full)
         with pytest.raises(dl.StorageError, match="No space left on device"):
             view.to_webdataset(out, shard_bytes="20KiB", num_workers=1)
     assert (out / "000000.tar").is_file()
@@ -237,7 +244,7 @@ def test_planning_reads_no_cell(view, monkeypatch):
     table = view.rows.table
     monkeypatch.setattr(type(table), "read", lambda *_: pytest.fail("cells are read"))
     shards = part.shards()
-    assert part.identity() == part.identity()
+    assert part.measure() == part.measure()
     assert [row for shard in shards for row in shard.rows] == list(range(ROWS))
     sizes = [int(part.sizes(s.rows.start, s.rows.stop).sum()) for s in shards]
     assert max(sizes) <= 9_000
@@ -251,3 +258,39 @@ def test_files_of_no_rows_are_written_where_a_format_needs_one(make_lake, tmp_pa
     ds = make_lake({"t": "text"}, t=[])
     assert ds.to_webdataset(tmp_path / "w") == []
     assert os.listdir(ds.to_parquet(tmp_path / "p") / "data") == ["train-00000-of-00001.parquet"]
+
+
+@pytest.mark.usefixtures("large")
+def test_errors_of_processes_are_raised_here(make_lake, tmp_path):
+    ds = make_lake({"t": dl.Text(nullable=True)}, t=["x" * 900] * 30 + [None])
+    with pytest.raises(InvalidValueError, match="Row 30 must have a value") as caught:
+        ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+    assert caught.value.row == 30
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("large")
+def test_process_that_is_killed_is_a_storage_error(view, tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "PROGRAM", "import os, signal; os.kill(os.getpid(), 9)")
+    with pytest.raises(dl.StorageError, match=r"ended with code -9\. If it ran out of memory"):
+        view.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("large")
+def test_rows_that_other_processes_cannot_read_are_written_here(new_url, tmp_path):
+    ds = dl.create(new_url(), {"t": "text"})
+    ds.append({"t": [f"{i}" * 900 for i in range(9)]})
+    paths = ds.to_webdataset(tmp_path / "out", shard_bytes=3_000, num_workers=2)
+    ds.commit("rows")
+    same = ds.to_webdataset(tmp_path / "same", shard_bytes=3_000, num_workers=2)
+    assert [p.read_bytes() for p in paths] == [p.read_bytes() for p in same]
+
+
+@pytest.mark.usefixtures("large")
+def test_rows_of_a_query_are_written_by_processes(view, tmp_path):
+    result = view.query("SELECT txt, LENGTH(txt) AS n ORDER BY n")
+    one = result.to_webdataset(tmp_path / "1", shard_bytes=9_000, num_workers=1)
+    two = result.to_webdataset(tmp_path / "2", shard_bytes=9_000, num_workers=2)
+    assert len(one) > 1
+    assert [p.read_bytes() for p in one] == [p.read_bytes() for p in two]
