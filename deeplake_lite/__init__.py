@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
+    from deeplake_lite.ingest.shards.mds import from_mds
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
     from deeplake_lite.ingest.tables.arrays import from_arrays
@@ -113,6 +114,7 @@ _HOMES = {
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
+    "ingest.shards.mds": "from_mds",
     "ingest.shards.webdataset": "from_webdataset",
     "ingest.yolo.source": "from_yolo",
     "loader.mix": "mix",
@@ -210,6 +212,7 @@ __all__ = [
     "from_dataframe",
     "from_folder",
     "from_huggingface",
+    "from_mds",
     "from_parquet",
     "from_webdataset",
     "from_yolo",

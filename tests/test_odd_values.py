@@ -142,6 +142,11 @@ def tar() -> Path:
     return Path("a.tar")
 
 
+def mds() -> Path:
+    """Return a folder of MDS shards."""
+    return lake()[["x"]].to_mds(new_folder())
+
+
 def parquet() -> Path:
     """Return a Parquet file."""
     pq.write_table(pa.table({"x": [1, 2]}), "a.parquet")
@@ -159,6 +164,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_coco": {"annotations": coco, "url": new_url, "images": False},
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
     "from_webdataset": {"tars": tar, "url": new_url},
+    "from_mds": {"folder": mds, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_huggingface": {"dataset": parquet, "url": new_url},
@@ -205,6 +211,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
     "to_yolo": {"path": new_folder},
     "to_webdataset": {"path": new_folder},
+    "to_mds": {"path": new_folder},
     "to_huggingface": {},
     "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
@@ -219,7 +226,7 @@ METHODS: dict[str, dict[str, Any]] = {
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset", "to_huggingface", "to_parquet",
+    "to_webdataset", "to_huggingface", "to_parquet", "to_mds",
 }  # fmt: skip
 """Methods that change nothing."""
 

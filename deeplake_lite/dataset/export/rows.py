@@ -98,3 +98,16 @@ def to_webdataset(
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset
 
     return write_webdataset(view, path, shard_bytes, num_workers)
+
+
+def to_mds(
+    view: View,
+    path: str | Path,
+    shard_bytes: int | str,
+    compression: str | None,
+    num_workers: int | None,
+) -> Path:
+    """Write the rows as MDS shards; see `View.to_mds`."""
+    from deeplake_lite.dataset.export.shards.mds import write_mds
+
+    return write_mds(view, path, shard_bytes, compression, num_workers)

@@ -9,13 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import warnings
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from deeplake_lite import checks
@@ -25,8 +23,8 @@ from deeplake_lite.dataset.export.huggingface.features import (
     warn_of_losses,
 )
 from deeplake_lite.dataset.export.shards.plan import Part
+from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
 from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
-from deeplake_lite.errors import ExportWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,15 +33,9 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.export.shards.plan import Shard
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
-    from deeplake_lite.schema import Field
 
 FILE_ROWS = 50_000
 """Rows of a file by default."""
-
-SPLIT = "split"
-"""Name of the column of splits."""
-
-_SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 
 
 def write_parquet(
@@ -53,20 +45,22 @@ def write_parquet(
     root = Path(checks.location("path", path)).expanduser()
     rows_per_file = checks.integer("rows_per_file", rows_per_file, 1)
     workers = workers_of(num_workers)
-    splits = _Splits.of(view)
     warn_of_losses(view, "to_parquet")
-    splits.warn()
+    splits = Splits.of(view, "to_parquet")
 
     def finish(written: Sequence[Sequence[Written]]) -> None:
         sizes = {
-            split: (len(own), sum(int(w.info["bytes"]) for w in files))
+            split or "train": (len(own), sum(int(w.info["bytes"]) for w in files))
             for (split, own), files in zip(splits.views.items(), written, strict=True)
         }
         (root / "README.md").write_text(_card(splits, sizes), "utf-8")
 
     write_shards(
         root,
-        [_part(split, own, splits, rows_per_file) for split, own in splits.views.items()],
+        [
+            _part(split or "train", own, splits, rows_per_file)
+            for split, own in splits.views.items()
+        ],
         method="to_parquet",
         options={"rows_per_file": rows_per_file, "metadata": dict(view.rows.table.metadata)},
         num_workers=workers,
@@ -75,65 +69,22 @@ def write_parquet(
     return root
 
 
-@dataclass(frozen=True)
-class _Splits:
-    """The splits of a view."""
-
-    view: View
-
-    split: Field | None
-    """The column of splits, if its values can name files."""
-
-    @classmethod
-    def of(cls, view: View) -> _Splits:
-        """Find the column of splits: one of classes, without nulls, whose names can name files."""
-        f = view.schema[SPLIT] if SPLIT in view.columns else None
-        names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
-        is_split = (
-            f is not None and f.htype.sql == "class" and len(view.columns) > 1 and len(view) > 0
-            and bool(names) and not f.htype.nullable and all(map(_SPLIT_NAME.fullmatch, names))
-        )  # fmt: skip
-        return cls(view, f if is_split else None)
-
-    @cached_property
-    def views(self) -> dict[str, View]:
-        """The rows of each split, without the column of splits."""
-        if self.split is None or self.split.htype.classes is None:
-            return {"train": self.view}
-        numbers = np.asarray(self.view[SPLIT][:])
-        rest = [name for name in self.view.columns if name != SPLIT]
-        return {
-            name: self.view[np.flatnonzero(numbers == number)].select(tuple(rest))
-            for number, name in enumerate(self.split.htype.classes.names)
-            if (numbers == number).any()
-        }
-
-    def warn(self) -> None:
-        """Warn if the files cannot keep the order of the rows."""
-        if len(self.views) > 1 and (np.diff(np.asarray(self.view[SPLIT][:])) < 0).any():
-            warnings.warn(
-                "to_parquet writes a file for each split, so rows of different splits change their "
-                f"order. To keep it, rename the column {SPLIT!r}.",
-                ExportWarning,
-                stacklevel=5,
-            )
-
-    def metadata(self, export: FeatureExport) -> dict[str, Any]:
-        """Return the metadata of the files of a split."""
-        content = export.metadata
-        if self.split is not None:
-            content["deeplake_lite"][SPLIT] = self.split.htype.get_config()
-        return content
+def _metadata(splits: Splits, export: FeatureExport) -> dict[str, Any]:
+    """Return the metadata of the files of a split."""
+    content = export.metadata
+    if splits.field is not None:
+        content["deeplake_lite"][SPLIT] = splits.field.htype.get_config()
+    return content
 
 
-def _part(split: str, view: View, splits: _Splits, rows_per_file: int) -> Part:
+def _part(split: str, view: View, splits: Splits, rows_per_file: int) -> Part:
     """Return the files of a split."""
     export = FeatureExport(view)
     return Part(
         view,
         export.read_fields,
-        lambda number, count: f"data/{split}-{number:05d}-of-{count:05d}.parquet",
-        partial(_opened, export, {"huggingface": json.dumps(splits.metadata(export))}),
+        lambda number, count: f"data/{split or 'train'}-{number:05d}-of-{count:05d}.parquet",
+        partial(_opened, export, {"huggingface": json.dumps(_metadata(splits, export))}),
         most_rows=rows_per_file,
         block_rows=export.batch_rows,
         least=1,
@@ -170,7 +121,7 @@ class _Parquet:
         return {"bytes": self.nbytes}
 
 
-def _card(splits: _Splits, sizes: dict[str, tuple[int, int]]) -> str:
+def _card(splits: Splits, sizes: dict[str, tuple[int, int]]) -> str:
     """Return the dataset card: YAML, in the subset that JSON is, and the description."""
     export = FeatureExport(next(iter(splits.views.values())))
     info = {
