@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
+    from deeplake_lite.ingest.shards.litdata import from_litdata
     from deeplake_lite.ingest.shards.mds import from_mds
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
@@ -114,6 +115,7 @@ _HOMES = {
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
+    "ingest.shards.litdata": "from_litdata",
     "ingest.shards.mds": "from_mds",
     "ingest.shards.webdataset": "from_webdataset",
     "ingest.yolo.source": "from_yolo",
@@ -212,6 +214,7 @@ __all__ = [
     "from_dataframe",
     "from_folder",
     "from_huggingface",
+    "from_litdata",
     "from_mds",
     "from_parquet",
     "from_webdataset",

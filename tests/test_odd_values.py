@@ -147,6 +147,11 @@ def mds() -> Path:
     return lake()[["x"]].to_mds(new_folder())
 
 
+def litdata() -> Path:
+    """Return a folder of chunks of LitData."""
+    return lake()[["x"]].to_litdata(new_folder())
+
+
 def parquet() -> Path:
     """Return a Parquet file."""
     pq.write_table(pa.table({"x": [1, 2]}), "a.parquet")
@@ -165,6 +170,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
     "from_webdataset": {"tars": tar, "url": new_url},
     "from_mds": {"folder": mds, "url": new_url},
+    "from_litdata": {"folder": litdata, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_huggingface": {"dataset": parquet, "url": new_url},
@@ -212,6 +218,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_yolo": {"path": new_folder},
     "to_webdataset": {"path": new_folder},
     "to_mds": {"path": new_folder},
+    "to_litdata": {"path": new_folder},
     "to_huggingface": {},
     "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
@@ -226,7 +233,7 @@ METHODS: dict[str, dict[str, Any]] = {
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset", "to_huggingface", "to_parquet", "to_mds",
+    "to_webdataset", "to_huggingface", "to_parquet", "to_mds", "to_litdata",
 }  # fmt: skip
 """Methods that change nothing."""
 

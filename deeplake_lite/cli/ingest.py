@@ -176,6 +176,20 @@ def ingest_coco(
     return from_coco(source, url, images=False if no_images else images, **options)
 
 
+@group.command("litdata")
+@_ingests
+def ingest_litdata(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder with index.json.")],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest chunks that LitData has optimized."""
+    from deeplake_lite.ingest.shards.litdata import from_litdata
+
+    return from_litdata(source, url, on=on, **options)
+
+
 @group.command("mds")
 @_ingests
 def ingest_mds(

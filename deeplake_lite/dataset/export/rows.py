@@ -111,3 +111,16 @@ def to_mds(
     from deeplake_lite.dataset.export.shards.mds import write_mds
 
     return write_mds(view, path, shard_bytes, compression, num_workers)
+
+
+def to_litdata(
+    view: View,
+    path: str | Path,
+    chunk_bytes: int | str,
+    compression: str | None,
+    num_workers: int | None,
+) -> Path:
+    """Write the rows as chunks of LitData; see `View.to_litdata`."""
+    from deeplake_lite.dataset.export.shards.litdata import write_litdata
+
+    return write_litdata(view, path, chunk_bytes, compression, num_workers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import tempfile
 import zlib
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ PIECE = 2**20
 
 CODECS = ("zstd", "gz", "bz2", "br", "snappy")
 
+MOST_BYTES = 2**32
+"""Maximum size of a shard without compression, in bytes."""
+
 MOST_RATIO = 64
 """Bytes that a byte of Snappy can stand for at most."""
 
@@ -31,7 +35,7 @@ _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 
 @contextmanager
 def opened(
-    path: Path, codec: str | None, size: int, hashes: Mapping[str, str]
+    path: Path, codec: str | None, size: int | None, hashes: Mapping[str, str]
 ) -> Iterator[BinaryIO]:
     """Open a file; a compressed one is decompressed to a temporary file.
 
@@ -41,8 +45,8 @@ def opened(
         The file.
     codec : str, optional
         Its compression.
-    size : int
-        Its size without compression, in bytes.
+    size : int, optional
+        Its size without compression, in bytes, if it is known.
     hashes : mapping
         Its hashes by algorithm; unknown ones are ignored.
 
@@ -65,7 +69,7 @@ def opened(
         raise StorageError(f"{str(path)!r} cannot be read: {error}. Check the path.") from error
     with file:
         if codec is None:
-            if path.stat().st_size != size:
+            if size is not None and path.stat().st_size != size:
                 raise _wrong_size(path, size)
             yield file
             return
@@ -81,28 +85,46 @@ def _wrong_size(path: Path, size: int) -> InvalidValueError:
     )
 
 
-def _unpack(path: Path, file: BinaryIO, codec: str, size: int, whole: Any) -> None:
+def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
     """Decompress a file. Raises InvalidValueError."""
     if codec not in CODECS:
         raise InvalidValueError(
             f"The compression of {str(path)!r} must be one of {', '.join(CODECS)}, but it is "
             f"{codec!r:.80}. Decompress the files first."
         )
-    count = 0
+    count, most = 0, MOST_BYTES if size is None else size
     try:
-        for piece in _pieces(file, codec, size):
+        for piece in _pieces(file, codec, most):
             count += len(piece)
-            if count > size:
-                break
+            if count > most:
+                raise _wrong_size(path, most)
             whole.write(piece)
+    except InvalidValueError:
+        raise
     except _ERRORS as error:
         raise InvalidValueError(
             f"{str(path)!r} must be a whole {codec} file, but it cannot be decompressed: "
             f"{str(error).rstrip('.')}. Fetch the file again."
         ) from None
-    if count != size:
+    if size is not None and count != size:
         raise _wrong_size(path, size)
     whole.seek(0)
+
+
+def unpacked(data: memoryview, codec: str, most: int) -> bytes:
+    """Return decompressed data of at most `most` bytes. Raises ValueError."""
+    parts, count = [], 0
+    try:
+        for piece in _pieces(io.BytesIO(data), codec, most):
+            parts.append(piece)
+            count += len(piece)
+            if count > most:
+                break
+    except _ERRORS as error:
+        raise ValueError(str(error).rstrip(".")) from None
+    if count > most:
+        raise ValueError("it is too long")
+    return b"".join(parts)
 
 
 def _pieces(file: BinaryIO, codec: str, size: int) -> Iterator[bytes]:

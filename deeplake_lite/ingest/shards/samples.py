@@ -64,7 +64,7 @@ class SampleShard(Protocol):
     def encodings(self) -> Mapping[str, Encoding]:
         """Encoding of each column."""
 
-    def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
+    def samples(self, first: int) -> Iterator[Mapping[str, memoryview | None] | str]:
         """Yield the samples from number `first` on; for a bad one, what is wrong with it.
 
         Raises InvalidValueError or StorageError if the file cannot be read.
@@ -145,11 +145,13 @@ class SampleSource:
             if isinstance(sample, str):
                 continue
             for name in self.names:
+                if (data := sample[name]) is None:
+                    continue
                 try:
-                    values[name].append(shard.encodings[name].decode(sample[name]))
+                    values[name].append(shard.encodings[name].decode(data))
                 except _ERRORS:
                     continue
-            if (size := size + sum(map(len, sample.values()))) > BLOCK_BYTES:
+            if (size := size + _size(sample)) > BLOCK_BYTES:
                 break
         return values
 
@@ -164,7 +166,7 @@ class SampleSource:
             rows, size = list[Any](), 0
             for sample in shard.samples(first):
                 rows.append(sample)
-                size += 0 if isinstance(sample, str) else sum(map(len, sample.values()))
+                size += _size(sample)
                 if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
                     yield self._block(shard, first, rows)
                     first += len(rows)
@@ -173,7 +175,7 @@ class SampleSource:
                 yield self._block(shard, first, rows)
 
     def _block(
-        self, shard: SampleShard, first: int, rows: Sequence[Mapping[str, memoryview] | str]
+        self, shard: SampleShard, first: int, rows: Sequence[Mapping[str, memoryview | None] | str]
     ) -> Block:
         errors = {i: row for i, row in enumerate(rows) if isinstance(row, str)}
         columns: dict[str, list[Any]] = {}
@@ -182,12 +184,12 @@ class SampleSource:
             values = columns[name] = []
             for i, row in enumerate(rows):
                 value = None
-                if not isinstance(row, str):
+                if not isinstance(row, str) and (data := row[name]) is not None:
                     try:
-                        value = decode(row[name])
+                        value = decode(data)
                         value = value if noted is None else noted.restore(value)
                     except _ERRORS as error:
-                        found = brief(bytes(row[name][:60]), 60)
+                        found = brief(bytes(data[:60]), 60)
                         errors[i] = f"{name} must be {_rule(error)}, but it is {found}."
                 values.append(value)
         if self.has_splits:
@@ -200,6 +202,12 @@ class SampleSource:
             Places(shard.title, first, len(rows)),
             errors=errors,
         )
+
+
+def _size(sample: Mapping[str, memoryview | None] | str) -> int:
+    """Return the number of bytes of a sample."""
+    values = () if isinstance(sample, str) else sample.values()
+    return sum(len(value) for value in values if value is not None)
 
 
 def _rule(error: Exception) -> str:

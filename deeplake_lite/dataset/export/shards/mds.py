@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
 
 from deeplake_lite import checks
+from deeplake_lite.dataset.export.shards.compressing import compress, split_codec
 from deeplake_lite.dataset.export.shards.hashing import file_hash
-from deeplake_lite.dataset.export.shards.journal import DRAFT
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.samples import NOTE, note_of, sample_columns
 from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
@@ -52,9 +51,6 @@ _DTYPE_CODES = {
 MOST_BYTES = 2**32 - 1
 """Largest offset in a shard."""
 
-CODECS = {"zstd": (1, 22, 3), "gz": (0, 9, 9)}
-"""Compressions that can be written, with their least, greatest and default level."""
-
 HASH = "xxh64"
 """The hash by which damage to shards is found."""
 
@@ -74,7 +70,8 @@ def write_mds(
             f"shard_bytes must be positive and less than 4 GiB, because offsets in a shard have 32 "
             f"bits, but it is {most:,}."
         )
-    codec = _codec(compression)
+    named = split_codec(compression, ("zstd", "gz"))
+    codec = None if named is None else f"{named[0]}:{named[1]}"
     columns = sample_columns(view, "to_mds", ARRAYS)
     splits = Splits.of(view, "to_mds")
     note = note_of(view, columns)
@@ -98,21 +95,6 @@ def write_mds(
         finish=finish,
     )
     return root
-
-
-def _codec(compression: str | None) -> str | None:
-    """Return the name and the level of a compression, as in ``"zstd:3"``. Raises OptionError."""
-    if compression is None:
-        return None
-    name, _, level = checks.text("compression", compression).partition(":")
-    if name in CODECS:
-        least, most, default = CODECS[name]
-        if not level or (level.isascii() and level.isdigit() and least <= int(level) <= most):
-            return f"{name}:{int(level or default)}"
-    choices = ", ".join(
-        f"'{n}' or '{n}:{low}' to '{n}:{top}'" for n, (low, top, _) in CODECS.items()
-    )
-    raise OptionError(f"compression must be None, {choices}, but it is {compression!r}.")
 
 
 @dataclass(frozen=True)
@@ -316,28 +298,10 @@ class _Mds:
         compressed = None
         if (codec := self.layout.codec) is not None:
             name, _, level = codec.partition(":")
-            _compress(self.path, name, int(level))
+            compress(self.path, name, int(level))
             compressed = _described(self.path, f"{basename}.{name}")
         own = {"samples": len(self.sizes), "raw_data": raw, "zip_data": compressed}
         return {**self.layout.config, **own}
-
-
-def _compress(path: Path, name: str, level: int) -> None:
-    """Replace a file by a compressed one.
-
-    The whole file is passed at once, because its length must be in the frame of Zstandard: readers
-    that decompress at once need it.
-    """
-    import gzip
-
-    data = path.read_bytes()
-    if name == "gz":
-        packed = gzip.compress(data, level, mtime=0)
-    else:
-        packed = pa.Codec("zstd", compression_level=level).compress(data, asbytes=True)
-    draft = path.with_name(f"{path.name}{DRAFT}")
-    draft.write_bytes(packed)
-    draft.replace(path)
 
 
 def _described(path: Path, basename: str) -> dict[str, Any]:

@@ -146,3 +146,76 @@ class ShardExports:
         ('cat', 'dog')
         """
         return rows.to_mds(cast("View", self).pin(), path, shard_bytes, compression, num_workers)
+
+    def to_litdata(
+        self,
+        path: str | Path,
+        *,
+        chunk_bytes: int | str = "64MiB",
+        compression: str | None = None,
+        num_workers: int | None = None,
+    ) -> Path:
+        """Write the rows as chunks of LitData, for the streaming datasets of Lightning.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty, or one in which this export was interrupted.
+        chunk_bytes : int or str
+            Maximum size of a chunk before compression, in bytes or as ``"1GB"``; less than 4 GiB.
+        compression : str, optional
+            ``"zstd"``, also with a level: ``"zstd:7"``.
+        num_workers : int, optional
+            Number of chunks that are written at a time; by default one per core, up to 8.
+
+        Returns
+        -------
+        Path
+            The folder: ``index.json`` and ``chunk-0-0.bin``. If a column named ``split`` has
+            classes, each of them has its own folder, without that column.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty, unless the same export was interrupted there.
+        SchemaError
+            When no column can be a part of a sample.
+        StorageError
+            When the disk is full, or the folder cannot be written.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written: for columns that are left out (sequences of files), that
+            become bytes (arrays and files with nulls) or that lose metadata, and if rows change
+            their order because of splits.
+
+        Notes
+        -----
+        Image files are written as they are stored, with the serializer ``jpeg``, which decodes
+        every format that torchvision does; strings as ``str``, numbers as ``bool``, ``int`` and
+        ``float``, classes as their numbers, arrays as ``numpy``, and everything else as ``json``,
+        such as numbers with nulls. `from_litdata` restores the lake's types, which are in
+        ``index.json``.
+
+        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
+        the chunks that are missing. Any other error removes all that was written.
+
+        ``litdata.StreamingDataset`` replaces compressed chunks of a local folder by decompressed
+        ones when it reads them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {"text": "text", "label": dl.ClassLabel(["cat", "dog"])}
+        >>> ds = dl.create("memory://litdata-doc", schema)
+        >>> ds.append({"text": ["a dog"], "label": ["dog"]})
+        >>> folder = ds.to_litdata(tempfile.mkdtemp())
+        >>> sorted(path.name for path in folder.iterdir())
+        ['chunk-0-0.bin', 'index.json']
+        >>> dl.from_litdata(folder, "memory://litdata-doc-2")["label"].names
+        ('cat', 'dog')
+        """
+        view = cast("View", self).pin()
+        return rows.to_litdata(view, path, chunk_bytes, compression, num_workers)
