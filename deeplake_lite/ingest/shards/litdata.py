@@ -175,8 +175,9 @@ def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
     loader = config.get("item_loader", "PyTreeLoader")
     if loader not in (None, "PyTreeLoader"):
         raise SchemaError(
-            f"The chunks of {str(index)!r} must be for the item loader 'PyTreeLoader', but they are "
-            f"for {loader!r:.80}. Read them with litdata, and pass the values to dl.from_arrays."
+            f"The chunks of {str(index)!r} must be for the item loader 'PyTreeLoader', but they "
+            f"are for {loader!r:.80}. Read them with litdata, and pass the values to "
+            "dl.from_arrays."
         )
     compression = config.get("compression")
     if compression is not None and str(compression).partition(":")[0] != "zstd":

@@ -137,9 +137,12 @@ class LitDataChunk:
         offsets = self._offsets(file, _FRAMED_HEAD.size, size, 0)
         if version != 1 or rows != self.rows or count > self.rows:
             raise self._damaged()
-        frames = np.frombuffer(file.read(count * _FRAME.itemsize), _FRAME)
+        table = file.read(count * _FRAME.itemsize)
+        if len(table) != count * _FRAME.itemsize:
+            raise self._damaged()
+        frames = np.frombuffer(table, _FRAME)
         ends = np.cumsum(frames["rows"], dtype=np.int64)
-        if len(frames) != count or (ends[-1] if count else 0) != self.rows:
+        if (ends[-1] if count else 0) != self.rows:
             raise self._damaged()
         for frame, end in zip(frames, ends, strict=True):
             if end <= first:
