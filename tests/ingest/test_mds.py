@@ -262,6 +262,12 @@ def test_shards_of_four_gibibytes_are_refused(view, tmp_path):
         view.to_mds(tmp_path / "out", shard_bytes="4GiB")
 
 
+def test_views_without_rows_keep_their_types(view, ingest, tmp_path):
+    again = ingest(view[:0].to_mds(tmp_path / "out"))
+    assert len(again) == 0
+    assert_same(again, view[:0])
+
+
 # ---- damage
 
 

@@ -57,7 +57,9 @@ class Journal:
 
         self._path = root / NAME
         lines = [header, *map(asdict, done.values())]
-        self._path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+        draft = root / f"{NAME}{DRAFT}"  # renamed, because a kill must not leave half a journal
+        draft.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+        draft.replace(self._path)
 
     def add(self, written: Written) -> None:
         """Record a finished file."""
@@ -127,7 +129,7 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
             f"{method} writes to a new or empty folder, but {str(root)!r} is a file. Choose "
             "another name."
         )
-    if not any(root.iterdir()):
+    if all(path.name == f"{NAME}{DRAFT}" for path in root.iterdir()):
         return {}
     if not (root / NAME).is_file():
         raise ExistsError(

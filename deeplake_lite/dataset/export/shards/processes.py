@@ -2,8 +2,9 @@
 
 Most formats are written by Python code, which threads cannot run at the same time. A worker is a
 new process that imports only this package, so scripts need no ``if __name__ == "__main__"``. It
-receives the parts of the export, and then files, from standard input. To standard output, it writes
-numbers of rows, finished files and errors. It ends when its standard input does.
+receives the parts of the export, and then files, from standard input, and ends when that does. To
+standard output, it writes whether it can read the rows, and then numbers of rows, finished files
+and errors.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+READY = True
+"""The first reply of a worker that can read the rows."""
+
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from deeplake_lite.dataset.export.shards.processes import main; main()"
@@ -40,6 +44,10 @@ def pickled(root: Path, parts: Sequence[Part]) -> bytes | None:
         return pickle.dumps((root, [replace(part, name=unnamed) for part in parts]))
     except Exception:  # of any kind: by a type, a query or a format of another package
         return None
+
+
+class UnusableWorkerError(Exception):
+    """The process cannot read the rows, for example because a type is defined in a notebook."""
 
 
 class Worker:
@@ -82,13 +90,18 @@ class Worker:
         ------
         StorageError
             If the process ended.
+        UnusableWorkerError
+            If it cannot read the rows.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
             if self._assignment is not None:
                 self._process.stdin.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
+                self._process.stdin.flush()
                 self._assignment = None
+                if pickle.load(self._process.stdout) is not READY:
+                    raise UnusableWorkerError
             pickle.dump((number, shard.number, shard.rows, shard.path), self._process.stdin)
             self._process.stdin.flush()
             while True:
@@ -118,6 +131,13 @@ def main() -> None:
 
     try:
         root, parts = pickle.load(requests)
+        for part in parts:
+            part.view.rows.locate()  # a view that cannot be opened fails when it is used
+    except Exception:  # of any kind: by a type or a function of the user
+        reply(None)
+        return
+    reply(READY)
+    try:
         while True:
             number, shard_number, rows, path = pickle.load(requests)
             shard = Shard(parts[number], shard_number, rows, path)

@@ -20,7 +20,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written, resumable_folder
-from deeplake_lite.dataset.export.shards.processes import Worker, pickled
+from deeplake_lite.dataset.export.shards.processes import UnusableWorkerError, Worker, pickled
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.pool import Pool
 
@@ -172,12 +172,12 @@ class _Run:
     def _work(self, assignment: bytes | None) -> None:
         """Write files, one after the other, in a thread."""
         try:
-            if assignment is None:
-                self._write_all(lambda _, shard: write_file(self._root, shard, self._progress))
-                return
-            with Worker(assignment) as worker:
-                self._workers.append(worker)
-                self._write_all(lambda n, shard: worker.write(n, shard, self._progress))
+            if assignment is not None:
+                with Worker(assignment) as worker:
+                    self._workers.append(worker)
+                    self._write_all(lambda n, shard: worker.write(n, shard, self._progress))
+            else:
+                self._write_all(self._write_here)
         except _StoppedError:
             pass
         except BaseException as error:
@@ -189,7 +189,15 @@ class _Run:
                 number, shard = self._rest.popleft()
             except IndexError:
                 return
-            self._messages.put(write(number, shard))
+            try:
+                written = write(number, shard)
+            except UnusableWorkerError:
+                write = self._write_here
+                written = write(number, shard)
+            self._messages.put(written)
+
+    def _write_here(self, _: int, shard: Shard) -> Written:
+        return write_file(self._root, shard, self._progress)
 
     def _progress(self, rows: int) -> None:
         if self._stopped:

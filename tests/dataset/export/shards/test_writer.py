@@ -294,3 +294,21 @@ def test_rows_of_a_query_are_written_by_processes(view, tmp_path):
     two = result.to_webdataset(tmp_path / "2", shard_bytes=9_000, num_workers=2)
     assert len(one) > 1
     assert [p.read_bytes() for p in one] == [p.read_bytes() for p in two]
+
+
+@pytest.mark.usefixtures("large")
+def test_rows_that_only_this_process_can_compute_are_written_here(view, tmp_path):
+    @dl.function(returns="int64")
+    def doubled(x):
+        return 2 * x
+
+    result = view.query("SELECT txt, doubled(LENGTH(txt)) AS n")
+    paths = result.to_webdataset(tmp_path / "out", shard_bytes=9_000, num_workers=2)
+    assert len(paths) > 1
+    assert b"".join(path.read_bytes() for path in paths).count(b".txt") == ROWS
+
+
+def test_killed_beginning_is_no_obstacle(view, tmp_path):
+    (tmp_path / f"{NAME}.part").write_text("{")
+    assert view.to_webdataset(tmp_path)
+    assert not (tmp_path / f"{NAME}.part").exists()
