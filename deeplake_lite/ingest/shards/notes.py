@@ -115,9 +115,11 @@ def restored(htype: Htype, value: Any) -> Any:
         return [restored(htype.item, item) for item in _list(value)]
     if htype.scalar is not None:
         return _scalar(htype, value)
-    if htype.value_dtype:
-        return _arrays(htype.value_dtype, value)
-    return value
+    if not htype.value_dtype:
+        return value
+    values = _arrays(htype.value_dtype, value)
+    # An image must be an array: a list of lists of numbers is not taken for one.
+    return np.asarray(values, htype.value_dtype) if htype.is_image else values
 
 
 def _list(value: Any) -> list[Any]:
