@@ -66,6 +66,15 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.ingest import ingest
+    from deeplake_lite.ingest.arrays.hdf5 import from_hdf5
+    from deeplake_lite.ingest.arrays.idx import from_idx
+    from deeplake_lite.ingest.arrays.numpy import from_numpy
+    from deeplake_lite.ingest.arrays.tensorflow import from_tensorflow
+    from deeplake_lite.ingest.arrays.tfds import from_tfds
+    from deeplake_lite.ingest.arrays.torch import from_torch
+    from deeplake_lite.ingest.arrays.xarray import from_xarray
+    from deeplake_lite.ingest.arrays.zarr import from_zarr
     from deeplake_lite.ingest.coco.source import from_coco
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
@@ -106,11 +115,20 @@ _HOMES = {
         "Htype Image Json Keypoints Link "
         "Mask Polygons Scalar Sequence Text"
     ),
+    "ingest": "ingest",
     "ingest.tables.arrays": "from_arrays",
     "ingest.coco.source": "from_coco",
     "ingest.tables.csv": "from_csv",
     "ingest.tables.dataframe": "from_dataframe",
     "ingest.folders.folder": "from_folder",
+    "ingest.arrays.hdf5": "from_hdf5",
+    "ingest.arrays.idx": "from_idx",
+    "ingest.arrays.numpy": "from_numpy",
+    "ingest.arrays.tensorflow": "from_tensorflow",
+    "ingest.arrays.tfds": "from_tfds",
+    "ingest.arrays.torch": "from_torch",
+    "ingest.arrays.xarray": "from_xarray",
+    "ingest.arrays.zarr": "from_zarr",
     "ingest.huggingface.source": "from_huggingface",
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
@@ -213,13 +231,22 @@ __all__ = [
     "from_csv",
     "from_dataframe",
     "from_folder",
+    "from_hdf5",
     "from_huggingface",
     "from_litdata",
     "from_mds",
+    "from_idx",
+    "from_numpy",
     "from_parquet",
+    "from_tensorflow",
+    "from_tfds",
+    "from_torch",
     "from_webdataset",
+    "from_xarray",
     "from_yolo",
+    "from_zarr",
     "function",
+    "ingest",
     "mix",
     "open",
     "query",

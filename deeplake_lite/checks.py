@@ -7,13 +7,14 @@ import operator
 import os
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
 from deeplake_lite.brief import alternatives, brief
 from deeplake_lite.codecs.limits import MOST_PIXELS
-from deeplake_lite.errors import OptionError
+from deeplake_lite.errors import MissingPackageError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,3 +244,17 @@ def find_lone_surrogate(text: str) -> int | None:
     except UnicodeEncodeError as error:
         return error.start
     return None
+
+
+def package(name: str, extra: str, purpose: str) -> Any:
+    """Return an optional package, which is imported. Raises MissingPackageError.
+
+    >>> package("nothing_of_that_name", "torch", "to_torch")
+    Traceback (most recent call last):
+        ...
+    deeplake_lite.errors.MissingPackageError: to_torch needs nothing_of_that_name. Install it: ...
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingPackageError.needed(name, extra, purpose) from error

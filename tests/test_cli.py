@@ -133,6 +133,17 @@ def test_ingest_folder_reports_what_it_did(photos, tmp_path):
     assert (again["added"], again["unchanged"], len(again["skipped"])) == (0, 4, 1)
 
 
+def test_ingest_recognises_the_format(photos, tmp_path):
+    done = runner.invoke(app, ["ingest", str(photos), str(tmp_path / "a.lake")])
+    assert done.exit_code == 0, done.output
+    assert f"{photos} is read as a folder of images" in done.stderr
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    assert run_json("ingest", tmp_path / "a.csv", tmp_path / "b.lake")["added"] == 1
+    done = runner.invoke(app, ["ingest", "csvv", "a.csv", str(tmp_path / "c.lake")])
+    assert done.exit_code == 2
+    assert "No such command 'csvv'" in done.stderr
+
+
 def test_ingest_csv_and_parquet_accept_types_and_keys(tmp_path):
     (tmp_path / "a.csv").write_text("name;petals\nrose;5\nlily;6\n")
     url = tmp_path / "a.lake"

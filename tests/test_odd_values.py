@@ -9,11 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import xarray as xr
+import zarr
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.export.methods import Exports
@@ -158,6 +161,39 @@ def parquet() -> Path:
     return Path("a.parquet")
 
 
+def npz() -> Path:
+    """Return an npz file."""
+    np.savez("a.npz", x=np.array([1, 2]))
+    return Path("a.npz")
+
+
+def hdf5() -> Path:
+    """Return an HDF5 file."""
+    with h5py.File("a.h5", "w") as file:
+        file["x"] = [1, 2]
+    return Path("a.h5")
+
+
+def idx() -> Path:
+    """Return an IDX file."""
+    Path("train-labels-idx1-ubyte").write_bytes(b"\0\0\x08\x01\0\0\0\x02\0\x01")
+    return Path("train-labels-idx1-ubyte")
+
+
+def zarr_group() -> zarr.Group:
+    """Return a Zarr group with an array."""
+    group = zarr.create_group({})
+    group.create_array("x", data=np.array([1, 2]))
+    return group
+
+
+def tensors() -> Any:
+    """Return a dataset of tf.data."""
+    import tensorflow as tf
+
+    return tf.data.Dataset.from_tensor_slices({"x": [1, 2]})
+
+
 FUNCTIONS: dict[str, dict[str, Any]] = {
     "create": {"url": new_url, "schema": {"x": "int8"}},
     "exists": {"url": new_url},
@@ -166,11 +202,24 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "browse_diff": {"ds": lake},
     "function": {"returns": "float32"},
     "from_arrays": {"arrays": {"x": [1]}, "url": new_url},
+    "ingest": {"data": lambda: {"x": [1]}, "url": new_url},
     "from_coco": {"annotations": coco, "url": new_url, "images": False},
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
     "from_webdataset": {"tars": tar, "url": new_url},
     "from_mds": {"folder": mds, "url": new_url},
     "from_litdata": {"folder": litdata, "url": new_url},
+    "from_numpy": {"files": npz, "url": new_url},
+    "from_idx": {"files": idx, "url": new_url, "classes": ["a", "b"]},
+    "from_hdf5": {"path": hdf5, "url": new_url},
+    "from_zarr": {"group": zarr_group, "url": new_url},
+    "from_xarray": {
+        "dataset": lambda: xr.Dataset({"x": ("row", [1, 2])}),
+        "url": new_url,
+        "dim": "row",
+    },
+    "from_torch": {"dataset": [1, 2], "url": new_url},
+    "from_tensorflow": {"dataset": tensors, "url": new_url},
+    "from_tfds": {"dataset": tensors, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_huggingface": {"dataset": parquet, "url": new_url},
@@ -219,6 +268,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_webdataset": {"path": new_folder},
     "to_mds": {"path": new_folder},
     "to_litdata": {"path": new_folder},
+    "to_numpy": {"path": lambda: new_folder().with_suffix(".npz")},
+    "to_torch": {"path": lambda: new_folder().with_suffix(".pt")},
     "to_huggingface": {},
     "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
@@ -234,6 +285,7 @@ READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
     "to_webdataset", "to_huggingface", "to_parquet", "to_mds", "to_litdata",
+    "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
 }  # fmt: skip
 """Methods that change nothing."""
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from deeplake_lite.cli.app import Json, Url, app, command, print_json, print_some
 from deeplake_lite.errors import InvalidValueError
@@ -18,8 +20,22 @@ if TYPE_CHECKING:
 
     from deeplake_lite.ingest.result import IngestedDataset
 
+
+class _Group(typer.core.TyperGroup):
+    """Commands by format; without the name of one, the format of the source is recognised."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        first = args[0] if args else ""
+        is_word = first.isidentifier() and not os.path.exists(first)  # the name of a format
+        is_source = not (first in self.commands or first.startswith("-") or is_word)
+        return super().resolve_command(ctx, ["auto", *args] if is_source else args)
+
+
 group = typer.Typer(
-    help="Ingest files into a lake, which is created if it does not exist.", no_args_is_help=True
+    cls=_Group,
+    help="Ingest files into a lake, which is created if it does not exist. Without the name of a "
+    "format, as in `ingest SRC URL`, it is recognised.",
+    no_args_is_help=True,
 )
 app.add_typer(group, name="ingest")
 
@@ -29,6 +45,12 @@ On = Annotated[
         help="Key column, to update rows whose key exists. By default, all rows are added, "
         "unless the same file was ingested before."
     ),
+]
+
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Column to ingest, by default all; repeat it."),
 ]
 
 
@@ -92,6 +114,21 @@ def _ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+@group.command("auto")
+@_ingests
+def ingest_auto(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
+    url: Url,
+    **options: Any,
+) -> Any:
+    """Ingest files of any format, which is recognised."""
+    from deeplake_lite.ingest.detection.api import recognise
+
+    data, known = recognise(source)
+    typer.echo(f"{source} is read as {known.name}", err=True)
+    return known.load()(data, url, **options)
 
 
 @group.command("folder")
@@ -218,6 +255,99 @@ def ingest_webdataset(
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
 
     return from_webdataset(source, url, on=on, **options)
+
+
+@group.command("numpy")
+@_ingests
+def ingest_numpy(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest the arrays of NumPy's npy and npz files."""
+    from deeplake_lite.ingest.arrays.numpy import from_numpy
+
+    return from_numpy(source, url, on=on, **options)
+
+
+@group.command("idx")
+@_ingests
+def ingest_idx(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder, file or 'pattern'.")],
+    url: Url,
+    classes: Annotated[
+        list[str] | None, typer.Option("--class", help="Name of a class, in order; repeat it.")
+    ] = None,
+    **options: Any,
+) -> Any:
+    """Ingest images and labels of IDX files, such as those of MNIST."""
+    from deeplake_lite.ingest.arrays.idx import from_idx
+
+    return from_idx(source, url, classes=classes or None, **options)
+
+
+@group.command("hdf5")
+@_ingests
+def ingest_hdf5(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
+    url: Url,
+    on: On = None,
+    columns: Columns = None,
+    **options: Any,
+) -> Any:
+    """Ingest the datasets of HDF5 files."""
+    from deeplake_lite.ingest.arrays.hdf5 import from_hdf5
+
+    return from_hdf5(source, url, on=on, columns=columns or None, **options)
+
+
+@group.command("zarr")
+@_ingests
+def ingest_zarr(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of a group or an array.")],
+    url: Url,
+    on: On = None,
+    columns: Columns = None,
+    **options: Any,
+) -> Any:
+    """Ingest the arrays of a Zarr group."""
+    from deeplake_lite.ingest.arrays.zarr import from_zarr
+
+    return from_zarr(source, url, on=on, columns=columns or None, **options)
+
+
+@group.command("torch")
+@_ingests
+def ingest_torch(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File that to_torch has written.")],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest a file of PyTorch tensors that to_torch has written."""
+    from deeplake_lite.ingest.arrays.torch import from_torch
+
+    return from_torch(source, url, on=on, **options)
+
+
+@group.command("tfds")
+@_ingests
+def ingest_tfds(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Folder of a prepared dataset, or its name.")
+    ],
+    url: Url,
+    on: On = None,
+    split: Annotated[
+        list[str] | None, typer.Option(help="Split to ingest, by default all; repeat it.")
+    ] = None,
+    **options: Any,
+) -> Any:
+    """Ingest a dataset of TensorFlow Datasets."""
+    from deeplake_lite.ingest.arrays.tfds import from_tfds
+
+    return from_tfds(source, url, on=on, split=split or None, **options)
 
 
 @group.command("yolo")

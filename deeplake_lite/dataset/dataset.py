@@ -386,7 +386,7 @@ class Dataset(View):
         Parameters
         ----------
         name : str
-            Name of a column of type `ClassLabel`.
+            Name of a column of type `ClassLabel`, or of a `Sequence` of it.
         names : sequence of str
             Names of the new classes, which are numbered after the existing ones.
 

@@ -24,7 +24,7 @@ from deeplake_lite.htypes.text import not_utf8
 from deeplake_lite.htypes.words import counted, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -147,6 +147,10 @@ class ClassLabel(Htype):
             return None
         new = [name for name in coming.names if name not in self._numbers]
         return replace(self, names=(*self.names, *new)) if new else None
+
+    @override
+    def with_classes(self, names: Iterable[str]) -> ClassLabel | None:
+        return self.widened(ClassLabel([*names], multiple=self.multiple))
 
     @override
     def describes(self, other: Htype) -> bool:

@@ -5,8 +5,8 @@ Each of them is plain data, so that no layer depends on the class of a type:
 ===============  ===================================================================
 asked by         questions
 ===============  ===================================================================
-everyone         `item`, `target`, `load`, `classes`, `scalar`, `is_array`, `is_embedding`
-``dataset``      `axes`, `value_dtype`, `details`, `to_words`; `is_plain` (Arrow)
+everyone         `item`, `target`, `load`, `classes`, `labels`, `scalar`, `is_array`, `is_embedding`
+``dataset``      `axes`, `value_dtype`, `details`, `to_words`, `with_classes`; `is_plain` (Arrow)
 ``query``        `sql`, `axes`, `value_dtype`
 ``loader``       `pixels`, `is_image`, `is_mask`, `coordinates`
 ``widget``       `browser`, `pixels`, `coordinates`
@@ -27,7 +27,7 @@ from deeplake_lite.htypes.layouts import Dense, Nested
 from deeplake_lite.htypes.words import in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from deeplake_lite.htypes.base import Htype
     from deeplake_lite.htypes.class_label import ClassLabel
@@ -249,6 +249,32 @@ class Facets(ABC):
 
     def with_mode(self, mode: str | None) -> Self | None:  # noqa: ARG002 (images look at it)
         """Return the type with images converted to another mode; None where it has no mode."""
+        return None
+
+    @property
+    def is_per_object(self) -> bool:
+        """Whether a value has an item for each object of a row, such as its boxes.
+
+        Items of several such columns belong together by their position.
+        """
+        if self.pixels is not None:
+            return self.pixels.role == "object_masks"
+        if self.classes is not None:  # tags
+            return False
+        if self.coordinates is not None or self.item is not None:
+            return True
+        axes = self.axes
+        return axes is not None and axes[:1] == (None,)
+
+    @property
+    def labels(self) -> ClassLabel | None:
+        """The classes of the values or, in lists, of their items; None if these are no classes."""
+        if self.classes is not None or self.item is None:
+            return self.classes
+        return self.item.labels
+
+    def with_classes(self, names: Iterable[str]) -> Htype | None:  # noqa: ARG002 (see `labels`)
+        """Return the type with further classes; None if its values are not named classes."""
         return None
 
     # ---- two types

@@ -15,7 +15,7 @@ from deeplake_lite.htypes.registry import resolve
 from deeplake_lite.htypes.words import item_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from deeplake_lite.htypes.cells import NestedCells, Values
 
@@ -92,6 +92,26 @@ class Sequence(Htype):
     @override
     def named(self, values: Values) -> Values:
         return _itemwise(self.of.named, values)
+
+    @override
+    def continues(self, other: Htype) -> bool:
+        if not isinstance(other, Sequence) or self.of.nullable != other.of.nullable:
+            return False
+        return bool(self.of.bare.continues(other.of.bare))
+
+    @override
+    def widened(self, coming: Htype) -> Sequence | None:
+        wider = self.of.widened(coming.of) if isinstance(coming, Sequence) else None
+        return None if wider is None else replace(self, of=wider)
+
+    @override
+    def with_classes(self, names: Iterable[str]) -> Sequence | None:
+        wider = self.of.with_classes(names)
+        return None if wider is None else replace(self, of=wider)
+
+    @override
+    def describes(self, other: Htype) -> bool:
+        return isinstance(other, Sequence) and bool(self.of.bare.describes(other.of.bare))
 
     @property
     @override

@@ -3,3 +3,36 @@
 A source (`source.Source`) has columns and yields blocks of rows. `writer.ingest` checks them in
 threads, appends rows whose key is new, updates rows that differ, and can resume after a crash.
 """
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Unpack
+
+if TYPE_CHECKING:
+    from deeplake_lite.ingest.detection.api import ingest
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+
+__all__ = ["ingest"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `ingest` on first use."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.detection.api"), name)
+    return value
+
+
+class _Ingest(ModuleType):
+    """A package that is also a function: `deeplake_lite.ingest` is the name of both."""
+
+    def __call__(self, data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
+        """Ingest data of any format; see `deeplake_lite.ingest.ingest` for the arguments."""
+        return self.ingest(data, url, **options)  # type: ignore[no-any-return]
+
+
+sys.modules[__name__].__class__ = _Ingest

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import InvalidValueError, SchemaError
-from deeplake_lite.htypes import ClassLabel, Htype, resolve
+from deeplake_lite.htypes import Htype, resolve
 from deeplake_lite.htypes.base import pasted
 from deeplake_lite.schema import Schema
 
@@ -39,9 +39,7 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
                 f"It has: {', '.join(map(repr, types))}."
             )
     for name, htype in ((name, resolve(spec)) for name, spec in declared.items()):
-        # A ClassLabel without names keeps the names that the source has collected.
-        if htype != ClassLabel() or types[name].classes is None:
-            types[name] = htype
+        types[name] = _named(htype, types[name])
     if source.key is not None and source.key not in types:
         raise SchemaError(
             f"on= names column {source.key!r}, which {source.title} does not have. "
@@ -50,6 +48,20 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
     if source.key is not None:
         types[source.key] = replace(types[source.key], nullable=False)
     return types
+
+
+def _named(declared: Htype, inferred: Htype) -> Htype:
+    """Return a declared type. Classes without names keep those that the source has collected.
+
+    >>> from deeplake_lite.htypes import ClassLabel
+    >>> _named(ClassLabel(nullable=True), ClassLabel(["cat"]))
+    ClassLabel(['cat'], nullable=True)
+    """
+    classes = declared.labels
+    if classes is None or classes.names or not declared.bare.describes(inferred.bare):
+        return declared
+    nullable = declared.nullable or inferred.nullable
+    return replace(inferred, nullable=nullable, default=declared.default)
 
 
 def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object]) -> None:
@@ -98,6 +110,7 @@ def is_compatible(declared: Htype, existing: Htype) -> bool:
     Nulls and defaults do not matter, and the existing type may have more classes, or a mode for its
     images. ``"class_label"`` agrees with any classes.
 
+    >>> from deeplake_lite.htypes import ClassLabel
     >>> is_compatible(ClassLabel(["cat"]), ClassLabel(["cat", "dog"], nullable=True))
     True
     >>> is_compatible(ClassLabel(["dog"]), ClassLabel(["cat", "dog"]))

@@ -17,6 +17,8 @@ class Kept:
 
     >>> print(Kept("lily/1.png", ("label",)))
     lily/1.png: 'label' was changed in the lake
+    >>> print(Kept("dogs.png", ("labels",), ("boxes",)))
+    dogs.png: 'labels' was changed in the lake, and 'boxes' describes the same objects
     """
 
     path: str
@@ -25,9 +27,17 @@ class Kept:
     columns: tuple[str, ...] = ()
     """The changed columns; empty for a deleted row."""
 
+    linked: tuple[str, ...] = ()
+    """Columns that were kept although they were not changed, because their items belong to those of
+    the changed columns: boxes, if their labels were changed."""
+
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.columns))
-        return f"{self.path}: {f'{names} was changed' if names else 'deleted'} in the lake"
+        text = f"{self.path}: {f'{names} was changed' if names else 'deleted'} in the lake"
+        if not self.linked:
+            return text
+        verb = "describe" if len(self.linked) > 1 else "describes"
+        return f"{text}, and {', '.join(map(repr, self.linked))} {verb} the same objects"
 
 
 @dataclass(frozen=True, repr=False)

@@ -241,21 +241,44 @@ class Run:
         return select(block, ~gone)
 
     def _update(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:
-        """Update the cells that differ and were not edited; return the number of changed rows."""
-        touched, edits = np.zeros(len(slots), bool), dict[int, list[str]]()
-        names = {f.id: f.name for f in self.fields}
-        for column, cells in block.cells.items():
-            differ = table.digest(column, cells) != table.digests(column, slots)
-            if differ.any() and self.edited.cells:
-                edited = differ & self.edited.has(column, table.ids(slots))
-                for i in np.flatnonzero(edited).tolist():
-                    edits.setdefault(i, []).append(names[column])
-                differ &= ~edited
-            if differ.any():
-                table.update(slots[differ], {column: take(cells, np.flatnonzero(differ))})
-                touched |= differ
-        self.kept += [Kept(block.places[i], tuple(columns)) for i, columns in sorted(edits.items())]
+        """Update the cells that differ and may be updated; return the number of changed rows."""
+        touched = np.zeros(len(slots), bool)
+        differ = {
+            column: table.digest(column, cells) != table.digests(column, slots)
+            for column, cells in block.cells.items()
+        }
+        if self.edited.cells:
+            self._keep_edits(differ, table.ids(slots), block)
+        for column, rows in differ.items():
+            if rows.any():
+                cells = take(block.cells[column], np.flatnonzero(rows))
+                table.update(slots[rows], {column: cells})
+                touched |= rows
         return int(touched.sum())
+
+    def _keep_edits(
+        self, differ: dict[str, NDArray[np.bool_]], ids: NDArray[np.int64], block: Encoded
+    ) -> None:
+        """Take the cells that people have edited, and those linked to them, out of `differ`.
+
+        If the labels of a row were edited, new boxes from the source would get the wrong ones.
+        """
+        edited = {c: rows & self.edited.has(c, ids) for c, rows in differ.items() if rows.any()}
+        together = np.zeros(len(ids), bool)
+        for column in block.linked:
+            together |= edited.get(column, False)
+        linked = {c: differ[c] & together & ~edited[c] for c in block.linked if c in edited}
+        names = {f.id: f.name for f in self.fields}
+        for i in np.flatnonzero(np.logical_or.reduce([*edited.values()])).tolist():
+            self.kept.append(
+                Kept(
+                    block.places[i],
+                    tuple(names[c] for c, rows in edited.items() if rows[i]),
+                    tuple(names[c] for c, rows in linked.items() if rows[i]),
+                )
+            )
+        for column, rows in (*edited.items(), *linked.items()):
+            differ[column] = differ[column] & ~rows
 
     def _without_duplicates(self, block: Encoded, on_error: OnError) -> Encoded:
         """Return a block without rows whose key was read before, or raise InvalidValueError."""

@@ -55,6 +55,9 @@ class Block:
     errors: Mapping[int, str] = field(default_factory=dict)
     """Why rows are bad, by their number in the block; their values are placeholders."""
 
+    linked: Collection[str] = ()
+    """Columns that describe the objects of a row, in addition to those with an item for each."""
+
 
 class Source(Protocol):
     """Rows that can be ingested."""

@@ -171,6 +171,43 @@ def test_classes_continue_a_shorter_list_and_unite_by_name():
     assert long.united(Text()) is None
 
 
+def test_sequences_of_classes_are_extended_like_classes():
+    short, long = Sequence(ClassLabel(["ant"])), Sequence(ClassLabel(["ant", "bee"]), nullable=True)
+    assert short.with_classes(["bee"]) == Sequence(ClassLabel(["ant", "bee"]))
+    assert short.widened(long) == Sequence(ClassLabel(["ant", "bee"]))
+    assert Sequence(short).widened(Sequence(long)) == Sequence(short.widened(long))
+    assert long.widened(ClassLabel(["cat"])) is None
+    assert long.labels == ClassLabel(["ant", "bee"])
+    assert long.bare.continues(short)
+    assert not short.continues(long)
+    assert not Sequence(ClassLabel(["ant"], nullable=True)).continues(short)
+    assert Sequence("int64").with_classes(["ant"]) is None
+    assert Sequence("int64").labels is None
+
+
+@pytest.mark.parametrize(
+    ("htype", "expected"),
+    [
+        (Boxes("xyxy"), True),
+        (Keypoints(), True),
+        (Polygons(), True),
+        (Mask("instance"), True),
+        (Sequence("text"), True),
+        (Array("float32", (None,)), True),
+        (Array("float32", (2, None)), False),
+        (Embedding(4), False),
+        (Mask(), False),
+        (Image(), False),
+        (ClassLabel(["ant"], multiple=True), False),
+        (Text(), False),
+        (Json(), False),
+    ],
+    ids=str,
+)
+def test_types_with_an_item_per_object_are_known(htype, expected):
+    assert htype.is_per_object is expected
+
+
 def test_images_of_several_file_formats_unite_to_any():
     assert Image("jpeg").united(Image("png")) == Image()
     assert Image("jpeg", mode="L").united(Image("png", mode="L")) == Image(mode="L")

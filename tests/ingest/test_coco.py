@@ -211,7 +211,7 @@ def test_rows_are_images_and_numbers_are_float32(ingest):
     assert [list(map(int, labels)) for labels in ds["labels"][:]] == [[1, 0], []]
     assert ds["labels"].names == ("person", "toothbrush", "cat")
     assert [[part.shape for part in parts] for parts in ds["segmentation"][0]] == [[(3, 2)] * 2, []]
-    assert ds["coco"][:] == [None, None]
+    assert [cell and [*cell] for cell in ds["coco"][:]] == [["digests"], None]
     assert len(ds.query("SELECT * WHERE CONTAINS(labels, 'person')")) == 1
 
 
@@ -519,3 +519,117 @@ def test_pycocotools_scores_an_export_of_the_truth_with_one(ingest, tmp_path, ca
     scores.summarize()
     capsys.readouterr()
     assert scores.stats[0] == pytest.approx(1)
+
+
+# ---- edits that other values follow from
+
+
+def test_area_follows_an_edited_box_and_others_are_kept(ingest, export):
+    ds = ingest(document(annotation(1), annotation(2, area=150.25), annotation(3, area=7)))
+    boxes = ds["boxes"][0]
+    boxes[0] = [0, 0, 60, 40]
+    ds["boxes"][0] = boxes
+    areas = [a["area"] for a in export(ds)["annotations"]]
+    assert areas == [2400.0, 200.0, 200.0]
+
+
+def test_area_of_an_edited_outline_is_computed_again(ingest, export):
+    square = [[0, 0, 10, 0, 10, 10, 0, 10]]
+    ds = ingest(
+        document(annotation(1, segmentation=square, area=101), annotation(2, segmentation=square))
+    )
+    outlines = ds["segmentation"][0]
+    outlines[1] = [np.float32([[0, 0], [20, 0], [20, 10], [0, 10]])]
+    ds["segmentation"][0] = outlines
+    assert [a["area"] for a in export(ds)["annotations"]] == [101, 200]
+    outlines[0] = [np.float32([[0, 0], [40, 0], [40, 10], [0, 10]])]
+    ds["segmentation"][0] = outlines
+    assert [a["area"] for a in export(ds)["annotations"]] == [400.0, 200]
+
+
+def test_edited_areas_are_kept(ingest, export):
+    ds = ingest(document(annotation(1)))
+    ds["boxes"][0] = [[0, 0, 60, 40]]
+    ds["areas"][0] = [77.0]
+    assert [a["area"] for a in export(ds)["annotations"]] == [77]
+
+
+def test_area_of_a_run_length_encoding_is_kept(ingest, export):
+    rle = {"counts": [3, 5, 7], "size": [48, 64]}
+    ds = ingest(document(annotation(1, segmentation=rle, iscrowd=1, area=5), annotation(2)))
+    boxes = ds["boxes"][0]
+    boxes[1] = [0, 0, 60, 40]
+    ds["boxes"][0] = boxes
+    assert [a["area"] for a in export(ds)["annotations"]] == [5, 2400.0]
+
+
+def removed(ds, columns):
+    """Remove the first annotation of the first row from some columns."""
+    ds.update([0], {name: [list(ds[name][0])[1:]] for name in columns})
+
+
+def test_originals_without_ids_are_reported_when_annotations_are_removed(ingest, export):
+    own = [{k: v for k, v in annotation(score=n / 4).items() if k != "id"} for n in range(3)]
+    content = {**document(*own), "annotations": own}
+    ds = ingest(content)
+    assert [a["score"] for a in export(ds)["annotations"]] == [0, 0.25, 0.5]
+    removed(ds, ["boxes", "labels", "areas", "crowd"])
+    with pytest.warns(ExportWarning, match="only the COCO file had.* of 1 image"):
+        written = export(ds)["annotations"]
+    assert len(written) == 2
+    assert not any("score" in a for a in written)
+
+
+def test_originals_are_reported_when_annotations_are_removed_without_their_ids(ingest, export):
+    ds = ingest(document(*(annotation(n, score=n) for n in (1, 2, 3))))
+    removed(ds, ["boxes", "labels"])
+    with pytest.warns(ExportWarning, match="without their 'annotation_ids'"):
+        assert len(export(ds)["annotations"]) == 2
+    removed(ds, ["annotation_ids", "areas", "crowd"])
+    assert [(a["id"], a["score"]) for a in export(ds)["annotations"]] == [(2, 2), (3, 3)]
+
+
+def test_keypoints_of_categories_of_different_length_are_exported_as_they_were(ingest, export):
+    own = [
+        annotation(1, category_id=1, keypoints=[1, 2, 2, 3, 4, 1, 0, 0, 0], num_keypoints=2),
+        annotation(2, category_id=90, keypoints=[5, 6, 2], num_keypoints=1),
+        annotation(3, category_id=1, keypoints=[5, 6, 2], num_keypoints=1),
+    ]
+    content = document(*own)
+    content["categories"] = [
+        {"id": 1, "name": "person", "keypoints": ["a", "b", "c"]},
+        {"id": 90, "name": "toothbrush", "keypoints": ["tip"]},
+    ]
+    ds = ingest(content)
+    assert in_order(export(ds)) == in_order(content)
+    points = ds["keypoints"][0]
+    points[1, 0] = [9, 9, 2]
+    ds["keypoints"][0] = points
+    assert export(ds)["annotations"][1]["keypoints"] == [9, 9, 2]
+
+
+def test_ids_beyond_64_bits_are_exported_as_they_were(ingest, export):
+    content = document(
+        {**annotation(2**80), "image_id": 2**70, "category_id": 2**75},
+        images=[{"id": 2**70, "file_name": "a.jpg", "width": 9, "height": 9}],
+    )
+    content["categories"] = [{"id": 2**75, "name": "cat"}]
+    ds = ingest(content)
+    assert in_order(export(ds)) == in_order(content)
+    ds["image_id"][0] = "other"
+    assert export(ds)["images"][0]["id"] == "other"
+
+
+@pytest.mark.parametrize("name", ["../secret.jpg", "{outside}/secret.jpg", "a/../../secret.jpg"])
+def test_images_outside_of_the_folder_are_not_read(write, tmp_path, new_url, name):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    PillowImage.new("RGB", (8, 8)).save(tmp_path / "secret.jpg")
+    PillowImage.new("RGB", (8, 8)).save(folder / "a.jpg")
+    second = {"id": 8, "file_name": name.format(outside=tmp_path)}
+    path = write(document(images=[*document()["images"], second]))
+    with pytest.raises(InvalidValueError, match="must lie in the folder of the images"):
+        dl.from_coco(path, new_url(), images=folder)
+    ds = dl.from_coco(path, new_url(), images=folder, on_error="skip")
+    assert ds["path"][:] == ["a.jpg"]
+    assert len(ds.ingested.skipped) == 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
 import tarfile
+import tracemalloc
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import webdataset as wds
 from PIL import Image as PillowImage
@@ -16,6 +20,7 @@ from PIL import Image as PillowImage
 import deeplake_lite as dl
 from deeplake_lite.errors import ExportWarning, InvalidValueError, LakeError, NotFoundError
 from deeplake_lite.ingest.shards.tar_samples import expand
+from deeplake_lite.ingest.shards.webdataset import webdataset_source
 
 
 @pytest.fixture
@@ -304,3 +309,43 @@ def test_rows_are_updated_by_their_key(pack, new_url):
     ds = dl.from_webdataset(path, url, on="key", progress=False)
     assert ds["txt"][:] == ["a", "c", "d"]
     assert (ds.ingested.added, ds.ingested.changed, ds.ingested.unchanged) == (1, 1, 1)
+
+
+COMPRESSIONS = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: pa.compress(data, codec="zstd", asbytes=True),
+}
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_compressed_tar_file_is_checked_up_to_its_end(pack, ingest, compression):
+    path = pack([(f"{i}.txt", random.randbytes(900).hex().encode()) for i in range(3)])
+    data = COMPRESSIONS[compression](path.read_bytes())
+    path.write_bytes(data)
+    assert len(ingest(path)) == 3
+    flipped = bytearray(data)
+    flipped[-6] ^= 1
+    for damaged in (bytes(flipped), data[:-3]):
+        path.write_bytes(damaged)
+        with pytest.raises(InvalidValueError, match=r"'a\.tar' must be a whole tar file"):
+            ingest(path)
+
+
+def test_files_over_the_limit_are_refused_unless_it_is_raised(pack, ingest):
+    path = pack([("1.bin", bytes(5_000))])
+    with pytest.raises(dl.LakeError, match=r"a\.tar, 1\.bin: must decode to at most 4,000 bytes"):
+        ingest(path, limits=dl.Limits(max_bytes=4_000))
+    assert len(ingest(path, limits=dl.Limits(max_bytes=6_000))) == 1
+
+
+def test_first_samples_are_not_held_in_memory(pack):
+    path = pack([(f"{i}.bin", bytes(10_000_000)) for i in range(30)])
+    source = webdataset_source(path, {})
+    tracemalloc.start()
+    try:
+        assert source.columns["bin"] == dl.Bytes()
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()

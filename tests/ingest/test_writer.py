@@ -1,6 +1,7 @@
 """The writer: schema checks, errors, intermediate commits, crashes and progress."""
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -264,3 +265,24 @@ def test_help_lists_every_option(function):
     for name in Options.__annotations__:
         assert f"\n    {name} : " in function.__doc__
     assert "**options" not in function.__doc__
+
+
+def test_garbage_collector_is_paused_while_a_block_is_read_and_runs_again():
+    seen = []
+
+    def blocks():
+        for n in range(3):
+            seen.append(gc.isenabled())
+            yield n
+
+    assert list(ahead(blocks())) == [0, 1, 2]
+    assert seen == [False] * 3
+    assert gc.isenabled()
+
+    def failing():
+        yield 0
+        raise ValueError("cannot be read")
+
+    with pytest.raises(ValueError, match="cannot be read"):
+        list(ahead(failing()))
+    assert gc.isenabled()

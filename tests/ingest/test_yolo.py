@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import date
 
 import numpy as np
 import pytest
@@ -250,6 +251,12 @@ def test_bad_label_is_an_error_or_its_image_is_skipped(write, ingest, task, text
     assert [skipped.path for skipped in ds.ingested.skipped] == ["images/a.jpg"]
 
 
+BOMB = "a0: &a0 x\n" + "".join(
+    f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 9)}]\n" for i in range(9)
+)
+"""A document of 90 aliases that stand for 9 ** 9 values."""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -260,7 +267,13 @@ def test_bad_label_is_an_error_or_its_image_is_skipped(write, ingest, task, text
         ("train: images\nnames: {9999999999: b}", "must map class numbers"),
         ("train: images\nnames: [a]\nkpt_shape: 3", "kpt_shape must be"),
         ("train: !!python/object/apply:os.system ['ls']\nnames: [a]", "is not YAML"),
-        ("&a [*a]", "must have keys such as"),
+        ("&a [*a]", "is not YAML"), ("names: " + "[" * 200, "is not YAML"),
+        ("names: [a, [b]]\ntrain: images", "name of a class must be text"),
+        ("names: {0: {1: 2}}\ntrain: images", "name of a class must be text"),
+        ("names: [a, null]\ntrain: images", "name of a class must be text"),
+        ("names: [a]\ntrain: labels", "no images in the folders"),
+        (BOMB, "aliases stand for more than 1,000,000 values"),
+        ("x: &a [*a]\nnames: [a]\ntrain: images", "aliases stand for more than"),
     ],
 )  # fmt: skip
 def test_bad_data_yaml_is_refused(write, ingest, text, message):
@@ -338,3 +351,47 @@ def test_missing_label_files_are_not_taken_for_classes(write, ingest):
     ds = ingest(path, task="detect")
     assert [len(boxes) for boxes in ds["boxes"][:]] == [0, 0]
     assert ds["labels"].names == ("cat", "dög")
+
+
+def test_rest_of_the_data_yaml_is_written_again(write, ingest, tmp_path):
+    config = {
+        "train": "images", "names": ["cat"], "kpt_shape": [3, 2], "flip_idx": [1, 0, 2],
+        "kpt_names": {0: ["left", "right", "tail"]}, "author": "A. B.", "date": date(2026, 1, 2),
+    }  # fmt: skip
+    ds = ingest(write({"a": "0 0.5 0.5 0.2 0.2 0.1 0.1 0.2 0.2 0.3 0.3"}, config))
+    assert ds["keypoints"].names == ("left", "right", "tail")
+    root = ds.to_yolo(tmp_path / "out")
+    written = yaml.safe_load((root / "data.yaml").read_text())
+    for key in ("kpt_shape", "kpt_names", "flip_idx", "author"):
+        assert written[key] == config[key]
+    assert written["date"] == "2026-01-02"
+    again = ingest(root)
+    assert again.metadata["yolo"] == ds.metadata["yolo"]
+    assert again.schema["keypoints"].htype == ds.schema["keypoints"].htype
+
+
+@pytest.mark.parametrize("htype", ["text", dl.ClassLabel(["train", "val"], nullable=True)], ids=str)
+def test_split_is_a_class_or_text_and_null_is_reported(make_lake, tmp_path, htype):
+    schema = {
+        "image": dl.Image("png"), "boxes": dl.Boxes("xyxy"),
+        "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+        "split": dl.Text(nullable=True) if htype == "text" else htype,
+    }  # fmt: skip
+    rows = {"image": [np.zeros((8, 8), "uint8")] * 3, "boxes": [np.zeros((0, 4))] * 3,
+            "labels": [[]] * 3}  # fmt: skip
+    ds = make_lake(schema, **rows, split=["val", None, "train"])
+    with pytest.warns(ExportWarning, match="1 row without a split is written to 'train'"):
+        root = ds.to_yolo(tmp_path / "out")
+    names = [p.relative_to(root / "images").as_posix() for p in root.rglob("*.png")]
+    assert sorted(names) == ["train/000000000001.png", "train/000000000002.png",
+                             "val/000000000000.png"]  # fmt: skip
+
+
+def test_column_of_numbers_named_split_is_left_out(make_lake, tmp_path):
+    schema = {"image": dl.Image("png"), "boxes": dl.Boxes("xyxy"),
+              "labels": dl.Sequence(dl.ClassLabel(["cat"])), "split": "int64"}  # fmt: skip
+    ds = make_lake(schema, image=[np.zeros((8, 8), "uint8")], boxes=[np.zeros((0, 4))],
+                   labels=[[]], split=[1])  # fmt: skip
+    with pytest.warns(ExportWarning, match="'split' is left out"):
+        root = ds.to_yolo(tmp_path / "out")
+    assert (root / "images" / "train" / "000000000000.png").is_file()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from deeplake_lite.dataset.export import rows
 from deeplake_lite.dataset.export.annotations.methods import AnnotationExports
+from deeplake_lite.dataset.export.arrays.methods import ArrayExports
 from deeplake_lite.dataset.export.huggingface.methods import HuggingFaceExports
 from deeplake_lite.dataset.export.shards.methods import ShardExports
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 
-class Exports(AnnotationExports, HuggingFaceExports, ShardExports):
+class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, ShardExports):
     """Methods of a view that export its rows for other libraries and tools."""
 
     def to_arrow(self) -> pa.Table:
@@ -67,6 +68,31 @@ class Exports(AnnotationExports, HuggingFaceExports, ShardExports):
         1  <NA>  b
         """
         return rows.to_pandas(cast("View", self).pin())
+
+    def to_polars(self) -> Any:
+        """Return the rows as a polars DataFrame.
+
+        Returns
+        -------
+        polars.DataFrame
+            Values are as in `to_arrow`, but classes are an Enum of their names, arrays of one shape
+            polars' arrays, and times in seconds are in milliseconds. Images are the bytes of their
+            files.
+
+        Raises
+        ------
+        MissingPackageError
+            When polars is not installed.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://polars-doc", {"x": "int8", "label": dl.ClassLabel(["a", "b"])})
+        >>> ds.append({"x": [1, 2], "label": ["b", "a"]})
+        >>> ds.to_polars().rows()
+        [(1, 'b'), (2, 'a')]
+        """
+        return rows.to_polars(cast("View", self).pin())
 
     def to_xarray(self) -> xr.Dataset:
         """Return the columns of fixed shape as lazy variables over a ``row`` dimension.

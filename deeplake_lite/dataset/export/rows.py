@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     import xarray as xr
+    from numpy.typing import NDArray
 
     from deeplake_lite.dataset.export.annotations.yolo import Task
     from deeplake_lite.dataset.view import View
@@ -47,6 +48,13 @@ def to_pandas(view: View) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.RangeIndex(len(view)), copy=False)
 
 
+def to_polars(view: View) -> Any:
+    """Return the rows as a polars DataFrame; see `View.to_polars`."""
+    from deeplake_lite.dataset.export.polars_frame import to_frame
+
+    return to_frame(view)
+
+
 def to_xarray(view: View) -> xr.Dataset:
     """Return the dense columns as lazy variables of an xarray dataset; see `View.to_xarray`."""
     import xarray as xr
@@ -54,6 +62,22 @@ def to_xarray(view: View) -> xr.Dataset:
     from deeplake_lite.dataset.export.xarray_backend import LakeBackend
 
     return xr.open_dataset(view, engine=LakeBackend)  # type: ignore[arg-type]
+
+
+def to_numpy(
+    view: View, path: str | Path | None, images: str, *, compress: bool
+) -> dict[str, NDArray[Any]] | Path:
+    """Return the rows as NumPy arrays, or write these; see `View.to_numpy`."""
+    from deeplake_lite.dataset.export.arrays.numpy import write_numpy
+
+    return write_numpy(view, path, images, compress=compress)
+
+
+def to_torch(view: View, path: str | Path, images: str) -> Path:
+    """Write the rows as tensors; see `View.to_torch`."""
+    from deeplake_lite.dataset.export.arrays.torch import write_torch
+
+    return write_torch(view, path, images)
 
 
 def to_coco(view: View, path: str | Path, images: str | Path | None) -> Path:

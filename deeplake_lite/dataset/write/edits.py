@@ -30,7 +30,6 @@ from deeplake_lite.dataset.write.transfer import wrap_source
 from deeplake_lite.dataset.write.updates import cells_for
 from deeplake_lite.dataset.write.upserts import column_blocks
 from deeplake_lite.errors import InvalidValueError, OptionError, SchemaError
-from deeplake_lite.htypes import ClassLabel
 from deeplake_lite.htypes.names import check_names
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.schema import Schema
@@ -277,10 +276,12 @@ def add_classes(handle: Handle, name: str, names: Iterable[str]) -> None:
 
 def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     htype = table.schema[name].htype
-    classes = htype.classes
+    classes = htype.labels
     if classes is None:
         raise SchemaError(
-            f"Only a ClassLabel has classes, but column {name!r} is {htype}. Choose another column."
+            f"Only a ClassLabel, or a sequence of them, has classes, but column {name!r} is "
+            f"{htype}. "
+            "Choose another column."
         )
     if not classes.names:
         raise SchemaError(
@@ -292,7 +293,7 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     if known := [n for n in new if n in classes.names]:
         raise SchemaError(f"Column {name!r} already has the class {known[0]!r}. Leave it out.")
     if new:
-        wider = htype.widened(ClassLabel(new, multiple=classes.multiple))
+        wider = htype.with_classes(new)
         if wider is None:
             raise SchemaError(f"No class can be added to column {name!r}, which is {htype}.")
         table.set_document(schema=_with_type(table.schema, name, wider))

@@ -41,7 +41,7 @@ class Cells:
 
 
 def cells_of(
-    flat: Annotations, keys: Collection[str], classes: Mapping[Any, int], points: int
+    flat: Annotations, keys: Collection[str], classes: Mapping[Any, int], points: Mapping[Any, int]
 ) -> Cells:
     """Return the cells of annotations.
 
@@ -53,8 +53,8 @@ def cells_of(
         The keys that become columns or follow from them.
     classes : mapping
         Class of each category id.
-    points : int
-        Number of keypoints of an annotation that lacks them.
+    points : mapping
+        Number of keypoints by category id.
     """
     cells = Cells()
     wanted, known = frozenset(keys), {*coco.COLUMNS, *DERIVED, "image_id"}
@@ -77,8 +77,7 @@ def cells_of(
             case "segmentation":
                 cells.by_key[key] = column.outlines()
             case "keypoints":
-                blank = np.zeros((points, 3), np.float32)
-                cells.by_key[key] = column.each(coco.points, blank, _is_exact)
+                cells.by_key[key] = column.keypoints(points)
             case "caption":
                 cells.by_key[key] = column.each(coco.caption, "")
             case "area":
@@ -181,6 +180,19 @@ class _Column:
                 self._keep(i)
             result.append(outlines)
         return result
+
+    def keypoints(self, points: Mapping[Any, int]) -> list[NDArray[np.float32]]:
+        """Return keypoints, (k, 3) each; keep those that an export would give another length."""
+        most = max(points.values(), default=0)
+        cells = self.each(coco.points, np.zeros((most, 3), np.float32), _is_exact)
+        lengths = {*map(len, cells)}
+        usual = lengths.pop() if len(lengths) == 1 and min(lengths) >= most else -1
+        for i, (own, cell) in enumerate(zip(self.flat, cells, strict=True)):
+            category = own.get("category_id")
+            known = points.get(category, usual) if isinstance(category, int | str) else usual
+            if self.key in own and len(cell) != known:
+                self._keep(i)
+        return cells
 
     def _keep(self, i: int) -> None:
         self.cells.originals[i][self.key] = self.flat[i][self.key]

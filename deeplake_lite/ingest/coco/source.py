@@ -47,6 +47,7 @@ type Files = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 BLOCK_ROWS = 1_024
 
 _ONE = "an image must have one panoptic annotation, but it has several."
+_CLIMBS = "its file_name must lie in the folder of the images, but it leads out of it."
 
 BOXES = frozenset({"id", "category_id", "bbox", "area", "iscrowd"})
 """Keys of an annotation that is a box."""
@@ -188,6 +189,15 @@ class Part:
         return f"{self.split}/{name}" if self.split else str(name)
 
     @cached_property
+    def points(self) -> dict[Any, int]:
+        """Number of keypoints of each category that has some, by its id."""
+        categories = self.document.categories
+        lists = {c["id"]: c.get("keypoints") for c in categories}
+        return {
+            own: len(names) for own, names in lists.items() if isinstance(names, list) and names
+        }
+
+    @cached_property
     def class_names(self) -> dict[Any, str]:
         """Name of each category by its id; a repeated name gets its id appended."""
         categories = self.document.categories
@@ -267,10 +277,11 @@ class CocoSource:
     def _codec(self) -> str:
         """Return the codec of all image files, or "auto"."""
         paths = [
-            part.folder / str(image.get("file_name"))
+            Path(path)
             for part in self.parts
             if part.folder is not None
             for image in part.document.images
+            if (path := _file(part.folder, image))
         ]
         formats = set(formats_of(paths)) - {None}
         return str(formats.pop()) if len(formats) == 1 else "auto"
@@ -289,8 +300,7 @@ class CocoSource:
     @cached_property
     def _points(self) -> int:
         """Number of keypoints of an annotation."""
-        categories = chain.from_iterable(part.document.categories for part in self.parts)
-        return max((len(c.get("keypoints") or ()) for c in categories), default=0)
+        return max((n for part in self.parts for n in part.points.values()), default=0)
 
     @property
     def metadata(self) -> dict[str, dict[str, object]]:
@@ -316,7 +326,8 @@ class CocoSource:
             for at in range(max(start, first), end, BLOCK_ROWS):
                 rows = range(at - first, min(at + BLOCK_ROWS, end) - first)
                 values, errors = self._values(part, rows)
-                yield Block(values, [part.path(row) for row in rows], errors=errors)
+                places = [part.path(row) for row in rows]
+                yield Block(values, places, errors=errors, linked=["coco"])
 
     def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
         """Return the values of some images of a split, by column, and why images are bad."""
@@ -332,7 +343,7 @@ class CocoSource:
         spans = [slice(end - len(a), end) for end, a in zip(ends, annotations, strict=True)]
         classes = {c: self.classes.index(name) for c, name in part.class_names.items()}
         flat = [*chain.from_iterable(annotations)]
-        cells = cells_of(flat, self.keys - {coco.SEGMENTS}, classes, self._points)
+        cells = cells_of(flat, self.keys - {coco.SEGMENTS}, classes, part.points)
         ids = cells.by_key.get("id") or [coco.NO_ID] * len(flat)
         values: dict[str, Any] = {
             "path": [part.path(row) for row in rows],
@@ -340,20 +351,26 @@ class CocoSource:
             "image_id": [image["id"] for image in images],
             "width": [image.get("width") for image in images],
             "height": [image.get("height") for image in images],
-            "coco": [
-                _rest(image, ids[span], cells.originals[span], own)
-                for image, span, own in zip(images, spans, panoptic, strict=True)
-            ],
         }
         if self.columns["image_id"] == Text():
             values["image_id"] = list(map(str, values["image_id"]))
-        if part.folder is not None:
-            folder = part.folder.absolute()
-            values["image"] = [str(folder / str(image.get("file_name"))) for image in images]
-        values["panoptic"] = [
-            str(part.segments / str(own.get("file_name"))) if own and part.segments else None
-            for own in panoptic
+        values["coco"] = [
+            {
+                **_rest(image, own_id, ids[span], cells.originals[span], own),
+                **_shapes(cells.by_key, span),
+            }
+            or None
+            for image, own_id, span, own in zip(
+                images, values["image_id"], spans, panoptic, strict=True
+            )
         ]
+        for name, folder, objects in (
+            ("image", part.folder, images), ("panoptic", part.segments, panoptic),
+        ):  # fmt: skip
+            if folder is not None:
+                files = [_file(folder, own) if own else None for own in objects]
+                errors |= {i: _CLIMBS for i, file in enumerate(files) if file == ""}
+                values[name] = files
         for key, items in cells.by_key.items():
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
         if "labels" in values:  # by name, because a number might be another class's name
@@ -377,18 +394,39 @@ def _row(key: str, items: list[Any], points: int) -> object:
     return result
 
 
+def _file(folder: Path, own: Mapping[str, Any]) -> str:
+    """Return the path of a file that an image or annotation names, "" if outside of the folder."""
+    path = os.path.normpath(folder.absolute() / str(own.get("file_name")))
+    return path if Path(path).is_relative_to(folder.absolute()) else ""
+
+
+def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:
+    """Return the digests by which an export notices that boxes or outlines were edited."""
+    if span.start == span.stop or "area" not in cells:
+        return {}
+    keys = ("bbox", "segmentation")
+    boxes, outlines = (cells[key][span] if key in cells else None for key in keys)
+    return {coco.DIGESTS: coco.digests(boxes, outlines, cells["area"][span])}
+
+
 def _rest(
     image: Mapping[str, Any],
+    own: int | str,
     ids: list[int],
     originals: list[dict[str, Any]],
     panoptic: Mapping[str, Any],
-) -> dict[str, Any] | None:
-    """Return the values that the other columns of a row do not hold, or None."""
-    own, name = image["id"], str(image.get("file_name", image["id"]))
+) -> dict[str, Any]:
+    """Return the values that the other columns of a row do not hold.
+
+    `own` is the cell of the image's id.
+    """
+    name = str(image.get("file_name", image["id"]))
     rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))
-    rest = {
+    rest: dict[str, Any] = {
         "image": coco.originals_of(image, rebuilt),
         "annotations": {k: v for k, v in zip(coco.places(ids), originals, strict=True) if v},
         "panoptic": {k: v for k, v in panoptic.items() if k not in ("image_id", coco.SEGMENTS)},
     }
-    return {key: value for key, value in rest.items() if value} or None
+    if rest["annotations"] and coco.NO_ID in ids:
+        rest[coco.COUNT] = len(ids)
+    return {key: value for key, value in rest.items() if value}

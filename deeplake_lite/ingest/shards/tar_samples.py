@@ -6,11 +6,16 @@ the name is the extension: ``a/1.jpg`` and ``a/1.seg.png`` are the sample ``a/1`
 
 from __future__ import annotations
 
+import bz2
 import glob
+import gzip
+import io
+import lzma
 import os
 import re
 import tarfile
-from contextlib import contextmanager
+import zlib
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -20,20 +25,28 @@ import fsspec
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError, StorageError
+from deeplake_lite.errors import (
+    InvalidValueError,
+    LakeError,
+    NotFoundError,
+    OptionError,
+    StorageError,
+    TooLargeError,
+)
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from deeplake_lite.codecs.limits import Limits
 
     type Location = str | os.PathLike[str]
 
-MOST_BYTES = 2**31
-"""Maximum size of a file in a tar file, in bytes: that of a cell."""
-
 MOST_FILES = 1_000_000
 """Maximum number of tar files that braces stand for."""
+
+READ_BYTES = 2**20
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
@@ -127,7 +140,7 @@ def _choices(text: str) -> Sequence[str]:
 
 
 def samples(
-    path: str, options: Mapping[str, Any], left_out: dict[str, Skipped]
+    path: str, options: Mapping[str, Any], left_out: dict[str, Skipped], limits: Limits
 ) -> Iterator[Sample]:
     """Yield the samples of a tar file; add files that are no part of a sample to `left_out`.
 
@@ -135,11 +148,13 @@ def samples(
     ------
     InvalidValueError
         If it is not a tar file, or cut short.
+    TooLargeError
+        If one of its files is over the limits.
     StorageError
         If it cannot be opened.
     """
     key, files = None, dict[str, bytes]()
-    for name, data in _members(path, options, left_out):
+    for name, data in _members(path, options, left_out, limits):
         folder, _, last = name.rpartition("/")
         stem, _, extension = last.partition(".")
         own = f"{folder}/{stem}" if folder else stem
@@ -153,13 +168,13 @@ def samples(
 
 
 def _members(
-    path: str, options: Mapping[str, Any], left_out: dict[str, Skipped]
+    path: str, options: Mapping[str, Any], left_out: dict[str, Skipped], limits: Limits
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each file."""
     with (
         _translated(path),
         _opened(path, options) as file,
-        tarfile.open(fileobj=file, mode="r|*", tarinfo=_Member) as tar,
+        tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as tar,
     ):
         for member in tar:
             tar.members = []  # type: ignore[attr-defined]  # held until the end otherwise
@@ -171,16 +186,17 @@ def _members(
                 reason = "it has no extension" if member.isreg() else "it is not a regular file"
                 left_out[place] = Skipped(place, reason)
                 continue
-            if member.size > MOST_BYTES:
-                raise InvalidValueError(
-                    f"A file may have at most {MOST_BYTES:,} bytes, but {place} has "
-                    f"{member.size:,}. Leave it out."
-                )
+            try:
+                limits.check_bytes([member.size], 1)
+            except TooLargeError as error:
+                raise TooLargeError(f"{place}: {error.args[0]}") from None
             content = tar.extractfile(member)
             data = b"" if content is None else content.read()
             if len(data) != member.size:
                 raise tarfile.ReadError("unexpected end of data")
             yield member.name, data
+        while file.read(READ_BYTES):  # up to the checksum of a compressed file
+            pass
 
 
 class _Member(tarfile.TarInfo):
@@ -198,34 +214,55 @@ class _Member(tarfile.TarInfo):
 
 @contextmanager
 def _opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Open a tar file on this machine or elsewhere. Raises StorageError."""
-    if scheme_of(path) is None:
-        with open(path, "rb") as file:
-            yield file
-        return
-    with fsspec.open(path, "rb", **options) as file:
-        yield file
+    """Open a tar file on this machine or elsewhere, decompressed. Raises StorageError."""
+    with ExitStack() as stack:
+        if scheme_of(path) is None:
+            file: Any = stack.enter_context(open(path, "rb"))
+        else:
+            remote = stack.enter_context(fsspec.open(path, "rb", **options))
+            file = stack.enter_context(io.BufferedReader(remote))
+        start = file.peek(6)
+        # tarfile decompresses as well, but it does not compare checksums.
+        openers = [opener for magic, opener in _COMPRESSED.items() if start.startswith(magic)]
+        yield stack.enter_context(openers[0](file)) if openers else file
+
+
+def _zstd(file: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(file, "zstd")
+
+
+_COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\0": lzma.LZMAFile,
+    b"(\xb5/\xfd": _zstd,
+}
+"""Function that decompresses a file, by its first bytes."""
 
 
 @contextmanager
 def _translated(path: str) -> Iterator[None]:
     """Raise errors of tar files and their compression as ours."""
-    import lzma
-    import zlib
-
     try:
         yield
+    except LakeError:
+        raise
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-        if isinstance(error, InvalidValueError):
-            raise
-        raise InvalidValueError(
-            f"{_name(path)!r} must be a whole tar file, but it cannot be read: {error}. Check the "
-            "file."
-        ) from None
+        raise _damaged(path, error) from None
     except (OSError, ImportError) as error:
+        if isinstance(error, OSError) and error.errno is None and scheme_of(path) is None:
+            raise _damaged(path, error) from None  # from gzip, bz2 and Zstandard
         raise StorageError(
             f"{path!r} cannot be read: {error}. Check the path and storage_options."
         ) from error
+
+
+def _damaged(path: str, error: Exception) -> InvalidValueError:
+    return InvalidValueError(
+        f"{_name(path)!r} must be a whole tar file, but it cannot be read: {error}. Check the file."
+    )
 
 
 def _name(path: str) -> str:

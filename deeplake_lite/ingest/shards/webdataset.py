@@ -15,6 +15,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.htypes import Array, Bytes, Htype, Image, Json, Scalar, Text, resolve
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.files import fingerprint
@@ -105,7 +106,8 @@ def from_webdataset(
     """
     given = options.get("storage_options")
     access = {} if given is None else checks.mapping("storage_options", given)
-    source = webdataset_source(tars, access, options.get("schema"), on)
+    limits = options.get("limits", DEFAULT_LIMITS)
+    source = webdataset_source(tars, access, options.get("schema"), on, limits)
     return ingest(source, url, **options)
 
 
@@ -114,9 +116,10 @@ def webdataset_source(
     access: Mapping[str, Any],
     schema: Types = None,
     key: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> WebDatasetSource:
     """Return the source for tar files. Raises NotFoundError, InvalidValueError, StorageError."""
-    return WebDatasetSource(tuple(tar_files(tars)), access, types_of(schema), key)
+    return WebDatasetSource(tuple(tar_files(tars)), access, types_of(schema), key, limits)
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,9 @@ class WebDatasetSource:
 
     key: str | None = None
     """The column that identifies rows; keys of samples need not be unique."""
+
+    limits: Limits = DEFAULT_LIMITS
+    """How much memory a file may take."""
 
     rows: None = None
     """Unknown before all files are read."""
@@ -161,19 +167,20 @@ class WebDatasetSource:
         return self._left_out.values()
 
     @cached_property
-    def _first(self) -> list[Sample]:
-        found = islice(self._samples_of(self.files[0], {}), SAMPLED)
-        return list(found)
+    def _first(self) -> list[dict[str, str]]:
+        """What the files of the first samples hold, by extension."""
+        first = islice(self._samples_of(self.files[0], {}), SAMPLED)
+        return [{e: _content(e, data) for e, data in sample.files.items()} for sample in first]
 
     def _samples_of(self, file: str, left_out: dict[str, Skipped]) -> Iterator[Sample]:
-        return samples(file, self.access, left_out)
+        return samples(file, self.access, left_out, self.limits)
 
     @cached_property
     def names(self) -> dict[str, str]:
         """Column of each extension."""
-        extensions = dict.fromkeys(e for sample in self._first for e in sample.files)
+        extensions = dict.fromkeys(e for sample in self._first for e in sample)
         images = {e for e in extensions if _is_image(e) and "." not in e}
-        have_one = all(len(images & sample.files.keys()) <= 1 for sample in self._first)
+        have_one = all(len(images & sample.keys()) <= 1 for sample in self._first)
         names = dict[str, str]()
         for extension in extensions:
             if extension in images and have_one:
@@ -190,9 +197,9 @@ class WebDatasetSource:
             if name in types:
                 continue
             own = [e for e, other in self.names.items() if other == name]
-            values = [s.files[e] for s in self._first for e in own if e in s.files]
-            htype = _htype(extension, values)
-            if len(values) < len(self._first):
+            contents = [sample[e] for sample in self._first for e in own if e in sample]
+            htype = _htype(extension, contents)
+            if len(contents) < len(self._first):
                 htype = replace(htype, nullable=True)
             types[name] = htype
         return types
@@ -259,8 +266,26 @@ def _column(extension: str, taken: Collection[str]) -> str:
     return name
 
 
-def _htype(extension: str, values: Sequence[bytes]) -> Htype:
-    """Return the type of a column from its first values."""
+def _content(extension: str, data: bytes) -> str:
+    """Return what a file holds, as far as its extension leaves it open: "integer", "float32 2".
+
+    >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
+    ('integer', '', '')
+    """
+    last = extension.rpartition(".")[2].lower()
+    if last in _INTEGER:
+        return "integer" if _is_integer(data) else ""
+    if last != "npy":
+        return ""
+    try:
+        array = _array(data)
+    except ValueError:
+        return ""
+    return f"{array.dtype.name} {array.ndim}"
+
+
+def _htype(extension: str, contents: Sequence[str]) -> Htype:
+    """Return the type of a column from the contents of its first files."""
     last = extension.rpartition(".")[2].lower()
     if _is_image(extension):
         return Image("auto")
@@ -268,19 +293,15 @@ def _htype(extension: str, values: Sequence[bytes]) -> Htype:
         return Text()
     if last == "json":
         return Json()
-    if last in _INTEGER and all(_is_integer(value) for value in values):
+    kinds = {*contents}
+    if last in _INTEGER and kinds == {"integer"}:
         return Scalar("int64")
-    if last == "npy":
+    if last == "npy" and len(kinds) == 1 and "" not in kinds:
+        dtype, axes = kinds.pop().split()
         try:
-            kinds = {(array.dtype.name, array.ndim) for array in map(_array, values)}
+            return Array(dtype, (None,) * int(axes) if int(axes) else None)
         except ValueError:
             return Bytes()
-        if len(kinds) == 1:
-            (dtype, axes) = kinds.pop()
-            try:
-                return Array(dtype, (None,) * axes if axes else None)
-            except ValueError:
-                return Bytes()
     return Bytes()
 
 

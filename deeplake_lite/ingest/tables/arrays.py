@@ -265,7 +265,7 @@ def infer_htype(values: Any) -> Htype:
     (Array('float64', (None, 4)), Sequence(Text()))
     """
     if isinstance(values, np.ndarray) and values.dtype != object:
-        htype = _of_array(values.dtype, values.shape[1:])
+        htype = htype_of_array(values.dtype, values.shape[1:])
         nullable = bool(np.ma.getmaskarray(values).any()) or bool(
             values.dtype.kind in "mM" and np.isnat(np.ma.getdata(values)).any()
         )
@@ -286,8 +286,12 @@ def _is_null(value: object) -> bool:
     return value is None or (isinstance(value, np.datetime64 | np.timedelta64) and np.isnat(value))
 
 
-def _of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
-    """Return the type for rows of the same dtype and shape."""
+def htype_of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype:
+    """Return the type for rows of the same dtype and shape. Raises SchemaError.
+
+    >>> htype_of_array(np.dtype("uint8"), (28, 28))
+    Array('uint8', (28, 28))
+    """
     if dtype.kind in "US":
         text: Htype = Text() if dtype.kind == "U" else Bytes()
         return Sequence(text) if shape else text
@@ -428,7 +432,7 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
     dtype = _common_dtype(arrays)
     sizes = zip(*(array.shape for array in arrays), strict=True)
     shape = tuple(s[0] if len(set(s)) == 1 and s[0] else None for s in sizes)
-    return _of_array(dtype, shape)
+    return htype_of_array(dtype, shape)
 
 
 _TOGETHER = ("b", "iufc", "m", "M", "U", "S")

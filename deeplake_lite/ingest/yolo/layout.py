@@ -6,7 +6,9 @@ The rules are those of Ultralytics' data sets: a label file has the path of its 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +24,17 @@ if TYPE_CHECKING:
 
 YAML = (".yaml", ".yml")
 
-MOST_YAML = 10_000_000
+MOST_YAML = 2_000_000
 """Maximum size of a data.yaml in bytes."""
+
+MOST_DEPTH = 100
+"""Maximum number of levels of a data.yaml. The parser calls itself for each."""
+
+MOST_VALUES = 1_000_000
+"""Maximum number of values in a data.yaml. Nested aliases may stand for any number."""
+
+_SCALARS = (str, int, float, bool, date)
+"""Types of YAML values that can be the name of a class."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,11 @@ class Layout:
                 f"{path.name} must name the images of 'train', 'val' or 'test', but it has the "
                 f"keys {brief(sorted(map(str, config)), 80)}. Pass the data.yaml of the dataset."
             )
+        if not any(images.values()):
+            raise NotFoundError(
+                f"There are no images in the folders that {str(path)!r} names. Correct the file, "
+                "or move the images."
+            )
         root = base if base.is_dir() else here
         return cls(root, *_without_repeated(images, config))
 
@@ -103,7 +119,7 @@ class Layout:
         """Names of the classes in order; None if they are unknown. Raises InvalidValueError."""
         names = self.config.get("names")
         if isinstance(names, list):
-            return [str(name) for name in names]
+            return [_name(name) for name in names]
         if isinstance(names, dict) and names:
             numbers = [*names]
             if not all(isinstance(n, int) and 0 <= n < 100_000 for n in numbers):
@@ -111,7 +127,7 @@ class Layout:
                     "names must map class numbers to names, such as {0: 'person'}, but it is "
                     f"{brief(names, 80)}. Correct the data.yaml."
                 )
-            return [str(names.get(n, n)) for n in range(max(numbers) + 1)]
+            return [_name(names.get(n, n)) for n in range(max(numbers) + 1)]
         count = self.config.get("nc")
         return [str(n) for n in range(count)] if isinstance(count, int) else None
 
@@ -131,6 +147,40 @@ class Layout:
                 f"{brief(shape, 40)}. Correct the data.yaml."
             )
         return count, dims
+
+    @property
+    def point_names(self) -> list[str]:
+        """Names of the keypoints, if the data.yaml has the same ones for all classes."""
+        names = self.config.get("kpt_names")
+        lists = [*names.values()] if isinstance(names, dict) else [names]
+        first, count = lists[0] if lists else None, (self.points or (0, 0))[0]
+        if not isinstance(first, list) or len(first) != count or lists.count(first) != len(lists):
+            return []
+        texts = [_name(name) for name in first]
+        return texts if len({*texts}) == count and all(texts) else []
+
+    @property
+    def rest(self) -> dict[str, object]:
+        """Entries of the data.yaml that are not columns, as far as JSON can hold them."""
+        own = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
+        rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in own}
+        return {key: value for key, value in rest.items() if value is not None}
+
+
+def _to_json(value: object) -> object:
+    """Return a value of YAML as JSON; None if that cannot hold it."""
+    match value:
+        case dict():
+            return {str(key): _to_json(item) for key, item in value.items()}
+        case list():
+            return [_to_json(item) for item in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case bool() | int() | str():
+            return value
+        case date():
+            return value.isoformat()
+    return None
 
 
 def _without_repeated(
@@ -182,7 +232,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             f"{path.stat().st_size:,}. Pass the data.yaml of the dataset."
         )
     try:
-        content = yaml.safe_load(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        _check_size(text)
+        content = yaml.load(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidValueError(f"{str(path)!r} is not YAML: {reason}. Correct the file.") from None
@@ -192,6 +244,39 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             f"{brief(content, 60)}. Pass the data.yaml of the dataset."
         )
     return content
+
+
+def _check_size(text: str) -> None:
+    """Reject a document that is nested deeply or, with aliases, stands for a lot of data.
+
+    Raises ValueError.
+    """
+    sizes, stack = dict[str, int](), [("", 0)]  # values of anchors; anchors and sizes of parents
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        anchor, size = getattr(event, "anchor", None) or "", 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            stack.append((anchor, 1))
+            if len(stack) > MOST_DEPTH:
+                raise ValueError(f"it has more than {MOST_DEPTH} levels")
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = stack.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            size = sizes.get(anchor, MOST_VALUES)  # an unknown anchor contains itself
+        sizes[anchor] = size
+        stack[-1] = (stack[-1][0], stack[-1][1] + size)
+        if stack[-1][1] > MOST_VALUES:
+            raise ValueError(f"its aliases stand for more than {MOST_VALUES:,} values")
+
+
+def _name(value: object) -> str:
+    """Return the name of a class. Raises InvalidValueError."""
+    if not isinstance(value, _SCALARS):
+        raise InvalidValueError(
+            f"The name of a class must be text, but it is {brief(value, 60)}. Correct the "
+            "data.yaml."
+        )
+    return str(value)
 
 
 def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Path]:

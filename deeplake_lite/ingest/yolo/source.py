@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -190,7 +189,10 @@ class YoloSource:
     fingerprint: None = None
     """Not needed, because there is a key."""
 
-    metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+    @property
+    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+        """The rest of the data.yaml, such as ``flip_idx``."""
+        return {"yolo": self.layout.rest} if self.layout.rest else {}
 
     @property
     def left_out(self) -> Collection[Skipped]:
@@ -218,7 +220,7 @@ class YoloSource:
         if self.task in ("segment", "obb"):
             types["segmentation"] = Sequence(Polygons())
         if self.task == "pose":
-            types["keypoints"] = Keypoints(dims=self._points[1])
+            types["keypoints"] = Keypoints(self.layout.point_names, dims=self._points[1])
         return types
 
     def _codec(self) -> str:

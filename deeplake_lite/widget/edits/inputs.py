@@ -17,7 +17,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Sequence, Text
 from deeplake_lite.htypes.scalar import is_time
-from deeplake_lite.widget.images.classes import classes_of, is_tags
+from deeplake_lite.widget.images.classes import is_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,8 +71,7 @@ def to_cell(f: Field, value: object) -> Cell:
         if htype.scalar is not None and isinstance(value, str):
             value = _parse(htype.scalar, value.strip())
         cell = _with_names(htype, value)
-        new = new_classes(htype, [cell]) if htype.classes is not None else ()
-        wider = with_classes(htype, new)
+        wider = with_classes(htype, new_classes(htype, [cell]))
         wider.encode([cell])
     except InvalidValueError as error:
         raise InvalidValueError(error.args[0], column=f.name) from None
@@ -102,7 +101,7 @@ def tag_of(f: Field, value: object, *, exists: bool = False) -> Tag:
             "Tags need a column with several strings or classes per row, but column "
             f"{f.name!r} is {f.htype}. Choose another column."
         )
-    if isinstance(value, str) and classes_of(f.htype) is None and not exists:
+    if isinstance(value, str) and f.htype.labels is None and not exists:
         value = value.strip()
         if not value:
             raise InvalidValueError("a tag must not be empty. Type its name.", column=f.name)
@@ -139,7 +138,7 @@ def new_classes(htype: Htype, cells: Iterable[Cell]) -> tuple[str, ...]:
     >>> new_classes(ClassLabel(["ant"]), ["bee", "ant", "cat", "bee"])
     ('bee', 'cat')
     """
-    classes = classes_of(htype)
+    classes = htype.labels
     if classes is None or not classes.names:
         return ()
     known = set(classes.names)
@@ -156,7 +155,7 @@ def check_known(f: Field, value: Cell) -> None:
     deeplake_lite.errors.InvalidValueError: column 'label': There is no class 'sevn'. Did you mean \
 'seven'? Known: 'seven', 'ten'. Pass new_class=True to add it.
     """
-    classes = classes_of(f.htype)
+    classes = f.htype.labels
     for name in new_classes(f.htype, [value]):
         assert classes is not None
         error = NotFoundError.named("class", name, classes.names)
@@ -169,10 +168,7 @@ def with_classes(htype: Htype, names: tuple[str, ...]) -> Htype:
     >>> with_classes(ClassLabel(["ant"]), ("bee",))
     ClassLabel(['ant', 'bee'])
     """
-    classes = htype.classes
-    if classes is None or not names:
-        return htype
-    return htype.widened(ClassLabel(names, multiple=classes.multiple)) or htype
+    return htype.with_classes(names) or htype
 
 
 def to_cells(htype: Htype, values: Iterable[object]) -> list[Cell]:
@@ -183,7 +179,7 @@ def to_cells(htype: Htype, values: Iterable[object]) -> list[Cell]:
     >>> to_cells(Sequence(ClassLabel()), [[np.int32(1), np.int32(3)]])
     [[1, 3]]
     """
-    classes = classes_of(htype)
+    classes = htype.labels
     if classes is None:
         return [None if v is None or v is np.ma.masked else v for v in values]
     if classes.names:
@@ -266,7 +262,7 @@ def as_read(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
 
 def _with_names(htype: Htype, value: object) -> Cell:
     """Replace the numbers of classes by their names; return other values unchanged."""
-    classes = classes_of(htype)
+    classes = htype.labels
     if value is None or classes is None:
         return value
     if isinstance(value, list | tuple):

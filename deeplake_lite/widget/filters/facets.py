@@ -24,7 +24,6 @@ from deeplake_lite.widget.filters.counting import (
     value_counts,
 )
 from deeplake_lite.widget.filters.facet import facets_of
-from deeplake_lite.widget.images.classes import classes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -276,13 +275,13 @@ def _same_rows(a: View, b: View) -> bool:
 
 def name_of(value: object, f: Field) -> object:
     """Return a value for display: a class by its name."""
-    classes = classes_of(f.htype)
+    classes = f.htype.labels
     return value if classes is None else classes.to_names(value)
 
 
 def _plain(value: object, f: Field) -> object:
     """Return a value as filters write it: a class by its name, if it has one."""
-    classes = classes_of(f.htype)
+    classes = f.htype.labels
     return value if classes is None or not classes.names else classes.to_names(value)
 
 

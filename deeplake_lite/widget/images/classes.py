@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deeplake_lite.htypes import ClassLabel, Htype
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field, Schema
 
 KEY = "classes"
@@ -120,13 +120,6 @@ def is_tags(htype: Htype) -> bool:
     (True, False)
     """
     return htype.browser.kind == "tags"
-
-
-def classes_of(htype: Htype) -> ClassLabel | None:
-    """Return the classes of a column of labels or tags, or None for other columns."""
-    if htype.classes is None and htype.item is not None:
-        return htype.item.classes
-    return htype.classes
 
 
 def _is_multi_label(htype: Htype) -> bool:

@@ -545,6 +545,20 @@ def test_two_writers_may_add_classes_and_rows_at_the_same_time(labelled):
     assert sorted(later["label"][:].tolist()) == [0, 0, 1, 1, 2, 3]
 
 
+def test_classes_can_be_added_to_sequences_of_them(make_lake):
+    ds = make_lake({"labels": dl.Sequence(dl.ClassLabel(["ant"]))}, labels=[["ant", "ant"]])
+    other = dl.open(ds.url)
+    ds.add_classes("labels", ["bee"])
+    ds.append({"labels": [["bee", "ant"]]})
+    ds.commit("bees")
+    other.append({"labels": [["ant"], []]})
+    other.commit("ants")
+    assert other["labels"].names == ("ant", "bee")
+    assert sorted(other["labels"][:]) == [[], [0], [0, 0], [1, 0]]
+    with pytest.raises(dl.SchemaError, match="already has the class 'bee'"):
+        other.add_classes("labels", ["bee"])
+
+
 def test_conflicting_new_classes_of_two_writers_name_the_column(labelled):
     other = dl.open(labelled.url)
     labelled.add_classes("label", ["bird"])
@@ -572,7 +586,10 @@ def test_invalid_new_classes_are_refused(labelled, names, match):
 
 def test_only_columns_with_named_classes_can_be_extended(make_lake):
     ds = make_lake({"x": "int32", "number": "class_label"})
-    with pytest.raises(dl.SchemaError, match="Only a ClassLabel has classes, but column 'x' is"):
+    with pytest.raises(
+        dl.SchemaError,
+        match="Only a ClassLabel, or a sequence of them, has classes, but column 'x' is",
+    ):
         ds.add_classes("x", ["bird"])
     with pytest.raises(dl.SchemaError, match=r"are numbers without names.*add_column"):
         ds.add_classes("number", ["bird"])

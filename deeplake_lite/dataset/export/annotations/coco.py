@@ -26,12 +26,15 @@ from deeplake_lite.dataset.export.annotations.columns import (
     is_keypoints,
     is_labels,
     is_segmentation,
+    split_names,
+    splits_of,
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -123,17 +126,40 @@ class _Export:
         return [self.folder, *([self.segments] if self._pngs is not None else [])]
 
     def warn(self) -> None:
-        """Warn of columns that are left out."""
+        """Warn of everything that is left out."""
         used = {f.name for f in self.columns.values()} | {*IMAGE_COLUMNS}
         if self._is_panoptic:
             used.add(PANOPTIC)
         rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
+        sentences = list[str]()
         if rest:
-            warnings.warn(
-                f"to_coco leaves out {', '.join(map(repr, rest))}, because COCO cannot hold them.",
-                ExportWarning,
-                stacklevel=4,
+            sentences.append(f"{', '.join(map(repr, rest))}, because COCO cannot hold them")
+        if n := self._count_mismatches():
+            sentences.append(
+                f"the values that only the COCO file had, such as scores, of {counted(n, 'image')} "
+                "where annotations were added or removed without their 'annotation_ids'"
             )
+        if sentences:
+            warnings.warn(
+                f"to_coco leaves out {'; and '.join(sentences)}.", ExportWarning, stacklevel=4
+            )
+
+    def _count_mismatches(self) -> int:
+        """Return the number of rows whose originals fit none of their annotations any more."""
+        if "coco" not in self.view.columns:
+            return 0
+        main = self.columns[next(key for key in MAIN if key in self.columns)]
+        ids = self.columns.get("id")
+        fields = [f for f in (main, ids, self.view.schema["coco"]) if f is not None]
+        count = 0
+        for block in read_blocks(self.view, fields, "to_coco", BLOCK_ROWS):
+            values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
+            for i, own in enumerate(values[main.name]):
+                n = 0 if own is None else len(own)
+                known = len(values[ids.name][i] or ()) if ids is not None else n
+                fits = known == n and _raw(values, i).get(coco.COUNT, n) == n
+                count += bool(not fits and _rest(values, i, "annotations"))
+        return count
 
     # ---- the parts of the file other than images and annotations
 
@@ -143,10 +169,7 @@ class _Export:
         metadata = self.view.rows.table.metadata.get("coco")
         if not isinstance(metadata, dict):
             return []
-        names = [*metadata]
-        if "split" in self.view.columns:
-            split = self.view["split"]
-            names = [split.names[number] for number in np.unique(split[:]).tolist()]
+        names = [*metadata] if split_names(self.view) is None else splits_of(self.view)
         return [metadata[name] for name in names if isinstance(metadata.get(name), dict)]
 
     @cached_property
@@ -264,10 +287,14 @@ class _Export:
                 row=row,
             )
         name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"
-        if "split" in values:
-            name = name.removeprefix(f"{self.view['split'].names[int(values['split'][i])]}/")
+        if self._split is not None and (split := self._split(values["split"][i])) is not None:
+            name = name.removeprefix(f"{split}/")
         image = coco.image_of(own if isinstance(own, str) else int(own), name, *size)
         return coco.restore(image, _rest(values, i, "image"))
+
+    @cached_property
+    def _split(self) -> Callable[[Any], str | None] | None:
+        return split_names(self.view)
 
     @property
     def _suffix(self) -> str:
@@ -304,13 +331,47 @@ class _Export:
         ids = [self._categories.get(name, {}).get("id") for name in self._classes]
         rebuilt = coco.rebuild(cells, counts, ids)
         for i, (own, image) in enumerate(zip(rebuilt, images, strict=True)):
-            rest = {} if i in edited else _rest(values, i, "annotations")
+            is_counted = _raw(values, i).get(coco.COUNT, len(own)) == len(own)
+            rest = _rest(values, i, "annotations") if i not in edited and is_counted else {}
             has_ids = "id" in self.columns
             places = coco.places([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
             for n, annotation in enumerate(own):
                 kept = {k: v for k, v in annotation.items() if k in self._keys}
+                self._cut_keypoints(kept)
                 own[n] = {**coco.restore(kept, rest.get(places[n], {})), "image_id": image["id"]}
+            self._correct_areas(values, i, own)
         return rebuilt
+
+    @cached_property
+    def _points(self) -> dict[object, int]:
+        """Number of coordinates and visibilities of the keypoints of each category, by id."""
+        lists = {c["id"]: c.get("keypoints") for c in self._categories.values()}
+        return {
+            own: 3 * len(names) for own, names in lists.items() if isinstance(names, list) and names
+        }
+
+    def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
+        """Cut zeros off keypoints of a category that has fewer than others."""
+        count = self._points.get(annotation.get("category_id"))
+        points = annotation.get("keypoints")
+        if count is not None and points is not None and not any(points[count:]):
+            annotation["keypoints"] = points[:count]
+
+    def _correct_areas(
+        self, values: Mapping[str, Values], i: int, own: Sequence[dict[str, Any]]
+    ) -> None:
+        """Compute the areas of a row again whose boxes or outlines people have edited."""
+        known = _raw(values, i).get(coco.DIGESTS)
+        if not isinstance(known, list) or "area" not in self.columns:
+            return
+        cells = [
+            values[self.columns[key].name][i] if key in self.columns else None
+            for key in ("bbox", "segmentation", "area")
+        ]
+        shapes, areas = coco.digests(cells[0], cells[1], cells[2] or ())
+        if known[1:] == [areas] and known[:1] != [shapes]:
+            for annotation in own:
+                coco.correct_area(annotation)
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Return boxes as x, y, width, height, in pixels. Raises InvalidValueError."""
@@ -362,7 +423,7 @@ class _Export:
             case "area" if "bbox" in cells:
                 return [float(w * h) for _, _, w, h in np.asarray(cells["bbox"][i], np.float64)]
             case "area" if "segmentation" in cells:
-                return [sum(map(_area, parts)) for parts in cells["segmentation"][i]]
+                return [sum(map(coco.area_within, parts)) for parts in cells["segmentation"][i]]
         return [0] * n
 
     @cached_property
@@ -392,10 +453,7 @@ def _check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
 
 def _check_one_split(view: View) -> None:
     """Reject a view of several splits, whose ids may be the same. Raises SchemaError."""
-    if "split" not in view.columns or view.schema["split"].htype.classes is None:
-        return
-    split = view["split"]
-    present = [split.names[n] for n in np.unique(np.ma.compressed(split[:])).tolist() if n >= 0]
+    present = splits_of(view)
     if len(present) > 1:
         raise SchemaError(
             "A COCO file must have the images of one split, but this view has "
@@ -421,11 +479,16 @@ def _fits(f: Field, key: str) -> bool:
     return f.htype.item is not None and f.htype.item.scalar is not None
 
 
+def _raw(values: Mapping[str, Values], i: int) -> dict[str, Any]:
+    """Return the cell of the column ``coco`` in row `i` of a block."""
+    cell = values["coco"][i] if "coco" in values else None
+    return cell if isinstance(cell, dict) else {}
+
+
 def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
     """Return what the file had beside the other columns of row `i` of a block."""
-    rest = values["coco"][i] if "coco" in values else None
-    found = rest.get(part) if isinstance(rest, dict) else None
-    return found if isinstance(found, dict) else {}
+    rest = _raw(values, i).get(part)
+    return rest if isinstance(rest, dict) else {}
 
 
 def _panoptic(
@@ -452,12 +515,6 @@ def _in_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
             f"{image['file_name']!r} is unknown. Add the columns 'width' and 'height'."
         )
     return np.asarray(boxes, np.float64).reshape(-1, 4) * (width, height, width, height)
-
-
-def _area(outline: Any) -> float:
-    """Return the area of an outline, by the shoelace formula."""
-    x, y = np.asarray(outline, np.float64).T
-    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
 
 
 def _inside(name: str) -> PurePosixPath:

@@ -13,9 +13,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xxhash
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +37,12 @@ SEGMENTS = "segments_info"
 
 LEAST = 6
 """Least number of coordinates of an outline."""
+
+DIGESTS = "digests"
+"""Key of the column ``coco``: digests of the shapes and areas that the file has for an image."""
+
+COUNT = "count"
+"""Key of the column ``coco``: number of annotations, if originals are kept by position."""
 
 NO_ID = -1
 """Cell of an annotation whose id is not an integer."""
@@ -161,13 +168,35 @@ def same_cell(key: str, a: object, b: object) -> bool:
     >>> same_cell("bbox", [0.1, 0, 1, 1], [0.10000000149, 0, 1, 1])
     True
     """
+    if key == "id" and isinstance(b, str):  # of an image, whose ids are text if one is
+        return str(a) == b
     try:
         first, second = CELL[key](a), CELL[key](b)
     except ValueError:
         return False
+    if key == "keypoints":  # there are zeros for those that a category does not have
+        most = max(len(first), len(second))
+        first, second = (np.pad(cell, ((0, most - len(cell)), (0, 0))) for cell in (first, second))
     if isinstance(first, list):
         return len(first) == len(second) and all(map(np.array_equal, first, second))
     return bool(np.array_equal(first, second, equal_nan=True))
+
+
+def digest(arrays: Iterable[Any]) -> str:
+    """Return a digest of numbers, as float32, by which edits are noticed.
+
+    >>> digest([[1, 2], [3]]) == digest([np.float32([1, 2]), [3.0]])
+    True
+    """
+    return xxhash.xxh3_64_hexdigest(b"".join(np.asarray(a, np.float32).tobytes() for a in arrays))
+
+
+def digests(
+    boxes: Iterable[Any] | None, segmentation: Iterable[Sequence[Any]] | None, areas: Sequence[Any]
+) -> list[str]:
+    """Return the digests of the shapes of an image's annotations, and of their areas."""
+    outlines = chain.from_iterable(segmentation or ())
+    return [digest(chain(boxes if boxes is not None else (), outlines)), digest([areas])]
 
 
 # ---- from cells to annotations
@@ -285,6 +314,41 @@ def restore(rebuilt: Mapping[str, Any], originals: Mapping[str, Any]) -> dict[st
 
 def _is_unchanged(key: str, original: object, rebuilt: Mapping[str, Any]) -> bool:
     return key not in rebuilt or key not in CELL or same_cell(key, original, rebuilt[key])
+
+
+def area_within(outline: Any) -> float:
+    """Return the area within an outline (k, 2), by the shoelace formula.
+
+    >>> area_within([[0, 0], [4, 0], [4, 2], [0, 2]])
+    8.0
+    """
+    x, y = np.asarray(outline, np.float64).T
+    return float(abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2)
+
+
+def correct_area(annotation: dict[str, Any]) -> None:
+    """Compute the area of an annotation again if its box or its outlines do not have that area.
+
+    Areas in COCO files are numbers of pixels, which differ a little from those of outlines.
+
+    >>> annotation = {"bbox": [0, 0, 8, 4], "area": 20}
+    >>> correct_area(annotation)
+    >>> annotation["area"]
+    32.0
+    """
+    outlines = annotation.get("segmentation") or []
+    if not isinstance(outlines, list):  # run-length encoding
+        return
+    if outlines:
+        area = sum(area_within(np.reshape(part, (-1, 2))) for part in outlines)
+        tolerance = 0.02 * area + 1
+    elif "bbox" in annotation:
+        area = float(annotation["bbox"][2] * annotation["bbox"][3])
+        tolerance = 1e-4 * area + 0.01
+    else:
+        return
+    if not abs(annotation.get("area", area) - area) <= tolerance:
+        annotation["area"] = area
 
 
 def class_names(categories: Sequence[Mapping[str, Any]]) -> list[str]:

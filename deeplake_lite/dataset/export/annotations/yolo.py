@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +19,7 @@ from deeplake_lite.dataset.export.annotations.columns import (
     is_keypoints,
     is_labels,
     is_segmentation,
+    split_names,
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import extension, new_folder
@@ -27,16 +29,20 @@ from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.facets import Coordinates
     from deeplake_lite.schema import Field
 
 type Task = Literal["detect", "segment", "pose", "obb"]
 
 TASKS = ("detect", "segment", "pose", "obb")
+
+DEFAULT_SPLIT = "train"
+"""Split of rows that have none."""
 
 BLOCK_ROWS = 256
 
@@ -75,6 +81,9 @@ class _Losses:
     images: int = 0
     """Rows without an image."""
 
+    splits: int = 0
+    """Rows whose split is null."""
+
     def sentences(self) -> Iterator[str]:
         """Yield a sentence about each kind of loss."""
         if n := self.joined:
@@ -93,6 +102,9 @@ class _Losses:
             yield f"{counted(n, 'object')} {verb} left out"
         if n := self.images:
             yield f"{counted(n, 'row')} without an image {'is' if n == 1 else 'are'} left out"
+        if n := self.splits:
+            verb = "is" if n == 1 else "are"
+            yield f"{counted(n, 'row')} without a split {verb} written to {DEFAULT_SPLIT!r}"
 
 
 @dataclass
@@ -147,7 +159,9 @@ class _Export:
 
     def warn(self) -> None:
         """Warn of everything that is left out or changed. Raises InvalidValueError."""
-        used = {f.name for f in [*self._fields, self.image]} | {"path", "split"}
+        used = {f.name for f in [*self._fields, self.image]} | {"path"}
+        if self._split is not None:
+            used.add("split")
         if self.boxes is not None:  # outlines have boxes
             used.add(self.boxes.name)
         rest = [f.name for f in self.view.schema if f.name not in used]
@@ -197,11 +211,22 @@ class _Export:
         # Ultralytics needs both keys.
         config = {"train": first, "val": config.get("train", first), **config}
         config["names"] = dict(enumerate(self._names))
+        further = self.view.rows.table.metadata.get("yolo")
+        config = {**(further if isinstance(further, dict) else {}), **config}
+        flips = config.pop("flip_idx", None)
         if self.task == "pose" and self.keypoints is not None:
             shapes = self.view[self.keypoints.name].shapes
-            count = int(shapes[:, 1].max(initial=0))
+            count = int(shapes[:, 1].max(initial=0)) or len(self._point_names)
             config["kpt_shape"] = [count, self._dims]
+            if len(self._point_names) == count:
+                config["kpt_names"] = {n: [*self._point_names] for n in range(len(self._names))}
+            if isinstance(flips, list) and sorted(flips) == [*range(count)]:
+                config["flip_idx"] = flips
         return config
+
+    @cached_property
+    def _split(self) -> Callable[[Any], str | None] | None:
+        return split_names(self.view)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -229,11 +254,10 @@ class _Export:
 
     def _name(self, values: Mapping[str, Any], i: int, row: int) -> tuple[str, str]:
         """Return the name of an image, without suffix, and its split."""
-        split = "train"
-        if "split" in values:
-            own = values["split"][i]
-            names = self.view["split"].names
-            split = "train" if own is None or np.ma.is_masked(own) else names[int(own)]
+        split = self._split(values["split"][i]) if self._split is not None else DEFAULT_SPLIT
+        if split is None:
+            self.losses.splits += 1
+            split = DEFAULT_SPLIT
         if "path" not in values or values["path"][i] is None:
             return f"{row:012d}", _safe(split)
         parts = [p for p in PurePosixPath(str(values["path"][i]).replace("\\", "/")).parts
@@ -285,10 +309,18 @@ class _Export:
     @property
     def _dims(self) -> int:
         """Number of values of a keypoint."""
+        return len(self._points.parts)
+
+    @property
+    def _point_names(self) -> tuple[str, ...]:
+        return tuple(self._points.names)
+
+    @property
+    def _points(self) -> Coordinates:
         assert self.keypoints is not None
         points = self.keypoints.htype.coordinates
         assert points is not None
-        return len(points.parts)
+        return points
 
     def _objects(
         self, values: Mapping[str, Any], i: int, size: NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Export of rows as arrays and tensors."""

@@ -1,0 +1,392 @@
+"""Columns as plain arrays: values, and offsets, shapes and nulls where these vary.
+
+==========  ========================================================================================
+form        arrays of the column ``x``, which has n rows
+==========  ========================================================================================
+``stack``   ``x`` (n, …): all values have one shape
+``flat``    ``x``: values one after the other, and ``x_offsets`` (n + 1,): row i has
+            ``x[x_offsets[i]:x_offsets[i + 1]]``. If only the first axis varies, ``x`` keeps the
+            others; otherwise it has one axis, and ``x_shapes`` (n, axes) has the shape of each
+            value, padded with -1
+``text``    ``x`` (n,): strings of NumPy
+``utf8``    strings in UTF-8 as uint8, and ``x_offsets``: where strings of NumPy would be large, or
+            lose a NUL at the end
+``bytes``   bytes as uint8, and ``x_offsets``
+``lists``   ``x_offsets``: row i has the items from ``x_offsets[i]`` to ``x_offsets[i + 1]`` of
+            ``x_items``, which is stored like a column
+==========  ========================================================================================
+
+A nullable column has ``x_valid`` (n,), False where null. Null is also NaN, NaT, and -1 for classes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake_lite.dataset.export.portable import is_file, values_of
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.cells import DenseCells, NestedCells
+from deeplake_lite.htypes.layouts import Nested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import ExitStack
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+
+NOTE = "deeplake_lite"
+"""Name of the array in npz files that records the types of columns, as JSON."""
+
+IN_MEMORY = 16 * 2**20
+"""Size of a column above which it is collected in a temporary file, in bytes."""
+
+PIECE = 4 * 2**20
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array that is written in pieces."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    pieces: Iterator[bytes]
+    """Its bytes in C order."""
+
+    def array(self) -> NDArray[Any]:
+        """Return the whole array."""
+        array = np.empty(self.shape, self.dtype)
+        target, at = array.reshape(-1).view(np.uint8), 0
+        for piece in self.pieces:
+            target[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+            at += len(piece)
+        return array
+
+
+class Form(Protocol):
+    """Collects the values of a column."""
+
+    def add(self, cells: Cells) -> None:
+        """Add cells."""
+
+    @property
+    def kept_type(self) -> Htype:
+        """The type that restores the values from the arrays."""
+
+    def note(self) -> dict[str, object]:
+        """Return how the column is stored, as JSON. Only after all cells have been added."""
+
+    def arrays(self) -> Iterator[Stored]:
+        """Yield the arrays. Only after all cells have been added."""
+
+
+def form_of(name: str, htype: Htype, files: ExitStack, *, pixels: bool) -> Form:
+    """Return an empty form for a column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    htype : Htype
+        Its type.
+    files : ExitStack
+        Closes the temporary files.
+    pixels : bool
+        Whether to decode image files.
+    """
+    spool = _Spool(files)
+    if isinstance(htype.layout, Nested):
+        items = form_of(f"{name}_items", htype.layout.item, files, pixels=pixels)
+        return _Lists(name, htype, spool, items=items)
+    if getattr(htype.layout, "dtype", "") in ("utf8", "json"):
+        return _Strings(name, htype, spool)
+    if is_file(htype) and not (pixels and htype.pixels is not None):
+        return _Bytes(name, htype, spool)
+    return _Numbers(name, htype, spool)
+
+
+class _Spool:
+    """Bytes that are collected in memory, or in a temporary file if there are many."""
+
+    def __init__(self, files: ExitStack) -> None:
+        spooled = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 (`files` closes it)
+        self._file = files.enter_context(spooled)
+        self.size = 0
+
+    def write(self, data: Any) -> None:
+        self._file.write(data)
+        self.size += len(data)
+
+    def pieces(self, size: int = PIECE) -> Iterator[bytes]:
+        self._file.seek(0)
+        while piece := self._file.read(size):
+            yield piece
+
+    def sizes(self, sizes: NDArray[np.int64]) -> Iterator[bytes]:
+        """Yield parts of the given sizes."""
+        self._file.seek(0)
+        for size in sizes.tolist():
+            yield self._file.read(size)
+
+
+@dataclass
+class _Base:
+    """What all forms have in common: the name, the type and the nulls."""
+
+    name: str
+    htype: Htype
+    spool: _Spool
+    """Bytes of the values."""
+    valid: list[NDArray[np.bool_]] = field(default_factory=list)
+
+    def add_valid(self, cells: Cells) -> None:
+        valid = np.ones(len(cells), bool) if cells.valid is None else cells.valid
+        self.valid.append(valid)
+
+    @property
+    def kept_type(self) -> Htype:
+        return self.htype
+
+    @property
+    def all_valid(self) -> NDArray[np.bool_]:
+        return np.concatenate([np.empty(0, bool), *self.valid])
+
+    def nulls(self) -> Iterator[Stored]:
+        """Yield the array of nulls if the column is nullable."""
+        if self.htype.nullable:
+            yield _whole(f"{self.name}_valid", self.all_valid)
+
+
+def _whole(name: str, array: NDArray[Any]) -> Stored:
+    return Stored(name, array.dtype, array.shape, iter([array.tobytes()]))
+
+
+def _offsets(name: str, counts: NDArray[np.int64]) -> Stored:
+    return _whole(f"{name}_offsets", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
+
+
+@dataclass
+class _Bytes(_Base):
+    """Files and other bytes."""
+
+    counts: list[int] = field(default_factory=list)
+
+    def add(self, cells: Cells) -> None:
+        self.add_valid(cells)
+        for value in values_of(self.htype, cells):
+            data: Any = b"" if value is None else value
+            self.counts.append(len(data))
+            self.spool.write(data)
+
+    def note(self) -> dict[str, object]:
+        return {"form": "bytes"}
+
+    def arrays(self) -> Iterator[Stored]:
+        shape = (self.spool.size,)
+        yield Stored(self.name, np.dtype(np.uint8), shape, self.spool.pieces())
+        yield _offsets(self.name, np.array(self.counts, np.int64))
+        yield from self.nulls()
+
+
+@dataclass
+class _Strings(_Base):
+    """Strings, and JSON as strings."""
+
+    counts: list[int] = field(default_factory=list)
+    longest: int = 1
+    ends_with_nul: bool = False
+
+    @property
+    def is_json(self) -> bool:
+        return self.htype.sql == "json"
+
+    def add(self, cells: Cells) -> None:
+        self.add_valid(cells)
+        for value in values_of(self.htype, cells):
+            text = "" if value is None else self._text(value)
+            data = text.encode()
+            self.counts.append(len(data))
+            self.longest = max(self.longest, len(text))
+            self.ends_with_nul |= text.endswith("\0")
+            self.spool.write(data)
+
+    def _text(self, value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False) if self.is_json else str(value)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether strings of NumPy hold the values in a reasonable size."""
+        size = 4 * self.longest * len(self.counts)
+        return not self.ends_with_nul and size <= 16 * self.spool.size + 2**20
+
+    def note(self) -> dict[str, object]:
+        return {"form": "text" if self.is_text else "utf8", "json": self.is_json}
+
+    def arrays(self) -> Iterator[Stored]:
+        counts = np.array(self.counts, np.int64)
+        if self.is_text:
+            dtype = np.dtype(f"<U{self.longest}")
+            texts = (data.decode() for data in self.spool.sizes(counts))
+            pieces = (np.array(text, dtype).tobytes() for text in texts)
+            yield Stored(self.name, dtype, (len(counts),), pieces)
+        else:
+            yield Stored(self.name, np.dtype(np.uint8), (self.spool.size,), self.spool.pieces())
+            yield _offsets(self.name, counts)
+        yield from self.nulls()
+
+
+@dataclass
+class _Numbers(_Base):
+    """Numbers, times, arrays, and the pixels of images."""
+
+    dtype: np.dtype[Any] | None = None
+    shapes: list[tuple[int, ...] | None] = field(default_factory=list)
+
+    def add(self, cells: Cells) -> None:
+        self.add_valid(cells)
+        if isinstance(cells, DenseCells):
+            values = np.ascontiguousarray(self.htype.decode(cells.values, ()))
+            if cells.valid is not None:
+                values = values.copy()
+                values[~cells.valid] = _null(values.dtype, is_class=self.htype.classes is not None)
+            self._check_dtype(values.dtype)
+            self.shapes += [values.shape[1:]] * len(values)
+            self.spool.write(values.tobytes())
+            return
+        for value in self.htype.decode_cells(cells):
+            if value is None:
+                self.shapes.append(None)
+                continue
+            array = np.asarray(value)
+            self._check_dtype(array.dtype)
+            self.shapes.append(array.shape)
+            self.spool.write(array.tobytes())
+
+    def _check_dtype(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = self.dtype or dtype
+        if dtype != self.dtype:
+            raise InvalidValueError(
+                f"Values of column {self.name!r} must have one dtype, but row "
+                f"{len(self.shapes):,} has {dtype}, and rows before it have {self.dtype}. Select "
+                'rows of one dtype, or export files unchanged: images="files".',
+                row=len(self.shapes),
+            )
+
+    @property
+    def kept_type(self) -> Htype:
+        """The type of the column; pixels of files have a codec that keeps them."""
+        pixels = self.htype.pixels
+        if pixels is None or not pixels.is_image or not is_file(self.htype):
+            return self.htype
+        channels = {shape[2:] for shape in self.known}
+        is_png = self.dtype in (None, np.uint8) and channels <= {(), (2,), (3,), (4,)}
+        return replace(self.htype, codec="png" if is_png else "zstd")  # type: ignore[call-arg]
+
+    @property
+    def known(self) -> set[tuple[int, ...]]:
+        """The different shapes."""
+        return {shape for shape in self.shapes if shape is not None}
+
+    def note(self) -> dict[str, object]:
+        return {"form": "stack" if self._stacked is not None else "flat"}
+
+    @property
+    def _stacked(self) -> tuple[int, ...] | None:
+        """The shape of all values, or None if they differ."""
+        known = self.known
+        if not known and None not in (axes := self.htype.axes or (None,)):
+            return tuple(size for size in axes if size is not None)
+        return next(iter(known)) if len(known) == 1 else None
+
+    def arrays(self) -> Iterator[Stored]:
+        dtype = self.dtype or np.dtype(self.htype.value_dtype or np.uint8)
+        shape = self._stacked
+        if shape is not None:
+            blank = np.zeros(shape, dtype)
+            if None in self.shapes:
+                blank[...] = _null(dtype, is_class=False)
+            rows = (len(self.shapes), *shape)
+            yield Stored(self.name, dtype, rows, self._rows(blank.tobytes()))
+        else:
+            yield from self._flat(dtype)
+        yield from self.nulls()
+
+    def _rows(self, blank: bytes) -> Iterator[bytes]:
+        """Yield the stacked values, with blanks for nulls."""
+        if None not in self.shapes:
+            yield from self.spool.pieces()
+            return
+        present = np.array([shape is not None for shape in self.shapes])
+        parts = self.spool.sizes(np.full(int(present.sum()), len(blank)))
+        for is_present in present.tolist():
+            yield next(parts) if is_present else blank
+
+    def _flat(self, dtype: np.dtype[Any]) -> Iterator[Stored]:
+        known = self.known
+        rest = {shape[1:] for shape in known}
+        axes = self.htype.axes
+        if not known and axes is not None and None not in axes[1:]:
+            rest = {tuple(size for size in axes[1:] if size is not None)}
+        if len(rest) == 1 and all(known):
+            inner = next(iter(rest))
+            counts = np.array([shape[0] if shape else 0 for shape in self.shapes], np.int64)
+            total = (int(counts.sum()), *inner)
+            yield Stored(self.name, dtype, total, self.spool.pieces())
+            yield _offsets(self.name, counts)
+            return
+        counts = np.array(
+            [0 if shape is None else math.prod(shape) for shape in self.shapes], np.int64
+        )
+        axes_most = max(map(len, known), default=len(axes or (0,)))
+        shapes = np.full((len(self.shapes), axes_most), -1, np.int64)
+        for row, shape in enumerate(self.shapes):
+            shapes[row, : len(shape or ())] = shape or ()
+        yield Stored(self.name, dtype, (int(counts.sum()),), self.spool.pieces())
+        yield _offsets(self.name, counts)
+        yield _whole(f"{self.name}_shapes", shapes)
+
+
+def _null(dtype: np.dtype[Any], *, is_class: bool) -> Any:
+    """Return the value of a null in an array: NaN, NaT, -1 for a class, 0 for other numbers."""
+    if dtype.kind in "mM":
+        return np.array("NaT", dtype)
+    if dtype.kind in "fc":
+        return np.nan
+    return -1 if is_class else 0
+
+
+@dataclass
+class _Lists(_Base):
+    """Sequences, and other lists of values."""
+
+    items: Form = field(kw_only=True)
+    counts: list[NDArray[np.int64]] = field(default_factory=list)
+
+    def add(self, cells: Cells) -> None:
+        assert isinstance(cells, NestedCells)
+        self.add_valid(cells)
+        self.counts.append(np.asarray(cells.counts, np.int64))
+        self.items.add(cells.items)
+
+    @property
+    def kept_type(self) -> Htype:
+        if self.htype.item is None or self.items.kept_type == self.htype.item:
+            return self.htype
+        return replace(self.htype, of=self.items.kept_type)  # type: ignore[call-arg]
+
+    def note(self) -> dict[str, object]:
+        return {"form": "lists", "item": self.items.note()}
+
+    def arrays(self) -> Iterator[Stored]:
+        yield _offsets(self.name, np.concatenate([np.empty(0, np.int64), *self.counts]))
+        yield from self.items.arrays()
+        yield from self.nulls()

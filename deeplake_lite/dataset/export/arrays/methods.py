@@ -1,0 +1,128 @@
+"""The export methods for arrays and tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
+
+from deeplake_lite.dataset.export import rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+
+
+class ArrayExports:
+    """Methods of a view that export arrays and tensors."""
+
+    @overload
+    def to_numpy(
+        self, path: None = None, *, images: Literal["pixels", "files"] = ..., compress: bool = ...
+    ) -> dict[str, NDArray[Any]]: ...
+    @overload
+    def to_numpy(
+        self, path: str | Path, *, images: Literal["pixels", "files"] = ..., compress: bool = ...
+    ) -> Path: ...
+    def to_numpy(
+        self,
+        path: str | Path | None = None,
+        *,
+        images: Literal["pixels", "files"] = "pixels",
+        compress: bool = False,
+    ) -> dict[str, NDArray[Any]] | Path:
+        """Return the rows as a dict of NumPy arrays, or write these to an npz file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The npz file. An existing file is replaced. By default, the arrays are returned.
+        images : {"pixels", "files"}
+            Whether to decode images and masks that are stored as files, or to export the bytes of
+            the files.
+        compress : bool
+            Whether to compress the arrays in the file.
+
+        Returns
+        -------
+        dict of ndarray, or Path
+            Column ``x`` is the array ``x`` if its values have one shape. Otherwise, ``x`` has the
+            values one after the other, and row i is ``x[x_offsets[i]:x_offsets[i + 1]]``; if more
+            than the first axis varies, reshape that to ``x_shapes[i]``. The items of a sequence are
+            in ``x_items``. A nullable column has ``x_valid``, and classes ``x_names``.
+
+        Raises
+        ------
+        SchemaError
+            When two arrays would have the same name.
+        InvalidValueError
+            When images have different dtypes.
+        StorageError
+            When the file cannot be written.
+
+        Notes
+        -----
+        The file also has an array ``deeplake_lite`` that records the types of the columns, so that
+        ``dl.from_numpy`` restores them. Nothing is pickled. Null is NaN, NaT, or -1 for a class.
+        Strings are an array of strings, unless a few are much longer than the others: then they are
+        UTF-8 bytes with offsets. With ``images="pixels"``, the pixels are kept, but not the bytes
+        of the files.
+
+        Examples
+        --------
+        >>> import deeplake_lite as dl
+        >>> schema = {"v": dl.Embedding(2), "tags": dl.Sequence("int8")}
+        >>> ds = dl.create("memory://to-numpy-doc", schema)
+        >>> ds.append({"v": [[1, 2], [3, 4]], "tags": [[5], [6, 7]]})
+        >>> arrays = ds.to_numpy()
+        >>> arrays["v"].tolist(), arrays["tags_items"].tolist(), arrays["tags_offsets"].tolist()
+        ([[1.0, 2.0], [3.0, 4.0]], [5, 6, 7], [0, 1, 3])
+        """
+        return rows.to_numpy(cast("View", self).pin(), path, images, compress=compress)
+
+    def to_torch(self, path: str | Path, *, images: Literal["pixels", "files"] = "pixels") -> Path:
+        """Write the rows as a file of PyTorch tensors, which is independent of the lake.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, such as ``"train.pt"``. An existing file is replaced.
+        images : {"pixels", "files"}
+            Whether to decode images and masks that are stored as files, or to export the bytes of
+            the files.
+
+        Returns
+        -------
+        Path
+            The file. ``torch.load(path, weights_only=True)`` returns a dict with the arrays that
+            `to_numpy` describes, as tensors; strings are lists, and times int64.
+
+        Raises
+        ------
+        SchemaError
+            When two tensors would have the same name.
+        InvalidValueError
+            When images have different dtypes.
+        StorageError
+            When the file cannot be written.
+        MissingPackageError
+            When PyTorch is not installed.
+
+        Notes
+        -----
+        All rows are held in memory. For a dataset that reads rows from the lake, use
+        `pytorch_dataset`. ``dl.from_torch(path, url)`` restores the columns and their types.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import torch
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://to-torch-doc", {"x": dl.Embedding(2), "label": "int64"})
+        >>> ds.append({"x": [[1, 2], [3, 4]], "label": [0, 1]})
+        >>> tensors = torch.load(ds.to_torch(f"{tempfile.mkdtemp()}/a.pt"), weights_only=True)
+        >>> torch.utils.data.TensorDataset(tensors["x"], tensors["label"])[1]
+        (tensor([3., 4.]), tensor(1))
+        """
+        return rows.to_torch(cast("View", self).pin(), path, images)

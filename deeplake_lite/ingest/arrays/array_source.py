@@ -1,0 +1,253 @@
+"""The source that reads columns of arrays block by block, from files or other libraries.
+
+A source has one or more parts, such as files or splits, with the same columns. Their rows follow
+each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial, reduce
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import ClassLabel, Htype, Sequence, resolve
+from deeplake_lite.htypes.base import pasted
+from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
+from deeplake_lite.ingest.tables.arrays import htype_of_array
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Sequence as Shape
+
+BLOCK_ROWS = 4_096
+BLOCK_BYTES = 32 * 2**20
+
+
+class ArrayColumn(Protocol):
+    """A column that is read in parts."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def htype(self) -> Htype:
+        """Type of the values. Raises SchemaError if there is none."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Size of a value in bytes, or an estimate if values vary in size."""
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the values of the given rows. A source reads its rows in order."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a source: a file, a group or a split."""
+
+    title: str
+    """Name of the part in messages."""
+
+    columns: Mapping[str, ArrayColumn]
+    """Its columns, which have the same length."""
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A column with the same value in each row, such as the name of a split."""
+
+    value: str
+    rows: int
+    htype: Htype
+    row_bytes: int = 8
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def read(self, start: int, stop: int) -> list[str]:
+        """Return the value for each of the given rows."""
+        return [self.value] * (stop - start)
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """The source for columns of arrays."""
+
+    title: str
+    """Name of the source in messages."""
+
+    parts: tuple[Part, ...]
+    """Its parts, whose rows follow each other; at least one."""
+
+    key: str | None = None
+    """The column that identifies rows."""
+
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """Types that the user declares."""
+
+    fingerprint: str | None = None
+    """Identifies files and their content; None for data in memory."""
+
+    left_out: Collection[Skipped] = ()
+
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    limits: Limits = DEFAULT_LIMITS
+    """How much memory one value may take."""
+
+    def __post_init__(self) -> None:
+        first = self.parts[0]
+        for part in self.parts:
+            _check_lengths(part)
+            if part.columns.keys() != first.columns.keys():
+                raise InvalidValueError(
+                    f"All parts must have the same columns, but {first.title} has "
+                    f"{_listed(first.columns)}, and {part.title} has {_listed(part.columns)}."
+                )
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(map(len, self.parts))
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        return {name: self._htype(name) for name in self.parts[0].columns}
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: arrays have a dtype, which is kept."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the rows from `start` on."""
+        for part in self.parts:
+            step = self._step(part)
+            for at in range(start, len(part), step):
+                stop = min(at + step, len(part))
+                places, values = Places(part.title, at, stop - at), dict[str, Any]()
+                for name, column in part.columns.items():
+                    with naming_values(name, places):
+                        values[name] = column.read(at, stop)
+                yield Block(values, places)
+            start = max(start - len(part), 0)
+
+    def _step(self, part: Part) -> int:
+        """Return the number of rows of a block. Raises TooLargeError for a row over the limits."""
+        for name, column in part.columns.items():
+            try:
+                self.limits.check_bytes((column.row_bytes,), 1)
+            except InvalidValueError as error:
+                raise error.at(column=name) from None
+        size = sum(column.row_bytes for column in part.columns.values())
+        return int(np.clip(BLOCK_BYTES // max(size, 1), 1, BLOCK_ROWS))
+
+    def _htype(self, name: str) -> Htype:
+        """Return the type of a column: the declared one, or else the one that all parts have."""
+        columns = [part.columns[name] for part in self.parts]
+        declared = resolve(self.schema[name]) if name in self.schema else None
+        if declared is not None and declared != ClassLabel():
+            return declared
+        try:
+            htype = reduce(partial(_common, name), [column.htype for column in columns])
+        except SchemaError as error:
+            raise SchemaError(f"Column {name!r}: {error}") from None
+        if declared is None or htype.sql != "text":
+            return htype if declared is None or htype.classes is not None else declared
+        values = {v for column in columns for block in _blocks(column) for v in block}
+        names = sorted(str(value) for value in values if value is not None)
+        return ClassLabel(names, nullable=htype.nullable)
+
+
+def _blocks(column: ArrayColumn) -> Iterator[Any]:
+    """Yield the values of a column, block by block."""
+    step = int(np.clip(BLOCK_BYTES // max(column.row_bytes, 1), 1, BLOCK_ROWS))
+    for at in range(0, len(column), step):
+        yield column.read(at, min(at + step, len(column)))
+
+
+def has_nat(column: ArrayColumn) -> bool:
+    """Return whether any time in a column is NaT; reads it if it has times."""
+    return any(np.isnat(block).any() for block in _blocks(column))
+
+
+def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
+    """Return the type for rows of the same dtype and shape; an axis of size 0 becomes variable.
+
+    Raises
+    ------
+    SchemaError
+        For a dtype that no type can store.
+
+    Examples
+    --------
+    >>> array_htype(np.dtype(">f4"), (0, 3)), array_htype(np.dtype("U3"), (2, 2))
+    (Array('float32', (None, 3)), Sequence(Sequence(Text())))
+    """
+    if dtype.kind in "US":
+        htype = htype_of_array(dtype, ())
+        for _ in shape:
+            htype = Sequence(htype)
+        return htype
+    return htype_of_array(dtype, tuple(size or None for size in shape))
+
+
+def _common(name: str, a: Htype, b: Htype) -> Htype:
+    """Return a type that holds the values of two parts exactly. Raises SchemaError."""
+    nullable = a.nullable or b.nullable
+    a, b = replace(a, nullable=nullable), replace(b, nullable=nullable)
+    common = a if a == b else _common_array(a, b) or a.united(b)
+    if common is None:
+        raise SchemaError(
+            f"all parts must have values of one type, but they have {a} and {b}. Declare a type: "
+            f"schema={{{name!r}: {pasted(a)}}}."
+        )
+    return replace(common, nullable=nullable)
+
+
+def _common_array(a: Htype, b: Htype) -> Htype | None:
+    """Return the type of arrays or numbers of both types; None if there is none.
+
+    >>> from deeplake_lite.htypes import Array
+    >>> _common_array(Array("int8", (2, 3)), Array("uint8", (4, 3)))
+    Array('int16', (None, 3))
+    """
+    for htype in (a, b):
+        if htype.scalar is None and not htype.is_array:
+            return None
+    if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
+        return None
+    kinds = {np.dtype(a.value_dtype).kind, np.dtype(b.value_dtype).kind}
+    common = (
+        np.promote_types(a.value_dtype, b.value_dtype)
+        if kinds <= {*"iu"} or len(kinds) == 1
+        else None
+    )
+    if common is None or (common.kind == "f" and "f" not in kinds):  # int64 and uint64
+        return None
+    axes = [m if m == n else None for m, n in zip(a.axes, b.axes, strict=True)]
+    return htype_of_array(common, tuple(axes))
+
+
+def _check_lengths(part: Part) -> None:
+    """Reject columns of different lengths. Raises InvalidValueError."""
+    lengths = {name: len(column) for name, column in part.columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
+        raise InvalidValueError(
+            f"Columns must have the same length, but {part.title} has {listed}. Leave some out, or "
+            "truncate them."
+        )
+    if not lengths:
+        raise InvalidValueError(
+            f"A source must have a column, but {part.title} has none. Check its content."
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

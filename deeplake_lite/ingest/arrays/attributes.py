@@ -1,0 +1,59 @@
+"""Attributes of files and variables as JSON, for the metadata of a dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.checks import find_lone_surrogate
+from deeplake_lite.dataset.export.strings import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DEEPEST = 32
+"""Depth at which nested attributes become strings."""
+
+MOST_ITEMS = 100_000
+"""Number of items of an array above which an attribute is described instead."""
+
+
+def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
+    """Return attributes as JSON values; others become strings.
+
+    >>> json_attributes([("scale", np.float32(0.5)), ("fill", np.nan), ("unit", b"m")])
+    {'scale': 0.5, 'fill': 'nan', 'unit': 'm'}
+    """
+    return {_text(name): json_value(value) for name, value in items}
+
+
+def json_value(value: Any, depth: int = 0) -> object:
+    """Return a value as JSON: arrays as lists, numbers that are not finite and others as strings.
+
+    >>> json_value([np.int8(1), {"a": 1j}])
+    [1, {'a': '1j'}]
+    """
+    if depth > DEEPEST or (isinstance(value, np.ndarray) and value.size > MOST_ITEMS):
+        return _text(f"{type(value).__name__} {getattr(value, 'shape', '')}".strip())
+    if isinstance(value, np.ndarray):
+        return json_value(
+            value.tolist() if value.dtype.kind not in "mMV" else list(value), depth + 1
+        )
+    if isinstance(value, Mapping):
+        return {_text(str(key)): json_value(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_value(item, depth + 1) for item in value]
+    value = plain(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return _text(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
+
+
+def _text(value: str) -> str:
+    """Return a string without the halves of surrogate pairs, which UTF-8 cannot hold."""
+    return value if find_lone_surrogate(value) is None else value.encode(errors="replace").decode()

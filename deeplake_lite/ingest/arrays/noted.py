@@ -1,0 +1,220 @@
+"""Columns of npz files that `View.to_numpy` has written, with the types of the lake.
+
+A 0-d string array, `NOTE`, records how each column is stored: see `dataset.export.arrays.numpy`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake_lite.dataset.export.arrays.forms import NOTE
+from deeplake_lite.dataset.write.tables import Exported
+from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.htypes.registry import from_config
+from deeplake_lite.ingest.arrays.numpy_files import RowArray, item_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.ingest.arrays.numpy_files import NpzMember
+
+
+def note_of(members: Mapping[str, NpzMember]) -> str | None:
+    """Return the note of an npz file; None if it has none."""
+    member = members.get(NOTE)
+    if member is None or member.shape != () or member.dtype.kind != "U":
+        return None
+    return str(item_of(member))
+
+
+def noted_columns(
+    members: Mapping[str, Member], title: str, text: object
+) -> dict[str, NotedColumn] | None:
+    """Return the columns that the note of a file describes; None if there is no note.
+
+    Raises
+    ------
+    InvalidValueError
+        If the arrays contradict the note.
+    """
+    if not isinstance(text, str):
+        return None
+    try:
+        note = json.loads(text)
+        columns = {
+            str(name): _column(
+                members, str(name), c["form"], from_config(c["htype"]), int(note["rows"])
+            )
+            for name, c in note["columns"].items()
+        }
+    except InvalidValueError:
+        raise
+    except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise InvalidValueError(
+            f"{title!r} has an array {NOTE!r} that does not describe its columns: {error}. Write "
+            "the file again, or remove that array."
+        ) from error
+    return columns
+
+
+class Member(RowArray, Protocol):
+    """An array in a file, with its name for messages."""
+
+    @property
+    def title(self) -> str:
+        """Name of the array in messages."""
+
+
+@dataclass(frozen=True)
+class NotedColumn:
+    """A column of a lake in an npz file."""
+
+    htype: Htype
+    rows: int
+    stored: Stored
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def row_bytes(self) -> int:
+        """Average size of a value."""
+        return self.stored.bytes // max(self.rows, 1)
+
+    def read(self, start: int, stop: int) -> Exported:
+        """Return the values of the given rows, with their type."""
+        return Exported(self.stored.read(start, stop), self.htype)
+
+
+def _column(
+    members: Mapping[str, Member], name: str, form: Any, htype: Htype, rows: int
+) -> NotedColumn:
+    return NotedColumn(htype, rows, _stored(members, name, form, rows, htype))
+
+
+def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
+    """Return how the values of a column, or of the items of its lists, are stored."""
+    kind = form["form"]
+    offsets = None if kind in ("stack", "text") else _offsets(members, f"{name}_offsets", rows)
+    valid = members.get(f"{name}_valid")
+    item = None
+    if kind == "lists":
+        assert offsets is not None
+        inner = htype.layout.item  # type: ignore[union-attr]
+        item = _stored(members, f"{name}_items", form["item"], int(offsets[-1]), inner)
+    stored = Stored(
+        kind, bool(form.get("json")), htype.value_dtype, valid, None if item else members[name],
+        offsets, members.get(f"{name}_shapes") if kind == "flat" else None, item,
+    )  # fmt: skip
+    stored.check(rows)
+    return stored
+
+
+def _offsets(members: Mapping[str, Member], name: str, rows: int) -> NDArray[np.int64]:
+    member = members[name]
+    if member.shape != (rows + 1,) or member.dtype.kind not in "iu":
+        raise InvalidValueError(
+            f"{member.title} must have {rows + 1:,} offsets, but it has shape {member.shape} of "
+            f"{member.dtype}. Check the file."
+        )
+    offsets = member.read(0, rows + 1).astype(np.int64)
+    if offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        raise InvalidValueError(f"{member.title} must ascend from 0. Check the file.")
+    return offsets
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The arrays of a column in a file."""
+
+    kind: str
+    """``"stack"``, ``"text"``, ``"flat"``, ``"utf8"``, ``"bytes"`` or ``"lists"``."""
+
+    json: bool
+    """Whether strings are JSON."""
+
+    dtype: str
+    """Dtype of the numbers."""
+
+    valid: Member | None
+    values: Member | None
+    offsets: NDArray[np.int64] | None
+    shapes: Member | None
+    item: Stored | None
+
+    @property
+    def bytes(self) -> int:
+        """Size of all values in bytes."""
+        if self.item is not None:
+            return self.item.bytes
+        assert self.values is not None
+        return int(np.prod(self.values.shape, dtype=object) * self.values.dtype.itemsize)
+
+    def check(self, rows: int) -> None:
+        """Reject arrays of another length than the note says. Raises InvalidValueError."""
+        expected = rows if self.offsets is None else int(self.offsets[-1])
+        wrong = [
+            member
+            for member, count in ((self.values, expected), (self.valid, rows), (self.shapes, rows))
+            if member is not None and member.shape[:1] != (count,)
+        ]
+        if wrong:
+            raise InvalidValueError(
+                f"{wrong[0].title} must fit the other arrays, but it has shape {wrong[0].shape}. "
+                "Check the file."
+            )
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the values of the given rows, None for nulls."""
+        try:
+            values = self._values(start, stop)
+            if self.json:
+                values = [json.loads(v) if v else None for v in values]
+        except (ValueError, RecursionError) as error:
+            raise InvalidValueError(f"cannot be read: {error}. Check the file.") from error
+        if self.valid is None:
+            return values
+        valid = self.valid.read(start, stop).astype(bool)
+        return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
+
+    def _flat(self, start: int, stop: int) -> NDArray[Any]:
+        """Return values of the array; times, which PyTorch does not have, may be integers."""
+        assert self.values is not None
+        values = self.values.read(start, stop)
+        is_count = self.dtype.endswith("]") and values.dtype == np.int64
+        return values.view(self.dtype) if is_count else values
+
+    def _values(self, start: int, stop: int) -> Sequence[Any] | NDArray[Any]:
+        if self.offsets is None:
+            values = self._flat(start, stop)
+            return values.tolist() if self.kind == "text" else values
+        ends = self.offsets[start : stop + 1]
+        read = self._flat if self.item is None else self.item.read
+        flat = read(int(ends[0]), int(ends[-1]))
+        spans = (ends - ends[0]).tolist()
+        parts = [flat[a:b] for a, b in pairwise(spans)]
+        match self.kind:
+            case "bytes":
+                return [part.tobytes() for part in parts]
+            case "utf8":
+                return [part.tobytes().decode("utf-8") for part in parts]
+            case "lists":
+                return [list(part) for part in parts]
+        if self.shapes is None:
+            return parts
+        shapes = self.shapes.read(start, stop).tolist()
+        return [_reshaped(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def _reshaped(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
+    """Return a value in its shape, which is padded with -1; a null has neither."""
+    axes = [size for size in shape if size >= 0]
+    return part.reshape(axes) if axes or part.size else part

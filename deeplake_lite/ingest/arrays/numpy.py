@@ -1,0 +1,207 @@
+"""Ingesting NumPy's npy and npz files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS
+from deeplake_lite.errors import InvalidValueError, OptionError
+from deeplake_lite.ingest.arrays.array_source import ArraySource, Part
+from deeplake_lite.ingest.arrays.attributes import json_value
+from deeplake_lite.ingest.arrays.noted import note_of, noted_columns
+from deeplake_lite.ingest.arrays.numpy_files import (
+    NpyFile,
+    columns_in,
+    item_of,
+    npz_members,
+    reading,
+)
+from deeplake_lite.ingest.files import find_files, fingerprint
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.ingest.arrays.array_source import ArrayColumn
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+
+type Location = str | os.PathLike[str]
+
+_NPZ, _NPY = b"PK", b"\x93NUMPY"
+"""First bytes of the files."""
+
+
+@takes_options
+def from_numpy(
+    files: Location | Sequence[Location] | Mapping[str, Location],
+    url: str,
+    *,
+    on: str | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the arrays of NumPy's npy and npz files; the first axis is the rows.
+
+    Parameters
+    ----------
+    files : str, Path, sequence or mapping
+        Paths and patterns. Each array of an npz file is a column, and several npz files follow each
+        other. An npy file is a column with the name of the file; ``{"image": "x.npy", "label":
+        "y.npy"}`` names the columns.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended, unless the same files were ingested before.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary. Fields of structured arrays are
+        columns, such as ``"points.x"``. Arrays without axes are in ``ds.metadata["numpy"]``.
+
+    Raises
+    ------
+    NotFoundError
+        If there are no files.
+    InvalidValueError
+        For a damaged file, for arrays of different lengths, and for arrays of Python objects, which
+        are never unpickled.
+
+    Notes
+    -----
+    Files are read block by block. Arrays of images become `Array` columns; to display and compress
+    them as images, declare ``schema={"image": dl.Image("png")}``. A file that `View.to_numpy` has
+    written restores the types of its columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import deeplake_lite as dl
+    >>> path = f"{tempfile.mkdtemp()}/digits.npz"
+    >>> np.savez(path, image=np.zeros((2, 8, 8), "uint8"), label=np.array([3, 7]))
+    >>> ds = dl.from_numpy(path, "memory://from-numpy")
+    >>> [f.htype for f in ds.schema]
+    [Array('uint8', (8, 8)), Scalar('int64')]
+    """
+    source = _source(files, on, options)
+    return ingest(source, url, **options)
+
+
+def _source(files: Any, on: str | None, options: Options) -> ArraySource:
+    """Return the source for files. Raises NotFoundError, InvalidValueError."""
+    if isinstance(files, Mapping):
+        named = {
+            checks.text("a name of a column", name): _one(file) for name, file in files.items()
+        }
+    else:
+        named = {}
+        paths = _found(files)
+        if not all(_starts_with(path, _NPY) for path in paths):
+            return _npz_source(paths, on, options)
+        for path in paths:
+            if path.stem in named:
+                raise InvalidValueError(
+                    f"Files must have different names, because they name the columns, but "
+                    f"{str(named[path.stem])!r} and {str(path)!r} are both {path.stem!r}. Name the "
+                    "columns: {'image': 'x.npy'}."
+                )
+            named[path.stem] = path
+    if not named:
+        raise OptionError("files must name at least one file, but it is empty.")
+    columns: dict[str, ArrayColumn] = {}
+    for name, path in named.items():
+        if not _starts_with(path, _NPY):
+            raise InvalidValueError(f"{str(path)!r} must be an npy file. Check the file.")
+        array = NpyFile(str(path), path.name)
+        if not array.shape:
+            raise InvalidValueError(
+                f"An array must have an axis of rows, but {path.name!r} has no axes. Leave it out."
+            )
+        _add(columns, columns_in(array, name, prefix=len(named) > 1), path.name)
+    title = next(iter(named.values())).name if len(named) == 1 else "npy files"
+    own = [str(path) for path in named.values()]
+    return _array_source(title, (Part(title, columns),), own, on, options)
+
+
+def _array_source(
+    title: str, parts: tuple[Part, ...], paths: Sequence[str], on: str | None, options: Options,
+    **more: Any,
+) -> ArraySource:  # fmt: skip
+    return ArraySource(
+        title, parts, on, types_of(options.get("schema")), fingerprint(paths[0], paths),
+        limits=options.get("limits", DEFAULT_LIMITS), **more,
+    )  # fmt: skip
+
+
+def _npz_source(paths: Sequence[Path], on: str | None, options: Options) -> ArraySource:
+    parts, metadata, left_out = list[Part](), dict[str, object](), list[Skipped]()
+    for path in paths:
+        if not _starts_with(path, _NPZ):
+            raise InvalidValueError(
+                f"{str(path)!r} must be an npz file, or all files npy files. Check the files."
+            )
+        members, rest = npz_members(path)
+        left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
+        columns: dict[str, ArrayColumn] = {
+            **(noted_columns(members, path.name, note_of(members)) or {})
+        }
+        if not columns:
+            for name, member in members.items():
+                if member.shape:
+                    _add(columns, columns_in(member, name), path.name)
+                else:
+                    metadata[name] = json_value(item_of(member))
+        parts.append(Part(path.name, columns))
+    title = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
+    return _array_source(
+        title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
+        metadata={"numpy": metadata} if metadata else {},
+    )  # fmt: skip
+
+
+def _add(columns: dict[str, Any], more: Mapping[str, Any], title: str) -> None:
+    """Add columns. Raises InvalidValueError if a name is taken."""
+    for name in columns.keys() & more.keys():
+        raise InvalidValueError(f"{title!r} has two columns of the name {name!r}. Rename one.")
+    columns.update(more)
+
+
+def _found(files: Any) -> list[Path]:
+    """Return the files of paths, folders and patterns, in order."""
+    if isinstance(files, str | os.PathLike):
+        files = [files]
+    elif not isinstance(files, list | tuple) or not files:
+        raise OptionError(
+            "files must be a path, a list of paths, or a mapping of names to paths, but it is "
+            f"{files!r:.80}."
+        )
+    paths = list[Path]()
+    for file in files:
+        suffix = ".np[yz]" if Path(checks.location("files", file)).expanduser().is_dir() else ".npz"
+        paths += map(Path, find_files(file, suffix))
+    return paths
+
+
+def _one(file: Any) -> Path:
+    """Return a single file. Raises NotFoundError, InvalidValueError."""
+    found = find_files(file, ".npy")
+    if len(found) > 1:
+        raise InvalidValueError(
+            f"A column must be one file, but {str(file)!r} matches {len(found)}. Name one of them."
+        )
+    return Path(found[0])
+
+
+def _starts_with(path: Path, first: bytes) -> bool:
+    with reading(str(path)), path.open("rb") as file:
+        return file.read(len(first)) == first

@@ -1,0 +1,229 @@
+"""The source that reads samples one by one, from datasets of frameworks.
+
+A sample is a value for each column. The first samples decide which columns there are, and their
+types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import ClassLabel, Htype, Image, resolve
+from deeplake_lite.htypes.pillow import is_pillow
+from deeplake_lite.htypes.tensors import array_of, is_tensor
+from deeplake_lite.ingest.source import Block, Places
+from deeplake_lite.ingest.tables.arrays import infer_htype
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from deeplake_lite.ingest.source import Skipped
+
+SAMPLED = 256
+"""Number of samples by which columns and their types are found."""
+
+BLOCK_ROWS = 1_024
+BLOCK_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True)
+class BadSample:
+    """A sample that cannot be read."""
+
+    reason: str
+
+
+type Sample = Mapping[str, Any] | BadSample
+
+
+@dataclass(frozen=True)
+class SampleSource:
+    """The source for samples."""
+
+    title: str
+    """Name of the source in messages."""
+
+    read: Callable[[int], Iterator[Sample]]
+    """Reads the samples from a number on, always in the same order."""
+
+    rows: int | None = None
+    """Number of samples, if it is known."""
+
+    key: str | None = None
+    """The column that identifies rows."""
+
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    """Types that the user declares."""
+
+    known: Mapping[str, Htype] = field(default_factory=dict)
+    """Types of columns that the dataset describes."""
+
+    fingerprint: str | None = None
+    """Identifies files; None for data in memory, which has no name."""
+
+    left_out: tuple[Skipped, ...] = ()
+
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @cached_property
+    def _first(self) -> list[Mapping[str, Any]]:
+        """The first samples that can be read. Raises InvalidValueError if there are none."""
+        samples = list(islice(self.read(0), SAMPLED))
+        good = [sample for sample in samples if not isinstance(sample, BadSample)]
+        if samples and not good:
+            assert isinstance(samples[0], BadSample)
+            raise InvalidValueError(f"{self.title}, row 0: {samples[0].reason}")
+        if not samples and not self.known:
+            raise InvalidValueError(
+                f"The columns are found by the first samples, but {self.title} has none. Leave it "
+                "out, or create the lake first: dl.create(url, schema)."
+            )
+        return good
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        names = dict.fromkeys([*(name for sample in self._first for name in sample), *self.known])
+        return {name: self._htype(name) for name in names}
+
+    def _htype(self, name: str) -> Htype:
+        """Return the type of a column: the declared one, the known one, or the inferred one."""
+        values = [sample.get(name) for sample in self._first]
+        nullable = any(value is None for value in values)
+        declared = resolve(self.schema[name]) if name in self.schema else None
+        if declared is not None and declared != ClassLabel():
+            return declared
+        htype = self.known.get(name)
+        if htype is None:
+            try:
+                htype = _inferred(values)
+            except SchemaError as error:
+                raise SchemaError(
+                    f"Column {name!r}: {error} Declare a type: schema={{{name!r}: …}}."
+                ) from error
+        if declared is not None and htype.classes is None:
+            htype = declared
+            texts = {str(value) for value in values if value is not None}
+            if all(isinstance(value, str | None) for value in values):
+                htype = ClassLabel(sorted(texts))
+        return replace(htype, nullable=True) if nullable else htype
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: `infer_htype` has rejected numbers that would be rounded."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the samples from number `start` on."""
+        rows, size, types = list[Sample](), 0, self.columns
+        for sample in self.read(start):
+            rows.append(sample)
+            size += 0 if isinstance(sample, BadSample) else sum(map(_size, sample.values()))
+            if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
+                yield self._block(rows, start, types)
+                start += len(rows)
+                rows, size = [], 0
+        if rows:
+            yield self._block(rows, start, types)
+
+    def _block(self, rows: list[Sample], start: int, types: Mapping[str, Htype]) -> Block:
+        errors = dict[int, str]()
+        columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in types}
+        for i, sample in enumerate(rows):
+            if isinstance(sample, BadSample):
+                errors[i] = sample.reason
+                continue
+            if unknown := sample.keys() - types.keys():
+                errors[i] = (
+                    f"a sample must have the items {', '.join(map(repr, types))}, like the first "
+                    f"samples, but it has {min(unknown)!r}."
+                )
+            for name in sample.keys() & types.keys():
+                columns[name][i] = sample[name]
+        for name, values in columns.items():
+            for i in errors:
+                values[i] = types[name].blank
+        return Block(columns, Places(self.title, start, len(rows)), errors=errors)
+
+
+def _inferred(values: list[Any]) -> Htype:
+    """Return the type of values; images of Pillow keep the format of their file."""
+    present = [value for value in values if value is not None]
+    if present and all(map(is_pillow, present)):
+        return Image("auto")
+    return infer_htype([_plain(value) for value in values])
+
+
+def _plain(value: Any) -> Any:
+    return array_of(value) if is_tensor(type(value)) else value
+
+
+def _size(value: Any) -> int:
+    """Return an estimate of the size of a value in bytes."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if is_pillow(value):
+        return int(np.prod(value.size)) * 4
+    nbytes = getattr(value, "nbytes", 8)
+    return int(nbytes) if isinstance(nbytes, int | np.integer) else 8
+
+
+class Once:
+    """An iterator that is read twice from the beginning: for the columns, and for the rows.
+
+    >>> once = Once(iter([1, 2, 3]))
+    >>> next(iter(once)), list(once)
+    (1, [1, 2, 3])
+    """
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self._items, self._first = items, list[Any]()
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._first
+        for item in self._items:
+            if len(self._first) < SAMPLED:
+                self._first.append(item)
+            yield item
+
+
+def bad_sample(error: Exception) -> BadSample:
+    """Return the bad sample for an error that a dataset raised.
+
+    >>> bad_sample(OSError("truncated"))
+    BadSample(reason='it cannot be read: OSError: truncated.')
+    """
+    text = brief(str(error).splitlines()[0] if str(error) else "", 200).strip("'\"").rstrip(".")
+    name = type(error).__name__
+    return BadSample(
+        f"it cannot be read: {name}: {text}." if text else f"it cannot be read: {name}."
+    )
+
+
+def flattened(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Return the items of nested mappings, with names joined by dots. Raises SchemaError.
+
+    >>> flattened({"a": 1, "b": {"c": 2}})
+    {'a': 1, 'b.c': 2}
+    """
+    items = dict[str, Any]()
+    for name, item in value.items():
+        path = f"{prefix}{name}"
+        more = (
+            flattened(item, f"{path}.", depth + 1)
+            if isinstance(item, Mapping) and item and depth < 16
+            else {path: item}
+        )
+        if taken := items.keys() & more.keys():
+            raise SchemaError(
+                f"Names of items must differ when nested names are joined by dots, but two are "
+                f"{min(taken)!r}. Rename one."
+            )
+        items |= more
+    return items

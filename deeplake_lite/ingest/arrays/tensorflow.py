@@ -1,0 +1,184 @@
+"""Ingesting datasets of tf.data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS
+from deeplake_lite.errors import (
+    InvalidValueError,
+    LakeError,
+    NotFoundError,
+    OptionError,
+    SchemaError,
+)
+from deeplake_lite.htypes import Bytes, Htype, resolve
+from deeplake_lite.ingest.arrays.sample_source import SAMPLED, SampleSource, bad_sample
+from deeplake_lite.ingest.arrays.tensor_values import Leaf, leaves, text_of, type_of
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.codecs.limits import Limits
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+
+
+@takes_options
+def from_tensorflow(
+    dataset: object,
+    url: str,
+    *,
+    on: str | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the elements of a ``tf.data.Dataset``, one row for each.
+
+    Parameters
+    ----------
+    dataset : tf.data.Dataset
+        The dataset, which must end. Unbatch it first, so that an element is a sample.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    columns : sequence of str, optional
+        Names for the items of a tuple, or the items of a dict to ingest.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary. Nested names are joined by dots.
+        Strings become images if they are image files, otherwise text if they are UTF-8, otherwise
+        bytes. Sparse tensors become dense arrays, and ragged ones arrays or sequences.
+
+    Raises
+    ------
+    InvalidValueError
+        For an element that cannot be read, or does not fit the columns.
+
+    Examples
+    --------
+    >>> import tensorflow as tf
+    >>> import deeplake_lite as dl
+    >>> data = tf.data.Dataset.from_tensor_slices({"x": [[1.0, 2], [3, 4]], "name": ["a", "b"]})
+    >>> ds = dl.from_tensorflow(data, "memory://from-tensorflow")
+    >>> {f.name: f.htype for f in ds.schema}
+    {'name': Text(), 'x': Array('float32', (2,))}
+    """
+    if not is_tf_dataset(dataset):
+        raise OptionError(
+            f"dataset must be a tf.data.Dataset, but it is {type(dataset).__name__}. Pass TFDS "
+            "builders to dl.from_tfds, and arrays to dl.from_arrays."
+        )
+    return ingest(tensorflow_source(dataset, on, columns, options), url, **options)
+
+
+def is_tf_dataset(value: Any) -> bool:
+    """Return whether a value is a dataset of tf.data.
+
+    >>> is_tf_dataset([1])
+    False
+    """
+    kinds = {c.__module__.partition(".")[0] for c in type(value).__mro__}
+    return "tensorflow" in kinds and hasattr(value, "element_spec")
+
+
+def tensorflow_source(
+    dataset: Any, on: str | None, columns: Sequence[str] | None, options: Options
+) -> SampleSource:
+    """Return the source for a dataset. Raises OptionError, NotFoundError, SchemaError."""
+    count = int(dataset.cardinality())
+    if count == -1:
+        raise OptionError("dataset must end, but it is infinite. Shorten it: dataset.take(n).")
+    limits = options.get("limits", DEFAULT_LIMITS)
+    names = None if columns is None else checks.names("columns", columns)
+    found = chosen(leaves(dataset.element_spec, names), names)
+    elements = Elements(dataset, found, limits, declared=types_of(options.get("schema")))
+    rows = count if count >= 0 else None
+    return SampleSource(
+        "tf.data", elements.read, rows, on, types_of(options.get("schema")), elements.types
+    )
+
+
+def chosen(found: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
+    """Return the tensors of the given names, by default all. Raises NotFoundError."""
+    by_name = {leaf.name: leaf for leaf in found}
+    for name in names or ():
+        if name not in by_name:
+            raise NotFoundError.named("column", name, by_name)
+    return found if names is None else [by_name[name] for name in names]
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Reads the elements of a dataset as dicts."""
+
+    dataset: Any
+    leaves: list[Leaf]
+    limits: Limits
+    title: str = "tf.data"
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """Types that the user declares."""
+
+    @cached_property
+    def types(self) -> dict[str, Htype]:
+        """Return the types of the columns, for which the first elements are read."""
+        for leaf in self.leaves:
+            self._type(leaf, [])  # raises before anything is read
+        first = list(islice(self._elements(0, {}), SAMPLED))
+        types = dict[str, Htype]()
+        for leaf in self.leaves:
+            values = [element[leaf.name] for element in first]
+            htype = self._type(leaf, values)
+            has_null = any(value is None for value in values)
+            types[leaf.name] = replace(htype, nullable=True) if has_null else htype
+        return types
+
+    def _type(self, leaf: Leaf, values: list[Any]) -> Htype:
+        """Return the type of a column. Raises SchemaError."""
+        try:
+            return leaf.htype or type_of(leaf.spec, values)
+        except SchemaError as error:
+            raise SchemaError(f"Column {leaf.name!r}: {error}") from None
+
+    def read(self, start: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the elements from a number on. Raises InvalidValueError."""
+        declared = {name: resolve(spec) for name, spec in self.declared.items()}
+        yield from self._elements(start, {**self.types, **declared})
+
+    def _elements(self, start: int, types: Mapping[str, Htype]) -> Iterator[dict[str, Any]]:
+        row = start
+        as_text = {
+            leaf.name for leaf in self.leaves
+            if leaf.name in types and leaf.convert is None and _is_text(types[leaf.name])
+        }  # fmt: skip
+        try:
+            for element in self.dataset.skip(start) if start else self.dataset:
+                sample = {leaf.name: leaf.value(element, self.limits) for leaf in self.leaves}
+                for name in as_text:
+                    sample[name] = text_of(sample[name])
+                yield sample
+                row += 1
+        except LakeError as error:
+            raise InvalidValueError(f"{self.title}, row {row}: {error}") from error
+        except Exception as error:  # of TensorFlow, or of a function that the user maps
+            reason = bad_sample(error).reason
+            raise InvalidValueError(f"{self.title}, row {row}: {reason}") from error
+
+
+def _is_text(htype: Htype) -> bool:
+    """Return whether values are text, or lists of text; files and bytes stay bytes."""
+    if htype.item is not None:
+        return _is_text(htype.item)
+    return not htype.takes_files and htype.bare != Bytes()

@@ -1,0 +1,408 @@
+"""Ingesting PyTorch datasets, and the files that `View.to_torch` writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from PIL import Image as pillow
+
+from deeplake_lite import checks
+from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
+from deeplake_lite.htypes import ClassLabel, Image, Text
+from deeplake_lite.htypes.pillow import is_pillow, untouched_file
+from deeplake_lite.ingest.arrays.sample_source import (
+    BadSample,
+    Once,
+    SampleSource,
+    bad_sample,
+    flattened,
+)
+from deeplake_lite.ingest.arrays.torch_file import torch_file_source
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.folders.layout import SUFFIXES
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.ingest.arrays.sample_source import Sample
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.source import Source
+
+MOST_WORKERS = 1_024
+
+LABELS = ("label", "labels", "target", "class", "y")
+"""Names of items that are class numbers if the dataset has `classes`."""
+
+
+@takes_options
+def from_torch(
+    dataset: object,
+    url: str,
+    *,
+    on: str | None = None,
+    columns: Sequence[str] | None = None,
+    num_workers: int = 0,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the samples of a PyTorch dataset, map-style or iterable.
+
+    Parameters
+    ----------
+    dataset : torch.utils.data.Dataset, str or Path
+        The dataset, or a file that `View.to_torch` has written. Any object with ``__len__`` and
+        ``__getitem__``, or with ``__iter__``, is a dataset.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    columns : sequence of str, optional
+        Names for the items of a tuple, or the items of a dict to ingest. By default, an image and a
+        class are ``image`` and ``label``, and other items of a tuple ``item_0`` and so on.
+    num_workers : int
+        Number of processes that read a map-style dataset, as for a ``DataLoader``.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Raises
+    ------
+    InvalidValueError
+        For a sample that cannot be read, or that does not fit the columns, which are found by the
+        first samples; with ``on_error="skip"``, it is skipped.
+
+    Notes
+    -----
+    Of datasets such as torchvision's ``ImageFolder``, which have ``samples``, the bytes of the
+    image files are stored, with their ``path``, and transforms are not applied. Of other datasets,
+    the samples are stored as they are returned: leave out transforms that augment them. A Pillow
+    image that still knows its file is stored as that file. ``dataset.classes`` names the classes.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import deeplake_lite as dl
+    >>> pairs = torch.utils.data.TensorDataset(torch.zeros(4, 3), torch.arange(4))
+    >>> ds = dl.from_torch(pairs, "memory://from-torch", columns=["x", "y"])
+    >>> [f.htype for f in ds.schema]
+    [Array('float32', (3,)), Scalar('int64')]
+    """
+    workers = checks.integer("num_workers", num_workers, 0)
+    if workers > MOST_WORKERS:
+        raise OptionError(f"num_workers must be at most {MOST_WORKERS}, but it is {workers}.")
+    return ingest(_source(dataset, on, columns, workers, options), url, **options)
+
+
+def _source(
+    dataset: Any, on: str | None, columns: Sequence[str] | None, workers: int, options: Options
+) -> Source:
+    """Return the source for a dataset or a file. Raises OptionError."""
+    if isinstance(dataset, str | os.PathLike):
+        return torch_file_source(checks.location("dataset", dataset), on, columns, options)
+    is_map = _is_map_style(dataset)
+    if isinstance(dataset, bytes | Mapping | set) or not (is_map or hasattr(dataset, "__iter__")):
+        raise OptionError(
+            "dataset must be a torch.utils.data.Dataset, or the path of a file that to_torch has "
+            f"written, but it is {type(dataset).__name__}. Pass arrays to dl.from_arrays."
+        )
+    if workers and not is_map:
+        raise OptionError(
+            f"num_workers must be 0 for an iterable dataset, because each process might read all "
+            f"samples, but it is {workers}. Leave it out."
+        )
+    if hasattr(dataset, "__next__"):
+        dataset = Once(dataset)
+    names = None if columns is None else checks.names("columns", columns)
+    files = _image_files(dataset) if is_map and names is None else None
+    types = types_of(options.get("schema"))
+    if files is not None:
+        return files.source(on, types)
+    reader = _Samples(dataset, names, _classes(dataset), workers, is_map=is_map)
+    known = {name: ClassLabel(reader.classes) for name in reader.labels}
+    rows = len(dataset) if is_map else None
+    return SampleSource(_title(dataset), reader.read, rows, on, types, known)
+
+
+def _title(dataset: object) -> str:
+    return type(_innermost(dataset)[0]).__name__
+
+
+def _is_map_style(dataset: Any) -> bool:
+    """Return whether a dataset has numbered samples; IterableDataset inherits `__getitem__`."""
+    is_iterable = any(c.__name__ == "IterableDataset" for c in type(dataset).__mro__)
+    if is_iterable or not hasattr(dataset, "__getitem__"):
+        return False
+    try:
+        len(dataset)
+    except TypeError:
+        return False
+    return True
+
+
+def _innermost(dataset: Any) -> tuple[Any, list[int] | None]:
+    """Return the dataset that subsets select from, and the numbers of its samples."""
+    numbers: list[int] | None = None
+    while type(dataset).__name__ == "Subset" and hasattr(dataset, "indices"):
+        own = [int(number) for number in dataset.indices]
+        numbers = own if numbers is None else [own[number] for number in numbers]
+        dataset = dataset.dataset
+    return dataset, numbers
+
+
+def _classes(dataset: Any) -> tuple[str, ...]:
+    """Return the names of the classes of a dataset; empty if it has none."""
+    names = getattr(_innermost(dataset)[0], "classes", None)
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        return ()
+    return tuple(names) if len(set(names)) == len(names) else ()
+
+
+@dataclass(frozen=True)
+class _ImageFiles:
+    """The image files of a dataset such as torchvision's ImageFolder."""
+
+    title: str
+    root: str
+    samples: list[tuple[str, int]]
+    """Path and class number of each file."""
+
+    classes: tuple[str, ...]
+
+    def source(self, on: str | None, types: Mapping[str, Any]) -> SampleSource:
+        """Return the source, with the columns image, label and path."""
+        known: dict[str, Htype] = {
+            "image": Image("auto"), "label": ClassLabel(self.classes), "path": Text(),
+        }  # fmt: skip
+        paths = [path for path, _ in self.samples]
+        mark = fingerprint(self.root or paths[0], paths) if paths and _exist(paths) else None
+        return SampleSource(self.title, self.read, len(self.samples), on, types, known, mark)
+
+    def read(self, start: int) -> Iterator[Sample]:
+        """Yield the files from a number on."""
+        for path, number in self.samples[start:]:
+            try:
+                data = Path(path).read_bytes()
+            except OSError as error:
+                yield bad_sample(error)
+                continue
+            name = os.path.relpath(path, self.root) if self.root else path
+            yield {"image": data, "label": self.classes[number], "path": Path(name).as_posix()}
+
+
+def _exist(paths: Sequence[str]) -> bool:
+    return all(map(os.path.isfile, paths))
+
+
+def _image_files(dataset: Any) -> _ImageFiles | None:
+    """Return the image files of a dataset; None if its samples are not image files."""
+    inner, numbers = _innermost(dataset)
+    samples = getattr(inner, "samples", None) or getattr(inner, "imgs", None)
+    classes = _classes(inner)
+    if not isinstance(samples, list) or not callable(getattr(inner, "loader", None)) or not classes:
+        return None
+    chosen = samples if numbers is None else [samples[number] for number in numbers]
+    for sample in chosen:
+        match sample:
+            case (str(path), int(number)) if 0 <= number < len(classes):
+                if Path(path).suffix.lower() not in SUFFIXES:
+                    return None
+            case _:
+                return None
+    root = getattr(inner, "root", "")
+    root = os.fspath(root) if isinstance(root, str | os.PathLike) else ""
+    return _ImageFiles(type(inner).__name__, root, list(chosen), classes)
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """Reads the samples of a dataset as dicts."""
+
+    dataset: Any
+    names: tuple[str, ...] | None
+    """Names that the user gives to items."""
+
+    classes: tuple[str, ...]
+    workers: int
+    is_map: bool
+
+    def read(self, start: int) -> Iterator[Sample]:
+        """Yield the samples from a number on."""
+        for number, item in enumerate(self._items(start), start):
+            if isinstance(item, BadSample):
+                yield item
+                continue
+            try:
+                sample = self._named(item)
+            except LakeError as error:
+                raise type(error)(f"{_title(self.dataset)}, row {number}: {error}") from error
+            for name in self.labels & sample.keys():
+                sample[name] = self._class_name(sample[name])
+            yield sample
+
+    @cached_property
+    def labels(self) -> set[str]:
+        """Names of the items that are class numbers."""
+        if not self.classes or not self.is_map or not len(self.dataset):
+            return set()
+        item = _item(self.dataset, 0)
+        if isinstance(item, BadSample):
+            return set()
+        sample = self._named(item)
+        names = self.names or ()
+        second = {names[1]} if not isinstance(item, Mapping) and len(names) == 2 else set()
+        return {
+            name for name, value in sample.items()
+            if (name in LABELS or name in second) and _class_number(value) is not None
+        }  # fmt: skip
+
+    def _class_name(self, value: Any) -> Any:
+        number = _class_number(value)
+        return self.classes[number] if number is not None and number < len(self.classes) else value
+
+    def _items(self, start: int) -> Iterator[Any]:
+        if not self.is_map:
+            yield from self._iterated(start)
+        elif not self.workers:
+            for number in range(start, len(self.dataset)):
+                yield _item(self.dataset, number)
+        else:
+            yield from _loaded(self.dataset, range(start, len(self.dataset)), self.workers)
+
+    def _iterated(self, start: int) -> Iterator[Any]:
+        number = 0
+        try:
+            for number, item in enumerate(self.dataset):
+                if number >= start:
+                    yield item
+        except Exception as error:  # of the user's dataset
+            reason = bad_sample(error).reason
+            raise InvalidValueError(
+                f"{_title(self.dataset)}, after row {number}: {reason}"
+            ) from error
+
+    def _named(self, item: Any) -> dict[str, Any]:
+        """Return a sample as a dict. Raises InvalidValueError, NotFoundError."""
+        if isinstance(item, Mapping):
+            sample = flattened(item)
+            if self.names is None:
+                return sample
+            missing = [name for name in self.names if name not in sample]
+            if missing:
+                raise OptionError(
+                    f"columns must name items of the samples, but they have no {missing[0]!r}. "
+                    f"They have: {', '.join(map(repr, sample))}."
+                )
+            return {name: sample[name] for name in self.names}
+        fields = getattr(item, "_fields", None)
+        items = tuple(item) if isinstance(item, tuple | list) else (item,)
+        names = self.names or fields or _names(items, bool(self.classes))
+        if len(names) != len(items):
+            raise OptionError(
+                f"columns must name each item of a sample, but there are {len(names)} names and "
+                f"{len(items)} items."
+            )
+        return dict(zip(names, items, strict=True))
+
+
+def _names(items: tuple[Any, ...], has_classes: bool) -> tuple[str, ...]:
+    """Return names for the items of a tuple.
+
+    >>> _names((0, "a"), False), _names((0,), False)
+    (('item_0', 'item_1'), ('item',))
+    """
+    if len(items) == 1:
+        return ("image",) if is_pillow(items[0]) else ("item",)
+    is_pair = len(items) == 2 and _class_number(items[1]) is not None
+    if is_pair and (
+        is_pillow(items[0]) or (has_classes and getattr(items[0], "ndim", 0) in (2, 3))
+    ):
+        return ("image", "label")
+    return tuple(f"item_{i}" for i in range(len(items)))
+
+
+def _class_number(value: Any) -> int | None:
+    """Return a number that may be a class: an integer, or an integer tensor without axes."""
+    if isinstance(value, bool) or getattr(value, "shape", ()) != ():
+        return None
+    try:
+        number = value.__index__()
+    except (AttributeError, TypeError, RuntimeError):
+        return None
+    return number if number >= 0 else None
+
+
+def _item(dataset: Any, number: int) -> Any:
+    """Return a sample, or the reason why it cannot be read."""
+    try:
+        return dataset[number]
+    except Exception as error:  # of the user's dataset
+        return bad_sample(error)
+
+
+@dataclass(frozen=True)
+class _Guarded:
+    """A dataset whose errors are samples, for worker processes."""
+
+    dataset: Any
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, number: int) -> Any:
+        return _packed(_item(self.dataset, number))
+
+
+def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
+    """Yield samples that processes read, in order. Raises MissingPackageError."""
+    loading = checks.package("torch.utils.data", "torch", "num_workers").DataLoader
+    loader = loading(
+        _Guarded(dataset), batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_same
+    )
+    try:
+        yield from map(_unpacked, loader)
+    except RuntimeError as error:  # a process that was killed, say
+        raise InvalidValueError(f"{_title(dataset)} cannot be read: {error}.") from error
+
+
+def _same(item: Any) -> Any:
+    return item
+
+
+@dataclass(frozen=True)
+class _File:
+    """The file of a Pillow image, which Pillow would not keep when it is sent to a process."""
+
+    data: bytes
+
+
+def _packed(item: Any) -> Any:
+    """Return a sample with files for images that still show their file."""
+    if isinstance(item, Mapping):
+        return {name: _packed(value) for name, value in item.items()}
+    if type(item) in (tuple, list):
+        return type(item)(map(_packed, item))
+    data = untouched_file(item) if is_pillow(item) else None
+    return item if data is None else _File(data)
+
+
+def _unpacked(item: Any) -> Any:
+    """Return a sample with images for files: the reverse of `_packed`."""
+    if isinstance(item, Mapping):
+        return {name: _unpacked(value) for name, value in item.items()}
+    if type(item) in (tuple, list):
+        return type(item)(map(_unpacked, item))
+    return pillow.open(BytesIO(item.data)) if isinstance(item, _File) else item

@@ -1,0 +1,77 @@
+"""Arrays in the groups of HDF5 and Zarr files, and how they become columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite import checks
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deeplake_lite.ingest.arrays.array_source import ArrayColumn
+    from deeplake_lite.ingest.source import Skipped
+
+DEEPEST = 64
+"""Depth of nested groups that are read."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The content of a file."""
+
+    title: str
+    """Name of the file."""
+
+    columns: Mapping[str, ArrayColumn]
+    """Columns by name; names of groups and fields are joined by dots."""
+
+    metadata: Mapping[str, object]
+    """Attributes, and arrays without axes."""
+
+    left_out: tuple[Skipped, ...]
+
+    def select(self, columns: Sequence[str] | None) -> dict[str, ArrayColumn]:
+        """Return the given columns, by default all.
+
+        Raises
+        ------
+        NotFoundError
+            For a column that does not exist.
+        InvalidValueError
+            If all columns are chosen, and they have different lengths.
+        """
+        if columns is not None:
+            names = checks.names("columns", columns)
+            for name in names:
+                if name not in self.columns:
+                    raise NotFoundError.named("column", name, self.columns)
+            return {name: self.columns[name] for name in names}
+        lengths = {name: len(column) for name, column in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
+            raise InvalidValueError(
+                f"Columns must have the same length, but {self.title} has {listed}. Name the "
+                "columns to ingest: columns=[…]."
+            )
+        return dict(self.columns)
+
+
+class Columns:
+    """Collects columns. Raises InvalidValueError if two have the same name."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.found: dict[str, Any] = {}
+
+    def add(self, columns: Mapping[str, Any]) -> None:
+        """Add columns."""
+        for name, column in columns.items():
+            if name in self.found:
+                raise InvalidValueError(
+                    f"Names must differ when they are joined by dots, but {self.title} has two "
+                    f"arrays for the column {name!r}. Rename one."
+                )
+            self.found[name] = column

@@ -1,0 +1,174 @@
+"""Ingesting xarray datasets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.codecs.limits import DEFAULT_LIMITS
+from deeplake_lite.errors import NotFoundError, OptionError, SchemaError
+from deeplake_lite.htypes import Htype, Sequence, Text
+from deeplake_lite.ingest.arrays.array_source import ArraySource, Part, array_htype, has_nat
+from deeplake_lite.ingest.arrays.attributes import json_attributes, json_value
+from deeplake_lite.ingest.arrays.numpy_files import reading
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import xarray as xr
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+
+VARIABLE_BYTES = 1_024
+"""Estimated size of a string, in bytes."""
+
+
+@takes_options
+def from_xarray(
+    dataset: xr.Dataset | xr.DataArray,
+    url: str,
+    *,
+    dim: str,
+    on: str | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest an xarray dataset; one of its dimensions becomes the rows.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset or xarray.DataArray
+        The dataset. It may be lazy: it is read block by block.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    dim : str
+        The dimension that becomes the rows.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary. Each variable and coordinate with the
+        dimension is a column. The others, and attributes such as units, are in
+        ``ds.metadata["xarray"]``.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such dimension.
+    SchemaError
+        For a variable of Python objects other than strings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import xarray as xr
+    >>> import deeplake_lite as dl
+    >>> temperature = xr.DataArray(np.zeros((3, 2)), dims=("time", "station"), attrs={"units": "K"})
+    >>> ds = dl.from_xarray(xr.Dataset({"t": temperature}), "memory://from-xarray", dim="time")
+    >>> ds.schema["t"].htype, ds.metadata["xarray"]["columns"]["t"]
+    (Array('float64', (2,)), {'dims': ['time', 'station'], 'attributes': {'units': 'K'}})
+    """
+    data: Any = dataset
+    if hasattr(data, "to_dataset") and not hasattr(data, "data_vars"):
+        data = data.to_dataset(name=data.name or "values")
+    if not hasattr(data, "data_vars") or not hasattr(data, "variables"):
+        raise OptionError(
+            f"dataset must be an xarray.Dataset or DataArray, but it is {type(dataset).__name__}."
+        )
+    dim = checks.text("dim", dim)
+    if dim not in data.sizes:
+        raise NotFoundError.named("dimension", dim, list(map(str, data.sizes)))
+    columns = {
+        _name(name): XarrayColumn(variable, dim, str(name))
+        for name, variable in data.variables.items()
+        if dim in variable.dims
+    }
+    if not columns:
+        raise SchemaError(f"dataset must have a variable with the dimension {dim!r}.")
+    source = ArraySource(
+        "xarray", (Part("xarray", columns),), on, types_of(options.get("schema")),
+        metadata={"xarray": _metadata(data, dim)}, limits=options.get("limits", DEFAULT_LIMITS),
+    )  # fmt: skip
+    return ingest(source, url, **options)
+
+
+def _name(name: object) -> str:
+    return checks.text("a name of a variable", name)
+
+
+def _metadata(data: Any, dim: str) -> Mapping[str, object]:
+    """Return attributes, dimensions, and variables without the dimension of the rows."""
+    columns, others = dict[str, object](), dict[str, object]()
+    for name, variable in data.variables.items():
+        item: dict[str, object] = {"dims": [str(d) for d in variable.dims]}
+        if attributes := json_attributes(variable.attrs.items()):
+            item["attributes"] = attributes
+        if name in data.coords:
+            item["coordinate"] = True
+        if dim in variable.dims:
+            columns[str(name)] = item
+        else:
+            others[str(name)] = {**item, "values": json_value(variable.to_numpy())}
+    items = {"dim": dim, "columns": columns, "variables": others}
+    attributes = json_attributes(data.attrs.items())
+    return {k: v for k, v in {**items, "attributes": attributes}.items() if v}
+
+
+@dataclass(frozen=True)
+class XarrayColumn:
+    """A variable, with the dimension of the rows first."""
+
+    variable: Any
+    dim: str
+    title: str
+
+    @cached_property
+    def _moved(self) -> Any:
+        rest = [d for d in self.variable.dims if d != self.dim]
+        return self.variable.transpose(self.dim, *rest)
+
+    def __len__(self) -> int:
+        return int(self.variable.sizes[self.dim])
+
+    @cached_property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self._moved.shape[1:])
+
+    @cached_property
+    def htype(self) -> Htype:
+        """Type of the values; nullable if a time is NaT."""
+        dtype = self.variable.dtype
+        if not isinstance(dtype, np.dtype) or dtype.kind in "OT":
+            htype: Htype = Text()
+            for _ in self._shape:
+                htype = Sequence(htype)
+            return htype
+        htype = array_htype(dtype, self._shape)
+        return replace(htype, nullable=True) if dtype.kind in "mM" and has_nat(self) else htype
+
+    @property
+    def row_bytes(self) -> int:
+        """Size of a value in bytes, or an estimate for strings."""
+        dtype = self.variable.dtype
+        is_fixed = isinstance(dtype, np.dtype) and dtype.kind not in "OT"
+        return math.prod(self._shape) * (dtype.itemsize if is_fixed else VARIABLE_BYTES)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the values of the given rows."""
+        with reading(self.title):
+            values = self._moved[start:stop].to_numpy()
+        if values.dtype.kind in "OT" or (values.dtype.kind in "US" and values.ndim > 1):
+            return values.astype(object).tolist()
+        return values

@@ -1,0 +1,156 @@
+"""Ingesting data whose format is recognised."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.opening import exists
+from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.htypes.words import counted
+from deeplake_lite.ingest.detection.formats import FORMATS, Format
+from deeplake_lite.ingest.detection.objects import format_of_object
+from deeplake_lite.ingest.detection.place import Place
+from deeplake_lite.ingest.options import takes_options
+
+if TYPE_CHECKING:
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+
+MOST_GUESSES = 4
+
+
+@takes_options
+def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
+    r"""Recognise the format of data, and ingest it with the function for that format.
+
+    Parameters
+    ----------
+    data : str, Path, sequence, mapping or object
+        A file, a folder or a list of files; COCO files by split; a dict of arrays; or a DataFrame
+        or a dataset of another library.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, as the function for the format returns it. A line on stderr names
+        that function, unless ``progress=False``. Call it yourself for its other options, such as
+        the column that identifies rows.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such file or folder.
+    InvalidValueError
+        If no format is recognised; the message lists the functions that come nearest. Also for bad
+        rows, as the function for the format raises it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import deeplake_lite as dl
+    >>> path = Path(tempfile.mkdtemp(), "petals.csv")
+    >>> _ = path.write_text("name,petals\nrose,5\n")
+    >>> dl.ingest(path, "memory://ingest-doc", progress=False)[0]
+    {'name': 'rose', 'petals': np.int64(5)}
+    """
+    source, recognised = recognise(data)
+    if options.get("progress", True):
+        sys.stderr.write(f"Reading {_title(data)} as {recognised.name}: dl.{recognised.function}\n")
+    return recognised.load()(source, url, **options)
+
+
+def recognise(data: Any) -> tuple[Any, Format]:
+    """Return data in the form that the function for its format takes, and the format.
+
+    Raises NotFoundError, InvalidValueError, OptionError.
+    """
+    if isinstance(data, str | os.PathLike):
+        return _of_location(checks.location("data", data))
+    items = data.values() if isinstance(data, Mapping) else data
+    if isinstance(items, Sequence) or isinstance(data, Mapping):
+        paths = [item for item in items if isinstance(item, str | os.PathLike)]
+        if paths and len(paths) == len(items):
+            return data, _of_several(paths)
+    if (known := format_of_object(data)) is not None:
+        return data, known
+    raise OptionError(
+        "data must be a path, a dict of arrays, or a DataFrame or dataset of a library that is "
+        f"known, but it is {brief(data, 80)}. Pass its columns as a dict: dl.from_arrays."
+    )
+
+
+def _of_several(paths: Sequence[str | os.PathLike[str]]) -> Format:
+    """Return the format that all files have. Raises InvalidValueError."""
+    formats = {(found := _of_location(os.fspath(path))[1]).function: found for path in paths}
+    if len(formats) > 1:
+        raise InvalidValueError(
+            "Files must have the same format, but these are "
+            f"{' and '.join(f.name for f in formats.values())}. Ingest them one by one."
+        )
+    return next(iter(formats.values()))
+
+
+def _of_location(location: str) -> tuple[Any, Format]:
+    path = Path(location).expanduser()
+    if scheme_of(location) is None and not path.exists() and any(c in location for c in "*?[{"):
+        first = Place(path)  # a pattern: only the suffix of its files is known
+    elif scheme_of(location) is not None:
+        first = Place(Path(location.partition("?")[0]))
+    elif not path.exists():
+        raise NotFoundError(f"There is no {location!r} (from {Path.cwd()}). Check the path.")
+    else:
+        first = Place(path)
+    for known in FORMATS:
+        source = known.match(first)
+        if source is not None:
+            return (location if source == first.path else source), known
+    if path.is_dir() and exists(str(path)):
+        raise InvalidValueError(
+            f"{location!r} is a lake already. Open it: dl.open({location!r}). To copy rows into "
+            "another lake, append a view of it."
+        )
+    raise InvalidValueError(
+        f"The format of {location!r} is not recognised: {_describe(first)}. {_advice(first)}"
+    )
+
+
+def _describe(place: Place) -> str:
+    """Return what a file or a folder holds, in a few words."""
+    if not place.is_folder:
+        return f"it begins with {brief(place.head[:16], 60)}" if place.head else "it is empty"
+    if not place.files:
+        return "the folder is empty"
+    most = place.suffixes.most_common(MOST_GUESSES)
+    kinds = [counted(n, f"{suffix or 'other'} file") for suffix, n in most]
+    return f"it has {', '.join(kinds)}"
+
+
+def _advice(place: Place) -> str:
+    """Return which functions come nearest."""
+    suffixes = place.suffixes if place.is_folder else {place.path.suffix.lower(): 1}
+    counts = {f: sum(suffixes[s] for s in f.suffixes if s in suffixes) for f in FORMATS}
+    nearest = sorted((f for f in FORMATS if counts[f]), key=lambda f: -counts[f])[:MOST_GUESSES]
+    if not nearest:
+        return "Convert it to Parquet or CSV, or pass its columns as a dict: dl.from_arrays."
+    names = [f"dl.{f.function} for {f.name}" for f in nearest]
+    return f"Call the function of its format yourself; these come nearest: {', '.join(names)}."
+
+
+def _title(data: Any) -> str:
+    """Return a short name of data for messages."""
+    if isinstance(data, str | os.PathLike):
+        return repr(os.fspath(data))
+    kind = type(data)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"

@@ -1,0 +1,237 @@
+"""The formats that are recognised, the surest signs first.
+
+A format is a line in `FORMATS`: its name, the function that ingests it, and a test of a file or a
+folder that returns what to pass to the function, or None.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.ingest.detection.place import Place
+from deeplake_lite.ingest.folders.layout import SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deeplake_lite.ingest.result import IngestedDataset
+
+IMAGES = frozenset(SUFFIXES)
+
+_NOTE = re.compile(r".*\.(md|txt|json|ya?ml|html?|lock|sha256)|(.*/)?LICENSE")
+
+TAR = r".*\.(tar|tar\.gz|tgz|tar\.bz2|tar\.xz|tar\.zst)"
+TFRECORD = r"(.*/)?[^/]*(\.tfrecords?|\.tfrecord[-.][^/]*|-of-\d+\.tfrecord)(\.gz)?"
+ARRAYRECORD = r".*\.array_?record([-.].*)?"
+IDX = r"(.*/)?[^/]*idx[13]-(ubyte|int)(\.gz)?"
+COCO_SPLIT = re.compile(
+    r"(?:annotations/)?(?:instances|person_keypoints|captions|panoptic)_(\w+)\.json"
+)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format."""
+
+    name: str
+    """Name for people, with an article where it needs one: "COCO", "a CSV file"."""
+
+    function: str
+    """Name of the function that ingests it."""
+
+    home: str
+    """Module of the function, below `deeplake_lite.ingest`."""
+
+    match: Callable[[Place], object]
+    """Returns the function's first argument if a file or folder has this format, else None."""
+
+    suffixes: frozenset[str] = frozenset()
+    """Suffixes of its files, for suggestions where no format is recognised."""
+
+    def load(self) -> Callable[..., IngestedDataset]:
+        """Return the function that ingests it."""
+        home = import_module(f"deeplake_lite.ingest.{self.home}")
+        function: Callable[..., IngestedDataset] = getattr(home, self.function)
+        return function
+
+
+def _if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
+    """Return a function that returns the path of a place that passes a test."""
+    return lambda place: place.path if test(place) else None
+
+
+def _named(pattern: str) -> Callable[[Place], object]:
+    """Return a match for files of a name, and for folders that have nothing else but texts."""
+
+    def match(place: Place) -> object:
+        if not place.is_folder:
+            return place.path if re.fullmatch(pattern, place.name, re.IGNORECASE) else None
+        files = place.find(f"(?i:{pattern})")
+        rest = {*place.files} - {*files}
+        return place.path if files and all(map(_is_note, rest)) else None
+
+    return match
+
+
+def _is_note(name: str) -> bool:
+    """Return whether a file describes a dataset, rather than being a part of it."""
+    return bool(_NOTE.fullmatch(name))
+
+
+def _coco(place: Place) -> object:
+    if not place.is_folder:
+        keys = place.json_keys
+        is_coco = "images" in keys and bool(keys & {"annotations", "categories"})
+        return place.path if is_coco and not place.is_json_list else None
+    kinds: dict[str, dict[str, Any]] = {}
+    for name in place.find(r"(annotations/)?\w+_\w+\.json"):
+        if (m := COCO_SPLIT.fullmatch(name)) and _coco(place.at(name)) is not None:
+            kinds.setdefault(name[: m.start(1)], {})[m[1]] = place.path / name
+    if kinds:  # instances come before captions and keypoints
+        return next(iter(sorted(kinds.items(), key=lambda item: "instances" not in item[0])))[1]
+    exported = place.find(r"[^/]+/_annotations\.coco\.json")  # as Roboflow writes them
+    splits = {name.partition("/")[0]: place.path / name for name in exported}
+    if splits and all(_coco(Place(path)) is not None for path in splits.values()):
+        return splits
+    return None
+
+
+def _yolo(place: Place) -> object:
+    if not place.is_folder:
+        is_config = place.path.suffix in (".yaml", ".yml") and bool(
+            re.search(rb"^(names|nc)\s*:", place.head, re.MULTILINE)
+            and re.search(rb"^(train|val|test)\s*:", place.head, re.MULTILINE)
+        )
+        return place.path if is_config else None
+    configs = [name for name in place.find(r"[^/]+\.ya?ml") if _yolo(place.at(name)) is not None]
+    if len(configs) == 1:
+        return place.path
+    labels = place.find(r"(.*/)?labels/(.*/)?[^/]+\.txt")
+    return place.path if labels and _has_images(place) else None
+
+
+def _voc(place: Place) -> object:
+    if not place.is_folder:
+        return None
+    if place.has("Annotations"):
+        files = place.find(r"Annotations/(.*/)?[^/]+\.xml")
+    else:
+        files = place.find(r"(.*/)?[^/]+\.xml")
+    return place.path if files and place.at(files[0]).root_tag == "annotation" else None
+
+
+def _cvat(place: Place) -> object:
+    if place.is_folder:
+        files = place.find(r"(.*/)?annotations\.xml")
+        return place.path if files and place.at(files[0]).root_tag == "annotations" else None
+    if place.head.startswith(b"PK") and b"annotations.xml" in _tail(place):
+        return place.path
+    return place.path if place.root_tag == "annotations" else None
+
+
+def _tail(place: Place) -> bytes:
+    """Return the end of a file, which has the names of the files in a zip file."""
+    with place.path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 65_536))
+        return file.read()
+
+
+def _labelstudio(place: Place) -> object:
+    keys = place.json_keys if not place.is_folder and place.is_json_list else frozenset()
+    return place.path if "data" in keys and keys & {"annotations", "predictions"} else None
+
+
+def _fiftyone(place: Place) -> object:
+    if place.is_folder:
+        return place.path if place.has("samples.json", "metadata.json") else None
+    return place.path if place.name == "samples.json" and "samples" in place.json_keys else None
+
+
+def _huggingface(place: Place) -> object:
+    if not place.is_folder:
+        return None
+    if place.has("dataset_dict.json") or place.has("dataset_info.json", "state.json"):
+        return place.path
+    files = place.find(r".*\.parquet")
+    rest = {*place.files} - {*files}
+    is_card = place.has("README.md") and place.at("README.md").head.startswith(b"---")
+    return place.path if files and (is_card or all(map(_is_note, rest))) else None
+
+
+def _index_with(key: str) -> Callable[[Place], object]:
+    """Return a match for folders whose index.json, or that of their folders, has a key."""
+
+    def match(place: Place) -> object:
+        if not place.is_folder:
+            return None
+        indexes = place.find(r"([^/]+/)?index\.json")
+        return place.path if indexes and key in place.at(indexes[0]).json_keys else None
+
+    return match
+
+
+def _has_images(place: Place) -> bool:
+    return any(suffix in IMAGES for suffix in place.suffixes)
+
+
+def _images(place: Place) -> object:
+    if not place.is_folder or not _has_images(place):
+        return None
+    rest = [name for name in place.files if not name.lower().endswith(tuple(IMAGES))]
+    return place.path if all(map(_is_note, rest)) else None
+
+
+def _zarr(place: Place) -> bool:
+    if place.is_folder:
+        return place.has("zarr.json") or place.has(".zgroup") or place.has(".zarray")
+    return place.name.endswith(".zarr.zip")
+
+
+def _is_deeplake(place: Place) -> bool:
+    return place.has("_deeplake_log") or place.has("dataset_meta.json")
+
+
+def _suffix(*suffixes: str) -> Callable[[Place], object]:
+    return _if(lambda place: not place.is_folder and place.path.suffix.lower() in suffixes)
+
+
+FORMATS = (
+    Format("Lance", "from_lance", "lance.source",
+           _if(lambda p: p.has("_versions") and p.has("data") and p.suffixes[".lance"] > 0)),
+    Format("a Deep Lake dataset", "from_deeplake", "deeplake.source", _if(_is_deeplake)),
+    Format("FiftyOne", "from_fiftyone", "annotations.fiftyone", _fiftyone, frozenset({".json"})),
+    Format("MosaicML streaming (MDS)", "from_mds", "shards.mds", _index_with("shards"),
+           frozenset({".mds", ".zstd"})),
+    Format("LitData", "from_litdata", "shards.litdata", _index_with("chunks"), frozenset({".bin"})),
+    Format("Hugging Face", "from_huggingface", "huggingface.source", _huggingface,
+           frozenset({".parquet", ".arrow"})),
+    Format("COCO", "from_coco", "coco.source", _coco, frozenset({".json"})),
+    Format("YOLO", "from_yolo", "yolo.source", _yolo, frozenset({".yaml", ".yml", ".txt"})),
+    Format("PASCAL VOC", "from_voc", "annotations.voc", _voc, frozenset({".xml"})),
+    Format("CVAT", "from_cvat", "annotations.cvat", _cvat, frozenset({".xml", ".zip"})),
+    Format("Label Studio", "from_labelstudio", "annotations.labelstudio", _labelstudio,
+           frozenset({".json"})),
+    Format("Zarr", "from_zarr", "arrays.zarr", _if(_zarr)),
+    Format("HDF5", "from_hdf5", "arrays.hdf5",
+           _if(lambda p: not p.is_folder and p.head.startswith(b"\x89HDF\r\n\x1a\n")),
+           frozenset({".h5", ".hdf5"})),
+    Format("IDX", "from_idx", "arrays.idx", _named(IDX)),
+    Format("WebDataset", "from_webdataset", "shards.webdataset", _named(TAR),
+           frozenset({".tar", ".tgz"})),
+    Format("ArrayRecord", "from_arrayrecord", "shards.arrayrecord", _named(ARRAYRECORD),
+           frozenset({".array_record", ".arrayrecord"})),
+    Format("TFRecord", "from_tfrecord", "shards.tfrecord", _named(TFRECORD),
+           frozenset({".tfrecord", ".tfrecords"})),
+    Format("NumPy", "from_numpy", "arrays.numpy", _suffix(".npz", ".npy"),
+           frozenset({".npz", ".npy"})),
+    Format("Parquet", "from_parquet", "tables.parquet",
+           _if(lambda p: not p.is_folder and p.head.startswith(b"PAR1")), frozenset({".parquet"})),
+    Format("a CSV file", "from_csv", "tables.csv", _suffix(".csv", ".tsv"),
+           frozenset({".csv", ".tsv"})),
+    Format("a folder of images", "from_folder", "folders.folder", _images, IMAGES),
+)  # fmt: skip
+"""All formats of files and folders."""

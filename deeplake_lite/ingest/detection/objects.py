@@ -1,0 +1,41 @@
+"""Recognition of objects of other libraries, without importing these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deeplake_lite.ingest.detection.formats import Format
+
+TYPES = {
+    "pandas.DataFrame": ("a DataFrame", "from_dataframe", "tables.dataframe"),
+    "polars.DataFrame": ("a DataFrame", "from_dataframe", "tables.dataframe"),
+    "pyarrow.Table": ("an Arrow table", "from_dataframe", "tables.dataframe"),
+    "datasets.Dataset": ("Hugging Face", "from_huggingface", "huggingface.source"),
+    "datasets.IterableDataset": ("Hugging Face", "from_huggingface", "huggingface.source"),
+    "datasets.DatasetDict": ("Hugging Face", "from_huggingface", "huggingface.source"),
+    "datasets.IterableDatasetDict": ("Hugging Face", "from_huggingface", "huggingface.source"),
+    "torch.Dataset": ("a PyTorch dataset", "from_torch", "arrays.torch"),
+    "tensorflow.DatasetV2": ("a tf.data dataset", "from_tensorflow", "arrays.tensorflow"),
+    "tensorflow_datasets.DatasetBuilder": ("a TFDS builder", "from_tfds", "arrays.tfds"),
+    "xarray.Dataset": ("xarray", "from_xarray", "arrays.xarray"),
+    "zarr.Group": ("Zarr", "from_zarr", "arrays.zarr"),
+    "h5py.Group": ("HDF5", "from_hdf5", "arrays.hdf5"),
+    "deeplake.Dataset": ("a Deep Lake dataset", "from_deeplake", "deeplake.source"),
+}
+"""Name, function and home of the format of each type, by package and name of the class."""
+
+
+def format_of_object(data: object) -> Format | None:
+    """Return the format of an object, by the classes that it derives from.
+
+    >>> import pandas as pd
+    >>> format_of_object(pd.DataFrame()).function, format_of_object({"x": [1]}).function
+    ('from_dataframe', 'from_arrays')
+    """
+    for kind in type(data).__mro__:
+        name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        if name in TYPES:
+            return Format(*TYPES[name], match=lambda place: place)
+    if isinstance(data, Mapping):
+        return Format("arrays", "from_arrays", "tables.arrays", match=lambda place: place)
+    return None

@@ -1,0 +1,126 @@
+"""Evidence of the format of a file or folder: names, first bytes and keys, but no data."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+MOST_FILES = 20_000
+"""Number of files of a folder that are looked at."""
+
+HEAD_BYTES = 4_096
+
+_ROOT_TAG = re.compile(rb"<([A-Za-z_][\w.-]*)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file or a folder on this machine."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the file or folder."""
+        return self.path.name
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder."""
+        return self.path.is_dir()
+
+    def at(self, *parts: str) -> Place:
+        """Return a file or folder below this one."""
+        return Place(self.path.joinpath(*parts))
+
+    def has(self, *names: str) -> bool:
+        """Return whether all of these paths exist below the folder."""
+        return self.is_folder and all((self.path / name).exists() for name in names)
+
+    @cached_property
+    def files(self) -> list[str]:
+        """Paths of the files below the folder, relative to it and sorted within each folder.
+
+        Hidden files and folders do not count.
+        """
+        return sorted(islice(self._walk(), MOST_FILES))
+
+    def _walk(self) -> Any:
+        for root, folders, names in os.walk(self.path):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            here = PurePosixPath(Path(root).relative_to(self.path).as_posix())
+            yield from (str(here / name) for name in sorted(names) if not name.startswith("."))
+
+    @cached_property
+    def suffixes(self) -> Counter[str]:
+        """Number of files by suffix, in lower case."""
+        return Counter(PurePosixPath(name).suffix.lower() for name in self.files)
+
+    def find(self, pattern: str) -> list[str]:
+        """Return the files whose path matches a regular expression as a whole."""
+        regex = re.compile(pattern)
+        return [name for name in self.files if regex.fullmatch(name)]
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes of the file; empty if it cannot be read."""
+        if not self.path.is_file():  # a pipe would never end
+            return b""
+        try:
+            with self.path.open("rb") as file:
+                return file.read(HEAD_BYTES)
+        except OSError:
+            return b""
+
+    @cached_property
+    def root_tag(self) -> str:
+        """Name of the first element of an XML file; "" if it is not one."""
+        head = re.sub(rb"<!--.*?-->|<\?.*?\?>|<!.*?>", b"", self.head, flags=re.DOTALL)
+        tag = _ROOT_TAG.match(head.lstrip(b"\xef\xbb\xbf \t\r\n"))
+        return tag[1].decode() if tag else ""
+
+    @cached_property
+    def json_keys(self) -> frozenset[str]:
+        """Keys of the object in a JSON file, or of the first object in a list of them.
+
+        Empty for other files, and for JSON that cannot be read.
+        """
+        value = self._json()
+        if isinstance(value, list):
+            value = _decode(value[0]) if value else None
+        return frozenset(value) if isinstance(value, dict) else frozenset()
+
+    @property
+    def is_json_list(self) -> bool:
+        """Whether the file is a JSON list."""
+        return self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+    def _json(self) -> Any:
+        """Return the undecoded items of a JSON file; None if it is not an object or a list."""
+        if not self.path.is_file():
+            return None
+        try:
+            with self.path.open("rb") as file:
+                data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError):  # mmap raises ValueError for an empty file
+            return None
+        return _decode(data)
+
+
+def _decode(data: Any) -> Any:
+    """Return an object or a list with undecoded items, or None."""
+    for kind in (dict[str, msgspec.Raw], list[msgspec.Raw]):
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            continue
+    return None

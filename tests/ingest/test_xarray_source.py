@@ -1,0 +1,83 @@
+"""xarray datasets are ingested."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import deeplake_lite as dl
+from deeplake_lite.errors import NotFoundError, OptionError
+
+
+@pytest.fixture
+def ingest(new_url):
+    return lambda data, **options: dl.from_xarray(data, new_url(), progress=False, **options)
+
+
+@pytest.fixture
+def weather():
+    return xr.Dataset(
+        {
+            "t": (("time", "station"), np.arange(6.0).reshape(3, 2), {"units": "K"}),
+            "wind": (("station", "time"), np.arange(6, dtype="i2").reshape(2, 3)),
+            "gap": ("time", [1.0, np.nan, 3.0]),
+            "name": ("time", np.array(["a", "é", ""], object)),
+            "height": ("station", [10.0, np.nan]),
+        },
+        {"time": pd.date_range("2020-01-01", periods=3), "station": ["x", "y"], "run": 5},
+        {"title": "weather"},
+    )
+
+
+def test_variables_with_the_dimension_are_columns(weather, ingest):
+    ds = ingest(weather, dim="time")
+    assert {f.name: f.htype.bare for f in ds.schema} == {
+        "t": dl.Array("float64", (2,)), "wind": dl.Array("int16", (2,)),
+        "gap": dl.Scalar("float64"), "name": dl.Text(),
+        "time": dl.Scalar(weather["time"].dtype.name),
+    }  # fmt: skip
+    np.testing.assert_array_equal(ds["wind"][:], weather["wind"].values.T)
+    np.testing.assert_array_equal(ds["gap"][:], [1, np.nan, 3])
+    np.testing.assert_array_equal(ds["time"][:], weather["time"].values)
+    assert ds["name"][:] == ["a", "é", ""]
+    kept = ds.metadata["xarray"]
+    assert (kept["dim"], kept["attributes"]) == ("time", {"title": "weather"})
+    assert kept["columns"]["t"] == {"dims": ["time", "station"], "attributes": {"units": "K"}}
+    assert kept["variables"]["height"]["values"] == [10.0, "nan"]
+    assert kept["variables"]["station"]["values"] == ["x", "y"]
+
+
+def test_another_dimension_can_be_the_rows(weather, ingest):
+    ds = ingest(weather, dim="station")
+    assert set(ds.columns) == {"t", "wind", "height", "station"}
+    assert ds["t"][:].tolist() == weather["t"].values.T.tolist()
+
+
+def test_encoded_values_are_decoded(tmp_path, ingest):
+    x = xr.Variable(("time",), [1.5, np.nan, 2.5])
+    encoding = {"x": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -1}}
+    xr.Dataset({"x": x}).to_zarr(tmp_path / "x.zarr", encoding=encoding, zarr_format=2)
+    ds = ingest(xr.open_zarr(tmp_path / "x.zarr"), dim="time")
+    np.testing.assert_array_equal(ds["x"][:], [1.5, np.nan, 2.5])
+
+
+def test_data_arrays_and_missing_times_are_taken(ingest):
+    array = xr.DataArray(np.array(["2020-01-01", "NaT"], "M8[s]"), dims="n", name="when")
+    ds = ingest(array, dim="n")
+    assert np.ma.getmaskarray(ds["when"][:]).tolist() == [False, True]
+    assert ingest(xr.DataArray([1, 2], dims="n"), dim="n").columns == ("values",)
+
+
+def test_wrong_arguments_are_refused(weather, ingest):
+    with pytest.raises(NotFoundError, match=r"'tim'.*Did you mean 'time'"):
+        ingest(weather, dim="tim")
+    with pytest.raises(OptionError, match=r"must be an xarray\.Dataset"):
+        ingest([1], dim="x")
+
+
+def test_export_has_the_same_values(weather, ingest):
+    back = ingest(weather, dim="time").to_xarray()
+    for name in ("t", "gap", "time"):
+        np.testing.assert_array_equal(back[name].values, weather[name].values)
