@@ -285,7 +285,7 @@ READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
     "to_webdataset", "to_huggingface", "to_parquet", "to_mds", "to_litdata",
-    "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
+    "to_numpy", "to_torch",
 }  # fmt: skip
 """Methods that change nothing."""
 
