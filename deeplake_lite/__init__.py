@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.lance.source import from_lance
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
+    from deeplake_lite.ingest.shards.litdata import from_litdata
+    from deeplake_lite.ingest.shards.mds import from_mds
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
     from deeplake_lite.ingest.tables.arrays import from_arrays
@@ -137,6 +139,8 @@ _HOMES = {
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
+    "ingest.shards.litdata": "from_litdata",
+    "ingest.shards.mds": "from_mds",
     "ingest.shards.webdataset": "from_webdataset",
     "ingest.yolo.source": "from_yolo",
     "loader.mix": "mix",
@@ -241,6 +245,8 @@ __all__ = [
     "from_huggingface",
     "from_idx",
     "from_lance",
+    "from_litdata",
+    "from_mds",
     "from_numpy",
     "from_parquet",
     "from_tensorflow",

@@ -250,6 +250,34 @@ def ingest_coco(
     return from_coco(source, url, images=False if no_images else images, **options)
 
 
+@group.command("litdata")
+@_ingests
+def ingest_litdata(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder with index.json.")],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest chunks that LitData has optimized."""
+    from deeplake_lite.ingest.shards.litdata import from_litdata
+
+    return from_litdata(source, url, on=on, **options)
+
+
+@group.command("mds")
+@_ingests
+def ingest_mds(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder with index.json.")],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest MDS shards, the format of MosaicML's streaming datasets."""
+    from deeplake_lite.ingest.shards.mds import from_mds
+
+    return from_mds(source, url, on=on, **options)
+
+
 @group.command("webdataset")
 @_ingests
 def ingest_webdataset(

@@ -94,11 +94,11 @@ def to_huggingface(view: View) -> Any:
     return to_dataset(view)
 
 
-def to_parquet(view: View, path: str | Path, rows_per_file: int) -> Path:
+def to_parquet(view: View, path: str | Path, rows_per_file: int, num_workers: int | None) -> Path:
     """Write the rows as Parquet files; see `View.to_parquet`."""
     from deeplake_lite.dataset.export.huggingface.parquet import write_parquet
 
-    return write_parquet(view, path, rows_per_file)
+    return write_parquet(view, path, rows_per_file, num_workers)
 
 
 def to_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
@@ -129,8 +129,36 @@ def to_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
     return write_lance(view, path, rows_per_file)
 
 
-def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
+def to_webdataset(
+    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset
 
-    return write_webdataset(view, path, shard_bytes)
+    return write_webdataset(view, path, shard_bytes, num_workers)
+
+
+def to_mds(
+    view: View,
+    path: str | Path,
+    shard_bytes: int | str,
+    compression: str | None,
+    num_workers: int | None,
+) -> Path:
+    """Write the rows as MDS shards; see `View.to_mds`."""
+    from deeplake_lite.dataset.export.shards.mds import write_mds
+
+    return write_mds(view, path, shard_bytes, compression, num_workers)
+
+
+def to_litdata(
+    view: View,
+    path: str | Path,
+    chunk_bytes: int | str,
+    compression: str | None,
+    num_workers: int | None,
+) -> Path:
+    """Write the rows as chunks of LitData; see `View.to_litdata`."""
+    from deeplake_lite.dataset.export.shards.litdata import write_litdata
+
+    return write_litdata(view, path, chunk_bytes, compression, num_workers)

@@ -6,130 +6,124 @@ different splits are written to different files, from which the column of splits
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from deeplake_lite import checks
-from deeplake_lite.dataset.export.atomic_files import as_storage_errors
-from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.huggingface.features import (
     FeatureExport,
     card_feature,
     warn_of_losses,
 )
-from deeplake_lite.errors import ExportWarning
+from deeplake_lite.dataset.export.shards.plan import Part
+from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
+from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.dataset.export.shards.journal import Written
+    from deeplake_lite.dataset.export.shards.plan import Shard
     from deeplake_lite.dataset.view import View
-    from deeplake_lite.schema import Field
+    from deeplake_lite.htypes.cells import Cells
 
 FILE_ROWS = 50_000
 """Rows of a file by default."""
 
-SPLIT = "split"
-"""Name of the column of splits."""
 
-_SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
-
-
-def write_parquet(view: View, path: str | Path, rows_per_file: int) -> Path:
+def write_parquet(
+    view: View, path: str | Path, rows_per_file: int, num_workers: int | None
+) -> Path:
     """Write the rows of a view; see `View.to_parquet`."""
     root = Path(checks.location("path", path)).expanduser()
     rows_per_file = checks.integer("rows_per_file", rows_per_file, 1)
-    parts = _Parts.of(view)
+    workers = workers_of(num_workers)
     warn_of_losses(view, "to_parquet")
-    parts.warn()
-    with as_storage_errors(root), new_folder(root, "to_parquet"):
-        (root / "data").mkdir()
+    splits = Splits.of(view, "to_parquet")
+
+    def finish(written: Sequence[Sequence[Written]]) -> None:
         sizes = {
-            split: _write(root, split, own, parts, rows_per_file)
-            for split, own in parts.views.items()
+            split or "train": (len(own), sum(int(w.info["bytes"]) for w in files))
+            for (split, own), files in zip(splits.views.items(), written, strict=True)
         }
-        (root / "README.md").write_text(_card(parts, sizes), "utf-8")
+        (root / "README.md").write_text(_card(splits, sizes), "utf-8")
+
+    write_shards(
+        root,
+        [
+            _part(split or "train", own, splits, rows_per_file)
+            for split, own in splits.views.items()
+        ],
+        method="to_parquet",
+        options={"rows_per_file": rows_per_file, "metadata": dict(view.rows.table.metadata)},
+        num_workers=workers,
+        finish=finish,
+    )
     return root
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """The splits of a view."""
-
-    view: View
-
-    split: Field | None
-    """The column of splits, if its values can name files."""
-
-    @classmethod
-    def of(cls, view: View) -> _Parts:
-        """Find the column of splits: one of classes, without nulls, whose names can name files."""
-        f = view.schema[SPLIT] if SPLIT in view.columns else None
-        names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
-        is_split = (
-            f is not None and f.htype.sql == "class" and len(view.columns) > 1 and len(view) > 0
-            and bool(names) and not f.htype.nullable and all(map(_SPLIT_NAME.fullmatch, names))
-        )  # fmt: skip
-        return cls(view, f if is_split else None)
-
-    @cached_property
-    def views(self) -> dict[str, View]:
-        """The rows of each split, without the column of splits."""
-        if self.split is None or self.split.htype.classes is None:
-            return {"train": self.view}
-        numbers = np.asarray(self.view[SPLIT][:])
-        rest = [name for name in self.view.columns if name != SPLIT]
-        return {
-            name: self.view[np.flatnonzero(numbers == number)].select(tuple(rest))
-            for number, name in enumerate(self.split.htype.classes.names)
-            if (numbers == number).any()
-        }
-
-    def warn(self) -> None:
-        """Warn if the files cannot keep the order of the rows."""
-        if len(self.views) > 1 and (np.diff(np.asarray(self.view[SPLIT][:])) < 0).any():
-            warnings.warn(
-                "to_parquet writes a file for each split, so rows of different splits change their "
-                f"order. To keep it, rename the column {SPLIT!r}.",
-                ExportWarning,
-                stacklevel=5,
-            )
-
-    def metadata(self, export: FeatureExport) -> dict[str, Any]:
-        """Return the metadata of the files of a split."""
-        content = export.metadata
-        if self.split is not None:
-            content["deeplake_lite"][SPLIT] = self.split.htype.get_config()
-        return content
+def _metadata(splits: Splits, export: FeatureExport) -> dict[str, Any]:
+    """Return the metadata of the files of a split."""
+    content = export.metadata
+    if splits.field is not None:
+        content["deeplake_lite"][SPLIT] = splits.field.htype.get_config()
+    return content
 
 
-def _write(
-    root: Path, split: str, view: View, parts: _Parts, rows_per_file: int
-) -> tuple[int, int]:
-    """Write the files of a split; return its number of rows, and their size in memory."""
-    count = max(1, -(-len(view) // rows_per_file))
+def _part(split: str, view: View, splits: Splits, rows_per_file: int) -> Part:
+    """Return the files of a split."""
     export = FeatureExport(view)
-    metadata = {"huggingface": json.dumps(parts.metadata(export))}
-    schema = export.schema.with_metadata(metadata)
-    nbytes = 0
-    for number in range(count):
-        rows = view[number * rows_per_file : (number + 1) * rows_per_file]
-        path = root / "data" / f"{split}-{number:05d}-of-{count:05d}.parquet"
-        with pq.ParquetWriter(path, schema) as writer:
-            for batch in FeatureExport(rows).batches("to_parquet"):
-                writer.write_batch(batch.replace_schema_metadata(metadata))
-                nbytes += batch.nbytes
-    return len(view), nbytes
+    return Part(
+        view,
+        export.read_fields,
+        lambda number, count: f"data/{split or 'train'}-{number:05d}-of-{count:05d}.parquet",
+        partial(_opened, export, {"huggingface": json.dumps(_metadata(splits, export))}),
+        most_rows=rows_per_file,
+        block_rows=export.batch_rows,
+        least=1,
+    )
 
 
-def _card(parts: _Parts, sizes: dict[str, tuple[int, int]]) -> str:
+@contextlib.contextmanager
+def _opened(
+    export: FeatureExport, metadata: Mapping[str, str], path: Path, _: Shard
+) -> Iterator[_Parquet]:
+    """Open a Parquet file."""
+    with pq.ParquetWriter(path, export.schema.with_metadata(metadata)) as writer:
+        yield _Parquet(writer, export, metadata)
+
+
+@dataclass
+class _Parquet:
+    """An open Parquet file."""
+
+    writer: pq.ParquetWriter
+    export: FeatureExport
+    metadata: Mapping[str, str]
+    nbytes: int = 0
+    """Size of its rows in memory."""
+
+    def write(self, cells: Mapping[str, Cells], first: int) -> None:  # noqa: ARG002
+        """Write rows."""
+        batch = self.export.batch(cells)
+        self.writer.write_batch(batch.replace_schema_metadata(self.metadata))
+        self.nbytes += batch.nbytes
+
+    def finish(self) -> Mapping[str, Any]:
+        """Return the size of the rows in memory."""
+        return {"bytes": self.nbytes}
+
+
+def _card(splits: Splits, sizes: dict[str, tuple[int, int]]) -> str:
     """Return the dataset card: YAML, in the subset that JSON is, and the description."""
-    export = FeatureExport(next(iter(parts.views.values())))
+    export = FeatureExport(next(iter(splits.views.values())))
     info = {
         "features": [card_feature(name, f) for name, f in export.features.items()],
         "splits": [

@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 class ShardExports:
     """Methods of a view that export shards for streaming loaders."""
 
-    def to_webdataset(self, path: str | Path, *, shard_bytes: int | str = "512MiB") -> list[Path]:
+    def to_webdataset(
+        self,
+        path: str | Path,
+        *,
+        shard_bytes: int | str = "512MiB",
+        num_workers: int | None = None,
+    ) -> list[Path]:
         """Write the rows as WebDataset's tar files: a sample per row, a file per column.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A folder that is new or empty, or one in which this export was interrupted.
         shard_bytes : int or str
-            Size of its files, in bytes or as ``"1GB"``, at which the next tar file begins.
+            Maximum size of a tar file, in bytes or as ``"1GB"``. A larger sample is alone in one.
+        num_workers : int, optional
+            Number of tar files that are written at a time; by default one per core, up to 8.
 
         Returns
         -------
@@ -34,13 +42,13 @@ class ShardExports:
         Raises
         ------
         ExistsError
-            When the folder is not empty.
+            When the folder is not empty, unless the same export was interrupted there.
         SchemaError
             When no column can be a file.
         InvalidValueError
             For a row with only nulls, and for a ``key`` that WebDataset would read as another one.
         StorageError
-            When a file cannot be written. Files that were written before the error are removed.
+            When a file cannot be written, for example because the disk is full.
 
         Warns
         -----
@@ -55,6 +63,9 @@ class ShardExports:
         ``dl.from_webdataset(folder, url, schema=ds.schema)`` reads them back, with the types that
         tar files cannot hold.
 
+        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
+        the tar files that are missing. Any other error removes all that was written.
+
         Examples
         --------
         >>> import tarfile, tempfile
@@ -66,4 +77,145 @@ class ShardExports:
         ...     tar.getnames()
         ['000000000.txt', '000000000.score.json']
         """
-        return rows.to_webdataset(cast("View", self).pin(), path, shard_bytes)
+        return rows.to_webdataset(cast("View", self).pin(), path, shard_bytes, num_workers)
+
+    def to_mds(
+        self,
+        path: str | Path,
+        *,
+        shard_bytes: int | str = "64MiB",
+        compression: str | None = None,
+        num_workers: int | None = None,
+    ) -> Path:
+        """Write the rows as MDS shards, for the streaming datasets of MosaicML.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty, or one in which this export was interrupted.
+        shard_bytes : int or str
+            Maximum size of a shard before compression, in bytes or as ``"1GB"``; less than 4 GiB.
+        compression : str, optional
+            ``"zstd"`` or ``"gz"``, also with a level: ``"zstd:7"``.
+        num_workers : int, optional
+            Number of shards that are written at a time; by default one per core, up to 8.
+
+        Returns
+        -------
+        Path
+            The folder: ``index.json`` and ``shard.00000.mds``. If a column named ``split`` has
+            classes, each of them has its own folder, without that column.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty, unless the same export was interrupted there.
+        SchemaError
+            When no column can be a part of a sample.
+        StorageError
+            When the disk is full, or the folder cannot be written.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written: for columns that are left out (sequences of files), that
+            become bytes (arrays of complex numbers, arrays and files with nulls) or that lose
+            metadata, and if rows change their order because of splits.
+
+        Notes
+        -----
+        Image files are written as they are stored, as ``jpeg`` or ``png``, which ``streaming``
+        opens with Pillow; strings as ``str``, numbers as ``int``, ``int8`` to ``float64``, classes
+        as their numbers, arrays as ``ndarray``, and everything else as ``json``, such as numbers
+        with nulls. `from_mds` restores the lake's types, which are in ``index.json``.
+
+        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
+        the shards that are missing. Any other error removes all that was written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {"text": "text", "label": dl.ClassLabel(["cat", "dog"])}
+        >>> ds = dl.create("memory://mds-doc", schema)
+        >>> ds.append({"text": ["a dog"], "label": ["dog"]})
+        >>> folder = ds.to_mds(tempfile.mkdtemp())
+        >>> sorted(path.name for path in folder.iterdir())
+        ['index.json', 'shard.00000.mds']
+        >>> dl.from_mds(folder, "memory://mds-doc-2")["label"].names
+        ('cat', 'dog')
+        """
+        return rows.to_mds(cast("View", self).pin(), path, shard_bytes, compression, num_workers)
+
+    def to_litdata(
+        self,
+        path: str | Path,
+        *,
+        chunk_bytes: int | str = "64MiB",
+        compression: str | None = None,
+        num_workers: int | None = None,
+    ) -> Path:
+        """Write the rows as chunks of LitData, for the streaming datasets of Lightning.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty, or one in which this export was interrupted.
+        chunk_bytes : int or str
+            Maximum size of a chunk before compression, in bytes or as ``"1GB"``; less than 4 GiB.
+        compression : str, optional
+            ``"zstd"``, also with a level: ``"zstd:7"``.
+        num_workers : int, optional
+            Number of chunks that are written at a time; by default one per core, up to 8.
+
+        Returns
+        -------
+        Path
+            The folder: ``index.json`` and ``chunk-0-0.bin``. If a column named ``split`` has
+            classes, each of them has its own folder, without that column.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty, unless the same export was interrupted there.
+        SchemaError
+            When no column can be a part of a sample.
+        StorageError
+            When the disk is full, or the folder cannot be written.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written: for columns that are left out (sequences of files), that
+            become bytes (arrays and files with nulls) or that lose metadata, and if rows change
+            their order because of splits.
+
+        Notes
+        -----
+        Image files are written as they are stored, with the serializer ``jpeg``, which decodes
+        every format that torchvision does; strings as ``str``, numbers as ``bool``, ``int`` and
+        ``float``, classes as their numbers, arrays as ``numpy``, and everything else as ``json``,
+        such as numbers with nulls. `from_litdata` restores the lake's types, which are in
+        ``index.json``.
+
+        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
+        the chunks that are missing. Any other error removes all that was written.
+
+        ``litdata.StreamingDataset`` replaces compressed chunks of a local folder by decompressed
+        ones when it reads them.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {"text": "text", "label": dl.ClassLabel(["cat", "dog"])}
+        >>> ds = dl.create("memory://litdata-doc", schema)
+        >>> ds.append({"text": ["a dog"], "label": ["dog"]})
+        >>> folder = ds.to_litdata(tempfile.mkdtemp())
+        >>> sorted(path.name for path in folder.iterdir())
+        ['chunk-0-0.bin', 'index.json']
+        >>> dl.from_litdata(folder, "memory://litdata-doc-2")["label"].names
+        ('cat', 'dog')
+        """
+        view = cast("View", self).pin()
+        return rows.to_litdata(view, path, chunk_bytes, compression, num_workers)

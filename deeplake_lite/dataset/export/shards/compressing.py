@@ -1,0 +1,55 @@
+"""Compression of whole files of an export."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.shards.journal import DRAFT
+from deeplake_lite.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LEVELS = {"zstd": (1, 22, 3), "gz": (0, 9, 9)}
+"""Compressions with their least, greatest and default level."""
+
+
+def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int] | None:
+    """Return the name and the level of a compression, such as ``"zstd:7"``. Raises OptionError.
+
+    >>> split_codec("zstd", ["zstd"]), split_codec("gz:1", ["zstd", "gz"])
+    (('zstd', 3), ('gz', 1))
+    """
+    if compression is None:
+        return None
+    name, _, level = checks.text("compression", compression).partition(":")
+    if name in known:
+        least, most, default = LEVELS[name]
+        if not level or (level.isascii() and level.isdigit() and least <= int(level) <= most):
+            return name, int(level or default)
+    ranges = {n: LEVELS[n] for n in known}
+    choices = ", ".join(
+        f"'{n}' or '{n}:{low}' to '{n}:{top}'" for n, (low, top, _) in ranges.items()
+    )
+    raise OptionError(f"compression must be None, {choices}, but it is {compression!r}.")
+
+
+def compress(path: Path, name: str, level: int) -> None:
+    """Replace a file by a compressed one.
+
+    The whole file is passed at once, because its length must be in the frame of Zstandard: readers
+    that decompress at once need it.
+    """
+    data = path.read_bytes()
+    if name == "gz":
+        packed = gzip.compress(data, level, mtime=0)
+    else:
+        packed = pa.Codec("zstd", compression_level=level).compress(data, asbytes=True)
+    draft = path.with_name(f"{path.name}{DRAFT}")
+    draft.write_bytes(packed)
+    draft.replace(path)

@@ -1,0 +1,44 @@
+"""Writing one file of an export: under another name until it is complete."""
+
+from __future__ import annotations
+
+from secrets import token_hex
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.export.shards.journal import DRAFT, Written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from deeplake_lite.dataset.export.shards.plan import Shard
+
+
+def write_file(root: Path, shard: Shard, progress: Callable[[int], None]) -> Written:
+    """Write a file of an export.
+
+    Parameters
+    ----------
+    root : Path
+        The folder of the export.
+    shard : Shard
+        The file and its rows.
+    progress : callable
+        Called with the number of rows after each block. If it raises, the file is abandoned.
+    """
+    path = root / shard.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A name of its own: if the process that started this one was killed, another one may already
+    # have begun the same file.
+    draft = path.with_name(f".{path.name}.{token_hex(4)}{DRAFT}")
+    try:
+        with shard.part.open(draft, shard) as sink:
+            for first, cells in shard.blocks():
+                sink.write(cells, first)
+                progress(len(next(iter(cells.values()))))
+            info = sink.finish()
+        size = draft.stat().st_size
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return Written(shard.path, len(shard.rows), size, info)

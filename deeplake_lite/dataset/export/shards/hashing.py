@@ -1,0 +1,29 @@
+"""Hashes of files, by the names that other formats use."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PIECE = 2**20
+"""Bytes that are read at a time."""
+
+
+def file_hash(path: Path, name: str) -> str | None:
+    """Return a hash of a file in hexadecimal digits; None if the algorithm is unknown."""
+    if name in xxhash.algorithms_available:
+        digest: Any = getattr(xxhash, name)()
+    elif name in hashlib.algorithms_available and not name.startswith("shake"):
+        digest = hashlib.new(name, usedforsecurity=False)
+    else:
+        return None
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            digest.update(piece)
+    text: str = digest.hexdigest()
+    return text

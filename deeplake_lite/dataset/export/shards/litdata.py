@@ -1,0 +1,257 @@
+"""Export of a view in LitData's optimized format.
+
+A chunk, ``chunk-0-0.bin``, starts with the number of its samples, and the offset of each of them
+and of the end. A sample is the size of each value, followed by the values. The file ``index.json``
+lists the chunks, the serializer of each value, and the structure of a sample. All these numbers are
+uint32, little-endian.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.shards.compressing import compress, split_codec
+from deeplake_lite.dataset.export.shards.plan import Part
+from deeplake_lite.dataset.export.shards.samples import NOTE, note_of, sample_columns
+from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
+from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
+from deeplake_lite.errors import InvalidValueError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.export.shards.journal import Written
+    from deeplake_lite.dataset.export.shards.plan import Shard
+    from deeplake_lite.dataset.export.shards.samples import SampleColumn
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Cells
+
+ARRAYS = (
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+    "float64", "complex64", "complex128", "bool",
+)  # fmt: skip
+"""Dtypes of arrays, by their codes."""
+
+MOST_BYTES = 2**32 - 1
+"""Largest offset in a chunk."""
+
+_LEAF: dict[str, Any] = {"type": None, "context": None, "children_spec": []}
+
+
+def write_litdata(
+    view: View,
+    path: str | Path,
+    chunk_bytes: int | str,
+    compression: str | None,
+    num_workers: int | None,
+) -> Path:
+    """Write the rows of a view; see `View.to_litdata`."""
+    root = Path(checks.location("path", path)).expanduser()
+    most, workers = checks.memory("chunk_bytes", chunk_bytes), workers_of(num_workers)
+    if not 0 < most <= MOST_BYTES:
+        raise OptionError(
+            "chunk_bytes must be positive and less than 4 GiB, because offsets in a chunk have 32 "
+            f"bits, but it is {most:,}."
+        )
+    codec = split_codec(compression, ("zstd",))
+    columns = sample_columns(view, "to_litdata", ARRAYS)
+    splits = Splits.of(view, "to_litdata")
+    note = note_of(view, columns)
+    if splits.field is not None:
+        note[SPLIT] = splits.field.htype.get_config()
+        columns = [c for c in columns if c.field.name != SPLIT]
+    config = _config(columns, most, codec)
+
+    def finish(written: Sequence[Sequence[Written]]) -> None:
+        for split, files in zip(splits.views, written, strict=True):
+            index = {"chunks": [dict(w.info) for w in files], "config": config, NOTE: note}
+            (root / split).mkdir(exist_ok=True)
+            (root / split / "index.json").write_text(json.dumps(index), "utf-8")
+
+    write_shards(
+        root,
+        [_part(columns, codec, most, split, own) for split, own in splits.views.items()],
+        method="to_litdata",
+        options={"chunk_bytes": most, "compression": codec, "note": note},
+        num_workers=workers,
+        finish=finish,
+    )
+    return root
+
+
+def _config(
+    columns: Sequence[SampleColumn], most: int, codec: tuple[str, int] | None
+) -> dict[str, Any]:
+    """Return the description of the samples in the index."""
+    names = json.dumps([c.field.name for c in columns])
+    spec = {"type": "builtins.dict", "context": names, "children_spec": [_LEAF] * len(columns)}
+    return {
+        "chunk_bytes": most,
+        "chunk_size": None,
+        "compression": None if codec is None else codec[0],
+        "data_format": [_serializer(c) for c in columns],
+        "data_spec": json.dumps([1, spec]),
+        "encryption": None,
+        "item_loader": "PyTreeLoader",
+    }
+
+
+def _serializer(column: SampleColumn) -> str:
+    """Return the name of the serializer of a column."""
+    match column.kind:
+        case "file" if column.field.htype.pixels is not None and not column.has_nulls:
+            return "jpeg"  # it reads every format that torchvision does
+        case "file" | "npy":
+            return "bytes"
+        case "text":
+            return "str"
+        case "int":
+            return "numpy" if column.dtype == "uint64" else "int"
+        case "array":
+            return "numpy"
+    return column.kind
+
+
+def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
+    """Return the values of cells, serialized."""
+    values = column.values(cells)
+    match column.kind:
+        case "file" | "npy":
+            return values
+        case "json":
+            return [_finite(value) for value in values]
+        case "text":
+            return [value.encode() for value in values]
+        case "bool":
+            return [b"\1" if value else b"\0" for value in values]
+        case "int" if column.dtype == "uint64":
+            return [_numpy(np.array(value, np.uint64)) for value in values]
+        case "int" | "float":
+            data = np.array(values, "<i8" if column.kind == "int" else "<f8").tobytes()
+            return [data[at : at + 8] for at in range(0, len(data), 8)]
+    return [_numpy(value) for value in values]
+
+
+def _numpy(array: NDArray[Any]) -> bytes:
+    """Return an array with its dtype, number of axes and shape."""
+    head = [ARRAYS.index(array.dtype.name), array.ndim, *array.shape]
+    return np.array(head, "<u4").tobytes() + array.tobytes()
+
+
+_FLOATS = 3
+"""Tag of a list of floats; a JSON text follows no tag."""
+
+_FLOAT = 9
+"""Tag of a float."""
+
+
+def _finite(text: bytes) -> bytes:
+    r"""Return a JSON value in a form that strict parsers read, if it has a number that is no JSON.
+
+    >>> _finite(b'[1.0,NaN]')[:5], _finite(b'[1.0]')
+    (b'\x03\x02\x00\x00\x00', b'[1.0]')
+    """
+    if b"NaN" not in text and b"Infinity" not in text:
+        return text
+    value = json.loads(text)
+    if isinstance(value, float):
+        return bytes([_FLOAT]) + np.array(value, "<f8").tobytes()
+    if isinstance(value, list) and all(isinstance(item, float) for item in value):
+        head = bytes([_FLOATS]) + np.array(len(value), "<u4").tobytes()
+        return head + np.array(value, "<f8").tobytes()
+    return text
+
+
+def _part(
+    columns: Sequence[SampleColumn],
+    codec: tuple[str, int] | None,
+    most: int,
+    split: str,
+    view: View,
+) -> Part:
+    return Part(
+        view,
+        [column.field for column in columns],
+        partial(_name, split, codec),
+        partial(_opened, columns, codec),
+        most_bytes=most,
+        row_bytes=_row_bytes,
+    )
+
+
+def _name(split: str, codec: tuple[str, int] | None, number: int, _: int) -> str:
+    name = f"chunk-0-{number}.bin" if codec is None else f"chunk-0-{number}.{codec[0]}.bin"
+    return f"{split}/{name}" if split else name
+
+
+def _row_bytes(sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the planned size of samples, with their offsets and the sizes of their values."""
+    total: NDArray[np.int64] = np.sum([size + 4 for size in sizes.values()], axis=0, dtype=np.int64)
+    return total + 4
+
+
+@contextlib.contextmanager
+def _opened(
+    columns: Sequence[SampleColumn], codec: tuple[str, int] | None, path: Path, shard: Shard
+) -> Iterator[_Chunk]:
+    """Open a chunk."""
+    with path.open("w+b") as file:
+        yield _Chunk(file, path, columns, codec, shard)
+
+
+@dataclass
+class _Chunk:
+    """An open chunk."""
+
+    file: BinaryIO
+    path: Path
+    columns: Sequence[SampleColumn]
+    codec: tuple[str, int] | None
+    shard: Shard
+    sizes: list[int] = field(default_factory=list)
+    """Size of each sample that is written."""
+
+    def __post_init__(self) -> None:
+        self.start = 8 + 4 * len(self.shard.rows)
+        self.end = self.start
+        self.file.seek(self.start)
+
+    def write(self, cells: Mapping[str, Cells], first: int) -> None:
+        """Write samples. Raises InvalidValueError if they do not fit in a chunk."""
+        values = [_bytes_of(column, cells[column.field.name]) for column in self.columns]
+        sizes = np.array([[len(value) for value in own] for own in values], np.int64).T
+        totals = sizes.sum(axis=1) + 4 * len(values)
+        for i, (head, parts) in enumerate(zip(sizes, zip(*values, strict=True), strict=True)):
+            self.end += int(totals[i])
+            if self.end > MOST_BYTES:
+                raise InvalidValueError(
+                    "A chunk must have less than 4 GiB, because its offsets have 32 bits, but it "
+                    f"has more with row {first + i:,}. Set smaller chunk_bytes, or leave out the "
+                    "row.",
+                    row=first + i,
+                )
+            self.file.write(head.astype("<u4").tobytes())
+            self.file.writelines(parts)
+        self.sizes += totals.tolist()
+
+    def finish(self) -> Mapping[str, Any]:
+        """Write the header, and compress the file; return the entry of the index."""
+        ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
+        self.file.seek(0)
+        self.file.write(np.array([len(self.sizes), *ends], "<u4").tobytes())
+        self.file.close()
+        if self.codec is not None:
+            compress(self.path, *self.codec)
+        name = self.shard.path.rpartition("/")[2]
+        size = {"chunk_bytes": self.end, "chunk_size": len(self.sizes)}
+        return {**size, "dim": None, "filename": name}

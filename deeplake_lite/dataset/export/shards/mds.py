@@ -1,0 +1,313 @@
+"""Export of a view as MDS, the format of MosaicML's streaming datasets.
+
+A shard, ``shard.00000.mds``, starts with the number of its samples, the offset of each of them and
+the end, and JSON with the columns. A sample is the size of each value whose encoding has no fixed
+size, followed by the values. The file ``index.json`` lists the shards. All numbers are
+little-endian, and all sizes and offsets are uint32.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.shards.compressing import compress, split_codec
+from deeplake_lite.dataset.export.shards.hashing import file_hash
+from deeplake_lite.dataset.export.shards.plan import Part
+from deeplake_lite.dataset.export.shards.samples import NOTE, note_of, sample_columns
+from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
+from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
+from deeplake_lite.errors import InvalidValueError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.export.shards.journal import Written
+    from deeplake_lite.dataset.export.shards.plan import Shard
+    from deeplake_lite.dataset.export.shards.samples import SampleColumn
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Cells
+
+ARRAYS = (
+    "uint8", "int8", "uint16", "int16", "float16", "uint32", "int32", "float32", "uint64", "int64",
+    "float64", "bool",
+)  # fmt: skip
+"""Dtypes of arrays that MDS holds; those of booleans are stored as uint8."""
+
+_DTYPE_CODES = {
+    "uint8": 8, "int8": 9, "uint16": 16, "int16": 17, "float16": 18, "uint32": 32, "int32": 33,
+    "float32": 34, "uint64": 64, "int64": 65, "float64": 66,
+}  # fmt: skip
+
+MOST_BYTES = 2**32 - 1
+"""Largest offset in a shard."""
+
+HASH = "xxh64"
+"""The hash by which damage to shards is found."""
+
+
+def write_mds(
+    view: View,
+    path: str | Path,
+    shard_bytes: int | str,
+    compression: str | None,
+    num_workers: int | None,
+) -> Path:
+    """Write the rows of a view; see `View.to_mds`."""
+    root = Path(checks.location("path", path)).expanduser()
+    most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
+    if not 0 < most <= MOST_BYTES:
+        raise OptionError(
+            f"shard_bytes must be positive and less than 4 GiB, because offsets in a shard have 32 "
+            f"bits, but it is {most:,}."
+        )
+    named = split_codec(compression, ("zstd", "gz"))
+    codec = None if named is None else f"{named[0]}:{named[1]}"
+    columns = sample_columns(view, "to_mds", ARRAYS)
+    splits = Splits.of(view, "to_mds")
+    note = note_of(view, columns)
+    if splits.field is not None:
+        note[SPLIT] = splits.field.htype.get_config()
+        columns = [c for c in columns if c.field.name != SPLIT]
+    layout = Layout.of(columns, most, codec)
+
+    def finish(written: Sequence[Sequence[Written]]) -> None:
+        for split, files in zip(splits.views, written, strict=True):
+            index = {"version": 2, "shards": [dict(w.info) for w in files], NOTE: note}
+            (root / split).mkdir(exist_ok=True)
+            (root / split / "index.json").write_text(json.dumps(index), "utf-8")
+
+    write_shards(
+        root,
+        [_part(layout, split, own) for split, own in splits.views.items()],
+        method="to_mds",
+        options={"shard_bytes": most, "compression": codec, "note": note},
+        num_workers=workers,
+        finish=finish,
+    )
+    return root
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a shard and its compression."""
+
+    columns: Sequence[SampleColumn]
+    """The columns, by name."""
+
+    config: Mapping[str, Any]
+    """The description of a shard in its header and in the index."""
+
+    @classmethod
+    def of(cls, columns: Sequence[SampleColumn], most: int, codec: str | None) -> Layout:
+        """Return the layout of columns, which MDS sorts by name."""
+        columns = sorted(columns, key=lambda c: c.field.name)
+        encodings = [_encoding(c) for c in columns]
+        config = {
+            "version": 2,
+            "format": "mds",
+            "compression": codec,
+            "hashes": [HASH],
+            "size_limit": most,
+            "column_names": [c.field.name for c in columns],
+            "column_encodings": encodings,
+            "column_sizes": [_size(encoding) for encoding in encodings],
+        }
+        return cls(columns, config)
+
+    @property
+    def header(self) -> bytes:
+        """The description as it stands in a shard."""
+        return json.dumps(self.config, sort_keys=True).encode()
+
+    @property
+    def codec(self) -> str | None:
+        """The compression, as in ``"zstd:3"``."""
+        codec: str | None = self.config["compression"]
+        return codec
+
+
+def _encoding(column: SampleColumn) -> str:
+    """Return the encoding of a column."""
+    htype = column.field.htype
+    match column.kind:
+        case "file" if htype.pixels is not None and not column.has_nulls:
+            # The reader opens both with Pillow, which looks at the content.
+            return "png" if htype.pixels.codec == "png" else "jpeg"
+        case "file" | "npy":
+            return "bytes"
+        case "text":
+            return "str"
+        case "json" | "bool":
+            return "json"
+        case "int":
+            return "int" if column.dtype == "int64" else column.dtype
+        case "float":
+            return column.dtype
+    dtype = "uint8" if column.dtype == "bool" else column.dtype
+    if column.shape is None:
+        return f"ndarray:{dtype}"
+    return f"ndarray:{dtype}:{','.join(map(str, column.shape))}"
+
+
+def _size(encoding: str) -> int | None:
+    """Return the size of values of an encoding in bytes; None if they differ."""
+    name, _, rest = encoding.partition(":")
+    if name == "ndarray":
+        dtype, _, shape = rest.partition(":")
+        counts = [int(n) for n in shape.split(",")] if shape else None
+        return int(np.prod(counts)) * np.dtype(dtype).itemsize if counts else None
+    if name == "int":
+        return 8
+    return None if name in ("bytes", "str", "json", "jpeg", "png") else np.dtype(name).itemsize
+
+
+def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
+    """Return the values of cells, encoded."""
+    values = column.values(cells)
+    match column.kind:
+        case "file" | "npy" | "json":
+            return values
+        case "text":
+            return [value.encode() for value in values]
+        case "bool":
+            return [b"true" if value else b"false" for value in values]
+        case "int" | "float":
+            data = np.array(values, column.dtype).tobytes()
+            step = np.dtype(column.dtype).itemsize
+            return [data[at : at + step] for at in range(0, len(data), step)]
+    dtype = "uint8" if column.dtype == "bool" else column.dtype
+    arrays = [np.asarray(value, dtype) for value in values]
+    if column.shape is not None:
+        return [array.tobytes() for array in arrays]
+    return [_shape_of(array) + array.tobytes() for array in arrays]
+
+
+def _shape_of(array: NDArray[Any]) -> bytes:
+    """Return the header of an array: a byte with its number of axes and the size of their lengths.
+
+    >>> _shape_of(np.zeros((300, 2))).hex(" ")
+    '09 2c 01 02 00'
+    """
+    longest = max(array.shape, default=0)
+    width = next(n for n in range(4) if longest < 1 << (8 << n))
+    return bytes([array.ndim << 2 | width]) + np.array(array.shape, f"<u{1 << width}").tobytes()
+
+
+def _part(layout: Layout, split: str, view: View) -> Part:
+    return Part(
+        view,
+        [column.field for column in layout.columns],
+        partial(_name, split, layout.codec),
+        partial(_opened, layout, split),
+        most_bytes=layout.config["size_limit"],
+        row_bytes=partial(_row_bytes, layout),
+    )
+
+
+def _name(split: str, codec: str | None, number: int, _: int) -> str:
+    suffix = f".{codec.partition(':')[0]}" if codec else ""
+    return f"{split}/{raw_name(number)}{suffix}" if split else f"{raw_name(number)}{suffix}"
+
+
+def raw_name(number: int) -> str:
+    """Return the name of an uncompressed shard.
+
+    >>> raw_name(7)
+    'shard.00007.mds'
+    """
+    return f"shard.{number:05d}.mds"
+
+
+def _row_bytes(layout: Layout, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the planned size of samples, with their offsets and the sizes of their values."""
+    fixed = layout.config["column_sizes"]
+    each = [
+        4 + sizes[c.field.name] if size is None else np.full_like(sizes[c.field.name], size)
+        for c, size in zip(layout.columns, fixed, strict=True)
+    ]
+    return np.sum(each, axis=0, dtype=np.int64) + 4
+
+
+@contextlib.contextmanager
+def _opened(layout: Layout, split: str, path: Path, shard: Shard) -> Iterator[_Mds]:  # noqa: ARG001
+    """Open a shard."""
+    with path.open("w+b") as file:
+        yield _Mds(file, path, layout, shard)
+
+
+@dataclass
+class _Mds:
+    """An open shard."""
+
+    file: BinaryIO
+    path: Path
+    layout: Layout
+    shard: Shard
+    sizes: list[int] = field(default_factory=list)
+    """Size of each sample that is written."""
+
+    def __post_init__(self) -> None:
+        self.start = 8 + 4 * len(self.shard.rows) + len(self.layout.header)
+        self.end = self.start
+        self.file.seek(self.start)
+
+    def write(self, cells: Mapping[str, Cells], first: int) -> None:
+        """Write samples. Raises InvalidValueError if they do not fit in a shard."""
+        columns = self.layout.columns
+        values = [_bytes_of(column, cells[column.field.name]) for column in columns]
+        sizes = [
+            np.fromiter(map(len, own), np.int64, len(own))
+            for own, size in zip(values, self.layout.config["column_sizes"], strict=True)
+            if size is None
+        ]
+        count = len(values[0])
+        heads = np.stack(sizes, axis=1) if sizes else np.empty((count, 0), np.int64)
+        for i, (head, parts) in enumerate(zip(heads, zip(*values, strict=True), strict=True)):
+            size = 4 * len(head) + sum(map(len, parts))
+            self.end += size
+            if self.end > MOST_BYTES:
+                raise InvalidValueError(
+                    f"A shard must have less than 4 GiB, because its offsets have 32 bits, but it "
+                    f"has more with row {first + i:,}. Set smaller shard_bytes, or leave out the "
+                    "row.",
+                    row=first + i,
+                )
+            self.sizes.append(size)
+            self.file.write(head.astype("<u4").tobytes())
+            self.file.writelines(parts)
+
+    def finish(self) -> Mapping[str, Any]:
+        """Write the header, and compress the file; return the entry of the index."""
+        ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
+        self.file.seek(0)
+        self.file.write(np.array([len(self.sizes)], "<u4").tobytes())
+        self.file.write(ends.astype("<u4").tobytes() + self.layout.header)
+        self.file.close()
+        basename = raw_name(self.shard.number)
+        raw = _described(self.path, basename)
+        compressed = None
+        if (codec := self.layout.codec) is not None:
+            name, _, level = codec.partition(":")
+            compress(self.path, name, int(level))
+            compressed = _described(self.path, f"{basename}.{name}")
+        own = {"samples": len(self.sizes), "raw_data": raw, "zip_data": compressed}
+        return {**self.layout.config, **own}
+
+
+def _described(path: Path, basename: str) -> dict[str, Any]:
+    """Return the name, the size and the hash of a file."""
+    return {
+        "basename": basename,
+        "bytes": path.stat().st_size,
+        "hashes": {HASH: file_hash(path, HASH)},
+    }

@@ -1,0 +1,158 @@
+"""Worker processes of an export. Each writes one file after the other.
+
+Most formats are written by Python code, which threads cannot run at the same time. A worker is a
+new process that imports only this package, so scripts need no ``if __name__ == "__main__"``. It
+receives the parts of the export, and then files, from standard input, and ends when that does. To
+standard output, it writes whether it can read the rows, and then numbers of rows, finished files
+and errors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from deeplake_lite.dataset.export.shards.drafts import write_file
+from deeplake_lite.dataset.export.shards.journal import Written
+from deeplake_lite.dataset.export.shards.plan import Part, Shard, unnamed
+from deeplake_lite.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+READY = True
+"""The first reply of a worker that can read the rows."""
+
+PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
+    "from deeplake_lite.dataset.export.shards.processes import main; main()"
+)
+"""Code of a worker. It reads the import path from standard input."""
+
+
+def pickled(root: Path, parts: Sequence[Part]) -> bytes | None:
+    """Return what a worker needs; None if it cannot read the rows, such as uncommitted ones."""
+    try:
+        return pickle.dumps((root, [replace(part, name=unnamed) for part in parts]))
+    except Exception:  # of any kind: by a type, a query or a format of another package
+        return None
+
+
+class UnusableWorkerError(Exception):
+    """The process cannot read the rows, for example because a type is defined in a notebook."""
+
+
+class Worker:
+    """A worker process.
+
+    Parameters
+    ----------
+    assignment : bytes
+        The result of `pickled`.
+    """
+
+    def __init__(self, assignment: bytes) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C in a terminal is sent to a whole group; this process ends its workers itself.
+            process_group=0 if os.name == "posix" else None,
+        )
+        self._assignment: bytes | None = assignment
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # what is still to be sent cannot be
+                pipe.close()  # type: ignore[union-attr]
+
+    def kill(self) -> None:
+        """End the process at once. Any thread may call this."""
+        self._process.kill()
+
+    def write(self, number: int, shard: Shard, progress: Callable[[int], None]) -> Written:
+        """Write a file; see `write_file`. `number` is that of its part.
+
+        Raises
+        ------
+        StorageError
+            If the process ended.
+        UnusableWorkerError
+            If it cannot read the rows.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            if self._assignment is not None:
+                self._process.stdin.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
+                self._process.stdin.flush()
+                self._assignment = None
+                if pickle.load(self._process.stdout) is not READY:
+                    raise UnusableWorkerError
+            pickle.dump((number, shard.number, shard.rows, shard.path), self._process.stdin)
+            self._process.stdin.flush()
+            while True:
+                match pickle.load(self._process.stdout):
+                    case int(rows):
+                        progress(rows)
+                    case Written() as written:
+                        return written
+                    case error:
+                        raise error
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            raise StorageError(
+                f"A process that wrote {shard.path!r} ended with code {self._process.wait()}. If "
+                "it ran out of memory, set a smaller num_workers, or smaller files."
+            ) from None
+
+
+def main() -> None:
+    """Write files until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is no reply
+
+    def reply(message: Any) -> None:
+        replies.write(message if isinstance(message, bytes) else pickle.dumps(message))
+        replies.flush()
+
+    try:
+        root, parts = pickle.load(requests)
+        for part in parts:
+            part.view.rows.locate()  # a view that cannot be opened fails when it is used
+    except Exception:  # of any kind: by a type or a function of the user
+        reply(None)
+        return
+    reply(READY)
+    try:
+        while True:
+            number, shard_number, rows, path = pickle.load(requests)
+            shard = Shard(parts[number], shard_number, rows, path)
+            reply(write_file(root, shard, reply))
+    except (EOFError, BrokenPipeError):
+        return
+    except Exception as error:
+        reply(_pickled_error(error))
+
+
+def _pickled_error(error: Exception) -> bytes:
+    """Return an error pickled; if that is not possible, one with the same message."""
+    try:
+        data = pickle.dumps(error)
+        pickle.loads(data)
+    except Exception:  # of any kind: by the class of the error
+        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    return data

@@ -1,0 +1,229 @@
+"""Columns as parts of samples: the kinds of values that formats of samples can hold.
+
+Formats such as MDS and LitData hold a dictionary per row, whose values are bytes of a few kinds. A
+format maps each kind to one of its encodings. The types of the lake, which those kinds cannot
+express, are kept in a note in the index of the format, so that importing restores them.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deeplake_lite.dataset.export.portable import is_file, values_of
+from deeplake_lite.dataset.export.shards.plan import PLANNED_ROWS
+from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.errors import ExportWarning, SchemaError
+from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.schema import Field
+
+NOTE = "deeplake_lite"
+"""Key of the note in the index of a format."""
+
+type Kind = Literal["file", "text", "json", "bool", "int", "float", "array", "npy"]
+
+
+@dataclass(frozen=True)
+class SampleColumn:
+    """A column, and the kind of its values in samples."""
+
+    field: Field
+    """The column."""
+
+    kind: Kind
+    """``npy`` and ``file`` are bytes, empty for a null; ``json`` is the text of a JSON value."""
+
+    dtype: str = ""
+    """Dtype of numbers and arrays."""
+
+    shape: tuple[int, ...] | None = None
+    """Shape of arrays, if all have the same."""
+
+    has_nulls: bool = False
+    """Whether any row is null."""
+
+    def values(self, cells: Cells) -> list[Any]:
+        """Return the values of cells, in the form of their kind."""
+        htype = self.field.htype
+        if self.kind == "json":
+            return [_json(value) for value in values_of(htype, cells)]
+        if self.kind == "file":
+            return [b"" if value is None else value for value in values_of(htype, cells)]
+        values = htype.decode_cells(cells)
+        match self.kind:
+            case "bool":
+                return [bool(value) for value in values]
+            case "int" if htype.scalar is not None and htype.scalar.startswith("timedelta"):
+                return [int(value.astype(np.int64)) for value in values]
+            case "int":
+                return [int(value) for value in values]
+            case "float":
+                return [float(value) for value in values]
+            case "text":
+                return [value if isinstance(value, str) else str(value) for value in values]
+            case "npy":
+                return [b"" if value is None else _npy(value) for value in values]
+        return [np.ascontiguousarray(value).reshape(np.shape(value)) for value in values]
+
+
+def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[SampleColumn]:
+    """Return how columns become parts of samples; warn of those that cannot.
+
+    Parameters
+    ----------
+    view : View
+        The rows.
+    method : str
+        Name of the export, for messages.
+    arrays : sequence of str
+        Dtypes of arrays that the format can hold.
+
+    Raises
+    ------
+    SchemaError
+        If no column can be a part of a sample.
+    """
+    columns = [_column(view, f, arrays) for f in view.schema]
+    found = [column for column in columns if column is not None]
+    rest = [f.name for f, column in zip(view.schema, columns, strict=True) if column is None]
+    if not found:
+        raise SchemaError(
+            f"{method} needs a column that samples can hold, but this view has only "
+            f"{', '.join(map(repr, view.columns)) or 'no columns'}."
+        )
+    _warn(method, rest, "is left out, because a sequence of files cannot be one value")
+    _warn(
+        method,
+        [c.field.name for c in found if c.kind == "npy"],
+        "becomes the bytes of npy files, because the format has no arrays of this type or no nulls",
+    )
+    _warn(
+        method,
+        [c.field.name for c in found if c.kind == "file" and c.has_nulls],
+        "has nulls, which become empty bytes; images become plain bytes, and empty bytes null",
+    )
+    _warn(
+        method,
+        [f.name for f in view.schema if f.metadata],
+        "loses its metadata, because the format has no place for it",
+    )
+    return found
+
+
+def _warn(method: str, names: Sequence[str], what: str) -> None:
+    if names:
+        warnings.warn(
+            f"{method}: {', '.join(map(repr, names))} {what}.", ExportWarning, stacklevel=6
+        )
+
+
+def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
+    """Return the note with the types and the metadata of the lake."""
+    return {
+        "columns": {
+            c.field.name: {
+                "htype": c.field.htype.get_config(),
+                "kind": c.kind,
+                "nulls": c.has_nulls,
+            }
+            for c in columns
+        },
+        "metadata": dict(view.rows.table.metadata),
+    }
+
+
+def _column(view: View, f: Field, arrays: Sequence[str]) -> SampleColumn | None:
+    """Return how a column becomes a part of samples; None if it cannot."""
+    column = _without_nulls(f)
+    if column is None or not f.htype.nullable or not _has_nulls(view, f):
+        is_odd = column is not None and column.kind == "array" and column.dtype not in arrays
+        return replace(column, kind="npy") if column is not None and is_odd else column
+    if column.kind == "array":
+        return replace(column, kind="npy", has_nulls=True)
+    return replace(column, kind="file" if column.kind == "file" else "json", has_nulls=True)
+
+
+def _without_nulls(f: Field) -> SampleColumn | None:
+    htype = f.htype
+    if is_file(htype):
+        return SampleColumn(f, "file")
+    if htype.classes is not None:
+        is_one = htype.sql == "class"
+        return SampleColumn(f, "int" if is_one else "array", "int64" if is_one else "int32")
+    if htype.item is not None:
+        return None if _holds_files(htype.item) else SampleColumn(f, "json")
+    if htype.sql == "json":
+        return SampleColumn(f, "json")
+    if htype.scalar is not None:
+        return _scalar(f, htype.scalar)
+    layout = htype.layout
+    if isinstance(layout, Dense):
+        shape = layout.shape if 0 not in layout.shape else None
+        return SampleColumn(f, "array", str(layout.dtype), shape)
+    if htype.value_dtype and _is_one_array(htype):
+        return SampleColumn(f, "array", htype.value_dtype)
+    return SampleColumn(f, "text" if htype.axes == () else "json")
+
+
+def _is_one_array(htype: Htype) -> bool:
+    """Return whether a value is an array, not a list of arrays as for polygons."""
+    return getattr(htype.layout, "ndim", 0) > 0
+
+
+def _scalar(f: Field, dtype: str) -> SampleColumn:
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return SampleColumn(f, "bool", dtype)
+    if kind in "iu":
+        return SampleColumn(f, "int", dtype)
+    if kind == "m":
+        return SampleColumn(f, "int", "int64")
+    return SampleColumn(f, "float", dtype) if kind == "f" else SampleColumn(f, "text")
+
+
+def _holds_files(htype: Htype) -> bool:
+    return _holds_files(htype.item) if htype.item is not None else is_file(htype)
+
+
+def _has_nulls(view: View, f: Field) -> bool:
+    table, slots = view.rows.locate()
+    return any(
+        (valid := table.valid(f.id, slots[span])) is not None and not valid.all()
+        for span in chunks.spans(len(slots), PLANNED_ROWS)
+    )
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _plain(value: Any) -> object:
+    """Return a value of a JSON type. Of an empty array, nested lists do not tell the shape.
+
+    >>> _plain([np.zeros((1, 2)), np.zeros((0, 2))])
+    [[[0.0, 0.0]], {'shape': [0, 2]}]
+    """
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray) and not value.size and value.ndim > 1:
+        return {"shape": list(value.shape)}
+    return plain(value)
+
+
+def _npy(value: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.asarray(value), allow_pickle=False)
+    return file.getvalue()

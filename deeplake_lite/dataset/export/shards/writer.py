@@ -1,0 +1,205 @@
+"""The writer of sharded exports: several files at a time, with a progress bar, resumable.
+
+A format is a module that returns a `Part` for each series of files: how a file is opened, and how
+rows are written to it. `write_shards` does the rest:
+
+1. The rows of each file are planned (`plan`).
+2. Worker processes write the files that are not finished yet. A small export, or one of rows that
+   other processes cannot read, is written by a thread.
+3. The main thread records finished files in the `journal`, and writes the index at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors
+from deeplake_lite.dataset.export.shards.drafts import write_file
+from deeplake_lite.dataset.export.shards.journal import Written, resumable_folder
+from deeplake_lite.dataset.export.shards.processes import UnusableWorkerError, Worker, pickled
+from deeplake_lite.dataset.repr import bars
+from deeplake_lite.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from deeplake_lite.dataset.export.shards.plan import Part, Shard
+    from deeplake_lite.pool import Job
+
+MOST_WORKERS = 8
+"""Maximum number of workers by default."""
+
+LARGE_BYTES = 128 * 2**20
+LARGE_ROWS = 20_000
+"""Size of an export from which on it is worth starting processes, which takes a second."""
+
+FORMAT = 1
+"""Raised whenever a release writes other bytes for the same rows, so that it does not continue an
+export that an older release has begun."""
+
+
+def workers_of(num_workers: object) -> int:
+    """Return the number of workers: the given one, or one per core. Raises OptionError.
+
+    >>> workers_of(3)
+    3
+    """
+    if num_workers is not None:
+        return checks.integer("num_workers", num_workers, 1)
+    if hasattr(os, "sched_getaffinity"):
+        return min(MOST_WORKERS, len(os.sched_getaffinity(0)))
+    return min(MOST_WORKERS, os.cpu_count() or 1)
+
+
+def write_shards(
+    root: Path,
+    parts: Sequence[Part],
+    *,
+    method: str,
+    options: Mapping[str, object],
+    num_workers: int,
+    finish: Callable[[Sequence[Sequence[Written]]], None] = lambda _: None,
+) -> list[Path]:
+    """Write the rows of parts to files in a folder.
+
+    Parameters
+    ----------
+    root : Path
+        A folder that is new or empty, or that of the same export, which was interrupted.
+    parts : sequence of Part
+        The rows and their files.
+    method : str
+        Name of the export, for messages.
+    options : mapping
+        JSON values of all options that the files depend on, apart from the rows.
+    num_workers : int
+        Number of files that are written at a time.
+    finish : callable, optional
+        Writes the index files, given the finished files of each part.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    ExistsError
+        If the folder is not empty, unless the same export was interrupted there.
+    StorageError
+        If a file cannot be written.
+    """
+    root = root.absolute()
+    shards = [part.shards() for part in parts]
+    every = [(number, shard) for number, own in enumerate(shards) for shard in own]
+    measures = [part.measure() for part in parts]
+    header = {
+        "export": method,
+        "format": FORMAT,
+        "files": len(every),
+        "identity": [identity for identity, _ in measures],
+        "options": dict(options),
+    }
+    with as_storage_errors(root), resumable_folder(root, header) as journal:
+        rest = [(n, shard) for n, shard in every if shard.path not in journal.done]
+        total = sum(len(shard.rows) for _, shard in every)
+        done = total - sum(len(shard.rows) for _, shard in rest)
+        is_large = total >= LARGE_ROWS or sum(size for _, size in measures) >= LARGE_BYTES
+        processes = min(num_workers, len(rest)) if is_large else 1
+        assignment = pickled(root, parts) if processes > 1 else None
+        with bars.bar(method, total, done=done) as bar:
+            threads = 1 if assignment is None else processes
+            _Run(root, rest).run(threads, assignment, journal.add, bar.update)
+        finish([[journal.done[shard.path] for shard in own] for own in shards])
+    return [root / shard.path for _, shard in every]
+
+
+class _StoppedError(Exception):
+    """Another file has failed, so this one is abandoned."""
+
+
+class _Run:
+    """Files that are being written, by threads that have a process each, or by one thread."""
+
+    def __init__(self, root: Path, shards: Sequence[tuple[int, Shard]]) -> None:
+        self._root, self._shards = root, shards
+        self._rest = deque(shards)
+        self._messages: SimpleQueue[int | Written | BaseException] = SimpleQueue()
+        """From the threads: a number of rows, a finished file, or an error."""
+        self._workers: list[Worker] = []
+        self._stopped = False
+
+    def run(
+        self,
+        threads: int,
+        assignment: bytes | None,
+        add: Callable[[Written], None],
+        progress: Callable[[int], Any],
+    ) -> None:
+        """Write the files; call `add` for each finished one, and `progress` with rows.
+
+        If there is an assignment, each thread starts a process; see `processes`.
+        """
+        unfinished = len(self._shards)
+        with Pool(threads) as pool:
+            jobs: list[Job[None]] = []
+            try:
+                jobs.extend(pool.submit(self._work, assignment) for _ in range(threads))
+                while unfinished:
+                    match self._messages.get():
+                        case Written() as written:
+                            add(written)
+                            unfinished -= 1
+                        case BaseException() as error:
+                            raise error
+                        case int(rows):
+                            progress(rows)
+            finally:
+                self._stop()
+                for job in jobs:  # nothing may be written after this returns
+                    job.wait()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        for worker in self._workers:
+            worker.kill()
+
+    def _work(self, assignment: bytes | None) -> None:
+        """Write files, one after the other, in a thread."""
+        try:
+            if assignment is not None:
+                with Worker(assignment) as worker:
+                    self._workers.append(worker)
+                    self._write_all(lambda n, shard: worker.write(n, shard, self._progress))
+            else:
+                self._write_all(self._write_here)
+        except _StoppedError:
+            pass
+        except BaseException as error:
+            self._messages.put(error)  # raised again in the main thread, unless that has stopped
+
+    def _write_all(self, write: Callable[[int, Shard], Written]) -> None:
+        while not self._stopped:
+            try:
+                number, shard = self._rest.popleft()
+            except IndexError:
+                return
+            try:
+                written = write(number, shard)
+            except UnusableWorkerError:
+                write = self._write_here
+                written = write(number, shard)
+            self._messages.put(written)
+
+    def _write_here(self, _: int, shard: Shard) -> Written:
+        return write_file(self._root, shard, self._progress)
+
+    def _progress(self, rows: int) -> None:
+        if self._stopped:
+            raise _StoppedError
+        self._messages.put(rows)

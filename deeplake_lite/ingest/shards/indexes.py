@@ -1,0 +1,71 @@
+"""The files ``index.json`` of formats with shards of samples."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from deeplake_lite.ingest.shards.samples import Encoding
+
+INDEX = "index.json"
+
+MOST_INDEX_BYTES = 2**30
+
+
+def find_indexes(root: Path) -> list[Path]:
+    """Return the index of a folder, or those of its subfolders. Raises NotFoundError."""
+    if (root / INDEX).is_file():
+        return [root / INDEX]
+    found = sorted(root.rglob(INDEX)) if root.is_dir() else []
+    if not found:
+        raise NotFoundError(f"There is no {INDEX} in {str(root)!r}. Check the path.")
+    return found
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    """Return the content of an index. Raises InvalidValueError."""
+    if path.stat().st_size > MOST_INDEX_BYTES:
+        raise InvalidValueError(
+            f"{str(path)!r} must have at most {MOST_INDEX_BYTES:,} bytes, but it has more. "
+            "Check the file."
+        )
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InvalidValueError(
+            f"{str(path)!r} must be a JSON file, but it cannot be read: {error}. Write the index "
+            "again."
+        ) from None
+    if not isinstance(content, dict):
+        raise InvalidValueError(
+            f"{str(path)!r} must be a JSON object, but it is a {type(content).__name__}. Write the "
+            "index again."
+        )
+    return content
+
+
+def check_names(title: str, encodings: Mapping[str, Encoding], names: Sequence[str]) -> None:
+    """Reject a shard without one of the columns. Raises SchemaError."""
+    missing = [name for name in names if name not in encodings]
+    if missing:
+        raise SchemaError(
+            f"All shards must have the columns {', '.join(map(repr, names))}, but {title} has no "
+            f"{missing[0]!r}. Name the columns that all have: columns=[…]."
+        )
+
+
+def inside(index: Path, name: str) -> Path:
+    """Return the path of a file in an index. Raises InvalidValueError if it is elsewhere."""
+    path = index.parent / name
+    if not path.resolve().is_relative_to(index.parent.resolve()):
+        raise InvalidValueError(
+            f"{str(index)!r} must list files in its folder, but one is {name!r:.80}. Correct the "
+            "index."
+        )
+    return path

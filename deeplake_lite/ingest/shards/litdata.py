@@ -1,0 +1,225 @@
+"""Ingesting LitData's optimized format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.shards.samples import NOTE
+from deeplake_lite.dataset.export.shards.splits import SPLIT
+from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
+from deeplake_lite.htypes import Htype
+from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, inside, read_index
+from deeplake_lite.ingest.shards.litdata_chunks import LitDataChunk
+from deeplake_lite.ingest.shards.litdata_leaves import encoding_of
+from deeplake_lite.ingest.shards.litdata_spec import leaf_names
+from deeplake_lite.ingest.shards.notes import Note
+from deeplake_lite.ingest.shards.samples import Encoding, SampleSource, nullable
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+
+MOST_ROWS = 2**32
+
+
+@takes_options
+def from_litdata(
+    folder: str | os.PathLike[str],
+    url: str,
+    *,
+    on: str | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest chunks of samples that LitData has optimized.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A folder with ``index.json``, or one whose subfolders have it: one for each split.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended, unless the same chunks were ingested before.
+    columns : sequence of str, optional
+        The columns to ingest; by default all.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no index, or a chunk is missing.
+    SchemaError
+        If splits have different columns, or a column is pickled: reading it could run any code.
+    InvalidValueError
+        For a damaged chunk, and for a bad sample.
+
+    Notes
+    -----
+    Image files and other bytes are stored unchanged. Strings, numbers, arrays, tensors and JSON get
+    the type of that name, and ``pil`` is an image without compression. The values of nested
+    dictionaries are columns such as ``"box/width"``, and those of tuples ``"0"`` and ``"1"``.
+    Chunks that `View.to_litdata` has written get the types of the lake again. Several splits become
+    one column of classes, ``split``. Chunks may be compressed, but not encrypted. Chunks of tokens,
+    for ``TokensLoader``, are not read. The package ``litdata`` is not needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://from-litdata", {"text": "text", "n": "int32"})
+    >>> ds.append({"text": ["a rose"], "n": [3]})
+    >>> dl.from_litdata(ds.to_litdata(tempfile.mkdtemp()), "memory://from-litdata-2")[0]
+    {'text': 'a rose', 'n': np.int32(3)}
+    """
+    return ingest(litdata_source(folder, key=on, columns=columns), url, **options)
+
+
+def litdata_source(
+    folder: str | os.PathLike[str],
+    *,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> SampleSource:
+    """Return the source for a folder. Raises NotFoundError, SchemaError, InvalidValueError."""
+    root = Path(checks.location("folder", folder)).expanduser()
+    wanted = None if columns is None else checks.names("columns", columns)
+    indexes = find_indexes(root)
+    contents = [read_index(path) for path in indexes]
+    note = Note.of(contents[0].get(NOTE))
+    chunks: list[LitDataChunk] = []
+    for path, content in zip(indexes, contents, strict=True):
+        split = "" if path.parent == root else path.parent.relative_to(root).as_posix()
+        chunks += _chunks(path, content, split, wanted)
+    names = wanted if wanted is not None else _names(chunks, note)
+    for chunk in chunks:
+        check_names(chunk.title, chunk.encodings, names)
+    return SampleSource(
+        title=root.name or str(root),
+        shards=chunks,
+        files=[*map(str, indexes), *(str(chunk.file) for chunk in chunks)],
+        note=note,
+        names=names,
+        has_splits=any(chunk.split for chunk in chunks),
+        key=key,
+    )
+
+
+def _names(chunks: Sequence[LitDataChunk], note: Note) -> list[str]:
+    return [*chunks[0].encodings] if chunks else [n for n in note.columns if n != SPLIT]
+
+
+def _chunks(
+    index: Path, content: Mapping[str, Any], split: str, wanted: Sequence[str] | None
+) -> list[LitDataChunk]:
+    """Return the chunks of an index. Raises InvalidValueError, SchemaError, NotFoundError."""
+    config, entries = content.get("config"), content.get("chunks")
+    if not isinstance(config, dict):
+        raise _bad(index, "config", config)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise _bad(index, "chunks", entries)
+    if not entries and config.get("data_format") is None:
+        return []
+    _check_supported(index, config)
+    leaves = _leaves(index, config)
+    encodings = {
+        name: _encoding(name, serializer, config)
+        for name, serializer in leaves
+        if wanted is None or name in wanted
+    }
+    level = config.get("compression_level")
+    packs_files = config.get("compression") is not None and level in (None, "", "chunk")
+    chunks = []
+    for entry in entries:
+        file, is_packed = _file(index, entry, packs_files=packs_files)
+        rows = entry.get("chunk_size")
+        if not isinstance(rows, int) or isinstance(rows, bool) or not 0 <= rows < MOST_ROWS:
+            raise _bad(index, "chunk_size", rows)
+        packs_samples = level == "sample"
+        chunks.append(
+            LitDataChunk(file, file.name, split, rows, encodings, leaves, is_packed, packs_samples)
+        )
+    return chunks
+
+
+def _bad(path: Path, key: str, value: object) -> InvalidValueError:
+    return InvalidValueError(
+        f"{str(path)!r} must be an index of LitData, but {key!r} is {value!r:.80}. Write the index "
+        "again."
+    )
+
+
+def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
+    """Reject chunks that are encrypted, or have no samples of values. Raises SchemaError."""
+    if config.get("encryption"):
+        raise SchemaError(
+            f"The chunks of {str(index)!r} are encrypted, and only plain ones can be read. Decrypt "
+            "them first."
+        )
+    loader = config.get("item_loader", "PyTreeLoader")
+    if loader not in (None, "PyTreeLoader"):
+        raise SchemaError(
+            f"The chunks of {str(index)!r} must be for the item loader 'PyTreeLoader', but they "
+            f"are for {loader!r:.80}. Read them with litdata, and pass the values to "
+            "dl.from_arrays."
+        )
+    compression = config.get("compression")
+    if compression is not None and str(compression).partition(":")[0] != "zstd":
+        raise SchemaError(
+            f"The compression in {str(index)!r} must be 'zstd', but it is {compression!r:.80}. "
+            "Write the chunks again."
+        )
+
+
+def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return name and serializer of each value of a sample."""
+    names, serializers = leaf_names(config.get("data_spec")), config.get("data_format")
+    if (
+        not isinstance(serializers, list) or len(serializers) != len(names)
+        or not all(isinstance(name, str) for name in serializers)
+    ):  # fmt: skip
+        raise _bad(index, "data_format", serializers)
+    return [*zip(names, serializers, strict=True)]
+
+
+def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding:
+    """Return the encoding of a column; its type takes nulls if values may be missing."""
+    encoding = encoding_of(name, serializer)
+    has_gaps = '"optional"' in json.dumps(config.get("types"))
+    if not has_gaps or not isinstance(encoding.htype, Htype) or encoding.htype.nullable:
+        return encoding
+    return replace(encoding, htype=nullable(encoding.htype))
+
+
+def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[Path, bool]:
+    """Return the file of a chunk, and whether it is compressed.
+
+    When LitData reads a compressed chunk of a local folder, it leaves a decompressed one.
+    """
+    name = entry.get("filename")
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise _bad(index, "filename", name)
+    start, _, end = name.partition(".")
+    is_packed = packs_files and end.startswith("zstd")
+    file = inside(index, name)
+    if is_packed and not file.is_file() and (plain := inside(index, f"{start}.bin")).is_file():
+        return plain, False
+    if not file.is_file():
+        raise NotFoundError(f"{str(index)!r} lists {str(file)!r}, which does not exist. Fetch it.")
+    return file, is_packed

@@ -1,0 +1,247 @@
+"""LitData's chunks: files of samples in one of several forms.
+
+======================  =========================================================================
+plain                   number of samples, offset of each and of the end, samples
+``.zstd.bin``           the same, compressed as a whole
+compressed by sample    the same, but each sample is compressed
+``LDFZ01``              the samples are compressed in frames of some hundred samples
+``LDARW01`` at the end  no samples, but a table of Arrow, for samples with lists of any length
+======================  =========================================================================
+
+A sample is the size of each value, followed by the values. All numbers are little-endian.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.shards.packed_files import opened, unpacked
+from deeplake_lite.ingest.shards.samples import BLOCK_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.ingest.shards.samples import Encoding
+
+FRAMED = b"LDFZ01\0\0"
+"""First bytes of a chunk that is compressed in frames."""
+
+TABLE = b"LDARW01\0"
+"""Last bytes of a chunk with a table of Arrow; the length of the table stands before them."""
+
+_FRAMED_HEAD = struct.Struct("<8sHHIII")
+_FRAME = np.dtype([
+    ("first", "<u4"), ("rows", "<u4"), ("start", "<u8"), ("packed", "<u4"), ("size", "<u4")
+])  # fmt: skip
+
+type Sample = Mapping[str, memoryview | None]
+
+
+@dataclass(frozen=True)
+class LitDataChunk:
+    """A chunk."""
+
+    file: Path
+    title: str
+    split: str
+    rows: int
+
+    encodings: Mapping[str, Encoding]
+    """Encoding of each column that is read."""
+
+    leaves: Sequence[tuple[str, str]]
+    """Name and serializer of each value of a sample."""
+
+    is_packed: bool
+    """Whether the whole file is compressed."""
+
+    packs_samples: bool
+    """Whether each sample is compressed."""
+
+    def samples(self, first: int) -> Iterator[Sample | str]:
+        """Yield the samples from number `first` on; for a bad one, what is wrong with it."""
+        with opened(self.file, "zstd" if self.is_packed else None, None, {}) as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            if file.read(len(FRAMED)) == FRAMED:
+                yield from self._framed(file, size, first)
+                return
+            offsets = self._offsets(file, 4, size, 8 + 4 * self.rows)
+            if self.rows and offsets[0] == offsets[-1] and self._ends_with_table(file, size):
+                yield from self._table(file, size, first)
+                return
+            while first < self.rows:
+                end = _block_end(offsets, first)
+                file.seek(int(offsets[first]))
+                data = memoryview(file.read(int(offsets[end] - offsets[first])))
+                yield from self._split_all(data, offsets[first : end + 1])
+                first = end
+
+    def _offsets(self, file: BinaryIO, start: int, size: int, first: int) -> NDArray[np.int64]:
+        """Return the offsets of the samples and of the end. Raises InvalidValueError."""
+        if size < start + 4 * (self.rows + 1):
+            raise self._damaged()
+        file.seek(start - 4 if start == 4 else start)
+        if start == 4 and np.frombuffer(file.read(4), "<u4").tolist() != [self.rows]:
+            raise self._damaged()
+        offsets = np.frombuffer(file.read(4 * (self.rows + 1)), "<u4").astype(np.int64)
+        if len(offsets) != self.rows + 1 or (np.diff(offsets) < 0).any() or offsets[0] != first:
+            raise self._damaged()
+        if start == 4 and offsets[-1] > size:
+            raise self._damaged()
+        return offsets
+
+    def _split_all(self, data: memoryview, offsets: NDArray[np.int64]) -> Iterator[Sample | str]:
+        """Yield the samples in `data`, which begins at the first of the offsets."""
+        for start, stop in zip(offsets - offsets[0], offsets[1:] - offsets[0], strict=False):
+            sample = data[int(start) : int(stop)]
+            if self.packs_samples:
+                try:
+                    sample = memoryview(unpacked(sample, "zstd", 2**31))
+                except ValueError as error:
+                    yield f"a sample must be a frame of Zstandard, but it is not: {error}."
+                    continue
+            yield self._split_up(sample)
+
+    def _split_up(self, data: memoryview) -> Sample | str:
+        """Return the values of a sample by name, or what is wrong with it."""
+        at = 4 * len(self.leaves)
+        if len(data) < at:
+            return "a sample must have a size for each value, but it is shorter."
+        values = dict[str, memoryview | None]()
+        sizes = np.frombuffer(data[:at], "<u4").tolist()
+        for (name, _), size in zip(self.leaves, sizes, strict=True):
+            values[name] = data[at : at + size]
+            at += size
+        if at != len(data):
+            return f"its values must have {len(data):,} bytes, but their sizes add up to {at:,}."
+        return values
+
+    def _framed(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
+        """Yield the samples of a chunk that is compressed in frames."""
+        file.seek(0)
+        head = file.read(_FRAMED_HEAD.size)
+        if len(head) < _FRAMED_HEAD.size:
+            raise self._damaged()
+        _, version, _, rows, _, count = _FRAMED_HEAD.unpack(head)
+        offsets = self._offsets(file, _FRAMED_HEAD.size, size, 0)
+        if version != 1 or rows != self.rows or count > self.rows:
+            raise self._damaged()
+        table = file.read(count * _FRAME.itemsize)
+        if len(table) != count * _FRAME.itemsize:
+            raise self._damaged()
+        frames = np.frombuffer(table, _FRAME)
+        ends = np.cumsum(frames["rows"], dtype=np.int64)
+        if (ends[-1] if count else 0) != self.rows:
+            raise self._damaged()
+        for frame, end in zip(frames, ends, strict=True):
+            if end <= first:
+                continue
+            start = int(end) - int(frame["rows"])
+            file.seek(min(int(frame["start"]), size))
+            expected = int(offsets[end] - offsets[start])
+            try:
+                data = unpacked(memoryview(file.read(int(frame["packed"]))), "zstd", expected)
+            except ValueError:
+                raise self._damaged() from None
+            if len(data) != expected:
+                raise self._damaged()
+            begin = max(first, start)
+            part = memoryview(data)[int(offsets[begin] - offsets[start]) :]
+            yield from self._split_all(part, offsets[begin : end + 1])
+
+    def _ends_with_table(self, file: BinaryIO, size: int) -> bool:
+        file.seek(max(0, size - len(TABLE)))
+        return file.read() == TABLE
+
+    def _table(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
+        """Yield the rows of the table of Arrow at the end. Raises InvalidValueError."""
+        file.seek(max(0, size - len(TABLE) - 4))
+        (length,) = struct.unpack("<I", file.read(4))
+        start = size - len(TABLE) - 4 - length
+        if start < 0:
+            raise self._damaged()
+        file.seek(start)
+        count = 0
+        try:
+            for batch in _batches(file.read(length)):
+                batch.validate(full=True)
+                begin = max(0, first - count)
+                count += batch.num_rows
+                for row in batch.slice(begin).to_pylist() if begin < batch.num_rows else ():
+                    yield self._row(row)
+        except (pa.ArrowException, OSError, ValueError, TypeError, RecursionError):
+            raise self._damaged() from None
+        if count != self.rows:
+            raise self._damaged()
+
+    def _row(self, row: Mapping[str, Any]) -> Sample | str:
+        """Return the values of a row of a table, in the form of their serializers."""
+        values = dict[str, memoryview | None]()
+        for name, serializer in self.leaves:
+            try:
+                values[name] = _serialized(serializer, _leaf(row, name))
+            except (TypeError, ValueError, OverflowError, struct.error, RecursionError):
+                return f"{name} must be a value of {serializer}, but it is not."
+        return values
+
+    def _damaged(self) -> InvalidValueError:
+        return InvalidValueError(
+            f"{str(self.file)!r} must be a whole chunk of LitData with {self.rows:,} samples, but "
+            "it is damaged, or another file. Fetch it again."
+        )
+
+
+def _block_end(offsets: NDArray[np.int64], first: int) -> int:
+    """Return the end of a block of samples that are read at once; it has at least one."""
+    end = int(np.searchsorted(offsets, offsets[first] + BLOCK_BYTES, side="right")) - 1
+    return min(max(end, first + 1), len(offsets) - 1)
+
+
+def _batches(data: bytes) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of a file or a stream of Arrow."""
+    if data[:6] != b"ARROW1":
+        yield from pa.ipc.open_stream(pa.py_buffer(data))
+        return
+    with pa.ipc.open_file(pa.py_buffer(data)) as reader:
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+def _leaf(row: Any, name: str) -> Any:
+    """Return a value of a row by its name, such as ``"box/width"``; None if there is none."""
+    if name in row:
+        return row[name]
+    key, _, rest = name.partition("/")
+    inner = row.get(key)
+    return _leaf(inner, rest) if rest and isinstance(inner, dict) else None
+
+
+def _serialized(serializer: str, value: Any) -> memoryview | None:
+    """Return a value as LitData serializes it."""
+    if value is None:
+        return memoryview(b"null") if serializer == "json" else None
+    match serializer:
+        case "str" | "text":
+            data = value.encode()
+        case "int":
+            data = struct.pack("<q", value)
+        case "float":
+            data = struct.pack("<d", value)
+        case "bool":
+            data = b"\1" if value else b"\0"
+        case "json":
+            data = json.dumps(value).encode()
+        case _:
+            data = value
+    return memoryview(data)

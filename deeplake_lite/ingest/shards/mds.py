@@ -1,0 +1,292 @@
+"""Ingesting MDS, the format of MosaicML's streaming datasets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.shards.samples import NOTE
+from deeplake_lite.dataset.export.shards.splits import SPLIT
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, inside, read_index
+from deeplake_lite.ingest.shards.mds_encodings import encoding_of
+from deeplake_lite.ingest.shards.notes import Note
+from deeplake_lite.ingest.shards.packed_files import opened
+from deeplake_lite.ingest.shards.samples import BLOCK_BYTES, SampleSource
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.shards.samples import Encoding
+
+MOST_BYTES = 2**32
+"""Maximum size of a shard, whose offsets have 32 bits."""
+
+
+@takes_options
+def from_mds(
+    folder: str | os.PathLike[str],
+    url: str,
+    *,
+    on: str | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest MDS shards, the format of MosaicML's streaming datasets.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A folder with ``index.json``, or one whose subfolders have it: one for each split.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended, unless the same shards were ingested before.
+    columns : sequence of str, optional
+        The columns to ingest; by default all.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset; its ``ingested`` is a summary.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no index, or a shard is missing.
+    SchemaError
+        If shards have different columns, or a column is pickled: reading it could run any code.
+    InvalidValueError
+        For a damaged shard, and for a bad sample.
+
+    Notes
+    -----
+    Image files and other bytes are stored unchanged. ``str`` is text, ``int`` and the like numbers,
+    ``ndarray`` an array, ``json`` JSON, and ``pil`` an image without compression. Shards that
+    `View.to_mds` has written get the types of the lake again. Several splits become one column of
+    classes, ``split``. Shards may be compressed, and are compared with the hashes in the index. The
+    package ``streaming`` is not needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://from-mds", {"text": "text", "n": "int32"})
+    >>> ds.append({"text": ["a rose"], "n": [3]})
+    >>> dl.from_mds(ds.to_mds(tempfile.mkdtemp()), "memory://from-mds-2")[0]
+    {'text': 'a rose', 'n': np.int32(3)}
+    """
+    return ingest(mds_source(folder, key=on, columns=columns), url, **options)
+
+
+def mds_source(
+    folder: str | os.PathLike[str],
+    *,
+    key: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> SampleSource:
+    """Return the source for a folder. Raises NotFoundError, SchemaError, InvalidValueError."""
+    root = Path(checks.location("folder", folder)).expanduser()
+    wanted = None if columns is None else checks.names("columns", columns)
+    indexes = find_indexes(root)
+    contents = [read_index(path) for path in indexes]
+    note = Note.of(contents[0].get(NOTE))
+    shards = [
+        _shard(path, entry, "" if path.parent == root else _split(root, path), wanted)
+        for path, content in zip(indexes, contents, strict=True)
+        for entry in _entries(path, content)
+    ]
+    names = wanted if wanted is not None else _names(shards, note)
+    for shard in shards:
+        check_names(shard.title, shard.encodings, names)
+    return SampleSource(
+        title=root.name or str(root),
+        shards=shards,
+        files=[*map(str, indexes), *(str(shard.file) for shard in shards)],
+        note=note,
+        names=names,
+        has_splits=any(shard.split for shard in shards),
+        key=key,
+    )
+
+
+def _names(shards: Sequence[MdsShard], note: Note) -> list[str]:
+    return [*shards[0].encodings] if shards else [n for n in note.columns if n != SPLIT]
+
+
+def _split(root: Path, index: Path) -> str:
+    return index.parent.relative_to(root).as_posix()
+
+
+def _entries(path: Path, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries of the shards in an index. Raises InvalidValueError."""
+    entries = content.get("shards")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise _bad(path, "shards", entries)
+    return entries
+
+
+def _bad(path: Path, key: str, value: object) -> InvalidValueError:
+    return InvalidValueError(
+        f"{str(path)!r} must be an index of MDS shards, but {key!r} is {value!r:.80}. Write the "
+        "index again."
+    )
+
+
+@dataclass(frozen=True)
+class MdsShard:
+    """An MDS file."""
+
+    file: Path
+    """The file, which may be compressed."""
+
+    title: str
+    split: str
+    rows: int
+
+    encodings: Mapping[str, Encoding]
+    """Encoding of each column that is read."""
+
+    layout: Sequence[tuple[str, int | None]]
+    """Name and size of each column; None if sizes differ."""
+
+    codec: str | None
+    """Its compression."""
+
+    size: int
+    """Its size without compression, in bytes."""
+
+    hashes: Mapping[str, str]
+    """Its hashes by algorithm."""
+
+    def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
+        """Yield the samples from number `first` on; for a bad one, what is wrong with it."""
+        with opened(self.file, self.codec, self.size, self.hashes) as file:
+            head = np.frombuffer(file.read(4), "<u4")
+            if self.size < 8 + 4 * self.rows or head.tolist() != [self.rows]:
+                raise self._damaged()
+            offsets = np.frombuffer(file.read(4 * (self.rows + 1)), "<u4").astype(np.int64)
+            if len(offsets) != self.rows + 1 or not _are_offsets(offsets, self.size, self.rows):
+                raise self._damaged()
+            while first < self.rows:
+                end = int(np.searchsorted(offsets, offsets[first] + BLOCK_BYTES, side="right")) - 1
+                end = min(max(end, first + 1), self.rows)
+                file.seek(int(offsets[first]))
+                data = memoryview(file.read(int(offsets[end] - offsets[first])))
+                for i in range(first, end):
+                    start, stop = (int(n - offsets[first]) for n in offsets[i : i + 2])
+                    yield self._split_up(data[start:stop])
+                first = end
+
+    def _split_up(self, data: memoryview) -> Mapping[str, memoryview] | str:
+        """Return the values of a sample by column, or what is wrong with it."""
+        count = sum(size is None for _, size in self.layout)
+        if len(data) < 4 * count:
+            return "a sample must have a size for each value, but it is shorter."
+        sizes = iter(np.frombuffer(data[: 4 * count], "<u4").tolist())
+        at, values = 4 * count, dict[str, memoryview]()
+        for name, size in self.layout:
+            end = at + (next(sizes) if size is None else size)
+            values[name] = data[at:end]
+            at = end
+        if at != len(data):
+            return f"its values must have {len(data):,} bytes, but their sizes add up to {at:,}."
+        return values
+
+    def _damaged(self) -> InvalidValueError:
+        return InvalidValueError(
+            f"{str(self.file)!r} must be a whole MDS file with {self.rows:,} samples, but its "
+            "header does not fit. Fetch the file again."
+        )
+
+
+def _are_offsets(offsets: np.ndarray[Any, Any], size: int, rows: int) -> bool:
+    return bool(
+        (np.diff(offsets) >= 0).all() and offsets[0] >= 8 + 4 * rows and offsets[-1] <= size
+    )
+
+
+def _shard(
+    index: Path, entry: Mapping[str, Any], split: str, wanted: Sequence[str] | None
+) -> MdsShard:
+    """Return the shard of an entry in an index. Raises InvalidValueError, SchemaError."""
+    if entry.get("format") != "mds" or entry.get("version") != 2:
+        raise _bad(index, "format", entry.get("format"))
+    names, encodings, sizes = (
+        entry.get(f"column_{key}") for key in ("names", "encodings", "sizes")
+    )
+    if (
+        not isinstance(names, list) or not isinstance(encodings, list)
+        or not isinstance(sizes, list) or not len(names) == len(encodings) == len(sizes)
+        or not names or not all(isinstance(name, str) for name in names)
+        or len(set(names)) != len(names)
+    ):  # fmt: skip
+        raise _bad(index, "column_names", names)
+    if not all(size is None or _is_count(size) for size in sizes):
+        raise _bad(index, "column_sizes", sizes)
+    raw, packed = _file(index, entry.get("raw_data")), entry.get("zip_data")
+    codec, file, hashes = None, raw.path, raw.hashes
+    if packed is not None and not raw.path.is_file():
+        found = _file(index, packed)
+        codec = str(entry.get("compression")).partition(":")[0]
+        file, hashes = found.path, found.hashes
+    rows = entry.get("samples")
+    if not _is_count(rows):
+        raise _bad(index, "samples", rows)
+    if not file.is_file():
+        raise NotFoundError(f"{str(index)!r} lists {str(file)!r}, which does not exist. Fetch it.")
+    return MdsShard(
+        file,
+        file.name,
+        split,
+        rows,
+        {
+            name: encoding_of(name, encoding)
+            for name, encoding in zip(names, encodings, strict=True)
+            if wanted is None or name in wanted
+        },
+        # A size of 0 is stored with each value, as if sizes differed.
+        [(name, size or None) for name, size in zip(names, sizes, strict=True)],
+        codec,
+        raw.size,
+        hashes,
+    )
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_BYTES
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file that an index describes."""
+
+    path: Path
+    size: int
+    hashes: Mapping[str, str]
+
+
+def _file(index: Path, entry: object) -> _File:
+    """Return the file of an entry. Raises InvalidValueError for one outside of the folder."""
+    if not isinstance(entry, dict):
+        raise _bad(index, "raw_data", entry)
+    name, size, hashes = entry.get("basename"), entry.get("bytes"), entry.get("hashes")
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise _bad(index, "basename", name)
+    path = inside(index, name)
+    if not _is_count(size):
+        raise _bad(index, "bytes", size)
+    hashes = hashes if isinstance(hashes, dict) else {}
+    return _File(path, size, {str(k): v for k, v in hashes.items() if isinstance(v, str)})

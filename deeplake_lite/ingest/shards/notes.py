@@ -1,0 +1,177 @@
+"""The note of an exported lake in the index of a format: the types that restore its values."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.export.shards.splits import SPLIT
+from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes.registry import from_config
+from deeplake_lite.ingest.shards.unfit import UnfitError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.htypes import Htype
+
+_UNREADABLE = (ValueError, EOFError, SyntaxError, TypeError, KeyError, OSError, MemoryError)
+"""Errors that NumPy raises for damaged npy files."""
+
+
+@dataclass(frozen=True)
+class NotedColumn:
+    """A column of the lake that was exported."""
+
+    htype: Htype
+    """Its type."""
+
+    kind: str
+    """How its values were written; see `dataset.export.shards.samples`."""
+
+    has_nulls: bool
+    """Whether empty bytes stand for null."""
+
+    def restore(self, value: Any) -> Any:
+        """Return the value for one that was read. Raises UnfitError."""
+        match self.kind:
+            case "file":
+                return None if self.has_nulls and not value else value
+            case "npy":
+                return None if self.has_nulls and not value else load_npy(value)
+            case "json":
+                return restored(self.htype, value)
+            case "text" | "int" | "bool":
+                return _scalar(self.htype, value)
+            case "array" if self.htype.value_dtype == "bool":
+                return np.asarray(value).astype(bool)
+        return value
+
+
+@dataclass(frozen=True)
+class Note:
+    """The note of an export, or nothing."""
+
+    columns: Mapping[str, NotedColumn] = field(default_factory=dict)
+    """The columns that it describes, in the order of the lake."""
+
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """The metadata of the lake."""
+
+    split: Htype | None = None
+    """Type of the column of splits."""
+
+    @classmethod
+    def of(cls, content: object) -> Note:
+        """Return a note; what another program or a newer release wrote is ignored."""
+        if not isinstance(content, dict):
+            return cls()
+        columns, metadata = content.get("columns"), content.get("metadata")
+        found = {
+            name: column
+            for name, config in (columns if isinstance(columns, dict) else {}).items()
+            if (column := _column(config)) is not None
+        }
+        items = {
+            key: value
+            for key, value in (metadata if isinstance(metadata, dict) else {}).items()
+            if isinstance(value, dict)
+        }
+        return cls(found, items, _htype(content.get(SPLIT)))
+
+
+def _column(config: object) -> NotedColumn | None:
+    if not isinstance(config, dict):
+        return None
+    htype, kind = _htype(config.get("htype")), config.get("kind")
+    if htype is None or not isinstance(kind, str):
+        return None
+    return NotedColumn(htype, kind, bool(config.get("nulls")))
+
+
+def _htype(config: object) -> Htype | None:
+    try:
+        return None if config is None else from_config(config)
+    except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+
+
+def restored(htype: Htype, value: Any) -> Any:
+    """Return the value of a type for a JSON value. Raises UnfitError.
+
+    >>> from deeplake_lite.htypes import Scalar, Sequence
+    >>> restored(Sequence(Scalar("datetime64[D]")), ["2026-01-02"])
+    [np.datetime64('2026-01-02')]
+    """
+    if value is None or htype.sql == "json":
+        return value
+    if htype.classes is not None:
+        return value
+    if htype.item is not None:
+        return [restored(htype.item, item) for item in _list(value)]
+    if htype.scalar is not None:
+        return _scalar(htype, value)
+    if not htype.value_dtype:
+        return value
+    values = _arrays(htype.value_dtype, value)
+    # An image must be an array: a list of lists of numbers is not taken for one.
+    return np.asarray(values, htype.value_dtype) if htype.is_image else values
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise UnfitError("a list")
+    return value
+
+
+def _scalar(htype: Htype, value: Any) -> Any:
+    """Return a number or a time. Raises UnfitError."""
+    if htype.scalar is None:
+        return value
+    dtype = np.dtype(htype.scalar)
+    if dtype.kind in "mM":
+        # As a string, so that a time keeps its date, and a duration its unit.
+        return np.array(value if dtype.kind == "m" else str(value), dtype)[()]
+    return complex(value) if dtype.kind == "c" else value
+
+
+def _arrays(dtype: str, value: Any) -> Any:
+    """Return the array for nested lists, or the list of arrays, as for polygons."""
+    if isinstance(value, dict):
+        shape = value.get("shape")
+        if not isinstance(shape, list) or 0 not in shape or len(shape) > 32:
+            raise UnfitError("the shape of an empty array")
+        return np.empty(shape, dtype)
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return [_arrays(dtype, item) for item in value]
+    if np.dtype(dtype).kind == "c":
+        return _complex(value)
+    return value
+
+
+def _complex(value: Any) -> Any:
+    return [_complex(item) for item in value] if isinstance(value, list) else complex(value)
+
+
+def load_npy(data: bytes) -> np.ndarray[Any, Any]:
+    """Return the array of an npy file. Raises UnfitError."""
+    try:
+        array = np.load(io.BytesIO(data), allow_pickle=False)
+    except _UNREADABLE as error:
+        raise UnfitError("an npy file without objects") from error
+    match array:
+        case np.ndarray():
+            return array
+    raise UnfitError("an npy file, not npz")
+
+
+def load_json(data: bytes) -> Any:
+    """Return the value of a JSON text. Raises UnfitError."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise UnfitError("JSON") from None

@@ -1,0 +1,145 @@
+"""Shards that may be compressed, opened as files that can be read at any place."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import tempfile
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import pyarrow as pa
+
+from deeplake_lite.dataset.export.shards.hashing import file_hash
+from deeplake_lite.errors import InvalidValueError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+PIECE = 2**20
+"""Bytes that are decompressed at a time."""
+
+CODECS = ("zstd", "gz", "bz2", "br", "snappy")
+
+MOST_BYTES = 2**32
+"""Maximum size of a shard without compression, in bytes."""
+
+MOST_RATIO = 64
+"""Bytes that a byte of Snappy can stand for at most."""
+
+_ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
+
+
+@contextmanager
+def opened(
+    path: Path, codec: str | None, size: int | None, hashes: Mapping[str, str]
+) -> Iterator[BinaryIO]:
+    """Open a file; a compressed one is decompressed to a temporary file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    codec : str, optional
+        Its compression.
+    size : int, optional
+        Its size without compression, in bytes, if it is known.
+    hashes : mapping
+        Its hashes by algorithm; unknown ones are ignored.
+
+    Raises
+    ------
+    InvalidValueError
+        If the file has another size or hash, or cannot be decompressed.
+    StorageError
+        If it cannot be read.
+    """
+    for name, expected in hashes.items():
+        if (actual := file_hash(path, name)) is not None and actual != expected:
+            raise InvalidValueError(
+                f"{str(path)!r} must have the {name} {expected!r:.80}, as its index says, but it "
+                f"has {actual!r}. Fetch the file again."
+            )
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise StorageError(f"{str(path)!r} cannot be read: {error}. Check the path.") from error
+    with file:
+        if codec is None:
+            if size is not None and path.stat().st_size != size:
+                raise _wrong_size(path, size)
+            yield file
+            return
+        with tempfile.TemporaryFile() as whole:
+            _unpack(path, file, codec, size, whole)
+            yield whole
+
+
+def _wrong_size(path: Path, size: int) -> InvalidValueError:
+    return InvalidValueError(
+        f"{str(path)!r} must have {size:,} bytes without compression, as its index says, but it "
+        "has not. Fetch the file again."
+    )
+
+
+def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
+    """Decompress a file. Raises InvalidValueError."""
+    if codec not in CODECS:
+        raise InvalidValueError(
+            f"The compression of {str(path)!r} must be one of {', '.join(CODECS)}, but it is "
+            f"{codec!r:.80}. Decompress the files first."
+        )
+    count, most = 0, MOST_BYTES if size is None else size
+    try:
+        for piece in _pieces(file, codec, most):
+            count += len(piece)
+            if count > most:
+                raise _wrong_size(path, most)
+            whole.write(piece)
+    except InvalidValueError:
+        raise
+    except _ERRORS as error:
+        raise InvalidValueError(
+            f"{str(path)!r} must be a whole {codec} file, but it cannot be decompressed: "
+            f"{str(error).rstrip('.')}. Fetch the file again."
+        ) from None
+    if size is not None and count != size:
+        raise _wrong_size(path, size)
+    whole.seek(0)
+
+
+def unpacked(data: memoryview, codec: str, most: int) -> bytes:
+    """Return decompressed data of at most `most` bytes. Raises ValueError."""
+    parts, count = [], 0
+    try:
+        for piece in _pieces(io.BytesIO(data), codec, most):
+            parts.append(piece)
+            count += len(piece)
+            if count > most:
+                break
+    except _ERRORS as error:
+        raise ValueError(str(error).rstrip(".")) from None
+    if count > most:
+        raise ValueError("it is too long")
+    return b"".join(parts)
+
+
+def _pieces(file: BinaryIO, codec: str, size: int) -> Iterator[bytes]:
+    if codec == "snappy":
+        data = file.read()
+        if size > MOST_RATIO * len(data):
+            raise ValueError("it is too short")
+        yield pa.Codec("snappy").decompress(data, size, asbytes=True)
+        return
+    if codec in ("gz", "bz2"):
+        stream: Any = gzip.GzipFile(fileobj=file) if codec == "gz" else bz2.BZ2File(file)
+    else:
+        stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), _ARROW_NAMES[codec])
+    while piece := stream.read(PIECE):
+        yield piece
+
+
+_ARROW_NAMES = {"zstd": "zstd", "br": "brotli"}

@@ -1,0 +1,250 @@
+"""The source for formats whose shards hold samples: values by name, each of them bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.shards.splits import SPLIT
+from deeplake_lite.errors import SchemaError
+from deeplake_lite.htypes import Array, ClassLabel, Htype, Image, Scalar
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.shards.unfit import UnfitError
+from deeplake_lite.ingest.source import Block, Places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.shards.notes import Note
+    from deeplake_lite.ingest.source import Skipped
+
+BLOCK_ROWS = 1_024
+BLOCK_BYTES = 32 * 2**20
+"""Maximum size of the samples of a block, unless a single one is larger."""
+
+SAMPLED = 100
+"""Number of samples by which types are found that the format does not tell."""
+
+_ERRORS = (ValueError, ArithmeticError, RecursionError, LookupError, TypeError)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How the values of a column are stored."""
+
+    decode: Callable[[memoryview], Any]
+    """Function from bytes to a value. It raises UnfitError."""
+
+    htype: Htype | Callable[[Sequence[Any]], Htype]
+    """Type of the values, or a function that finds it by some values."""
+
+
+class SampleShard(Protocol):
+    """A file of samples."""
+
+    @property
+    def title(self) -> str:
+        """Its name for messages."""
+
+    @property
+    def split(self) -> str:
+        """The split that it belongs to; "" if there is none."""
+
+    @property
+    def rows(self) -> int:
+        """Number of its samples."""
+
+    @property
+    def encodings(self) -> Mapping[str, Encoding]:
+        """Encoding of each column."""
+
+    def samples(self, first: int) -> Iterator[Mapping[str, memoryview | None] | str]:
+        """Yield the samples from number `first` on; for a bad one, what is wrong with it.
+
+        Raises InvalidValueError or StorageError if the file cannot be read.
+        """
+
+
+@dataclass(frozen=True)
+class SampleSource:
+    """The source for shards of samples."""
+
+    title: str
+    shards: Sequence[SampleShard]
+    files: Sequence[str]
+    """Files by whose state the source is recognized; the first is its index."""
+
+    note: Note
+    """The types of the lake, if the shards are an export."""
+
+    names: Sequence[str]
+    """The columns, without that of splits."""
+
+    has_splits: bool = False
+    key: str | None = None
+
+    left_out: Sequence[Skipped] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of samples."""
+        return sum(shard.rows for shard in self.shards)
+
+    @property
+    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+        """The metadata of the lake that was exported."""
+        return MappingProxyType(dict(self.note.metadata))
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """The files and their state."""
+        return fingerprint(self.files[0], self.files)
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: numbers have a dtype or are JSON."""
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        types = {name: self._type(name) for name in self.names}
+        if self.has_splits:
+            if SPLIT in types:
+                raise SchemaError(
+                    f"The names of the splits need the column {SPLIT!r}, but the samples have one "
+                    "of that name. Ingest the folder of each split into a lake of its own."
+                )
+            names = dict.fromkeys(shard.split for shard in self.shards)
+            types[SPLIT] = self.note.split or ClassLabel([*names])
+        return self._in_order(types)
+
+    def _in_order(self, types: dict[str, Htype]) -> dict[str, Htype]:
+        """Return types in the order of the lake that was exported, if it is known."""
+        order = [name for name in self.note.columns if name in types]
+        return {name: types[name] for name in [*order, *(n for n in types if n not in order)]}
+
+    def _type(self, name: str) -> Htype:
+        if (noted := self.note.columns.get(name)) is not None:
+            return noted.htype
+        encodings = [shard.encodings for shard in self.shards]
+        htype = encodings[0][name].htype if encodings else Scalar("int64")
+        return htype if isinstance(htype, Htype) else htype(self._first_values[name])
+
+    @cached_property
+    def _first_values(self) -> dict[str, list[Any]]:
+        """The first values of each column that can be read."""
+        shard = self.shards[0]
+        values: dict[str, list[Any]] = {name: [] for name in self.names}
+        size = 0
+        for sample in islice(shard.samples(0), SAMPLED):
+            if isinstance(sample, str):
+                continue
+            for name in self.names:
+                if (data := sample[name]) is None:
+                    continue
+                try:
+                    values[name].append(shard.encodings[name].decode(data))
+                except _ERRORS:
+                    continue
+            if (size := size + _size(sample)) > BLOCK_BYTES:
+                break
+        return values
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the samples from number `start` on."""
+        before = 0
+        for shard in self.shards:
+            first = max(0, start - before)
+            before += shard.rows
+            if first >= shard.rows:
+                continue
+            rows, size = list[Any](), 0
+            for sample in shard.samples(first):
+                rows.append(sample)
+                size += _size(sample)
+                if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
+                    yield self._block(shard, first, rows)
+                    first += len(rows)
+                    rows, size = [], 0
+            if rows:
+                yield self._block(shard, first, rows)
+
+    def _block(
+        self, shard: SampleShard, first: int, rows: Sequence[Mapping[str, memoryview | None] | str]
+    ) -> Block:
+        errors = {i: row for i, row in enumerate(rows) if isinstance(row, str)}
+        columns: dict[str, list[Any]] = {}
+        for name in self.names:
+            decode, noted = shard.encodings[name].decode, self.note.columns.get(name)
+            values = columns[name] = []
+            for i, row in enumerate(rows):
+                value = None
+                if not isinstance(row, str) and (data := row[name]) is not None:
+                    try:
+                        value = decode(data)
+                        value = value if noted is None else noted.restore(value)
+                    except _ERRORS as error:
+                        found = brief(bytes(data[:60]), 60)
+                        errors[i] = f"{name} must be {_rule(error)}, but it is {found}."
+                values.append(value)
+        if self.has_splits:
+            columns[SPLIT] = [shard.split] * len(rows)
+        for name, values in columns.items():
+            for i in errors:
+                values[i] = self.columns[name].blank
+        return Block(
+            {name: columns[name] for name in self.columns},
+            Places(shard.title, first, len(rows)),
+            errors=errors,
+        )
+
+
+def _size(sample: Mapping[str, memoryview | None] | str) -> int:
+    """Return the number of bytes of a sample."""
+    values = () if isinstance(sample, str) else sample.values()
+    return sum(len(value) for value in values if value is not None)
+
+
+def _rule(error: Exception) -> str:
+    """Return what a value must be."""
+    return str(error) if isinstance(error, UnfitError) else "a value of its type"
+
+
+def array_type(values: Sequence[Any]) -> Htype:
+    """Return the type of arrays. Raises SchemaError if they have no common one.
+
+    >>> array_type([np.zeros((2, 3), "u1"), np.zeros((4, 3), "i2")])
+    Array('int16', (None, None))
+    """
+    if not values:
+        return Array("float32", None)
+    dtype = np.result_type(*{value.dtype for value in values})
+    if any(value.dtype.kind in "iu" and dtype.kind == "f" for value in values):
+        kinds = sorted({value.dtype.name for value in values})
+        raise SchemaError(
+            f"Arrays of a column must have a common dtype, but they have {', '.join(kinds)}. Name "
+            "the type: schema={…: dl.Array(…, None)}."
+        )
+    axes = {value.ndim for value in values}
+    if axes == {0}:
+        return Scalar(dtype.name)
+    return Array(dtype.name, (None,) * axes.pop() if len(axes) == 1 else None)
+
+
+def pixels_type(values: Sequence[Any]) -> Htype:
+    """Return the type of images without compression: `Image` if all are 8-bit grey or colour."""
+    is_image = all(
+        value.dtype == np.uint8 and (value.ndim == 2 or value.shape[2:] in ((3,), (4,)))
+        for value in values
+    )
+    return Image("zstd") if is_image and values else array_type(values)
+
+
+def nullable(htype: Htype) -> Htype:
+    """Return a type that takes nulls."""
+    return replace(htype, nullable=True)
