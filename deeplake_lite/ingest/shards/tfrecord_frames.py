@@ -19,8 +19,8 @@ PIECE = 16 * 2**20
 """Size of the parts in which a record is read, in bytes: a wrong length must not take memory."""
 
 
-def tfrecords(path: str, options: Mapping[str, Any], start: int = 0) -> Iterator[Record]:
-    """Yield the records of a file from number `start` on.
+def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
+    """Yield the records of a file.
 
     Raises
     ------
@@ -42,10 +42,9 @@ def tfrecords(path: str, options: Mapping[str, Any], start: int = 0) -> Iterator
                     f"A record must be whole, but {place} has {len(data) + len(tail):,} of "
                     f"{size + TAIL.size:,} bytes. The file is cut short. Fetch it again."
                 )
-            if number >= start:
-                is_whole = TAIL.unpack(tail)[0] == masked_crc(data)
-                reason = None if is_whole else "the content must have its checksum, but it differs."
-                yield Record(data, place, reason)
+            is_whole = TAIL.unpack(tail)[0] == masked_crc(data)
+            reason = None if is_whole else "the content must have its checksum, but it differs."
+            yield Record(data, place, reason)
             number, at = number + 1, at + HEAD.size + size + TAIL.size
 
 

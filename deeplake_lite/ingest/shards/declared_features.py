@@ -1,0 +1,101 @@
+"""Columns for the features that the user names: with types, or with TensorFlow's descriptions.
+
+These are recognized by the names of their classes, so that TensorFlow need not be imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import NotFoundError, OptionError
+from deeplake_lite.htypes import Array, Bytes, Htype, Scalar, Sequence, resolve
+from deeplake_lite.ingest.shards.feature_columns import PlainColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from deeplake_lite.ingest.shards.feature_columns import FeatureColumn
+
+_KINDS = ("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "RaggedFeature",
+          "SparseFeature")  # fmt: skip
+
+
+def declared_columns(
+    features: object, inferred: Mapping[str, FeatureColumn]
+) -> dict[str, FeatureColumn]:
+    """Return the columns for `features`, the option.
+
+    Parameters
+    ----------
+    features : mapping or sequence
+        Types by name, or names.
+    inferred : mapping
+        Columns that are inferred, or that a file describes.
+
+    Raises
+    ------
+    OptionError
+        If `features` is of another type.
+    NotFoundError
+        For a name that is no feature of the first records, if there is no type for it.
+    """
+    if not isinstance(features, Mapping):
+        return {name: _known(name, inferred) for name in checks.names("features", features)}
+    columns = dict[str, FeatureColumn]()
+    for name, spec in features.items():
+        if not isinstance(name, str):
+            raise OptionError(f"features must have strings as keys, but one is {brief(name)}.")
+        known = inferred.get(name)
+        if type(spec).__name__ in _KINDS and hasattr(spec, "dtype"):
+            columns[name] = _described(name, spec, known)
+        else:
+            in_lists = isinstance(known, PlainColumn) and known.in_lists
+            columns[name] = PlainColumn(name, resolve(spec), name, in_lists)
+    return columns
+
+
+def _known(name: str, inferred: Mapping[str, FeatureColumn]) -> FeatureColumn:
+    if name not in inferred:
+        raise NotFoundError.named("feature", name, inferred)
+    return inferred[name]
+
+
+def _described(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColumn:
+    """Return the column for a description such as ``tf.io.FixedLenFeature``."""
+    kind = type(spec).__name__
+    if kind == "SparseFeature" or getattr(spec, "partitions", None):
+        raise OptionError(
+            f"features must not have sparse or partitioned features, but {name!r} is a {kind}. "
+            "Name the features that it is made of."
+        )
+    in_lists = isinstance(known, PlainColumn) and known.in_lists
+    shape = () if kind in ("VarLenFeature", "RaggedFeature") else tuple(spec.shape)
+    is_fixed = kind == "FixedLenFeature"
+    axes = shape if is_fixed else (None, *shape)
+    htype = _type_of(spec.dtype.name, axes, known)
+    default = getattr(spec, "default_value", None)
+    if default is None and not is_fixed:  # a record without the feature has no values
+        default = [] if htype.item is not None else np.zeros([n or 0 for n in axes], htype.value_dtype)
+    elif default is not None:
+        default = default.decode() if isinstance(default, bytes) and htype.sql == "text" \
+            else default if htype.axes == () else np.broadcast_to(default, shape)  # fmt: skip
+    return PlainColumn(
+        name, htype, getattr(spec, "value_key", None) or name, in_lists, default
+    )
+
+
+def _type_of(dtype: str, axes: tuple[int | None, ...], known: FeatureColumn | None) -> Htype:
+    """Return the type for a dtype and a shape; strings have the type that was inferred."""
+    if dtype != "string":
+        return Array(dtype, axes) if axes else Scalar(dtype)
+    inferred: Htype = Bytes() if known is None else known.htype
+    inferred = replace(inferred, nullable=False)
+    if not axes:
+        return inferred if inferred.item is None else inferred.item
+    return inferred if inferred.item is not None else Sequence(inferred)
