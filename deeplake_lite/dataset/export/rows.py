@@ -70,11 +70,11 @@ def to_huggingface(view: View) -> Any:
     return to_dataset(view)
 
 
-def to_parquet(view: View, path: str | Path, rows_per_file: int) -> Path:
+def to_parquet(view: View, path: str | Path, rows_per_file: int, num_workers: int | None) -> Path:
     """Write the rows as Parquet files; see `View.to_parquet`."""
     from deeplake_lite.dataset.export.huggingface.parquet import write_parquet
 
-    return write_parquet(view, path, rows_per_file)
+    return write_parquet(view, path, rows_per_file, num_workers)
 
 
 def to_folder(view: View, path: str | Path, image: str | None, label: str | None) -> Path:
@@ -91,8 +91,10 @@ def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
     return write_yolo(view, path, task)
 
 
-def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
+def to_webdataset(
+    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset
 
-    return write_webdataset(view, path, shard_bytes)
+    return write_webdataset(view, path, shard_bytes, num_workers)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
 
 type Feature = dict[str, Any]
@@ -118,12 +119,24 @@ class FeatureExport:
 
     def batches(self, label: str, rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows; `label` is that of the progress bar."""
-        fields = [*self.fields, *self.paths.values()]
-        rows = rows or (FILE_ROWS if any(map(_has_files, fields)) else ROWS)
-        for block in read_blocks(self.view, fields, label, rows):
-            paths = {n: array_of(f.htype, block[f.name]) for n, f in self.paths.items()}
-            arrays = [self._array(f, block[f.name], paths.get(f.name)) for f in self.fields]
-            yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        for block in read_blocks(self.view, self.read_fields, label, rows or self.batch_rows):
+            yield self.batch(block)
+
+    @property
+    def read_fields(self) -> list[Field]:
+        """The columns that are read."""
+        return [*self.fields, *self.paths.values()]
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows of a batch."""
+        return FILE_ROWS if any(map(_has_files, self.read_fields)) else ROWS
+
+    def batch(self, cells: Mapping[str, Cells]) -> pa.RecordBatch:
+        """Return rows, given as cells by column."""
+        paths = {n: array_of(f.htype, cells[f.name]) for n, f in self.paths.items()}
+        arrays = [self._array(f, cells[f.name], paths.get(f.name)) for f in self.fields]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _feature(self, f: Field) -> Feature:
         noted = self.notes.get("features", {})

@@ -40,15 +40,23 @@ class HuggingFaceExports:
         """
         return rows.to_huggingface(cast("View", self).pin())
 
-    def to_parquet(self, path: str | Path, *, rows_per_file: int = 50_000) -> Path:
+    def to_parquet(
+        self,
+        path: str | Path,
+        *,
+        rows_per_file: int = 50_000,
+        num_workers: int | None = None,
+    ) -> Path:
         """Write the rows as Parquet files with a dataset card, as on the hub of Hugging Face.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A folder that is new or empty, or one in which this export was interrupted.
         rows_per_file : int
-            Most rows of a file.
+            Maximum number of rows of a file.
+        num_workers : int, optional
+            Number of files that are written at a time; by default one per core, up to 8.
 
         Returns
         -------
@@ -59,10 +67,9 @@ class HuggingFaceExports:
         Raises
         ------
         ExistsError
-            When the folder is not empty.
+            When the folder is not empty, unless the same export was interrupted there.
         StorageError
-            When the disk is full, or the folder cannot be written. Files that were written before
-            the error are removed.
+            When the disk is full, or the folder cannot be written.
 
         Warns
         -----
@@ -74,6 +81,9 @@ class HuggingFaceExports:
         Columns have the features that `to_huggingface` describes; ``datasets.load_dataset`` of the
         folder reads them. `from_huggingface` restores the lake's types, and `from_parquet` those of
         single files.
+
+        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
+        the files that are missing. Any other error removes all that was written.
 
         Examples
         --------
@@ -87,4 +97,4 @@ class HuggingFaceExports:
         >>> dl.from_huggingface(folder, "memory://parquet-doc-2")["label"].names
         ('cat', 'dog')
         """
-        return rows.to_parquet(cast("View", self).pin(), path, rows_per_file)
+        return rows.to_parquet(cast("View", self).pin(), path, rows_per_file, num_workers)

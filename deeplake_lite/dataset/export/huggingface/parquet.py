@@ -6,11 +6,12 @@ different splits are written to different files, from which the column of splits
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +19,22 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from deeplake_lite import checks
-from deeplake_lite.dataset.export.atomic_files import as_storage_errors
-from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.huggingface.features import (
     FeatureExport,
     card_feature,
     warn_of_losses,
 )
+from deeplake_lite.dataset.export.shards.plan import Part
+from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
 from deeplake_lite.errors import ExportWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.dataset.export.shards.journal import Written
+    from deeplake_lite.dataset.export.shards.plan import Shard
     from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
 
 FILE_ROWS = 50_000
@@ -40,25 +46,37 @@ SPLIT = "split"
 _SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 
 
-def write_parquet(view: View, path: str | Path, rows_per_file: int) -> Path:
+def write_parquet(
+    view: View, path: str | Path, rows_per_file: int, num_workers: int | None
+) -> Path:
     """Write the rows of a view; see `View.to_parquet`."""
     root = Path(checks.location("path", path)).expanduser()
     rows_per_file = checks.integer("rows_per_file", rows_per_file, 1)
-    parts = _Parts.of(view)
+    workers = workers_of(num_workers)
+    splits = _Splits.of(view)
     warn_of_losses(view, "to_parquet")
-    parts.warn()
-    with as_storage_errors(root), new_folder(root, "to_parquet"):
-        (root / "data").mkdir()
+    splits.warn()
+
+    def finish(written: Sequence[Sequence[Written]]) -> None:
         sizes = {
-            split: _write(root, split, own, parts, rows_per_file)
-            for split, own in parts.views.items()
+            split: (len(own), sum(int(w.info["bytes"]) for w in files))
+            for (split, own), files in zip(splits.views.items(), written, strict=True)
         }
-        (root / "README.md").write_text(_card(parts, sizes), "utf-8")
+        (root / "README.md").write_text(_card(splits, sizes), "utf-8")
+
+    write_shards(
+        root,
+        [_part(split, own, splits, rows_per_file) for split, own in splits.views.items()],
+        method="to_parquet",
+        options={"rows_per_file": rows_per_file, "metadata": dict(view.rows.table.metadata)},
+        num_workers=workers,
+        finish=finish,
+    )
     return root
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _Splits:
     """The splits of a view."""
 
     view: View
@@ -67,7 +85,7 @@ class _Parts:
     """The column of splits, if its values can name files."""
 
     @classmethod
-    def of(cls, view: View) -> _Parts:
+    def of(cls, view: View) -> _Splits:
         """Find the column of splits: one of classes, without nulls, whose names can name files."""
         f = view.schema[SPLIT] if SPLIT in view.columns else None
         names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
@@ -108,28 +126,53 @@ class _Parts:
         return content
 
 
-def _write(
-    root: Path, split: str, view: View, parts: _Parts, rows_per_file: int
-) -> tuple[int, int]:
-    """Write the files of a split; return its number of rows, and their size in memory."""
-    count = max(1, -(-len(view) // rows_per_file))
+def _part(split: str, view: View, splits: _Splits, rows_per_file: int) -> Part:
+    """Return the files of a split."""
     export = FeatureExport(view)
-    metadata = {"huggingface": json.dumps(parts.metadata(export))}
-    schema = export.schema.with_metadata(metadata)
-    nbytes = 0
-    for number in range(count):
-        rows = view[number * rows_per_file : (number + 1) * rows_per_file]
-        path = root / "data" / f"{split}-{number:05d}-of-{count:05d}.parquet"
-        with pq.ParquetWriter(path, schema) as writer:
-            for batch in FeatureExport(rows).batches("to_parquet"):
-                writer.write_batch(batch.replace_schema_metadata(metadata))
-                nbytes += batch.nbytes
-    return len(view), nbytes
+    return Part(
+        view,
+        export.read_fields,
+        lambda number, count: f"data/{split}-{number:05d}-of-{count:05d}.parquet",
+        partial(_opened, export, {"huggingface": json.dumps(splits.metadata(export))}),
+        most_rows=rows_per_file,
+        block_rows=export.batch_rows,
+        least=1,
+    )
 
 
-def _card(parts: _Parts, sizes: dict[str, tuple[int, int]]) -> str:
+@contextlib.contextmanager
+def _opened(
+    export: FeatureExport, metadata: Mapping[str, str], path: Path, _: Shard
+) -> Iterator[_Parquet]:
+    """Open a Parquet file."""
+    with pq.ParquetWriter(path, export.schema.with_metadata(metadata)) as writer:
+        yield _Parquet(writer, export, metadata)
+
+
+@dataclass
+class _Parquet:
+    """An open Parquet file."""
+
+    writer: pq.ParquetWriter
+    export: FeatureExport
+    metadata: Mapping[str, str]
+    nbytes: int = 0
+    """Size of its rows in memory."""
+
+    def write(self, cells: Mapping[str, Cells], first: int) -> None:  # noqa: ARG002
+        """Write rows."""
+        batch = self.export.batch(cells)
+        self.writer.write_batch(batch.replace_schema_metadata(self.metadata))
+        self.nbytes += batch.nbytes
+
+    def finish(self) -> Mapping[str, Any]:
+        """Return the size of the rows in memory."""
+        return {"bytes": self.nbytes}
+
+
+def _card(splits: _Splits, sizes: dict[str, tuple[int, int]]) -> str:
     """Return the dataset card: YAML, in the subset that JSON is, and the description."""
-    export = FeatureExport(next(iter(parts.views.values())))
+    export = FeatureExport(next(iter(splits.views.values())))
     info = {
         "features": [card_feature(name, f) for name, f in export.features.items()],
         "splits": [

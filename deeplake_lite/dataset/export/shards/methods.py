@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 class ShardExports:
     """Methods of a view that export shards for streaming loaders."""
 
-    def to_webdataset(self, path: str | Path, *, shard_bytes: int | str = "512MiB") -> list[Path]:
+    def to_webdataset(
+        self,
+        path: str | Path,
+        *,
+        shard_bytes: int | str = "512MiB",
+        num_workers: int | None = None,
+    ) -> list[Path]:
         """Write the rows as WebDataset's tar files: a sample per row, a file per column.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A folder that is new or empty, or one in which this export was interrupted.
         shard_bytes : int or str
-            Size of its files, in bytes or as ``"1GB"``, at which the next tar file begins.
+            Maximum size of a tar file, in bytes or as ``"1GB"``. A larger sample is alone in one.
+        num_workers : int, optional
+            Number of tar files that are written at a time; by default one per core, up to 8.
 
         Returns
         -------
@@ -34,13 +42,13 @@ class ShardExports:
         Raises
         ------
         ExistsError
-            When the folder is not empty.
+            When the folder is not empty, unless the same export was interrupted there.
         SchemaError
             When no column can be a file.
         InvalidValueError
             For a row with only nulls, and for a ``key`` that WebDataset would read as another one.
         StorageError
-            When a file cannot be written. Files that were written before the error are removed.
+            When a file cannot be written, for example because the disk is full.
 
         Warns
         -----
@@ -55,6 +63,9 @@ class ShardExports:
         ``dl.from_webdataset(folder, url, schema=ds.schema)`` reads them back, with the types that
         tar files cannot hold.
 
+        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
+        the tar files that are missing. Any other error removes all that was written.
+
         Examples
         --------
         >>> import tarfile, tempfile
@@ -66,4 +77,4 @@ class ShardExports:
         ...     tar.getnames()
         ['000000000.txt', '000000000.score.json']
         """
-        return rows.to_webdataset(cast("View", self).pin(), path, shard_bytes)
+        return rows.to_webdataset(cast("View", self).pin(), path, shard_bytes, num_workers)

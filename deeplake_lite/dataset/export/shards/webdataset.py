@@ -2,53 +2,73 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import tarfile
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite import checks
-from deeplake_lite.dataset.export.atomic_files import as_storage_errors
-from deeplake_lite.dataset.export.folder import extension, new_folder
-from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.dataset.export.folder import extension
+from deeplake_lite.dataset.export.portable import is_file, values_of
+from deeplake_lite.dataset.export.shards.plan import Part
+from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
 from deeplake_lite.dataset.export.strings import plain
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.export.shards.plan import Shard
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.schema import Field
 
-SHARD_BYTES = 512 * 2**20
-"""Size of a tar file at which the next one begins, in bytes."""
+BLOCK = 512
+"""Size of a header of a tar file, and of the blocks to which contents are padded, in bytes."""
 
 OWN = ("key", "shard")
 """Columns of `from_webdataset` that are not files."""
-
-BLOCK_ROWS = 256
 
 _PLAIN = ("txt", "json", "cls", "npy")
 """Extensions that are used without a name for a column of that name."""
 
 
-def write_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
+def write_webdataset(
+    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+) -> list[Path]:
     """Write the rows of a view; see `View.to_webdataset`."""
     root = Path(checks.location("path", path)).expanduser()
-    most = checks.memory("shard_bytes", shard_bytes)
+    most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
     columns = _columns(view)
-    with as_storage_errors(root), new_folder(root, "to_webdataset"):
-        writer = _Shards(root, most)
-        with writer:
-            for key, files in _samples(view, columns):
-                writer.write(key, files)
-    return writer.paths
+    key = view.schema["key"] if "key" in view.columns else None
+    key = key if key is not None and key.htype.sql == "text" else None
+    fields = [column.field for column in columns] + ([key] if key is not None else [])
+    part = Part(
+        view,
+        fields,
+        lambda number, _: f"{number:06d}.tar",
+        partial(_opened, columns, key),
+        most_bytes=most,
+        row_bytes=partial(_row_bytes, [column.field.name for column in columns]),
+    )
+    return write_shards(
+        root, [part], method="to_webdataset", options={"shard_bytes": most}, num_workers=workers
+    )
+
+
+def _row_bytes(names: Sequence[str], sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the size of samples in a tar file: a header for each file, and whole blocks."""
+    return np.sum([BLOCK + -(-sizes[name] // BLOCK) * BLOCK for name in names], axis=0)
 
 
 @dataclass(frozen=True)
@@ -143,22 +163,39 @@ def _npy(value: Any) -> bytes:
     return file.getvalue()
 
 
-def _samples(
-    view: View, columns: Sequence[_Column]
-) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    """Yield the key and the files of each row. Raises InvalidValueError."""
-    key = view.schema["key"] if "key" in view.columns else None
-    key = key if key is not None and key.htype.sql == "text" else None
-    fields = [column.field for column in columns] + ([key] if key is not None else [])
-    digits, row, last = max(9, len(str(len(view)))), 0, None
-    for block in read_blocks(view, fields, "to_webdataset", BLOCK_ROWS):
-        values = {f.name: values_of(f.htype, block[f.name]) for f in fields}
-        for i in range(len(block[fields[0].name])):
-            name = f"{row:0{digits}}" if key is None else str(values["key"][i])
-            _check_key(name, last, row)
+@contextlib.contextmanager
+def _opened(
+    columns: Sequence[_Column], key: Field | None, path: Path, shard: Shard
+) -> Iterator[_Tar]:
+    """Open a tar file."""
+    with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
+        yield _Tar(tar, columns, key, shard)
+
+
+class _Tar:
+    """An open tar file."""
+
+    def __init__(
+        self, tar: tarfile.TarFile, columns: Sequence[_Column], key: Field | None, shard: Shard
+    ) -> None:
+        self._tar, self._columns, self._key = tar, columns, key
+        view, first = shard.part.view, shard.rows.start
+        self._digits = max(9, len(str(len(view))))
+        # The key of a sample must differ from that of the sample before, in whichever file it is.
+        self._last = view[key.name][first - 1] if key is not None and first else None
+
+    def write(self, cells: Mapping[str, Cells], first: int) -> None:
+        """Write samples. Raises InvalidValueError."""
+        fields = [column.field for column in self._columns]
+        values = {f.name: values_of(f.htype, cells[f.name]) for f in fields}
+        keys = None if self._key is None else values_of(self._key.htype, cells[self._key.name])
+        for i in range(len(cells[fields[0].name])):
+            row = first + i
+            name = f"{row:0{self._digits}}" if keys is None else str(keys[i])
+            _check_key(name, self._last, row)
             files = [
                 column.file(value)
-                for column in columns
+                for column in self._columns
                 if (value := values[column.field.name][i]) is not None
             ]
             if not files:
@@ -167,8 +204,19 @@ def _samples(
                     "exist, but it has only nulls. Leave it out.",
                     row=row,
                 )
-            yield name, files
-            row, last = row + 1, name
+            self._add(name, files)
+            self._last = name
+
+    def _add(self, key: str, files: Sequence[tuple[str, bytes]]) -> None:
+        for suffix, data in files:
+            info = tarfile.TarInfo(f"{key}.{suffix}")  # of user 0 and time 0, so always the same
+            info.size = len(data)
+            self._tar.addfile(info, io.BytesIO(data))
+        self._tar.members = []  # type: ignore[attr-defined]  # held until the end otherwise
+
+    def finish(self) -> Mapping[str, Any]:
+        """Return nothing: tar files have no index."""
+        return {}
 
 
 def _check_key(key: str, last: str | None, row: int) -> None:
@@ -181,36 +229,6 @@ def _check_key(key: str, last: str | None, row: int) -> None:
             "leave it out of the view: rows are then numbered.",
             row=row,
         )
-
-
-class _Shards:
-    """Tar files in a folder, one after the other."""
-
-    def __init__(self, root: Path, most: int) -> None:
-        self.paths: list[Path] = []
-        self._root, self._most, self._size = root, most, 0
-        self._tar: tarfile.TarFile | None = None
-
-    def __enter__(self) -> _Shards:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._tar is not None:
-            self._tar.close()
-
-    def write(self, key: str, files: Sequence[tuple[str, bytes]]) -> None:
-        """Write a sample; begin a new tar file if this one is full."""
-        if self._tar is None or self._size >= self._most:
-            self.__exit__()
-            path = self._root / f"{len(self.paths):06d}.tar"
-            self._tar = tarfile.open(path, "w", format=tarfile.GNU_FORMAT)  # noqa: SIM115 (closed by exit)
-            self._size = 0
-            self.paths.append(path)
-        for suffix, data in files:
-            info = tarfile.TarInfo(f"{key}.{suffix}")  # of user 0 and time 0, so always the same
-            info.size = len(data)
-            self._tar.addfile(info, io.BytesIO(data))
-            self._size += len(data)
 
 
 def _safe(name: str) -> str:

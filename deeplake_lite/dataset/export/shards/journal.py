@@ -1,0 +1,155 @@
+"""The journal of an export: which of its files are finished, so that an interrupted one resumes.
+
+It is a file in the folder of the export, with a line of JSON for the export and one for each
+finished file, and it is removed at the end::
+
+    {"export": "to_webdataset", "identity": "5f0c…", "files": 12}
+    {"path": "000000.tar", "rows": 1000, "bytes": 536870912, "info": {}}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.errors import ExistsError, StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+NAME = ".unfinished-export.jsonl"
+"""Name of the journal."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A finished file of an export."""
+
+    path: str
+    """Path in the folder of the export."""
+
+    rows: int
+    """Number of its rows."""
+
+    bytes: int
+    """Its size in bytes."""
+
+    info: Mapping[str, Any]
+    """JSON values for the index."""
+
+
+_KEYS = {f.name for f in fields(Written)}
+
+
+class Journal:
+    """The journal of an export in a folder."""
+
+    def __init__(self, root: Path, header: Mapping[str, Any], done: Mapping[str, Written]) -> None:
+        self.done = dict(done)
+        """The finished files by path."""
+
+        self._path = root / NAME
+        lines = [header, *map(asdict, done.values())]
+        self._path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+
+    def add(self, written: Written) -> None:
+        """Record a finished file."""
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(asdict(written))}\n")
+        self.done[written.path] = written
+
+    def remove(self) -> None:
+        """Remove the journal, because the export is complete."""
+        self._path.unlink()
+
+
+@contextlib.contextmanager
+def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]:
+    """Create the folder of an export, or continue in the one of an interrupted export.
+
+    An error that may not occur again (a full disk, a failing store, Ctrl-C) leaves the finished
+    files, and a note in the error says so. Any other error empties the folder, or removes it if it
+    is new.
+
+    Parameters
+    ----------
+    root : Path
+        The folder.
+    header : mapping
+        JSON values that identify the export: ``export``, the name of the method, and all else that
+        determines its files.
+
+    Raises
+    ------
+    ExistsError
+        If the folder is not empty, and is not that of the same export.
+    """
+    is_new = not root.exists()
+    done = {} if is_new else _finished(root, header)
+    root.mkdir(parents=True, exist_ok=True)
+    journal = Journal(root, header, done)
+    try:
+        yield journal
+        journal.remove()
+    except BaseException as error:
+        if journal.done and isinstance(error, KeyboardInterrupt | StorageError | OSError):
+            error.add_note(
+                f"{len(journal.done):,} of {header['files']:,} files are written. Call "
+                f"{header['export']} again with the same arguments to resume, or delete "
+                f"{str(root)!r}."
+            )
+        else:
+            _clear(root, remove=is_new)
+        raise
+
+
+def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
+    """Return the finished files of the same export, by path. Raises ExistsError."""
+    method = header["export"]
+    if not root.is_dir():
+        raise ExistsError(
+            f"{method} writes to a new or empty folder, but {str(root)!r} is a file. Choose "
+            "another name."
+        )
+    if not any(root.iterdir()):
+        return {}
+    if not (root / NAME).is_file():
+        raise ExistsError(
+            f"{method} writes to a new or empty folder, but {str(root)!r} is not empty. Choose "
+            "another name."
+        )
+    lines = _lines(root / NAME)
+    if not lines or lines[0] != json.loads(json.dumps(header)):
+        raise ExistsError(
+            f"{str(root)!r} holds an unfinished export of other rows or with other options, which "
+            f"{method} cannot continue. Delete the folder, or choose another name."
+        )
+    written = [Written(**line) for line in lines[1:] if line.keys() == _KEYS]
+    return {w.path: w for w in written if _has_size(root / w.path, w.bytes)}
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a journal up to one that is cut short."""
+    lines = []
+    for text in path.read_text("utf-8", errors="replace").splitlines():
+        try:
+            line = json.loads(text)
+        except ValueError:
+            break
+        if isinstance(line, dict):
+            lines.append(line)
+    return lines
+
+
+def _has_size(path: Path, size: int) -> bool:
+    return path.is_file() and path.stat().st_size == size
+
+
+def _clear(root: Path, *, remove: bool) -> None:
+    """Empty a folder, or remove it."""
+    for part in [root] if remove else list(root.iterdir()):
+        shutil.rmtree(part, ignore_errors=True) if part.is_dir() else part.unlink()

@@ -1,0 +1,213 @@
+"""The plan of a sharded export: which rows each file holds, decided before anything is written.
+
+The boundaries follow from the sizes of the cells, which storage knows without reading them. So the
+files depend only on the rows, not on the number of workers or on interruptions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import xxhash
+
+from deeplake_lite.dataset.read.virtual import VirtualTable
+from deeplake_lite.htypes.layouts import Ragged
+from deeplake_lite.storage import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.schema import Field
+
+    type Sizes = NDArray[np.int64]
+
+PLANNED_ROWS = 2**18
+"""Rows whose sizes are in memory at a time."""
+
+BLOCK_ROWS = 256
+BLOCK_BYTES = 32 * 2**20
+"""Maximum size of the cells that a worker reads at a time, unless a single row is larger."""
+
+
+class Sink(Protocol):
+    """An open file of an export."""
+
+    def write(self, cells: Mapping[str, Cells], first: int) -> None:
+        """Write rows, given as cells by column; `first` is the number of the first row."""
+
+    def finish(self) -> Mapping[str, Any]:
+        """Write the rest of the file; return JSON values that the index of the export needs."""
+
+
+def _total(sizes: Mapping[str, Sizes]) -> Sizes:
+    return np.sum(list(sizes.values()), axis=0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that are written to one series of files, such as those of a split."""
+
+    view: View
+    """The rows."""
+
+    fields: Sequence[Field]
+    """The columns that are read; at least one."""
+
+    name: Callable[[int, int], str]
+    """Function from the number of a file and the number of all files to its path in the folder."""
+
+    open: Callable[[Path, Shard], AbstractContextManager[Sink]]
+    """Function that opens the file at a path, for the rows of a shard. It runs in a thread."""
+
+    most_bytes: int | None = None
+    """Maximum planned size of a file, unless a single row is larger."""
+
+    most_rows: int | None = None
+    """Maximum number of rows of a file."""
+
+    row_bytes: Callable[[Mapping[str, Sizes]], Sizes] = _total
+    """Function from the size of each cell, by column, to the planned size of each row."""
+
+    block_rows: int = BLOCK_ROWS
+    """Maximum number of rows that a worker reads at a time."""
+
+    least: int = 0
+    """Number of files that are written even if there are no rows: 0 or 1."""
+
+    def sizes(self, first: int, stop: int) -> Sizes:
+        """Return the planned size of the rows `first` to `stop`, without reading their cells."""
+        table, slots = self.view.rows.locate(np.arange(first, stop))
+        return self.row_bytes({f.name: _cell_bytes(table, f, slots) for f in self.fields})
+
+    def shards(self) -> list[Shard]:
+        """Return the files, in order."""
+        starts = self._starts()
+        ends = [*starts[1:], len(self.view)] if starts else []
+        return [
+            Shard(self, number, range(first, stop), self.name(number, len(starts)))
+            for number, (first, stop) in enumerate(zip(starts, ends, strict=True))
+        ]
+
+    def identity(self) -> str:
+        """Return a digest that identifies the rows, and the version that they are read from."""
+        view = self.view
+        table, slots = view.rows.locate()
+        digest = xxhash.xxh3_128()
+        for f in self.fields:
+            digest.update(repr((f.name, f.id, f.htype.get_config())).encode())
+        digest.update(f"{view.url} {table.snapshot_id}".encode())
+        if isinstance(table, VirtualTable):
+            digest.update(table.fingerprint(slots).encode())
+        else:
+            digest.update(table.ids(slots).tobytes())
+        for span in chunks.spans(len(slots), PLANNED_ROWS):
+            digest.update(self.sizes(span.start, span.stop).tobytes())
+        if view.rows.uncommitted:  # the version does not tell these cells from others
+            for f in self.fields:
+                for span in chunks.spans(len(slots), BLOCK_ROWS):
+                    digest.update(table.digests(f.id, slots[span]).tobytes())
+        return digest.hexdigest()
+
+    def _starts(self) -> list[int]:
+        """Return the first row of each file."""
+        count = len(self.view)
+        if self.most_bytes is None:
+            step = self.most_rows or max(count, 1)
+            return list(range(0, count, step)) or [0] * self.least
+        cut = _Cut(self.most_bytes, self.most_rows or max(count, 1))
+        for span in chunks.spans(count, PLANNED_ROWS):
+            cut.take(self.sizes(span.start, span.stop))
+        return cut.starts or [0] * self.least
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A file of an export."""
+
+    part: Part
+    """The rows of its series."""
+
+    number: int
+    """Its number in the series."""
+
+    rows: range
+    """Positions of its rows in the view of the part."""
+
+    path: str
+    """Path in the folder of the export."""
+
+    def blocks(self) -> Iterator[tuple[int, dict[str, Cells]]]:
+        """Yield the number of the first row, and the cells of columns by name, block by block."""
+        part = self.part
+        table, slots = part.view.rows.locate(np.arange(self.rows.start, self.rows.stop))
+        for rows in chunks.spans(len(slots), PLANNED_ROWS):
+            first = self.rows.start + rows.start
+            cut = _Cut(BLOCK_BYTES, part.block_rows)
+            cut.take(part.sizes(first, self.rows.start + rows.stop))
+            ends = [*cut.starts[1:], rows.stop - rows.start]
+            for start, stop in zip(cut.starts, ends, strict=True):
+                span = slice(rows.start + start, rows.start + stop)
+                cells = table.read([f.id for f in part.fields], slots[span])
+                yield first + start, {f.name: cells[f.id] for f in part.fields}
+
+
+@dataclass
+class _Cut:
+    """Consecutive rows, cut into runs that are as long as possible.
+
+    >>> cut = _Cut(most_bytes=10, most_rows=3)
+    >>> cut.take(np.array([4, 4, 4, 25]))
+    >>> cut.take(np.array([1, 1, 1, 1]))
+    >>> cut.starts
+    [0, 2, 3, 4, 7]
+    """
+
+    most_bytes: int
+    most_rows: int
+    starts: list[int] = field(default_factory=list)
+    """First row of each run."""
+
+    _count: int = 0
+    _used: int = 0
+
+    def take(self, sizes: Sizes) -> None:
+        """Append rows of the given sizes."""
+        totals = np.concatenate([[0], np.cumsum(sizes)])
+        at, first = 0, self._count
+        while at < len(sizes):
+            if not self.starts:
+                self._begin(first)
+            room = self.starts[-1] + self.most_rows - first
+            limit = int(totals[at]) + self.most_bytes - self._used
+            end = min(int(np.searchsorted(totals, limit, side="right")) - 1, room)
+            if end <= at:
+                if self.starts[-1] < first + at:
+                    self._begin(first + at)
+                    continue
+                end = at + 1  # a run has at least one row
+            self._used += int(totals[end] - totals[at])
+            at = end
+        self._count += len(sizes)
+
+    def _begin(self, row: int) -> None:
+        self.starts.append(row)
+        self._used = 0
+
+
+def _cell_bytes(table: Any, f: Field, slots: NDArray[np.int64]) -> Sizes:
+    """Return the size of each cell: of a file, as it is stored; of numbers, as an array."""
+    layout = f.htype.layout
+    if not isinstance(layout, Ragged) or layout.dtype in ("bytes", "utf8", "json"):
+        return np.asarray(table.sizes(f.id, slots), np.int64)
+    shapes = np.maximum(table.shapes(f.id, slots), 0).astype(np.int64)
+    if not shapes.shape[1]:
+        return np.asarray(table.sizes(f.id, slots), np.int64)
+    return np.asarray(shapes.prod(axis=1) * np.dtype(layout.dtype).itemsize, np.int64)

@@ -1,0 +1,253 @@
+"""Sharded exports: the same files in every case, and resumption after an interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import deeplake_lite as dl
+from deeplake_lite.dataset.export.shards import writer
+from deeplake_lite.dataset.export.shards.journal import NAME, Journal
+from deeplake_lite.dataset.export.shards.plan import Part
+from deeplake_lite.errors import ExistsError, InvalidValueError, OptionError
+
+ROWS = 40
+SCHEMA = {"txt": "text", "bin": dl.Bytes(nullable=True), "a": dl.Array("float32", (None,))}
+
+
+@pytest.fixture
+def view(make_lake):
+    rng = np.random.default_rng(0)
+    return make_lake(
+        SCHEMA,
+        txt=[f"{i}" * int(rng.integers(1, 90)) for i in range(ROWS)],
+        bin=[None if i % 7 == 0 else bytes(int(rng.integers(0, 3_000))) for i in range(ROWS)],
+        a=[np.arange(int(rng.integers(0, 300)), dtype="f4") for _ in range(ROWS)],
+    )
+
+
+EXPORTS = {
+    "webdataset": lambda view, out, **more: view.to_webdataset(out, shard_bytes="20KiB", **more),
+    "parquet": lambda view, out, **more: view.to_parquet(out, rows_per_file=7, **more),
+}
+
+
+def content(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(params=[*EXPORTS])
+def export(request):
+    return EXPORTS[request.param]
+
+
+def test_number_of_workers_changes_no_byte(view, export, tmp_path):
+    for workers in (1, 2, 5):
+        export(view, tmp_path / str(workers), num_workers=workers)
+    first = content(tmp_path / "1")
+    assert len(first) > 3
+    assert content(tmp_path / "2") == first
+    assert content(tmp_path / "5") == first
+    with pytest.raises(OptionError, match="num_workers must be an integer of at least 1"):
+        export(view, tmp_path / "0", num_workers=0)
+
+
+def test_tar_files_have_the_planned_size(view, tmp_path):
+    paths = view.to_webdataset(tmp_path / "out", shard_bytes=20_480)
+    end, most = 10_240, 20_480  # a tar file is padded to whole records
+    assert all(path.stat().st_size <= most + end for path in paths)
+    assert sum(path.stat().st_size for path in paths[:-1]) > 0.6 * most * len(paths[:-1])
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_ctrl_c_leaves_what_the_same_call_continues(view, export, tmp_path, monkeypatch, after):
+    export(view, tmp_path / "whole")
+    out = tmp_path / "out"
+    written, add = [], Journal.add
+
+    def interrupted(self, file):
+        if len(written) == after:
+            raise KeyboardInterrupt
+        add(self, file)
+        written.append(file.path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            export(view, out)
+    if not after:
+        assert not out.exists()
+    else:
+        assert f"{after} of" in caught.value.__notes__[0]
+        assert not list(out.rglob("*.part"))
+    times = {name: (out / name).stat().st_mtime_ns for name in written}
+    export(view, out)
+    assert content(out) == content(tmp_path / "whole")
+    assert {name: (out / name).stat().st_mtime_ns for name in written} == times
+
+
+def test_only_the_same_rows_and_options_continue(view, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+
+    def begin():
+        add = Journal.add
+
+        def interrupted(self, file):
+            add(self, file)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Journal, "add", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                view.to_webdataset(out, shard_bytes=20_480)
+
+    begin()
+    for other in (
+        lambda: view[1:].to_webdataset(out, shard_bytes=20_480),
+        lambda: view.to_webdataset(out, shard_bytes=30_000),
+        lambda: view[["txt", "bin"]].to_webdataset(out, shard_bytes=20_480),
+        lambda: view.to_parquet(out),
+    ):
+        with pytest.raises(ExistsError, match="unfinished export of other rows"):
+            other()
+
+
+def test_uncommitted_edits_do_not_continue_an_export_of_others(new_url, tmp_path, monkeypatch):
+    ds = dl.create(new_url(), {"bin": dl.Bytes()})
+    ds.append({"bin": [bytes(900)] * 20})
+    add = Journal.add
+
+    def interrupted(self, file):
+        add(self, file)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ds.to_webdataset(tmp_path / "out", shard_bytes=4_000)
+    ds.update([3], {"bin": [b"x" * 900]})
+    with pytest.raises(ExistsError, match="unfinished export of other rows"):
+        ds.to_webdataset(tmp_path / "out", shard_bytes=4_000)
+
+
+def test_damaged_leftovers_are_written_again(view, export, tmp_path, monkeypatch):
+    export(view, tmp_path / "whole")
+    out, add, written = tmp_path / "out", Journal.add, []
+
+    def interrupted(self, file):
+        add(self, file)
+        written.append(file.path)
+        if len(written) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            export(view, out)
+    (out / written[0]).unlink()
+    (out / written[1]).write_bytes(b"short")
+    journal = out / NAME
+    journal.write_text(journal.read_text() + '[1]\n{"path": 5}\n{"path": "00')
+    export(view, out)
+    assert content(out) == content(tmp_path / "whole")
+
+
+KILLED = """
+import sys, threading, os, time, signal
+import deeplake_lite as dl
+from deeplake_lite.dataset.export.shards.journal import Journal
+add, count = Journal.add, int(sys.argv[3])
+
+def counted(self, file):
+    global count
+    add(self, file)
+    count -= 1
+    if count == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Journal.add = counted
+dl.open(sys.argv[1]).to_webdataset(sys.argv[2], shard_bytes="20KiB", num_workers=2)
+"""
+
+
+def test_killed_export_resumes(tmp_path):
+    ds = dl.create(str(tmp_path / "lake"), {"bin": dl.Bytes()})
+    ds.append({"bin": [bytes([i]) * 5_000 for i in range(ROWS)]})
+    ds.commit("rows")
+    out = tmp_path / "out"
+    for kill_after in (2, 3):
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, ds.url, str(out), str(kill_after)],
+            check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+    lines = [json.loads(line) for line in (out / NAME).read_text().splitlines()]
+    assert len(lines) == 1 + 5
+    times = {line["path"]: (out / line["path"]).stat().st_mtime_ns for line in lines[1:]}
+    ds.to_webdataset(out, shard_bytes="20KiB")
+    ds.to_webdataset(tmp_path / "whole", shard_bytes="20KiB")
+    assert content(out) == content(tmp_path / "whole")
+    assert {name: (out / name).stat().st_mtime_ns for name in times} == times
+
+
+def test_error_in_a_row_leaves_nothing(make_lake, tmp_path):
+    ds = make_lake({"t": dl.Text(nullable=True)}, t=["x" * 900] * 30 + [None])
+    for folder in (tmp_path / "new", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        with pytest.raises(InvalidValueError, match="Row 30 must have a value"):
+            ds.to_webdataset(folder, shard_bytes=3_000, num_workers=3)
+    assert not (tmp_path / "new").exists()
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_full_disk_leaves_what_the_same_call_continues(view, tmp_path, monkeypatch):
+    view.to_webdataset(tmp_path / "whole", shard_bytes="20KiB")
+    out, write, threads = tmp_path / "out", writer._Run._write, threading.Lock()
+    left = [3]
+
+    def full(self, shard):
+        with threads:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(28, "No space left on device")
+        return write(self, shard)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(writer._Run, "_write", full)
+        with pytest.raises(dl.StorageError, match="No space left on device"):
+            view.to_webdataset(out, shard_bytes="20KiB", num_workers=1)
+    assert (out / "000000.tar").is_file()
+    view.to_webdataset(out, shard_bytes="20KiB")
+    assert content(out) == content(tmp_path / "whole")
+
+
+def test_planning_reads_no_cell(view, monkeypatch):
+    part = Part(view, view.schema.fields, lambda n, _: str(n), None, most_bytes=9_000)
+    table = view.rows.table
+    monkeypatch.setattr(type(table), "read", lambda *_: pytest.fail("cells are read"))
+    shards = part.shards()
+    assert part.identity() == part.identity()
+    assert [row for shard in shards for row in shard.rows] == list(range(ROWS))
+    sizes = [int(part.sizes(s.rows.start, s.rows.stop).sum()) for s in shards]
+    assert max(sizes) <= 9_000
+    # Each file is full: the first row of the next one would be too much.
+    for shard, size in zip(shards[:-1], sizes[:-1], strict=True):
+        end = shard.rows.stop
+        assert size + int(part.sizes(end, end + 1)[0]) > 9_000
+
+
+def test_files_of_no_rows_are_written_where_a_format_needs_one(make_lake, tmp_path):
+    ds = make_lake({"t": "text"}, t=[])
+    assert ds.to_webdataset(tmp_path / "w") == []
+    assert os.listdir(ds.to_parquet(tmp_path / "p") / "data") == ["train-00000-of-00001.parquet"]
