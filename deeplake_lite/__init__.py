@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
+    from deeplake_lite.ingest.shards.arrayrecord import from_arrayrecord
+    from deeplake_lite.ingest.shards.tfrecord import from_tfrecord
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
     from deeplake_lite.ingest.tables.arrays import from_arrays
@@ -113,6 +115,8 @@ _HOMES = {
     "ingest.tables.parquet": "from_parquet",
     "ingest.result": "Ingested IngestedDataset",
     "ingest.source": "Skipped",
+    "ingest.shards.arrayrecord": "from_arrayrecord",
+    "ingest.shards.tfrecord": "from_tfrecord",
     "ingest.shards.webdataset": "from_webdataset",
     "ingest.yolo.source": "from_yolo",
     "loader.mix": "mix",
@@ -204,6 +208,7 @@ __all__ = [
     "browse_diff",
     "create",
     "exists",
+    "from_arrayrecord",
     "from_arrays",
     "from_coco",
     "from_csv",
@@ -211,6 +216,7 @@ __all__ = [
     "from_folder",
     "from_huggingface",
     "from_parquet",
+    "from_tfrecord",
     "from_webdataset",
     "from_yolo",
     "function",

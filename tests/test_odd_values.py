@@ -14,9 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from array_record.python.array_record_module import ArrayRecordWriter
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.export.methods import Exports
+from deeplake_lite.dataset.export.shards.record_frames import frame
+from deeplake_lite.dataset.export.shards.tf_example import serialize_example
 from deeplake_lite.dataset.loading import Loadable, LoadableRows
 from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.ingest.options import Options as IngestOptions
@@ -142,6 +145,20 @@ def tar() -> Path:
     return Path("a.tar")
 
 
+def tfrecord() -> Path:
+    """Return a TFRecord file."""
+    Path("a.tfrecord").write_bytes(frame(serialize_example({"x": np.array([1])})))
+    return Path("a.tfrecord")
+
+
+def arrayrecord() -> Path:
+    """Return an ArrayRecord file."""
+    writer = ArrayRecordWriter("a.array_record", "group_size:1")
+    writer.write(serialize_example({"x": np.array([1])}))
+    writer.close()
+    return Path("a.array_record")
+
+
 def parquet() -> Path:
     """Return a Parquet file."""
     pq.write_table(pa.table({"x": [1, 2]}), "a.parquet")
@@ -159,6 +176,8 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_coco": {"annotations": coco, "url": new_url, "images": False},
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
     "from_webdataset": {"tars": tar, "url": new_url},
+    "from_tfrecord": {"files": tfrecord, "url": new_url},
+    "from_arrayrecord": {"files": arrayrecord, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_huggingface": {"dataset": parquet, "url": new_url},
@@ -205,6 +224,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
     "to_yolo": {"path": new_folder},
     "to_webdataset": {"path": new_folder},
+    "to_tfrecord": {"path": new_folder},
+    "to_arrayrecord": {"path": new_folder},
     "to_huggingface": {},
     "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
@@ -219,7 +240,7 @@ METHODS: dict[str, dict[str, Any]] = {
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_webdataset", "to_huggingface", "to_parquet",
+    "to_webdataset", "to_huggingface", "to_parquet", "to_tfrecord", "to_arrayrecord",
 }  # fmt: skip
 """Methods that change nothing."""
 

@@ -81,13 +81,13 @@ def _described(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColu
     htype = _type_of(spec.dtype.name, axes, known)
     default = getattr(spec, "default_value", None)
     if default is None and not is_fixed:  # a record without the feature has no values
-        default = [] if htype.item is not None else np.zeros([n or 0 for n in axes], htype.value_dtype)
+        default = (
+            [] if htype.item is not None else np.zeros([n or 0 for n in axes], htype.value_dtype)
+        )
     elif default is not None:
         default = default.decode() if isinstance(default, bytes) and htype.sql == "text" \
             else default if htype.axes == () else np.broadcast_to(default, shape)  # fmt: skip
-    return PlainColumn(
-        name, htype, getattr(spec, "value_key", None) or name, in_lists, default
-    )
+    return PlainColumn(name, htype, getattr(spec, "value_key", None) or name, in_lists, default)
 
 
 def _type_of(dtype: str, axes: tuple[int | None, ...], known: FeatureColumn | None) -> Htype:

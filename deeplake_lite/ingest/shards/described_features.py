@@ -51,7 +51,9 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     """
     folders = {file.rpartition("/")[0]: file for file in files}
     texts = {
-        folder: {name: read_neighbour(file, name, access, MOST_BYTES) for name in (SIDECAR, FEATURES)}
+        folder: {
+            name: read_neighbour(file, name, access, MOST_BYTES) for name in (SIDECAR, FEATURES)
+        }
         for folder, file in folders.items()
     }
     first, *others = texts.values()

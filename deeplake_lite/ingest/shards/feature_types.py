@@ -97,9 +97,9 @@ def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
 
 
 def bytes_type(values: Iterable[bytes]) -> Htype:
-    """Return the type for bytes: images, text or any bytes.
+    r"""Return the type for bytes: images, text or any bytes.
 
-    >>> bytes_type([b"a", b"b"]), bytes_type([b"\\xff"]), bytes_type([])
+    >>> bytes_type([b"a", b"b"]), bytes_type([b"\xff"]), bytes_type([])
     (Text(), Bytes(), Bytes())
     """
     given = list(values)
@@ -113,7 +113,7 @@ def _bytes_type(count: int, images: int, texts: int) -> Htype:
 
 
 def is_image(data: bytes) -> bool:
-    """Return whether bytes begin like a file that an image column takes.
+    r"""Return whether bytes begin like a file that an image column takes.
 
     >>> is_image(b"\x89PNG\r\n\x1a\n"), is_image(b"BMW")
     (True, False)

@@ -14,7 +14,13 @@ import fsspec
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError, StorageError
+from deeplake_lite.errors import (
+    InvalidValueError,
+    LakeError,
+    NotFoundError,
+    OptionError,
+    StorageError,
+)
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.shards.tar_samples import expand
 

@@ -18,7 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError, LakeError
-from deeplake_lite.htypes import Array, Boxes, Bytes, ClassLabel, Htype, Image, Scalar, Sequence, Text
+from deeplake_lite.htypes import (
+    Array,
+    Boxes,
+    Bytes,
+    ClassLabel,
+    Htype,
+    Image,
+    Scalar,
+    Sequence,
+    Text,
+)
 from deeplake_lite.ingest.shards.feature_columns import PlainColumn, raw_values, value_of
 from deeplake_lite.ingest.shards.record_files import MOST_BYTES, name_of
 
@@ -89,7 +99,9 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
     ['train', 'test']
     """
     listed = info.get("splits")
-    splits = [s.get("name") for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
+    splits = (
+        [s.get("name") for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
+    )
     found = dict[str, str]()
     for split in splits:
         pattern = re.compile(rf"(^|-){re.escape(str(split))}\.[^.]*$")
@@ -318,6 +330,8 @@ class _RaggedColumn:
 def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
     """Return the lists of some lengths, in items of `size` values. Raises ValueError."""
     if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
-        raise ValueError(f"its lists must have {sum(lengths) * size:,} values, but they have {len(values):,}")
+        raise ValueError(
+            f"its lists must have {sum(lengths) * size:,} values, but they have {len(values):,}"
+        )
     ends = np.cumsum([0, *lengths]) * size
     return [values[a:b] for a, b in zip(ends, ends[1:], strict=False)]
