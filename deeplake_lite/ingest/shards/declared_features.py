@@ -18,8 +18,6 @@ from deeplake_lite.htypes import Array, Bytes, Htype, Scalar, Sequence, resolve
 from deeplake_lite.ingest.shards.feature_columns import PlainColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from deeplake_lite.ingest.shards.feature_columns import FeatureColumn
 
 _KINDS = ("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "RaggedFeature",
@@ -47,7 +45,7 @@ def declared_columns(
     """
     if not isinstance(features, Mapping):
         return {name: _known(name, inferred) for name in checks.names("features", features)}
-    columns = dict[str, FeatureColumn]()
+    columns: dict[str, FeatureColumn] = {}
     for name, spec in features.items():
         if not isinstance(name, str):
             raise OptionError(f"features must have strings as keys, but one is {brief(name)}.")

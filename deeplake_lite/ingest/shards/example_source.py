@@ -42,7 +42,8 @@ type Contents = Literal["auto", "example", "bytes"]
 class Records(Protocol):
     """A function that reads the records of a file."""
 
-    def __call__(self, path: str, options: Mapping[str, Any], /) -> Iterator[Record]: ...
+    def __call__(self, path: str, options: Mapping[str, Any], /) -> Iterator[Record]:
+        """Yield the records of a file, given the options of its store."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.dataset.export.shards.tf_example import numbers_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from deeplake_lite.htypes import Htype
 

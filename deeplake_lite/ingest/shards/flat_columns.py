@@ -1,4 +1,4 @@
-"""Arrow arrays from the flat lists that an export of a lake has written: the reverse of `flatten`."""
+"""Arrow arrays from the flat lists that an export has written: the reverse of `flatten`."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,8 +175,8 @@ class _Tensor:
                 raise ValueError("it must be whole, but it is cut short or too large")
         values = value_of([data], Array(self.dtype, (None,)))
         if shape is None:
-            return values if self.axes == (None,) else value_of(values, Array(self.dtype, self.axes)) \
-                if self.axes else value_of(values, Scalar(self.dtype))  # fmt: skip
+            htype = Array(self.dtype, self.axes) if self.axes else Scalar(self.dtype)
+            return value_of(values, htype)
         if len(shape) != len(self.axes) or min(shape, default=0) < 0 or \
                 _product(shape) != len(values):  # fmt: skip
             raise ValueError(f"it must have the shape {shape}, but it has {len(values):,} values")
@@ -334,4 +335,4 @@ def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
             f"its lists must have {sum(lengths) * size:,} values, but they have {len(values):,}"
         )
     ends = np.cumsum([0, *lengths]) * size
-    return [values[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    return [values[a:b] for a, b in pairwise(ends)]

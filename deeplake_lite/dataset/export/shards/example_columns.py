@@ -51,12 +51,13 @@ def check_columns(view: View, method: str) -> None:
             owners[flat.name] = f.name
     wide = [f.name for f in view.schema if f.htype.value_dtype in WIDE]
     if wide:
-        _warn(f"{method} rounds {_listed(wide)} to float32, because an Example has no float64. To "
-              "choose which columns are rounded, cast them to float32 or leave them out.")  # fmt: skip
+        _warn(f"{method} rounds {_listed(wide)} to float32, because an Example has no float64.")
     noted = [f.name for f in view.schema if f.metadata]
     if noted:
-        _warn(f"{method} leaves out the metadata of {_listed(noted)}, because an Example cannot "
-              "hold it.")  # fmt: skip
+        _warn(
+            f"{method} leaves out the metadata of {_listed(noted)}, because an Example cannot "
+            "hold it."
+        )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from deeplake_lite.dataset.export.shards.example_columns import (
 )
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.record_frames import frame
+from deeplake_lite.dataset.export.shards.tfds_files import DATASET, SPLIT, tfds_files
 from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
 from deeplake_lite.errors import MissingPackageError, StorageError
 
@@ -66,7 +67,7 @@ def _write(
     part = Part(
         view,
         view.schema.fields,
-        lambda number, count: f"data-train.{suffix}-{number:05d}-of-{count:05d}",
+        lambda number, count: f"{DATASET}-{SPLIT}.{suffix}-{number:05d}-of-{count:05d}",
         partial(_records, opened),
         most_bytes=most,
         least=1,
@@ -77,8 +78,15 @@ def _write(
         method=method,
         options={"shard_bytes": most},
         num_workers=workers,
-        finish=lambda _: (root / SIDECAR).write_bytes(types) and None,
+        finish=lambda parts: _write_index(
+            root, tfds_files(view, suffix, parts[0]) | {SIDECAR: types}
+        ),
     )
+
+
+def _write_index(root: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        (root / name).write_bytes(data)
 
 
 class _Open(Protocol):

@@ -92,7 +92,8 @@ def parse_example(data: bytes) -> Any:
 
     Examples
     --------
-    >>> parse_example(bytes.fromhex("0a0b0a090a017812041a020a00")).features.feature["x"].WhichOneof("kind")
+    >>> message = parse_example(bytes.fromhex("0a0b0a090a017812041a020a00"))
+    >>> message.features.feature["x"].WhichOneof("kind")
     'int64_list'
     >>> parse_example(b"hello")
     Traceback (most recent call last):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from uuid import uuid4
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 import deeplake_lite as dl
 from deeplake_lite.errors import ExportWarning
 from deeplake_lite.testing.strategies import tables
-from tests.dataset.everything import SCHEMA, VALUES, lake
 from tests.dataset.export.test_round_trips import COLUMNS
 
 WAYS = {
@@ -69,8 +67,8 @@ def test_any_view_round_trips(way, table, tmp_path_factory):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExportWarning)
             write(ds, folder, shard_bytes=100)
-    except dl.InvalidValueError as error:
-        assert "An Example holds float32" in str(error)
+    except dl.InvalidValueError:
+        assert any(f.htype.value_dtype == "float64" for f in ds.schema)
         return
     new = read(folder, url(), progress=False)
     assert [(f.name, f.htype) for f in new.schema] == [(f.name, f.htype) for f in ds.schema]
