@@ -43,8 +43,11 @@ def declared_columns(
     NotFoundError
         For a name that is no feature of the first records, if there is no type for it.
     """
+    by_feature = {name: column for column in inferred.values() for name in column.features}
+    inferred = {**by_feature, **inferred}
     if not isinstance(features, Mapping):
-        return {name: _known(name, inferred) for name in checks.names("features", features)}
+        found = [_known(name, inferred) for name in checks.names("features", features)]
+        return {column.name: column for column in found}
     columns: dict[str, FeatureColumn] = {}
     for name, spec in features.items():
         if not isinstance(name, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ from deeplake_lite.htypes import Array, Bytes, Htype, Image, Scalar, Sequence, T
 from deeplake_lite.ingest.shards.feature_columns import PlainColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
-_DTYPES = {"int64_list": "int64", "float_list": "float32"}
+LONGEST_NAME = 250
+"""Maximum length of the name of a feature that a column has, in characters."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass
@@ -66,7 +70,8 @@ class _Values:
 def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
     """Return the columns for the features of messages, by name.
 
-    A feature list becomes a sequence. A column takes nulls if a message has no value for it.
+    A feature list becomes a sequence. A column takes nulls if a message has no value for it. Its
+    name is that of the feature, unless no column can have that; see `column_name`.
     """
     plain, lists, items = dict[str, _Values](), dict[str, int](), dict[str, _Values]()
     count = 0
@@ -79,21 +84,43 @@ def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
             own = items.setdefault(name, _Values())
             for feature in found.feature:
                 own.add(feature)
+    groups = {group for name in {*plain, *lists} for group in _groups(name)}
     columns = dict[str, PlainColumn]()
-    for name in sorted(plain):
-        if (htype := plain[name].htype) is not None:
-            nullable = plain[name].count < count
-            columns[name] = PlainColumn(name, replace(htype, nullable=nullable), name)
-    for name in sorted(lists):
-        item = items[name].htype
-        if name in columns:
-            raise InvalidValueError(
-                f"Features must have different names, but {name!r} is a feature and a feature "
-                "list. Rename one of them."
-            )
-        htype = Sequence(item if item is not None else Bytes(), nullable=lists[name] < count)
-        columns[name] = PlainColumn(name, htype, name, in_lists=True)
+    for feature in sorted(plain):
+        if (htype := plain[feature].htype) is not None:
+            name, nullable = column_name(feature, {*columns, *groups}), plain[feature].count < count
+            columns[name] = PlainColumn(name, replace(htype, nullable=nullable), feature)
+    for feature in sorted(lists):
+        item, name = items[feature].htype, column_name(feature, {*columns, *groups})
+        htype = Sequence(item if item is not None else Bytes(), nullable=lists[feature] < count)
+        columns[name] = PlainColumn(name, htype, feature, in_lists=True)
     return columns
+
+
+def column_name(feature: str, taken: Container[str]) -> str:
+    r"""Return the name of the column for a feature, given the names of other columns and groups.
+
+    >>> column_name("image/encoded", []), column_name("/a//b\n", []), column_name("a", ["a"])
+    ('image/encoded', 'a/b_', 'a_')
+    """
+    text = _CONTROL.sub("_", feature)
+    parts = [f"{part}_" if part in (".", "..") else part for part in text.split("/") if part]
+    name = "/".join(parts)[:LONGEST_NAME].rstrip("/") or "feature"
+    if name.startswith("__"):  # which are reserved for the lake
+        name = name.lstrip("_") or "feature"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _groups(name: str) -> list[str]:
+    """Return the groups of a column.
+
+    >>> _groups("a/b/c")
+    ['a', 'a/b']
+    """
+    parts = [part for part in name.split("/") if part]
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def bytes_type(values: Iterable[bytes]) -> Htype:

@@ -169,6 +169,17 @@ def test_missing_feature_is_null(tmp_path, ingest):
     assert ds["t"][:] == ["a", "b", None, None]
 
 
+def test_features_whose_names_no_column_can_have_get_others(tmp_path, ingest):
+    names = ["a", "a/b", "a/b/c", "/x//y", "__id", "n\n", "..", "", "l" * 300]
+    ds = ingest(write(tmp_path / "a.tfrecord", [example(**dict.fromkeys(names, 1))]))
+    assert sorted(ds.columns) == sorted(
+        ["a_", "a/b_", "a/b/c", "x/y", "id", "n_", ".._", "feature", "l" * 250]
+    )
+    both = ingest(write(tmp_path / "b.tfrecord", [sequence_example({"x": 1}, {"x": [1, 2]})]))
+    assert (both["x"][0], list(both["x_"][0])) == (1, [1, 2])
+    assert [*ingest(tmp_path / "a.tfrecord", features=["a", "/x//y"]).columns] == ["a_", "x/y"]
+
+
 def test_features_select_columns_and_give_their_types(tmp_path, ingest):
     path = write(tmp_path / "a.tfrecord", rows())
     types = {"label": dl.ClassLabel(["a", "b", "c"]), "image": "image", "ids": "class_label"}

@@ -16,7 +16,7 @@ import numpy as np
 from deeplake_lite.dataset.arrow.cells import array_of
 from deeplake_lite.dataset.export.shards.flat_arrays import Flat, flatten
 from deeplake_lite.dataset.export.shards.tf_example import serialize_example
-from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
+from deeplake_lite.errors import ExportWarning, InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,21 +34,8 @@ WIDE = ("float64", "complex128")
 """Dtypes whose numbers are rounded."""
 
 
-def check_columns(view: View, method: str) -> None:
-    """Reject columns whose features would have the same name, and warn of losses.
-
-    Raises SchemaError.
-    """
-    owners = dict[str, str]()
-    for f in view.schema:
-        array = array_of(f.htype, f.htype.encode([]))
-        for flat in flatten(array, f.name):
-            if flat.name in owners:
-                raise SchemaError(
-                    f"{method} needs a feature {flat.name!r} for column {f.name!r}, but column "
-                    f"{owners[flat.name]!r} has one of that name. Rename one of them."
-                )
-            owners[flat.name] = f.name
+def warn_of_losses(view: View, method: str) -> None:
+    """Warn of losses. Features of two columns differ: no column is in the group of another."""
     wide = [f.name for f in view.schema if f.htype.value_dtype in WIDE]
     if wide:
         _warn(f"{method} rounds {_listed(wide)} to float32, because an Example has no float64.")

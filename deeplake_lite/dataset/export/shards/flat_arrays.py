@@ -120,7 +120,8 @@ def flatten(array: pa.Array, name: str) -> list[Flat]:
 
     Examples
     --------
-    >>> for flat in flatten(pa.array([[[1, 2], []], [[3]]]), "x"):
+    >>> kind = pa.large_list(pa.large_list(pa.int64()))
+    >>> for flat in flatten(pa.array([[[1, 2], []], [[3]]], kind), "x"):
     ...     print(flat.name, flat.values, flat.counts)
     x/ragged_row_lengths_0 [2 0 1] [2 1]
     x/ragged_flat_values [1 2 3] [2 1]

@@ -109,8 +109,6 @@ class ShardExports:
         ------
         ExistsError
             When the folder is not empty, unless the same export was interrupted there.
-        SchemaError
-            When two columns need a feature of the same name.
         InvalidValueError
             For a number that float32 cannot hold.
         StorageError
@@ -173,8 +171,6 @@ class ShardExports:
             If ``array-record`` is not installed.
         ExistsError
             When the folder is not empty, unless the same export was interrupted there.
-        SchemaError
-            When two columns need a feature of the same name.
         InvalidValueError
             For a number that float32 cannot hold.
         StorageError

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.shards.example_columns import (
     SIDECAR,
-    check_columns,
     serialized_rows,
     sidecar,
+    warn_of_losses,
 )
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.record_frames import frame
@@ -62,7 +62,7 @@ def _write(
     method = f"to_{suffix.replace('_', '')}"
     root = Path(checks.location("path", path)).expanduser()
     most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
-    check_columns(view, method)
+    warn_of_losses(view, method)
     types = sidecar(view)
     part = Part(
         view,

@@ -138,8 +138,8 @@ def _single(kind: pa.DataType, htype: Htype, has_classes: bool) -> Feature:
     if kinds.is_large_string(kind):
         return _named("text_feature.Text", text={})
     if kinds.is_large_binary(kind) and htype.is_image:  # TFDS stacks images in lists
-        content = {"dtype": "uint8", "shape": {"dimensions": ["-1", "-1", "-1"]}}
-        return _named("image_feature.Image", image=content)
+        shape = {"dimensions": ["-1", "-1", "-1"]}
+        return _named("image_feature.Image", image={"dtype": "uint8", "shape": shape})
     return _tensor("string" if kinds.is_large_binary(kind) else _dtype(kind), [])
 
 
