@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -79,7 +80,20 @@ class PlainColumn:
             return self.default
         if self.arrange is not None:
             return self.arrange(raw_values(feature))
+        values = getattr(feature, kind).value
+        if self._takes_one and len(values) == 1 and (kind == "bytes_list") == self._takes_bytes:
+            return values[0]
         return feature_value(feature, self.htype)
+
+    @cached_property
+    def _takes_one(self) -> bool:
+        """Whether a value is the only one of a feature, as it is: most are, so this is fast."""
+        return self._takes_bytes or self.htype.sql == "number"
+
+    @cached_property
+    def _takes_bytes(self) -> bool:
+        """Whether a value is the bytes of a feature."""
+        return self.htype.item is None and (self.htype.takes_files or self.htype.sql == "bytes")
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
         """Return the values unchanged."""
