@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.shards.tar_samples import Location
 
 READ_ROWS = 64
-"""Number of records that are read at a time."""
+READ_BYTES = 16 * 2**20
+"""Maximum number of records that are read at a time, and their expected size in bytes."""
 
 _SEQUENTIAL = "readahead_buffer_size:4M,max_parallelism:1"
 """Options of the reader: by default, it reads 16 MB ahead in each of its threads."""
@@ -139,16 +140,19 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
                 count = reader.num_records()
             if not reader.ok():  # the package does not raise an error
                 raise _damaged(name, 0, "its index is damaged or missing")
-            for first in range(0, count, READ_ROWS):
+            first, step, size = 0, 1, 0
+            while first < count:
+                stop = min(first + step, count)
                 with _translated(name, first):
-                    rows = reader.read(first, min(first + READ_ROWS, count))
-                if not reader.ok() or len(rows) != min(READ_ROWS, count - first):
+                    rows = reader.read(first, stop)
+                if not reader.ok() or len(rows) != stop - first:
                     raise _damaged(name, first, "not all records can be read")
                 for number, data in enumerate(rows, first):
-                    place = f"{name}, record {number}"
+                    size = max(size, len(data))
                     if len(data) > MOST_BYTES:
                         raise _damaged(name, number, f"it may have at most {MOST_BYTES:,} bytes")
-                    yield Record(data, place)
+                    yield Record(data, f"{name}, record {number}")
+                first, step = stop, max(1, min(READ_ROWS, READ_BYTES // max(size, 1)))
         finally:
             with contextlib.suppress(Exception):  # it raises the error of a damaged file again
                 reader.close()

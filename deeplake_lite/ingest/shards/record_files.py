@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**31
 """Maximum size of a record in bytes: that of a cell."""
 
+FORBIDDEN = 403
+"""Status of HTTP for a file that may not be read."""
+
 _SHARD = r"-\d{5,}-of-\d{5,}(\..*)?$"
 """End of the name of one of several files."""
 
@@ -132,9 +135,9 @@ def opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
             return
         with fsspec.open(path, "rb", **options) as file:
             yield file
-    except (OSError, ImportError, ValueError) as error:
-        if isinstance(error, LakeError):
-            raise
+    except LakeError:
+        raise
+    except Exception as error:  # each store has its own errors: aiohttp's, botocore's …
         raise StorageError(
             f"{path!r} cannot be read: {error}. Check the path and storage_options."
         ) from error
@@ -158,7 +161,9 @@ def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) 
         with opened(neighbour, options) as file:
             data: bytes = file.read(most + 1)
     except StorageError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
+        # A store that does not let a user list files answers "forbidden" for missing ones.
+        is_missing = isinstance(error.__cause__, FileNotFoundError | PermissionError)
+        if is_missing or getattr(error.__cause__, "status", None) == FORBIDDEN:
             return None
         raise
     if len(data) > most:
