@@ -6,7 +6,7 @@ These are recognized by the names of their classes, so that TensorFlow need not 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +14,13 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import NotFoundError, OptionError
-from deeplake_lite.htypes import Array, Bytes, Htype, Scalar, Sequence, resolve
+from deeplake_lite.htypes import Array, Bytes, Htype, Scalar, resolve
+from deeplake_lite.htypes import Sequence as Items
 from deeplake_lite.ingest.shards.feature_columns import PlainColumn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deeplake_lite.ingest.shards.feature_columns import FeatureColumn
 
 _KINDS = ("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "RaggedFeature",
@@ -39,10 +42,12 @@ def declared_columns(
     Raises
     ------
     OptionError
-        If `features` is of another type.
+        If `features` is of another type, or empty.
     NotFoundError
         For a name that is no feature of the first records, if there is no type for it.
     """
+    if isinstance(features, Mapping | list | tuple) and not features:
+        raise OptionError("features must name at least one feature, but it is empty. Leave it out.")
     by_feature = {name: column for column in inferred.values() for name in column.features}
     inferred = {**by_feature, **inferred}
     if not isinstance(features, Mapping):
@@ -56,9 +61,40 @@ def declared_columns(
         if type(spec).__name__ in _KINDS and hasattr(spec, "dtype"):
             columns[name] = _described(name, spec, known)
         else:
-            in_lists = isinstance(known, PlainColumn) and known.in_lists
-            columns[name] = PlainColumn(name, resolve(spec), name, in_lists)
+            column = _typed(name, resolve(spec), known)
+            columns[column.name] = column
     return columns
+
+
+def _typed(name: str, htype: Htype, known: FeatureColumn | None) -> FeatureColumn:
+    """Return the column for a type. A column that a file describes is read as it describes."""
+    if known is None:
+        return PlainColumn(name, htype, name)
+    if isinstance(known, PlainColumn):
+        return replace(known, htype=htype)
+    return _Retyped(known, htype)
+
+
+@dataclass(frozen=True)
+class _Retyped:
+    """A column whose values are converted to another type."""
+
+    column: FeatureColumn
+    htype: Htype
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def features(self) -> Sequence[str]:
+        return self.column.features
+
+    def read(self, message: Any) -> Any:
+        return self.column.read(message)
+
+    def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
+        return self.column.values(cells)
 
 
 def _known(name: str, inferred: Mapping[str, FeatureColumn]) -> FeatureColumn:
@@ -99,4 +135,4 @@ def _type_of(dtype: str, axes: tuple[int | None, ...], known: FeatureColumn | No
     inferred = replace(inferred, nullable=False)
     if not axes:
         return inferred if inferred.item is None else inferred.item
-    return inferred if inferred.item is not None else Sequence(inferred)
+    return inferred if inferred.item is not None else Items(inferred)

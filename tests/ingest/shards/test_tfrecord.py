@@ -190,8 +190,9 @@ def test_features_select_columns_and_give_their_types(tmp_path, ingest):
     assert [*ingest(path, features=["name", "score"]).columns] == ["name", "score"]
     with pytest.raises(NotFoundError, match=r"no feature 'nam'\. Did you mean 'name'"):
         ingest(path, features=["nam"])
-    with pytest.raises(OptionError, match="features"):
-        ingest(path, features=3)
+    for wrong in (3, [], {}, {1: "text"}):
+        with pytest.raises(OptionError, match="features"):
+            ingest(path, features=wrong)
 
 
 def test_descriptions_of_tensorflow_are_taken(tmp_path, ingest):

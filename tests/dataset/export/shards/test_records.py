@@ -167,8 +167,10 @@ def test_declared_types_convert_the_values_of_an_export(tmp_path):
     ds = make({"l": dl.ClassLabel(["a", "b"]), "x": "int8"}, {"l": ["b", "a"], "x": [1, 2]})
     ds.to_tfrecord(tmp_path / "out")
     schema = {"l": dl.ClassLabel(["b", "c", "a"]), "x": "int64"}
-    new = dl.from_tfrecord(tmp_path / "out", url(), schema=schema, progress=False)
-    assert (new["l"][:].tolist(), new["x"][:].tolist()) == ([0, 2], [1, 2])
+    for options in ({"schema": schema}, {"features": schema}):
+        new = dl.from_tfrecord(tmp_path / "out", url(), progress=False, **options)
+        assert (new["l"][:].tolist(), new["x"][:].tolist()) == ([0, 2], [1, 2])
+        assert new.schema["x"].htype == dl.Scalar("int64")
 
 
 @pytest.mark.parametrize(
