@@ -82,8 +82,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.huggingface.source import from_huggingface
     from deeplake_lite.ingest.lance.source import from_lance
     from deeplake_lite.ingest.result import Ingested, IngestedDataset
+    from deeplake_lite.ingest.shards.arrayrecord import from_arrayrecord
     from deeplake_lite.ingest.shards.litdata import from_litdata
     from deeplake_lite.ingest.shards.mds import from_mds
+    from deeplake_lite.ingest.shards.tfrecord import from_tfrecord
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
     from deeplake_lite.ingest.source import Skipped
     from deeplake_lite.ingest.tables.arrays import from_arrays
@@ -141,6 +143,8 @@ _HOMES = {
     "ingest.source": "Skipped",
     "ingest.shards.litdata": "from_litdata",
     "ingest.shards.mds": "from_mds",
+    "ingest.shards.arrayrecord": "from_arrayrecord",
+    "ingest.shards.tfrecord": "from_tfrecord",
     "ingest.shards.webdataset": "from_webdataset",
     "ingest.yolo.source": "from_yolo",
     "loader.mix": "mix",
@@ -235,6 +239,7 @@ __all__ = [
     "compare",
     "create",
     "exists",
+    "from_arrayrecord",
     "from_arrays",
     "from_coco",
     "from_csv",
@@ -251,6 +256,7 @@ __all__ = [
     "from_parquet",
     "from_tensorflow",
     "from_tfds",
+    "from_tfrecord",
     "from_torch",
     "from_webdataset",
     "from_xarray",

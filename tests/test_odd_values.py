@@ -20,9 +20,12 @@ import pyarrow.parquet as pq
 import pytest
 import xarray as xr
 import zarr
+from array_record.python.array_record_module import ArrayRecordWriter
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.export.methods import Exports
+from deeplake_lite.dataset.export.shards.record_frames import frame
+from deeplake_lite.dataset.export.shards.tf_example import serialize_example
 from deeplake_lite.dataset.loading import Loadable, LoadableRows
 from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.ingest.options import Options as IngestOptions
@@ -159,6 +162,20 @@ def litdata() -> Path:
     return lake()[["x"]].to_litdata(new_folder())
 
 
+def tfrecord() -> Path:
+    """Return a TFRecord file."""
+    Path("a.tfrecord").write_bytes(frame(serialize_example({"x": np.array([1])})))
+    return Path("a.tfrecord")
+
+
+def arrayrecord() -> Path:
+    """Return an ArrayRecord file."""
+    writer = ArrayRecordWriter("a.array_record", "group_size:1")
+    writer.write(serialize_example({"x": np.array([1])}))
+    writer.close()
+    return Path("a.array_record")
+
+
 def parquet() -> Path:
     """Return a Parquet file."""
     pq.write_table(pa.table({"x": [1, 2]}), "a.parquet")
@@ -242,6 +259,8 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_tfds": {"dataset": tensors, "url": new_url},
     "from_deeplake": {"path": deeplake_dataset, "url": new_url},
     "from_lance": {"path": lance_dataset, "url": new_url},
+    "from_tfrecord": {"files": tfrecord, "url": new_url},
+    "from_arrayrecord": {"files": arrayrecord, "url": new_url},
     "from_csv": {"path": lambda: written("a.csv", "x\n1\n"), "url": new_url},
     "from_parquet": {"path": parquet, "url": new_url},
     "from_huggingface": {"dataset": parquet, "url": new_url},
@@ -295,6 +314,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_torch": {"path": lambda: new_folder().with_suffix(".pt")},
     "to_deeplake": {"path": new_folder},
     "to_lance": {"path": new_folder},
+    "to_tfrecord": {"path": new_folder},
+    "to_arrayrecord": {"path": new_folder},
     "to_huggingface": {},
     "to_parquet": {"path": new_folder},
     "batches": {"batch_size": 2},
@@ -312,6 +333,7 @@ READING = {
     "to_webdataset", "to_huggingface", "to_parquet", "to_numpy", "to_torch",
     "to_deeplake", "to_lance",
     "evaluate", "to_mds", "to_litdata",
+    "to_tfrecord", "to_arrayrecord",
 }  # fmt: skip
 """Methods that change nothing."""
 

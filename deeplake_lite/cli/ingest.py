@@ -294,6 +294,42 @@ def ingest_webdataset(
     return from_webdataset(source, url, on=on, **options)
 
 
+@group.command("tfrecord")
+@_ingests
+def ingest_tfrecord(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="TFRecord file, folder, 'pattern' or URL.")
+    ],
+    url: Url,
+    on: On = None,
+    **options: Any,
+) -> Any:
+    """Ingest the records of TFRecord files, also those of TensorFlow Datasets."""
+    from deeplake_lite.ingest.shards.tfrecord import from_tfrecord
+
+    return from_tfrecord(source, url, on=on, **options)
+
+
+@group.command("arrayrecord")
+@_ingests
+def ingest_arrayrecord(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="ArrayRecord file, folder, 'pattern' or URL.")
+    ],
+    url: Url,
+    on: On = None,
+    contents: Annotated[
+        str,
+        typer.Option(metavar="auto|example|bytes", help="What records hold; found by default."),
+    ] = "auto",
+    **options: Any,
+) -> Any:
+    """Ingest the records of ArrayRecord files, also those of TensorFlow Datasets."""
+    from deeplake_lite.ingest.shards.arrayrecord import from_arrayrecord
+
+    return from_arrayrecord(source, url, on=on, contents=contents, **options)  # type: ignore[arg-type]
+
+
 @group.command("numpy")
 @_ingests
 def ingest_numpy(

@@ -138,6 +138,24 @@ def to_webdataset(
     return write_webdataset(view, path, shard_bytes, num_workers)
 
 
+def to_tfrecord(
+    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+) -> list[Path]:
+    """Write the rows as TFRecord files; see `View.to_tfrecord`."""
+    from deeplake_lite.dataset.export.shards.records import write_tfrecord
+
+    return write_tfrecord(view, path, shard_bytes, num_workers)
+
+
+def to_arrayrecord(
+    view: View, path: str | Path, shard_bytes: int | str, num_workers: int | None
+) -> list[Path]:
+    """Write the rows as ArrayRecord files; see `View.to_arrayrecord`."""
+    from deeplake_lite.dataset.export.shards.records import write_arrayrecord
+
+    return write_arrayrecord(view, path, shard_bytes, num_workers)
+
+
 def to_mds(
     view: View,
     path: str | Path,

@@ -79,6 +79,121 @@ class ShardExports:
         """
         return rows.to_webdataset(cast("View", self).pin(), path, shard_bytes, num_workers)
 
+    def to_tfrecord(
+        self,
+        path: str | Path,
+        *,
+        shard_bytes: int | str = "200MiB",
+        num_workers: int | None = None,
+    ) -> list[Path]:
+        """Write the rows as TFRecord files: a ``tf.train.Example`` per row.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty, or one in which this export was interrupted.
+        shard_bytes : int or str
+            Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row is alone in
+            one.
+        num_workers : int, optional
+            Number of files that are written at a time; by default one per core, up to 8.
+
+        Returns
+        -------
+        list of Path
+            The files, ``data-train.tfrecord-00000-of-00004`` and so on. They depend only on the
+            rows. Next to them, ``deeplake_lite.json`` records the types of the columns, so that
+            ``dl.from_tfrecord(folder, url)`` restores them.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty, unless the same export was interrupted there.
+        InvalidValueError
+            For a number that float32 cannot hold.
+        StorageError
+            When a file cannot be written, for example because the disk is full.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns of float64 are rounded to float32, because an
+            Example has no float64, or if metadata of columns is left out.
+
+        Notes
+        -----
+        Image files and other bytes are written as they are stored, strings as UTF-8, JSON as text,
+        and classes, booleans and times as int64. Arrays are flat; if several axes are open,
+        ``x/value`` and ``x/shape`` hold one. Lists in lists are ``x/ragged_flat_values`` and
+        ``x/ragged_row_lengths_0``, as TensorFlow Datasets writes them; ``x/valid_0`` is 0 for a
+        null in a list. A null has no feature.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://tfrecord-doc", {"label": dl.ClassLabel(["cat", "dog"])})
+        >>> ds.append({"label": ["dog", "cat"]})
+        >>> files = ds.to_tfrecord(tempfile.mkdtemp())
+        >>> files[0].name
+        'data-train.tfrecord-00000-of-00001'
+        """
+        return rows.to_tfrecord(cast("View", self).pin(), path, shard_bytes, num_workers)
+
+    def to_arrayrecord(
+        self,
+        path: str | Path,
+        *,
+        shard_bytes: int | str = "200MiB",
+        num_workers: int | None = None,
+    ) -> list[Path]:
+        """Write the rows as ArrayRecord files, with random access: a ``tf.train.Example`` per row.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty, or one in which this export was interrupted.
+        shard_bytes : int or str
+            Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row is alone in
+            one.
+        num_workers : int, optional
+            Number of files that are written at a time; by default one per core, up to 8.
+
+        Returns
+        -------
+        list of Path
+            The files, ``data-train.array_record-00000-of-00004`` and so on. They depend only on
+            the rows. The features, and the file next to them, are those of `to_tfrecord`.
+
+        Raises
+        ------
+        MissingPackageError
+            If ``array-record`` is not installed.
+        ExistsError
+            When the folder is not empty, unless the same export was interrupted there.
+        InvalidValueError
+            For a number that float32 cannot hold.
+        StorageError
+            When a file cannot be written, for example because the disk is full.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns of float64 are rounded to float32, because an
+            Example has no float64, or if metadata of columns is left out.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import deeplake_lite as dl
+        >>> ds = dl.create("memory://arrayrecord-doc", {"label": dl.ClassLabel(["cat", "dog"])})
+        >>> ds.append({"label": ["dog", "cat"]})
+        >>> files = ds.to_arrayrecord(tempfile.mkdtemp())
+        >>> files[0].name
+        'data-train.array_record-00000-of-00001'
+        """
+        return rows.to_arrayrecord(cast("View", self).pin(), path, shard_bytes, num_workers)
+
     def to_mds(
         self,
         path: str | Path,

@@ -1,0 +1,204 @@
+"""Arrow arrays as flat lists of bytes, int64 and float32, the only values of an Example.
+
+The lists have the names that TensorFlow Datasets gives them, where it has any:
+
+=========================  =======================================================================
+``x``                      the values, in C order
+``x/value``, ``x/shape``   the values and the shape, if several axes are open
+``x/ragged_flat_values``   the values of lists in lists
+``x/ragged_row_lengths_0`` the lengths of the inner lists, ``_1`` of those in them
+``x/valid_0``              1 or 0 for each item of a list, only in rows in which an item is null
+=========================  =======================================================================
+
+`flatten` is the reverse of `deeplake_lite.ingest.shards.flat_columns.unflatten`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from deeplake_lite.dataset.arrow.cells import numbers_in
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    type Counts = NDArray[np.int64]
+
+FLAT, LENGTHS, VALID = "ragged_flat_values", "ragged_row_lengths_", "valid_"
+
+PARTS = {"data": "value", "shape": "shape"}
+"""Names of the parts of an array in which several axes are open."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of an array in the value of a row."""
+
+    name: str
+    """Name of its feature."""
+
+    level: int = -1
+    """Number of lists that contain it and vary in length, less one."""
+
+    depth: int = -1
+    """Number of lists that contain it, less one."""
+
+    is_ragged: bool = False
+    """Whether it is in lists whose lengths are written."""
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it is the value of a row, rather than in a list."""
+        return self.depth < 0
+
+    @property
+    def leaf(self) -> str:
+        """Name of the feature with the values."""
+        return f"{self.name}/{FLAT}" if self.is_ragged else self.name
+
+    @property
+    def lengths(self) -> str:
+        """Name of the feature with the lengths of lists."""
+        return f"{self.name}/{LENGTHS}{max(self.level, 0)}"
+
+    @property
+    def valid(self) -> str:
+        """Name of the feature that tells which items are null."""
+        return f"{self.name}/{VALID}{self.depth}"
+
+    def part(self, name: str) -> Place:
+        """Return the place of a part of a struct."""
+        return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
+
+    def in_fixed(self) -> Place:
+        """Return the place of the items of a list of fixed size."""
+        return replace(self, depth=self.depth + 1)
+
+    def in_list(self, kind: pa.DataType) -> Place:
+        """Return the place of the items of a list of a type that varies in length."""
+        is_ragged = self.is_ragged or self.has_lengths(kind)
+        return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
+
+    def has_lengths(self, kind: pa.DataType) -> bool:
+        """Return whether lengths are written: they do not follow from the number of values."""
+        return not self.is_row or unit_of(kind.value_type) == 0
+
+
+@dataclass(frozen=True)
+class Flat:
+    """The lists of one feature."""
+
+    name: str
+    """Name of the feature."""
+
+    values: Any
+    """The values of all rows: int64, float32, or an Arrow array of bytes."""
+
+    counts: Counts
+    """Number of values of each row."""
+
+    is_valid: bool = False
+    """Whether the values are 1 for items and 0 for nulls."""
+
+
+def flatten(array: pa.Array, name: str) -> list[Flat]:
+    """Return the features for the values of a column; those of a null are meaningless.
+
+    Raises
+    ------
+    InvalidValueError
+        For a number that float32 cannot hold.
+
+    Examples
+    --------
+    >>> kind = pa.large_list(pa.large_list(pa.int64()))
+    >>> for flat in flatten(pa.array([[[1, 2], []], [[3]]], kind), "x"):
+    ...     print(flat.name, flat.values, flat.counts)
+    x/ragged_row_lengths_0 [2 0 1] [2 1]
+    x/ragged_flat_values [1 2 3] [2 1]
+    """
+    return list(_flatten(array, Place(name), np.ones(len(array), np.int64)))
+
+
+def unit_of(kind: pa.DataType) -> int:
+    """Return the number of values, or of lengths of lists, for an element of a type.
+
+    >>> unit_of(pa.list_(pa.list_(pa.int8(), 3), 2)), unit_of(pa.list_(pa.int8()))
+    (6, 1)
+    """
+    if isinstance(kind, pa.BaseExtensionType):
+        return unit_of(kind.storage_type)
+    if kinds.is_fixed_size_list(kind):
+        return int(kind.list_size) * unit_of(kind.value_type)
+    return unit_of(kind.field(0).type) if kinds.is_struct(kind) else 1
+
+
+def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        array, kind = array.storage, kind.storage_type
+    if not place.is_row and array.null_count:
+        yield Flat(place.valid, array.is_valid().cast(pa.int64()).to_numpy(), counts, is_valid=True)
+    if kinds.is_dictionary(kind):
+        yield Flat(place.leaf, numbers_in(array.indices).astype(np.int64), counts)
+    elif kinds.is_fixed_size_list(kind):
+        size = kind.list_size
+        items = array.values.slice(array.offset * size, len(array) * size)
+        yield from _flatten(items, place.in_fixed(), counts * size)
+    elif kinds.is_large_list(kind):
+        offsets = array.offsets.to_numpy()
+        lengths = np.diff(offsets)
+        if place.has_lengths(kind):
+            yield Flat(place.lengths, lengths, counts)
+        items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
+        yield from _flatten(items, place.in_list(kind), sums(lengths, counts))
+    elif kinds.is_struct(kind):
+        for i, f in enumerate(kind):
+            yield from _flatten(array.field(i), place.part(f.name), counts)
+    else:
+        yield Flat(place.leaf, _leaf(array), counts)
+
+
+def sums(values: Counts, counts: Counts) -> Counts:
+    """Return the sum of each run of values.
+
+    >>> sums(np.array([1, 2, 3]), np.array([2, 0, 1]))
+    array([3, 0, 3])
+    """
+    totals = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
+    ends = np.cumsum(counts)
+    return np.asarray(totals[ends] - totals[ends - counts], np.int64)
+
+
+def _leaf(array: pa.Array) -> Any:
+    """Return bytes as an Arrow array, and numbers as int64 or float32."""
+    kind = array.type
+    if kinds.is_large_string(kind) or kinds.is_large_binary(kind):
+        return array.cast(pa.large_binary())
+    if kinds.is_boolean(kind):
+        return pc.fill_null(array, False).to_numpy(zero_copy_only=False).astype(np.int64)
+    values = numbers_in(array)
+    if kinds.is_floating(kind):
+        return _as_float32(values)
+    return values.view(np.int64) if values.dtype.itemsize == 8 else values.astype(np.int64)
+
+
+def _as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        rounded = values.astype(np.float32)
+    lost = np.isinf(rounded) & np.isfinite(values)
+    if lost.any():
+        raise InvalidValueError(
+            f"An Example holds float32, whose largest number is 3.4e38, but a value is "
+            f"{values[lost][0]}. Leave the column out, or scale it."
+        )
+    return rounded

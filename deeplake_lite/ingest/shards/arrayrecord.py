@@ -1,0 +1,189 @@
+"""Ingesting ArrayRecord files."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.errors import InvalidValueError, MissingPackageError, StorageError
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.shards.example_source import Contents, ExampleSource
+from deeplake_lite.ingest.shards.record_files import (
+    ARRAY_RECORD,
+    MOST_BYTES,
+    Record,
+    name_of,
+    opened,
+    record_files,
+)
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.shards.tar_samples import Location
+
+READ_ROWS = 64
+READ_BYTES = 16 * 2**20
+"""Maximum number of records that are read at a time, and their expected size in bytes."""
+
+_SEQUENTIAL = "readahead_buffer_size:4M,max_parallelism:1"
+"""Options of the reader: by default, it reads 16 MB ahead in each of its threads."""
+
+
+@takes_options
+def from_arrayrecord(
+    files: Location | Sequence[Location],
+    url: str,
+    *,
+    features: Mapping[str, Any] | Sequence[str] | None = None,
+    on: str | None = None,
+    contents: Contents = "auto",
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the records of ArrayRecord files, such as those of TensorFlow Datasets and Grain.
+
+    Parameters
+    ----------
+    files : str, Path or sequence of them
+        ArrayRecord files: paths, folders, patterns such as ``"train.array_record-*"``, and URLs,
+        whose files are copied to a temporary folder one by one.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    features : mapping or sequence of str, optional
+        The features to ingest, as for `from_tfrecord`.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended, unless the same files were ingested before.
+    contents : {"auto", "example", "bytes"}
+        Whether records are ``tf.train.Example``, with a column per feature, or other bytes, in one
+        column ``record``. By default, this is found by the first records.
+    **options
+        See `Options`. ``schema={"record": …}`` gives the type of records that are bytes: an image,
+        text, JSON, or an `Array` of the bytes' dtype.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, a row per record; its ``ingested`` is a summary. Types are found as
+        in `from_tfrecord`.
+
+    Raises
+    ------
+    MissingPackageError
+        If ``array-record`` is not installed.
+    NotFoundError
+        If there are no files.
+    InvalidValueError
+        For a file that is damaged or cut short, and for a record that does not fit the columns,
+        which with ``on_error="skip"`` is skipped.
+    StorageError
+        If a file cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://to-arrayrecord", {"name": "text", "petals": "int64"})
+    >>> ds.append({"name": ["rose", "lily"], "petals": [5, 6]})
+    >>> files = ds.to_arrayrecord(tempfile.mkdtemp())
+    >>> dl.from_arrayrecord(files, "memory://from-arrayrecord")[1]
+    {'name': 'lily', 'petals': np.int64(6)}
+    """
+    checks.choice("contents", contents, ("auto", "example", "bytes"))
+    given = options.get("storage_options")
+    access = {} if given is None else checks.mapping("storage_options", given)
+    found = record_files(files, ARRAY_RECORD)
+    try:
+        import array_record.python.array_record_module  # noqa: F401
+    except ImportError:
+        raise MissingPackageError.needed(
+            "array-record", "array-record", "from_arrayrecord"
+        ) from None
+    source = ExampleSource(
+        tuple(found),
+        array_records,
+        access,
+        types_of(options.get("schema")),
+        features,
+        on,
+        "example" if features is not None else contents,
+    )
+    return ingest(source, url, **options)
+
+
+def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
+    """Yield the records of a file.
+
+    Raises
+    ------
+    InvalidValueError
+        If it is not an ArrayRecord file, or damaged.
+    StorageError
+        If it cannot be opened.
+    """
+    from array_record.python.array_record_module import ArrayRecordReader
+
+    name = name_of(path)
+    with _on_this_machine(path, options) as here:
+        with _translated(name, 0):
+            reader = ArrayRecordReader(here, _SEQUENTIAL)
+        try:
+            with _translated(name, 0):
+                count = reader.num_records()
+            if not reader.ok():  # the package does not raise an error
+                raise _damaged(name, 0, "its index is damaged or missing")
+            first, step, size = 0, 1, 0
+            while first < count:
+                stop = min(first + step, count)
+                with _translated(name, first):
+                    rows = reader.read(first, stop)
+                if not reader.ok() or len(rows) != stop - first:
+                    raise _damaged(name, first, "not all records can be read")
+                for number, data in enumerate(rows, first):
+                    size = max(size, len(data))
+                    if len(data) > MOST_BYTES:
+                        raise _damaged(name, number, f"it may have at most {MOST_BYTES:,} bytes")
+                    yield Record(data, f"{name}, record {number}")
+                first, step = stop, max(1, min(READ_ROWS, READ_BYTES // max(size, 1)))
+        finally:
+            with contextlib.suppress(Exception):  # it raises the error of a damaged file again
+                reader.close()
+
+
+@contextlib.contextmanager
+def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the path of a file, or of a temporary copy if it is elsewhere. Raises StorageError."""
+    if scheme_of(path) is None:
+        if not os.path.isfile(path):
+            raise StorageError(f"{path!r} cannot be read: it is not a file. Check the path.")
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        here = os.path.join(folder, "file")
+        with opened(path, options) as source, open(here, "wb") as target:
+            shutil.copyfileobj(source, target, 2**20)
+        yield here
+
+
+@contextlib.contextmanager
+def _translated(name: str, record: int) -> Iterator[None]:
+    """Raise errors of the package as ours."""
+    try:
+        yield
+    except (RuntimeError, ValueError, IndexError, OSError) as error:
+        raise _damaged(name, record, str(error).splitlines()[0] if str(error) else "") from error
+
+
+def _damaged(name: str, record: int, reason: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"{name!r} must be a whole ArrayRecord file, but it cannot be read from record {record:,} "
+        f"on: {reason}. Fetch it again."
+    )

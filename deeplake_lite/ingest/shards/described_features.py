@@ -1,0 +1,124 @@
+"""Columns that a file next to the records describes: the types of a lake, or TFDS's features."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.export.shards.example_columns import SIDECAR
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.shards.lake_features import lake_columns
+from deeplake_lite.ingest.shards.record_files import read_neighbour
+from deeplake_lite.ingest.shards.tfds_features import FEATURES, INFO, split_names, tfds_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deeplake_lite.ingest.shards.feature_columns import FeatureColumn
+
+MOST_BYTES = 64 * 2**20
+"""Maximum size of a file that describes features, in bytes."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """The description of files of records."""
+
+    columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
+    """Columns by name."""
+
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Items of the dataset's metadata."""
+
+    splits: Mapping[str, str] = field(default_factory=dict)
+    """Split of each file, if there are several."""
+
+    files: Sequence[str] = ()
+    """The files of the description, if they are on this machine."""
+
+
+def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Described:
+    """Return the description in the folder of some files.
+
+    Raises
+    ------
+    InvalidValueError
+        If it cannot be read, or if there are several.
+    StorageError
+        If its folder cannot be read.
+    """
+    folders = {file.rpartition("/")[0]: file for file in files}
+    texts = {
+        folder: {
+            name: read_neighbour(file, name, access, MOST_BYTES) for name in (SIDECAR, FEATURES)
+        }
+        for folder, file in folders.items()
+    }
+    first, *others = texts.values()
+    if any(other != first for other in others):
+        raise InvalidValueError(
+            f"All files must have the same features, but {SIDECAR} or {FEATURES} differs between "
+            f"their folders {', '.join(map(repr, sorted(folders)[:4]))}. Ingest each folder on its "
+            "own."
+        )
+    file = files[0]
+    if (data := first[SIDECAR]) is not None:
+        columns, metadata = lake_columns(_json_object(data, file, SIDECAR), file)
+        return Described(columns, metadata, {}, _local(file, SIDECAR))
+    if (data := first[FEATURES]) is None:
+        return Described()
+    classes = {}
+
+    def names_of(feature: str) -> list[str] | None:
+        """Return the names of the classes of a feature, as TFDS stores them."""
+        name = f"{feature.replace('/', '-')}.labels.txt"
+        text = read_neighbour(file, name, access, MOST_BYTES)
+        classes[name] = text
+        return None if text is None else _lines(text, file, name)
+
+    columns = tfds_columns(_json_object(data, file, FEATURES), names_of)
+    info = read_neighbour(file, INFO, access, MOST_BYTES)
+    content = {} if info is None else _json_object(info, file, INFO)
+    used = [FEATURES, *([INFO] if info else []), *(n for n, text in classes.items() if text)]
+    return Described(columns, _notes(content), split_names(files, content), _local(file, *used))
+
+
+def _notes(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:
+    """Return the description of a dataset of TFDS as metadata."""
+    keys = ("name", "version", "description", "citation", "license")
+    notes: dict[str, object] = {key: info[key] for key in keys if isinstance(info.get(key), str)}
+    return {"tfds": notes} if notes else {}
+
+
+def _local(file: str, *names: str) -> list[str]:
+    folder, slash, _ = file.rpartition("/")
+    return [] if scheme_of(file) is not None else [f"{folder}{slash}{name}" for name in names]
+
+
+def _lines(data: bytes, file: str, name: str) -> list[str]:
+    try:
+        lines = data.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise _unreadable(file, name, "it is not UTF-8") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _json_object(data: bytes, file: str, name: str) -> dict[str, Any]:
+    """Return the object in a JSON file. Raises InvalidValueError."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(file, name, str(error)) from None
+    if not isinstance(content, dict):
+        raise _unreadable(file, name, f"it is a {type(content).__name__}")
+    return content
+
+
+def _unreadable(file: str, name: str, reason: str) -> InvalidValueError:
+    folder = file.rpartition("/")[0]
+    return InvalidValueError(
+        f"{name} in {folder!r} must be a JSON object, or lines of UTF-8, but {reason}. Restore it, "
+        "or move the records to another folder."
+    )

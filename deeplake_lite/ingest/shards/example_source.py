@@ -1,0 +1,283 @@
+"""The source for files whose records are ``tf.train.Example``, or bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from deeplake_lite.dataset.export.shards.tf_example import parse_example
+from deeplake_lite.dataset.read.values import with_none
+from deeplake_lite.errors import InvalidValueError, SchemaError
+from deeplake_lite.htypes import ClassLabel, Htype, resolve
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.shards.declared_features import declared_columns
+from deeplake_lite.ingest.shards.described_features import Described, described_features
+from deeplake_lite.ingest.shards.feature_columns import FeatureColumn, PlainColumn, value_of
+from deeplake_lite.ingest.shards.feature_types import bytes_type, inferred_columns
+from deeplake_lite.ingest.shards.record_files import Record, name_of
+from deeplake_lite.ingest.source import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+BLOCK_ROWS = 1_024
+BLOCK_BYTES = 32 * 2**20
+"""Maximum size of the records of a block, in bytes."""
+
+SAMPLED = 1_000
+"""Number of records by which columns and their types are found."""
+
+RECORD = "record"
+"""Name of the column of records that are not Examples."""
+
+SPLIT = "split"
+"""Name of the column of splits."""
+
+type Contents = Literal["auto", "example", "bytes"]
+
+
+class Records(Protocol):
+    """A function that reads the records of a file."""
+
+    def __call__(self, path: str, options: Mapping[str, Any], /) -> Iterator[Record]:
+        """Yield the records of a file, given the options of its store."""
+
+
+@dataclass(frozen=True)
+class ExampleSource:
+    """The source for files of records."""
+
+    files: tuple[str, ...]
+    """Paths and URLs of the files."""
+
+    read: Records
+    """Reads the records of a file."""
+
+    access: Mapping[str, Any]
+    """Options of the store of URLs."""
+
+    schema: Mapping[str, object]
+    """Types that the user declares."""
+
+    features: object = None
+    """The features that the user names, or None for all."""
+
+    key: str | None = None
+    """The column that identifies rows."""
+
+    contents: Contents = "example"
+    """Whether records are Examples; "auto" for what the first ones are."""
+
+    rows: None = None
+    """Unknown before all files are read."""
+
+    left_out: tuple[()] = ()
+    """Every record is a row, or reported."""
+
+    @property
+    def title(self) -> str:
+        """Name of the first file, and how many there are."""
+        first = name_of(self.files[0])
+        return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """The files and their state; None if some are elsewhere, where state is unknown."""
+        if any(scheme_of(file) is not None for file in self.files):
+            return None
+        return fingerprint(self.files[0], [*self.files, *self._described.files])
+
+    @property
+    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+        """The metadata that is stored next to the files."""
+        return self._described.metadata
+
+    @cached_property
+    def _described(self) -> Described:
+        return described_features(self.files, self.access)
+
+    @cached_property
+    def _first(self) -> list[Record]:
+        """The first records with whole content, of limited size together."""
+        records = (r for file in self.files for r in self.read(file, self.access))
+        first, size = list[Record](), 0
+        for record in islice(records, SAMPLED):
+            size += len(record.data)
+            if record.error is None:
+                first.append(record)
+            if size >= BLOCK_BYTES:
+                break
+        return first
+
+    @cached_property
+    def _holds_examples(self) -> bool:
+        """Whether records are Examples."""
+        if self.contents != "auto":
+            return self.contents == "example"
+        if self._described.columns:
+            return True
+        messages = [*_messages(self._first)]
+        has_features = any(m.features.feature or m.feature_lists.feature_list for m in messages)
+        return has_features and len(messages) == len(self._first)
+
+    @cached_property
+    def found(self) -> dict[str, FeatureColumn]:
+        """The columns that are read from features."""
+        if not self._holds_examples:
+            return {}
+        described = self._described.columns
+        used = {name for column in described.values() for name in column.features}
+        rest = inferred_columns(_messages(self._first))
+        columns: dict[str, FeatureColumn] = {
+            **described, **{n: c for n, c in rest.items() if n not in used and n not in described}
+        }  # fmt: skip
+        if self.features is not None:
+            columns = declared_columns(self.features, columns)
+        for name, spec in self.schema.items():
+            column = columns.get(name)
+            if isinstance(column, PlainColumn) and resolve(spec) != ClassLabel():
+                columns[name] = replace(column, htype=resolve(spec))
+        if not columns:
+            raise self._no_columns()
+        return columns
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        if not self._holds_examples:
+            return {RECORD: bytes_type(r.data for r in self._first)}
+        types = {name: column.htype for name, column in self.found.items()}
+        if self._described.splits:
+            if SPLIT in types:
+                raise SchemaError(
+                    f"The names of the splits need the column {SPLIT!r}, but the records have a "
+                    "feature of that name. Ingest the files of each split on their own."
+                )
+            types[SPLIT] = ClassLabel(list(dict.fromkeys(self._described.splits.values())))
+        return types
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: features have no decimals."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the records from number `start` on."""
+        row = 0
+        for file in self.files:
+            rows, size = list[Record](), 0
+            for record in self.read(file, self.access):
+                row += 1
+                if row <= start:
+                    continue
+                rows.append(record)
+                size += len(record.data)
+                if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
+                    yield self._block(file, rows)
+                    rows, size = [], 0
+            if rows:
+                yield self._block(file, rows)
+
+    def _block(self, file: str, rows: Sequence[Record]) -> Block:
+        errors = {i: record.error for i, record in enumerate(rows) if record.error is not None}
+        if self._holds_examples:
+            columns = self._values(rows, errors)
+        else:
+            columns = {RECORD: self._bytes(rows, errors)}
+        if split := self._described.splits.get(file):
+            columns[SPLIT] = [split] * len(rows)
+        for name in columns if errors else ():
+            values = [*with_none(columns[name])]
+            for i in errors:
+                values[i] = self._types[name].blank
+            columns[name] = values
+        return Block(columns, [record.place for record in rows], errors=errors)
+
+    @cached_property
+    def _types(self) -> dict[str, Htype]:
+        return {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
+
+    def _values(self, rows: Sequence[Record], errors: dict[int, str]) -> dict[str, Any]:
+        """Return the values of the columns; add the reasons why rows are bad to `errors`."""
+        cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.found}
+        columns = list(self.found.values())
+        for i, record in enumerate(rows):
+            if i in errors:
+                continue
+            try:
+                message = parse_example(record.data)
+                self._check_names(message)
+            except ValueError as error:
+                errors[i] = f"a record must be a tf.train.Example, but {error}."
+                continue
+            for column in columns:
+                try:
+                    cells[column.name][i] = column.read(message)
+                except ValueError as error:
+                    errors.setdefault(i, f"column {column.name!r}: {error}.")
+        values = dict[str, Any]()
+        for column in columns:
+            values[column.name], bad = column.values(cells[column.name])
+            for i, reason in bad.items():
+                errors.setdefault(i, f"column {column.name!r}: {reason}.")
+        return values
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(name for column in self.found.values() for name in column.features)
+
+    def _check_names(self, message: Any) -> None:
+        """Reject a feature that no column is for, unless the user chose the features."""
+        if self.features is not None:
+            return
+        for names in (message.features.feature, message.feature_lists.feature_list):
+            for name in names:
+                if name not in self._names and _has_value(names[name]):
+                    raise ValueError(
+                        f"it has the feature {name!r}, which the first records do not have. Name "
+                        "all features: features=…"
+                    )
+
+    def _bytes(self, rows: Sequence[Record], errors: dict[int, str]) -> list[Any]:
+        values: list[Any] = [None] * len(rows)
+        for i, record in enumerate(rows):
+            try:
+                values[i] = value_of([record.data], self._types[RECORD])
+            except ValueError as error:
+                errors.setdefault(i, f"column {RECORD!r}: {error}.")
+        return values
+
+    def _no_columns(self) -> InvalidValueError:
+        """Return the error for files without a feature."""
+        if not self._first:
+            return InvalidValueError(
+                f"{self.title} must have a record by which columns are found, but it has none. "
+                "Name the features and their types: features=…."
+            )
+        first = self._first[0]
+        try:
+            parse_example(first.data)
+        except ValueError as error:
+            return InvalidValueError(
+                f"A record must be a tf.train.Example, but {first.place} is none: {error}. Check "
+                "the file."
+            )
+        return InvalidValueError(
+            f"The first records must have a feature, but those of {self.title} have none. Name "
+            "the features and their types: features=…."
+        )
+
+
+def _messages(records: Iterable[Record]) -> Iterator[Any]:
+    """Yield the messages of the records that are Examples."""
+    for record in records:
+        try:
+            yield parse_example(record.data)
+        except ValueError:
+            continue
+
+
+def _has_value(value: Any) -> bool:
+    """Return whether a feature or a feature list is not empty."""
+    return not hasattr(value, "WhichOneof") or value.WhichOneof("kind") is not None

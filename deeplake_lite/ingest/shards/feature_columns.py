@@ -1,0 +1,228 @@
+"""Columns that are read from features of ``tf.train.Example``, and their values for each type."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.shards.tf_example import numbers_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deeplake_lite.htypes import Htype
+
+_DTYPES = {"int64_list": "<i8", "float_list": "<f4"}
+
+
+class FeatureColumn(Protocol):
+    """A column that is read from the features of records."""
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+
+    @property
+    def htype(self) -> Htype:
+        """Its type."""
+
+    @property
+    def features(self) -> Sequence[str]:
+        """Names of the features that it is read from."""
+
+    def read(self, message: Any) -> Any:
+        """Return the value of a record for `values`. Raises ValueError with the reason."""
+
+    def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
+        """Return the values of a block for the type, and the reasons why rows are bad."""
+
+
+@dataclass(frozen=True)
+class PlainColumn:
+    """A column for one feature, whose value has the form that the type expects."""
+
+    name: str
+    """Name of the column."""
+
+    htype: Htype
+    """Its type."""
+
+    feature: str
+    """Name of the feature."""
+
+    in_lists: bool = False
+    """Whether it is one of the feature lists of a SequenceExample."""
+
+    default: Any = None
+    """Value of a record without the feature."""
+
+    arrange: Callable[[Any], Any] | None = None
+    """Function from the value that a feature has to that of the column."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The feature."""
+        return (self.feature,)
+
+    def read(self, message: Any) -> Any:
+        """Return the value of a record; the default if it does not have the feature."""
+        if self.in_lists:
+            found = message.feature_lists.feature_list.get(self.feature)
+            return self.default if found is None else _list_value(found, self.htype)
+        feature = message.features.feature.get(self.feature)
+        kind = None if feature is None else feature.WhichOneof("kind")
+        if kind is None:
+            return self.default
+        if self.arrange is not None:
+            return self.arrange(raw_values(feature))
+        values = getattr(feature, kind).value
+        if self._takes_one and len(values) == 1 and (kind == "bytes_list") == self._takes_bytes:
+            return values[0]
+        return feature_value(feature, self.htype)
+
+    @cached_property
+    def _takes_one(self) -> bool:
+        """Whether a value is the only one of a feature, as it is: most are, so this is fast."""
+        return self._takes_bytes or self.htype.sql == "number"
+
+    @cached_property
+    def _takes_bytes(self) -> bool:
+        """Whether a value is the bytes of a feature."""
+        return self.htype.item is None and (self.htype.takes_files or self.htype.sql == "bytes")
+
+    def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
+        """Return the values unchanged."""
+        return cells, {}
+
+
+def raw_values(feature: Any) -> Any:
+    """Return the values of a feature: a list of bytes, or an array of int64 or float32."""
+    kind = feature.WhichOneof("kind")
+    if kind is None:
+        return []
+    values = getattr(feature, kind).value
+    return list(values) if kind == "bytes_list" else numbers_in(values, _DTYPES[kind])
+
+
+def feature_value(feature: Any, htype: Htype) -> Any:
+    """Return the value of a feature for a type. Raises ValueError with the reason."""
+    return value_of(raw_values(feature), htype)
+
+
+def value_of(values: Any, htype: Htype) -> Any:
+    """Return the value for a type that a list of bytes or an array of numbers stands for.
+
+    Raises
+    ------
+    ValueError
+        With the reason.
+
+    Examples
+    --------
+    >>> from deeplake_lite.htypes import Array, Text
+    >>> value_of([b"a"], Text())
+    'a'
+    >>> value_of(np.arange(4), Array("int64", (None, 2))).tolist()
+    [[0, 1], [2, 3]]
+    """
+    if htype.item is not None:
+        return [value_of([item] if isinstance(item, bytes) else np.array([item]), htype.item)
+                for item in values]  # fmt: skip
+    if _is_single(htype):
+        if len(values) != 1:
+            raise ValueError(
+                f"it must have one value, like the first records, but it has {len(values):,}. "
+                "Declare a type for several: Array or Sequence"
+            )
+        return _single(values[0], htype)
+    return _array(values, htype)
+
+
+def _list_value(found: Any, htype: Htype) -> Any:
+    """Return the value of a feature list: an item for each feature."""
+    if htype.item is None:
+        parts = [raw_values(feature) for feature in found.feature]
+        if any(isinstance(part, list) for part in parts):
+            raise ValueError("it must have numbers, but it has bytes")
+        if len({len(part) for part in parts}) > 1:
+            raise ValueError("its items must have the same length, or the type Sequence")
+        return value_of(np.concatenate([np.empty(0, "<i8"), *parts]), htype) if parts else []
+    return [feature_value(feature, htype.item) for feature in found.feature]
+
+
+def _is_single(htype: Htype) -> bool:
+    """Return whether a value is one number, string or file."""
+    return htype.axes == () or htype.takes_files
+
+
+def _single(value: Any, htype: Htype) -> Any:
+    """Return a number, string or file for a type. Raises ValueError."""
+    if not isinstance(value, bytes):
+        if htype.scalar == "bool" and value in (0, 1):
+            return bool(value)
+        if htype.scalar is None and htype.classes is None:
+            raise ValueError(f"it must have bytes, but it has the number {value}")
+        return value
+    if htype.takes_files or htype.sql == "bytes":
+        return value
+    if htype.sql == "json":
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError(f"it must be JSON, but it is {brief(value, 60)}") from None
+    if htype.sql in ("text", "class") or htype.target is not None:
+        return _text(value)
+    if htype.scalar is not None and len(value) == np.dtype(htype.scalar).itemsize:
+        return np.frombuffer(value, np.dtype(htype.scalar).newbyteorder("<"))[0]
+    raise ValueError(f"it must have a number, but it has the bytes {brief(value, 60)}")
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"it must be UTF-8 text, but it is {brief(value, 60)}") from None
+
+
+def _array(values: Any, htype: Htype) -> Any:
+    """Return numbers in the shape of a type. Raises ValueError."""
+    if isinstance(values, list):
+        if htype.classes is not None:
+            return [_text(value) for value in values]
+        values = _raw_numbers(values, htype) if values else np.empty(0, htype.value_dtype or "u1")
+    if htype.value_dtype == "bool" and values.dtype.kind != "b" and np.isin(values, (0, 1)).all():
+        values = values.astype(bool)
+    axes = htype.axes
+    if axes is None or axes.count(None) > 1:
+        if axes is None:
+            return values
+        raise ValueError(
+            "its type must leave at most one axis open, because a feature has no shape, but it is "
+            f"{axes}"
+        )
+    known = int(np.prod([size for size in axes if size is not None], dtype=np.int64))
+    fits = (len(values) % known == 0 if known else not len(values)) if None in axes \
+        else len(values) == known  # fmt: skip
+    if not fits:
+        raise ValueError(
+            f"it must fill the shape {axes}, but it has {len(values):,} values. Declare another "
+            "type"
+        )
+    shape = [size if size is not None else (len(values) // known if known else 0) for size in axes]
+    return values.reshape(shape)
+
+
+def _raw_numbers(values: list[bytes], htype: Htype) -> Any:
+    """Return the numbers whose memory is one value of bytes. Raises ValueError."""
+    dtype = np.dtype(htype.value_dtype or "uint8").newbyteorder("<")
+    if len(values) != 1 or len(values[0]) % dtype.itemsize:
+        raise ValueError(
+            f"it must have numbers, or the bytes of {dtype.name} numbers, but it has "
+            f"{brief(values, 60)}"
+        )
+    return np.frombuffer(values[0], dtype)

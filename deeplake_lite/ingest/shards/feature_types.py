@@ -1,0 +1,165 @@
+"""Types of columns that are inferred from the features of the first records."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite import codecs
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import Array, Bytes, Htype, Image, Scalar, Sequence, Text
+from deeplake_lite.ingest.shards.feature_columns import PlainColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+LONGEST_NAME = 250
+"""Maximum length of the name of a feature that a column has, in characters."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+@dataclass
+class _Values:
+    """The values of a feature in the first records."""
+
+    count: int = 0
+    """Number of records that have the feature."""
+
+    kinds: set[str] = field(default_factory=set)
+    lengths: set[int] = field(default_factory=set)
+    """Numbers of values; only two are kept, because more say the same."""
+
+    items: int = 0
+    """Number of values of bytes in all records."""
+
+    images: int = 0
+    texts: int = 0
+
+    def add(self, feature: Any) -> None:
+        """Add the values of a record."""
+        kind = feature.WhichOneof("kind")
+        if kind is None:
+            return
+        values = getattr(feature, kind).value
+        self.count += 1
+        self.kinds.add(kind)
+        if len(self.lengths) < 2:
+            self.lengths.add(len(values))
+        if kind == "bytes_list":
+            self.items += len(values)
+            self.texts += sum(map(is_text, values))
+            self.images += sum(map(is_image, values))
+
+    @property
+    def htype(self) -> Htype | None:
+        """Type for the values; None if no record has any."""
+        if not self.kinds:
+            return None
+        if "bytes_list" in self.kinds:
+            item = _bytes_type(self.items, self.images, self.texts)
+            return item if self.lengths == {1} else Sequence(item)
+        dtype = "float32" if "float_list" in self.kinds else "int64"
+        if self.lengths == {1}:
+            return Scalar(dtype)
+        size = next(iter(self.lengths)) if len(self.lengths) == 1 else None
+        return Array(dtype, (size or None,))
+
+
+def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
+    """Return the columns for the features of messages, by name.
+
+    A feature list becomes a sequence. A column takes nulls if a message has no value for it. Its
+    name is that of the feature, unless no column can have that; see `column_name`.
+    """
+    plain, lists, items = dict[str, _Values](), dict[str, int](), dict[str, _Values]()
+    count = 0
+    for message in messages:
+        count += 1
+        for name, feature in message.features.feature.items():
+            plain.setdefault(name, _Values()).add(feature)
+        for name, found in message.feature_lists.feature_list.items():
+            lists[name] = lists.get(name, 0) + 1
+            own = items.setdefault(name, _Values())
+            for feature in found.feature:
+                own.add(feature)
+    groups = {group for name in {*plain, *lists} for group in _groups(name)}
+    columns = dict[str, PlainColumn]()
+    for feature in sorted(plain):
+        if (htype := plain[feature].htype) is not None:
+            name, nullable = column_name(feature, {*columns, *groups}), plain[feature].count < count
+            columns[name] = PlainColumn(name, replace(htype, nullable=nullable), feature)
+    for feature in sorted(lists):
+        item, name = items[feature].htype, column_name(feature, {*columns, *groups})
+        htype = Sequence(item if item is not None else Bytes(), nullable=lists[feature] < count)
+        columns[name] = PlainColumn(name, htype, feature, in_lists=True)
+    return columns
+
+
+def column_name(feature: str, taken: Container[str]) -> str:
+    r"""Return the name of the column for a feature, given the names of other columns and groups.
+
+    >>> column_name("image/encoded", []), column_name("/a//b\n", []), column_name("a", ["a"])
+    ('image/encoded', 'a/b_', 'a_')
+    """
+    text = _CONTROL.sub("_", feature)
+    parts = [f"{part}_" if part in (".", "..") else part for part in text.split("/") if part]
+    name = "/".join(parts)[:LONGEST_NAME].rstrip("/") or "feature"
+    if name.startswith("__"):  # which are reserved for the lake
+        name = name.lstrip("_") or "feature"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _groups(name: str) -> list[str]:
+    """Return the groups of a column.
+
+    >>> _groups("a/b/c")
+    ['a', 'a/b']
+    """
+    parts = [part for part in name.split("/") if part]
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def bytes_type(values: Iterable[bytes]) -> Htype:
+    r"""Return the type for bytes: images, text or any bytes.
+
+    >>> bytes_type([b"a", b"b"]), bytes_type([b"\xff"]), bytes_type([])
+    (Text(), Bytes(), Bytes())
+    """
+    given = list(values)
+    return _bytes_type(len(given), sum(map(is_image, given)), sum(map(is_text, given)))
+
+
+def _bytes_type(count: int, images: int, texts: int) -> Htype:
+    if count == 0:
+        return Bytes()
+    return Image("auto") if images == count else Text() if texts == count else Bytes()
+
+
+def is_image(data: bytes) -> bool:
+    r"""Return whether bytes begin like a file that an image column takes.
+
+    >>> is_image(b"\x89PNG\r\n\x1a\n"), is_image(b"BMW")
+    (True, False)
+    """
+    try:
+        codecs.sniff(data)
+    except InvalidValueError:
+        return False
+    return not is_text(data)  # "BM" is also how a BMP file begins
+
+
+def is_text(data: bytes) -> bool:
+    r"""Return whether bytes are UTF-8 without control characters other than white space.
+
+    >>> is_text("é\n".encode()), is_text(b"a\0b"), is_text(b"\xff")
+    (True, False, False)
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return text.isprintable() or not any(c < " " and c not in "\t\n\r\f\v" for c in text)

@@ -1,0 +1,173 @@
+"""Files of records: TFRecord and ArrayRecord files on this machine or elsewhere."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+
+from deeplake_lite import checks
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import (
+    InvalidValueError,
+    LakeError,
+    NotFoundError,
+    OptionError,
+    StorageError,
+)
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.shards.tar_samples import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from deeplake_lite.ingest.shards.tar_samples import Location
+
+MOST_BYTES = 2**31
+"""Maximum size of a record in bytes: that of a cell."""
+
+FORBIDDEN = 403
+"""Status of HTTP for a file that may not be read."""
+
+_SHARD = r"-\d{5,}-of-\d{5,}(\..*)?$"
+"""End of the name of one of several files."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of files."""
+
+    name: str
+    """Its name in messages."""
+
+    pattern: re.Pattern[str]
+    """Names of its files in a folder."""
+
+
+TFRECORD = Kind("TFRecord", re.compile(rf"\.tfrec(ord)?s?(\W|$)|^[^.]*{_SHARD}", re.IGNORECASE))
+ARRAY_RECORD = Kind("ArrayRecord", re.compile(rf"\.array_?record(\W|$)|\.ar$|^[^.]*{_SHARD}"))
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record of a file."""
+
+    data: bytes
+    """Its content."""
+
+    place: str
+    """File, number and position: ``"train.tfrecord, record 7 (byte 4,310)"``."""
+
+    error: str | None = None
+    """Why its content is wrong, as a sentence."""
+
+
+def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
+    """Return the files of paths, folders, patterns with ``*`` and ``{000..010}``, and URLs.
+
+    Raises
+    ------
+    OptionError
+        If it is neither a location nor a list.
+    NotFoundError
+        If a path or pattern matches nothing.
+    """
+    given = [files] if isinstance(files, str | os.PathLike) else files
+    if not isinstance(given, list | tuple):
+        raise OptionError(
+            "files must be a path, a pattern or a URL, or a list of them, but it is "
+            f"{brief(files, 80)}."
+        )
+    found: list[str] = []
+    for location in given:
+        for path in expand(checks.location("files", location)):
+            found += [path] if scheme_of(path) is not None else _local(path, kind)
+    if not found:
+        raise NotFoundError(
+            f"There are no {kind.name} files, because the list is empty. Name some."
+        )
+    return found
+
+
+def _local(path: str, kind: Kind) -> list[str]:
+    """Return the files of a path, folder or pattern. Raises NotFoundError, InvalidValueError."""
+    here = os.path.expanduser(path)
+    if os.path.isdir(here):
+        found = sorted(
+            str(p) for p in Path(here).iterdir() if p.is_file() and kind.pattern.search(p.name)
+        )
+    elif os.path.isfile(here):
+        found = [here]
+    elif os.path.exists(here):
+        raise InvalidValueError(
+            f"{path!r} must be a regular file, but it is a pipe or a device. Copy it to a file."
+        )
+    else:
+        found = sorted(filter(os.path.isfile, glob.glob(here, recursive=True)))
+    if not found:
+        where = f"{path!r} (from {Path.cwd()})"
+        raise NotFoundError(f"There is no {kind.name} file at {where}. Check the path.")
+    return found
+
+
+def name_of(path: str) -> str:
+    """Return the name of a file, for messages.
+
+    >>> name_of("s3://bucket/train.tfrecord")
+    'train.tfrecord'
+    """
+    return path.rpartition("/")[2]
+
+
+@contextmanager
+def opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+    """Open a file on this machine or elsewhere. Raises StorageError."""
+    try:
+        if scheme_of(path) is None:
+            with open(path, "rb", buffering=2**20) as file:
+                yield file
+            return
+        with fsspec.open(path, "rb", **options) as file:
+            yield file
+    except LakeError:
+        raise
+    except Exception as error:  # each store has its own errors: aiohttp's, botocore's …
+        raise StorageError(
+            f"{path!r} cannot be read: {error}. Check the path and storage_options."
+        ) from error
+
+
+def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) -> bytes | None:
+    """Return the content of a file in the folder of another one; None if there is none.
+
+    Raises
+    ------
+    InvalidValueError
+        If it is larger than `most` bytes.
+    StorageError
+        If it cannot be read.
+    """
+    folder, slash, _ = path.rpartition("/")
+    neighbour = f"{folder}{slash}{name}"
+    if scheme_of(path) is None and not os.path.isfile(neighbour):
+        return None
+    try:
+        with opened(neighbour, options) as file:
+            data: bytes = file.read(most + 1)
+    except StorageError as error:
+        # A store that does not let a user list files answers "forbidden" for missing ones.
+        is_missing = isinstance(error.__cause__, FileNotFoundError | PermissionError)
+        if is_missing or getattr(error.__cause__, "status", None) == FORBIDDEN:
+            return None
+        raise
+    if len(data) > most:
+        raise InvalidValueError(
+            f"{neighbour!r} may have at most {most:,} bytes, but it has more. Check the file."
+        )
+    return data

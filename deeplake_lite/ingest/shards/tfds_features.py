@@ -1,0 +1,338 @@
+"""Columns for the features of a dataset that TensorFlow Datasets (TFDS) has written.
+
+Its features.json describes how features are serialized: a leaf of nested dicts has its path as its
+name, lists in lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and tensors
+with several open axes as ``value`` and ``shape``. Names of classes are in ``label.labels.txt``.
+Features that are not described here are inferred from their values.
+
+https://www.tensorflow.org/datasets/api_docs/python/tfds/features
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.errors import InvalidValueError, LakeError
+from deeplake_lite.htypes import (
+    Array,
+    Boxes,
+    Bytes,
+    ClassLabel,
+    Htype,
+    Image,
+    Scalar,
+    Sequence,
+    Text,
+)
+from deeplake_lite.ingest.shards.feature_columns import PlainColumn, raw_values, value_of
+from deeplake_lite.ingest.shards.record_files import MOST_BYTES, name_of
+
+if TYPE_CHECKING:
+    import collections.abc as abc
+    from collections.abc import Callable, Iterator, Mapping
+
+    from deeplake_lite.ingest.shards.feature_columns import FeatureColumn
+
+    type Names = Callable[[str], list[str] | None]
+    type Leaf = tuple[Htype, Callable[[Any], Any] | None]
+
+FEATURES = "features.json"
+INFO = "dataset_info.json"
+
+MOST_DEPTH = 32
+"""Maximum depth of nested features."""
+
+_FLAT, _LENGTHS = "ragged_flat_values", "ragged_row_lengths_"
+
+_YXYX = {"REL_YXYX": "fraction", "YXYX": "pixels"}
+"""Units of the formats of boxes whose order is certain; others stay arrays."""
+
+
+def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureColumn]:
+    """Return the columns that a features.json describes.
+
+    Parameters
+    ----------
+    content : mapping
+        Its content.
+    names : callable
+        Returns the names of the classes of a feature, or None.
+
+    Raises
+    ------
+    InvalidValueError
+        If it is not as TFDS writes it, or was written before TFDS 4.4.
+
+    Examples
+    --------
+    >>> label = {"classLabel": {"numClasses": "2"}}
+    >>> content = {"pythonClassName": "", "featuresDict": {"features": {"label": label}}}
+    >>> tfds_columns(content, lambda _: ["cat", "dog"])["label"].htype
+    ClassLabel(['cat', 'dog'], nullable=True)
+    """
+    if content.keys() == {"type", "content"}:
+        raise InvalidValueError(
+            f"{FEATURES} must be of TFDS 4.4 or later, but it is older. Move the records to "
+            "another folder, and name their features: features=…."
+        )
+    if "pythonClassName" not in content:
+        return {}  # of another tool
+    try:
+        return {column.name: column for column in _columns("", content, (), names)}
+    except (LakeError, TypeError, ValueError, LookupError, AttributeError) as error:
+        raise InvalidValueError(
+            f"{FEATURES} must be as TFDS writes it, but it cannot be read: {error}. Restore it, or "
+            "move the records to another folder."
+        ) from error
+
+
+def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, str]:
+    """Return the split of each file, in the order of the splits; empty if there is only one.
+
+    >>> files = ["/d/pets-test.tfrecord-00000-of-00001", "/d/pets-train.tfrecord-00000-of-00001"]
+    >>> list(split_names(files, {"splits": [{"name": "train"}, {"name": "test"}]}).values())
+    ['train', 'test']
+    """
+    listed = info.get("splits")
+    splits = (
+        [s.get("name") for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
+    )
+    found = dict[str, str]()
+    for split in splits:
+        pattern = re.compile(rf"(^|-){re.escape(str(split))}\.[^.]*$")
+        found |= {f: str(split) for f in files if f not in found and pattern.search(name_of(f))}
+    return found if len(found) == len(files) and len(set(found.values())) > 1 else {}
+
+
+def _columns(
+    name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
+) -> Iterator[FeatureColumn]:
+    """Yield the columns for a feature in lists of some lengths."""
+    if name.count("/") + len(lists) > MOST_DEPTH:
+        raise ValueError(f"it is nested more than {MOST_DEPTH} levels deep")
+    if "featuresDict" in feature:
+        for key, part in feature["featuresDict"].get("features", {}).items():
+            yield from _columns(f"{name}/{key}" if name else key, part, lists, names)
+    elif "sequence" in feature:
+        length = int(feature["sequence"].get("length", -1))
+        axis = None if length < 0 else length
+        yield from _columns(name, feature["sequence"]["feature"], (*lists, axis), names)
+    elif "translation" in feature:
+        if not feature["translation"].get("variableLanguagesPerExample"):
+            for language in feature["translation"]["languages"]:
+                yield from _columns(f"{name}/{language}", {"text": {}}, lists, names)
+    else:
+        yield from _leaf_column(name, feature, lists, names)
+
+
+def _leaf_column(
+    name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
+) -> Iterator[FeatureColumn]:
+    tensor = _tensor(feature)
+    if tensor is not None and tensor.axes.count(None) > 1:
+        if not lists and tensor.encoding != "none":
+            yield _ShapedColumn(name, Array(tensor.dtype, tensor.axes), tensor)
+        return
+    leaf = _leaf(name, feature, lists[-1:], names)
+    if leaf is None:
+        return
+    htype, arrange = leaf
+    if len(lists) < 2:
+        if tensor is not None and tensor.is_optional:
+            htype = replace(htype, nullable=True)
+        yield PlainColumn(name, htype, name, arrange=arrange)
+        return
+    inner = htype
+    for _ in lists[1:]:
+        htype = Sequence(htype)
+    yield _RaggedColumn(name, htype, inner, arrange, len(lists) - 1)
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """A tensor in features.json."""
+
+    dtype: str
+    axes: tuple[int | None, ...]
+    encoding: str
+    is_optional: bool
+
+    def decode(self, data: bytes, shape: abc.Sequence[int] | None = None) -> Any:
+        """Return the array that is encoded in bytes. Raises ValueError."""
+        if self.encoding == "zlib":
+            decoder = zlib.decompressobj()
+            try:
+                data = decoder.decompress(data, MOST_BYTES)
+            except zlib.error as error:
+                raise ValueError(f"it must be compressed by zlib, but it is not: {error}") from None
+            if not decoder.eof:
+                raise ValueError("it must be whole, but it is cut short or too large")
+        values = value_of([data], Array(self.dtype, (None,)))
+        if shape is None:
+            htype = Array(self.dtype, self.axes) if self.axes else Scalar(self.dtype)
+            return value_of(values, htype)
+        if len(shape) != len(self.axes) or min(shape, default=0) < 0 or \
+                _product(shape) != len(values):  # fmt: skip
+            raise ValueError(f"it must have the shape {shape}, but it has {len(values):,} values")
+        return values.reshape(shape)
+
+
+def _product(shape: abc.Sequence[int]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _tensor(feature: Mapping[str, Any]) -> _Tensor | None:
+    """Return the tensor of numbers that a feature is; None for another one."""
+    content = feature.get("tensor", feature.get("audio"))
+    if not isinstance(content, dict) or content.get("lazyDecode"):
+        return None
+    dtype = str(content.get("dtype"))
+    if dtype not in ("bool", "float16") and not re.fullmatch(r"u?int\d+|float(32|64)", dtype):
+        return None  # strings, and numbers that NumPy does not have
+    dimensions = content.get("shape", {}).get("dimensions", ())
+    axes = tuple(None if int(size) < 0 else int(size) for size in dimensions)
+    encoding = str(content.get("encoding") or "none").lower()
+    return _Tensor(dtype, axes, encoding, bool(content.get("optional")))
+
+
+def _leaf(
+    name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
+) -> Leaf | None:
+    """Return the type of a feature in at most one list, and the function for its values."""
+    if (tensor := _tensor(feature)) is not None:
+        return _tensor_leaf(tensor, lists)
+    if "classLabel" in feature:
+        known = names(name) or ()
+        if lists:
+            return ClassLabel(known, multiple=True), None
+        return ClassLabel(known, nullable=True), _class
+    if "image" in feature and str(feature["image"].get("dtype", "uint8")).startswith("uint"):
+        return (Sequence(Image("auto")) if lists else Image("auto")), None
+    if "video" in feature and not lists:
+        return Sequence(Image("auto")), None
+    if "image" in feature or "audio" in feature:  # pixels of float32 are hidden in a PNG file
+        return (Sequence(Bytes()) if lists else Bytes()), None
+    if "text" in feature:
+        return (Sequence(Text()) if lists else Text()), None
+    if "boundingBox" in feature:
+        units = _YXYX.get(str(feature["boundingBox"].get("bboxFormat")))
+        if units is None:
+            return Array("float32", (*lists, 4)), None
+        return Boxes("xyxy", units=units), _boxes
+    return None
+
+
+def _tensor_leaf(tensor: _Tensor, lists: tuple[int | None, ...]) -> Leaf | None:
+    axes = (*lists, *tensor.axes)
+    if tensor.encoding != "none":
+        item = Array(tensor.dtype, tensor.axes) if tensor.axes else Scalar(tensor.dtype)
+        if lists:
+            return Sequence(item), lambda values: [tensor.decode(_one([v])) for v in values]
+        return item, lambda values: tensor.decode(_one(values))
+    if axes.count(None) > 1:
+        return None
+    htype: Htype = Array(tensor.dtype, axes) if axes else Scalar(tensor.dtype)
+    if tensor.dtype == "uint64":  # which are written as the int64 of the same bits
+        return htype, lambda values: value_of(np.asarray(values).view("u8"), htype)
+    return htype, None
+
+
+def _one(values: Any) -> bytes:
+    """Return the only value, which must be bytes. Raises ValueError."""
+    if len(values) != 1 or not isinstance(values[0], bytes):
+        raise ValueError(f"it must have one value of bytes, but it has {len(values):,} values")
+    return values[0]
+
+
+def _class(values: Any) -> int | None:
+    """Return the number of a class; None for -1, which stands for no label."""
+    number = int(value_of(values, Scalar("int64")))
+    return None if number == -1 else number
+
+
+def _boxes(values: Any) -> Any:
+    """Return boxes as left, top, right and bottom.
+
+    >>> _boxes(np.array([1, 2, 3, 4], "f4")).tolist()
+    [[2.0, 1.0, 4.0, 3.0]]
+    """
+    return value_of(values, Array("float32", (None, 4)))[:, [1, 0, 3, 2]]
+
+
+@dataclass(frozen=True)
+class _ShapedColumn:
+    """A column of tensors with several open axes: bytes, and a shape."""
+
+    name: str
+    htype: Htype
+    tensor: _Tensor
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return (f"{self.name}/value", f"{self.name}/shape")
+
+    def read(self, message: Any) -> Any:
+        value, shape = (message.features.feature.get(name) for name in self.features)
+        if value is None or shape is None:
+            return None
+        sizes = [int(size) for size in raw_values(shape)]
+        return self.tensor.decode(_one(raw_values(value)), sizes)
+
+    def values(self, cells: abc.Sequence[Any]) -> tuple[Any, dict[int, str]]:
+        return cells, {}
+
+
+@dataclass(frozen=True)
+class _RaggedColumn:
+    """A column of lists in lists: all values, and the length of each list."""
+
+    name: str
+    htype: Htype
+
+    inner: Htype
+    """Type of the innermost lists."""
+
+    arrange: Callable[[Any], Any] | None
+    levels: int
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        lengths = [f"{self.name}/{_LENGTHS}{level}" for level in range(self.levels)]
+        return (f"{self.name}/{_FLAT}", *lengths)
+
+    def read(self, message: Any) -> Any:
+        flat, *lengths = (message.features.feature.get(name) for name in self.features)
+        if flat is None or None in lengths:
+            return None
+        values = raw_values(flat)
+        size = _product([n for n in (self.inner.axes or ())[1:] if n is not None])
+        for level, own in enumerate(reversed([raw_values(feature) for feature in lengths])):
+            values = _split(values, [int(n) for n in own], size if level == 0 else 1)
+            if level == 0:
+                values = [self._inner(part) for part in values]
+        return values
+
+    def _inner(self, values: Any) -> Any:
+        return value_of(values, self.inner) if self.arrange is None else self.arrange(values)
+
+    def values(self, cells: abc.Sequence[Any]) -> tuple[Any, dict[int, str]]:
+        return cells, {}
+
+
+def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
+    """Return the lists of some lengths, in items of `size` values. Raises ValueError."""
+    if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
+        raise ValueError(
+            f"its lists must have {sum(lengths) * size:,} values, but they have {len(values):,}"
+        )
+    ends = np.cumsum([0, *lengths]) * size
+    return [values[a:b] for a, b in pairwise(ends)]

@@ -1,0 +1,97 @@
+"""Ingesting TFRecord files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.shards.example_source import ExampleSource
+from deeplake_lite.ingest.shards.record_files import TFRECORD, record_files
+from deeplake_lite.ingest.shards.tfrecord_frames import tfrecords
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.shards.tar_samples import Location
+
+
+@takes_options
+def from_tfrecord(
+    files: Location | Sequence[Location],
+    url: str,
+    *,
+    features: Mapping[str, Any] | Sequence[str] | None = None,
+    on: str | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest the records of TFRecord files, without TensorFlow.
+
+    Parameters
+    ----------
+    files : str, Path or sequence of them
+        TFRecord files with ``tf.train.Example`` or ``SequenceExample``, which may be compressed by
+        GZIP or ZLIB: paths, folders, patterns such as ``"train-*"`` and
+        ``"train.tfrecord-{00000..00099}-of-00100"``, and URLs such as ``gs://…`` and ``https://…``.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    features : mapping or sequence of str, optional
+        The features to ingest: their names, or their types by name, such as
+        ``{"label": dl.ClassLabel(["cat", "dog"])}`` or the dict that
+        ``tf.io.parse_single_example`` takes. By default, all, with types that are inferred.
+    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended, unless the same files were ingested before.
+    **options
+        See `Options`. Unlike ``features=``, ``schema=`` gives the types of some columns, and
+        leaves the others as they are.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, a row per record and a column per feature; its ``ingested`` is a
+        summary.
+
+    Raises
+    ------
+    NotFoundError
+        If there are no files.
+    InvalidValueError
+        For a file that is cut short or whose checksums are wrong, with the record and its position;
+        and for a record that is no Example or does not fit the columns, which with
+        ``on_error="skip"`` is skipped.
+    StorageError
+        If a file cannot be opened.
+
+    Notes
+    -----
+    The first thousand records decide the types: bytes are images if all of them are image files,
+    text if all are UTF-8, and otherwise bytes; numbers are scalars if there is always one, and
+    otherwise arrays. The lists of a SequenceExample are sequences. A feature that some records do
+    not have is null in them. In the folder of a dataset of TensorFlow Datasets, or of
+    ``view.to_tfrecord``, the types, classes and splits are those that it records.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import deeplake_lite as dl
+    >>> ds = dl.create("memory://to-tfrecord", {"name": "text", "petals": "int64"})
+    >>> ds.append({"name": ["rose", "lily"], "petals": [5, 6]})
+    >>> files = ds.to_tfrecord(tempfile.mkdtemp())
+    >>> dl.from_tfrecord(files, "memory://from-tfrecord")[1]
+    {'name': 'lily', 'petals': np.int64(6)}
+    """
+    given = options.get("storage_options")
+    access = {} if given is None else checks.mapping("storage_options", given)
+    source = ExampleSource(
+        tuple(record_files(files, TFRECORD)),
+        tfrecords,
+        access,
+        types_of(options.get("schema")),
+        features,
+        on,
+    )
+    return ingest(source, url, **options)

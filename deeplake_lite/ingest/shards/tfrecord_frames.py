@@ -1,0 +1,141 @@
+"""Reading the records of TFRecord files, which may be compressed by GZIP or ZLIB."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, override
+
+from deeplake_lite.dataset.export.shards.record_frames import HEAD, TAIL, masked_crc
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.shards.record_files import MOST_BYTES, Record, name_of, opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PIECE = 16 * 2**20
+"""Size of the parts in which a record is read, in bytes: a wrong length must not take memory."""
+
+
+def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
+    """Yield the records of a file.
+
+    Raises
+    ------
+    InvalidValueError
+        If it is not a TFRecord file, if it is cut short, or if the length of a record is damaged,
+        so that the next one cannot be found. A record with damaged content has an `error`.
+    StorageError
+        If it cannot be opened.
+    """
+    name, number, at = name_of(path), 0, 0
+    with _decompressed(path, options) as file:
+        while head := _read(file, HEAD.size):
+            place = f"{name}, record {number} (byte {at:,})"
+            size = _length(head, place)
+            data = _read(file, size)
+            tail = _read(file, TAIL.size)
+            if len(tail) < TAIL.size:
+                raise InvalidValueError(
+                    f"A record must be whole, but {place} has {len(data) + len(tail):,} of "
+                    f"{size + TAIL.size:,} bytes. The file is cut short. Fetch it again."
+                )
+            is_whole = TAIL.unpack(tail)[0] == masked_crc(data)
+            reason = None if is_whole else "the content must have its checksum, but it differs."
+            yield Record(data, place, reason)
+            number, at = number + 1, at + HEAD.size + size + TAIL.size
+
+
+def _length(head: bytes, place: str) -> int:
+    """Return the length of a record. Raises InvalidValueError."""
+    if len(head) < HEAD.size:
+        raise InvalidValueError(
+            f"A record must begin with {HEAD.size} bytes of length and checksum, but {place} has "
+            f"{len(head)} bytes. The file is cut short. Fetch it again."
+        )
+    size, crc = HEAD.unpack(head)
+    if masked_crc(head[:8]) != crc:
+        raise InvalidValueError(
+            f"The length of a record must have its checksum, but that of {place} differs. It is "
+            "not a TFRecord file, or it is damaged from there on. Fetch it again."
+        )
+    if size > MOST_BYTES:
+        raise InvalidValueError(
+            f"A record may have at most {MOST_BYTES:,} bytes, but {place} has {size:,}. Leave "
+            "the file out."
+        )
+    return int(size)
+
+
+def _read(file: Any, size: int) -> bytes:
+    """Return the next bytes: `size`, or fewer at the end of the file."""
+    if size <= PIECE:
+        data: bytes = file.read(size)
+        if len(data) == size or not data:
+            return data
+        pieces = [data]  # a store may return fewer bytes than it has
+    else:
+        pieces = []
+    left = size - sum(map(len, pieces))
+    while left and (piece := file.read(min(left, PIECE))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+@contextmanager
+def _decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+    """Open a file, and decompress it if its first bytes are not those of a record.
+
+    Raises InvalidValueError, StorageError.
+    """
+    with opened(path, options) as raw, _translated(path):
+        file = raw if hasattr(raw, "peek") else io.BufferedReader(raw, 2**20)
+        head = file.peek(HEAD.size)[: HEAD.size]
+        is_plain = len(head) == HEAD.size and HEAD.unpack(head)[1] == masked_crc(head[:8])
+        if is_plain:
+            yield file
+        elif head[:2] == b"\x1f\x8b":
+            yield gzip.GzipFile(fileobj=file)
+        elif len(head) > 1 and head[0] & 15 == 8 and int.from_bytes(head[:2], "big") % 31 == 0:
+            yield io.BufferedReader(_Zlib(file), 2**20)
+        else:
+            yield file
+
+
+class _Zlib(io.RawIOBase):
+    """The content of a file that zlib has compressed."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._zlib = file, zlib.decompressobj()
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data and not self._zlib.eof:
+            packed = self._zlib.unconsumed_tail or self._file.read(2**16)
+            data = self._zlib.decompress(packed, len(buffer))
+            if not packed and not data:
+                raise EOFError("Compressed file ended before the end of the stream")
+        if self._zlib.eof and not data and (self._zlib.unused_data or self._file.read(1)):
+            raise EOFError("There are bytes after the end of the compressed stream")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def _translated(path: str) -> Iterator[None]:
+    """Raise errors of compressed files as ours."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InvalidValueError(
+            f"{name_of(path)!r} must be a whole compressed file, but it cannot be read: {error}. "
+            "Fetch it again."
+        ) from None
