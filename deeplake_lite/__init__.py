@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.ingest.annotations.voc import from_voc
     from deeplake_lite.ingest.coco.source import from_coco
     from deeplake_lite.ingest.folders.folder import from_folder
     from deeplake_lite.ingest.huggingface.source import from_huggingface
@@ -105,6 +106,7 @@ _HOMES = {
         "Mask Polygons Scalar Sequence Text"
     ),
     "ingest.tables.arrays": "from_arrays",
+    "ingest.annotations.voc": "from_voc",
     "ingest.coco.source": "from_coco",
     "ingest.tables.csv": "from_csv",
     "ingest.tables.dataframe": "from_dataframe",
@@ -211,6 +213,7 @@ __all__ = [
     "from_folder",
     "from_huggingface",
     "from_parquet",
+    "from_voc",
     "from_webdataset",
     "from_yolo",
     "function",

@@ -209,6 +209,24 @@ def ingest_yolo(
     return from_yolo(source, url, task=task, **options)  # type: ignore[arg-type]
 
 
+@group.command("voc")
+@_ingests
+def ingest_voc(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Folder of JPEGImages and Annotations.")
+    ],
+    url: Url,
+    origin: Annotated[
+        int, typer.Option(metavar="1|0", help="Number of the first pixel; 0 for CVAT's exports.")
+    ] = 1,
+    **options: Any,
+) -> Any:
+    """Ingest a PASCAL VOC dataset: images with XML files, as labelImg writes them, too."""
+    from deeplake_lite.ingest.annotations.voc import from_voc
+
+    return from_voc(source, url, origin=origin, **options)  # type: ignore[arg-type]
+
+
 def _one_of(option: str, value: str, *known: str) -> str:
     if value not in known:
         raise InvalidValueError(f"{option} must be {' or '.join(known)}, but it is {value!r}.")

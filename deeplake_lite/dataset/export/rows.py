@@ -91,6 +91,13 @@ def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
     return write_yolo(view, path, task)
 
 
+def to_voc(view: View, path: str | Path) -> Path:
+    """Write the rows as a PASCAL VOC dataset; see `View.to_voc`."""
+    from deeplake_lite.dataset.export.annotations.voc import write_voc
+
+    return write_voc(view, path)
+
+
 def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset

@@ -130,3 +130,60 @@ class AnnotationExports:
         '0 0.25 0.25 0.5 0.5'
         """
         return rows.to_yolo(cast("View", self).pin(), path, task)
+
+    def to_voc(self, path: str | Path) -> Path:
+        """Write the rows as a PASCAL VOC dataset: images, XML files, masks and lists of images.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty.
+
+        Returns
+        -------
+        Path
+            The folder, with ``JPEGImages``, ``Annotations`` and ``ImageSets/Main`` (a list for each
+            class of the column ``split``). Image files are written as they are stored, and named
+            after the column ``path``.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty.
+        SchemaError
+            When there is no column of boxes or of labels, or several.
+        InvalidValueError
+            For a row with more or fewer labels than boxes, for two images of one name, and for
+            names that cannot be those of files, or that XML cannot hold.
+        StorageError
+            When a file cannot be written. Files that were written before the error are removed.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns are left out: VOC has boxes, but no outlines.
+
+        Notes
+        -----
+        `from_voc` reads the folder back. Rows that were imported from VOC are written with all
+        values of their XML files, except for cells that have been edited since. Other tools may
+        expect boxes in whole pixels; boxes with fractions of pixels are written as such.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import deeplake_lite as dl
+        >>> schema = {
+        ...     "image": dl.Image("png"),
+        ...     "boxes": dl.Boxes("xyxy"),
+        ...     "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+        ... }
+        >>> ds = dl.create("memory://voc-doc", schema)
+        >>> image = np.zeros((20, 40), "uint8")
+        >>> ds.append({"image": [image], "boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> root = ds.to_voc(tempfile.mkdtemp())
+        >>> "<xmin>1</xmin>" in (root / "Annotations/000000000000.xml").read_text()
+        True
+        """
+        return rows.to_voc(cast("View", self).pin(), path)
