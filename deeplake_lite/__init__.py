@@ -66,6 +66,9 @@ if TYPE_CHECKING:
         Sequence,
         Text,
     )
+    from deeplake_lite.ingest.annotations.cvat import from_cvat
+    from deeplake_lite.ingest.annotations.fiftyone import from_fiftyone
+    from deeplake_lite.ingest.annotations.labelstudio import from_labelstudio
     from deeplake_lite.ingest.annotations.voc import from_voc
     from deeplake_lite.ingest.coco.source import from_coco
     from deeplake_lite.ingest.folders.folder import from_folder
@@ -106,6 +109,9 @@ _HOMES = {
         "Mask Polygons Scalar Sequence Text"
     ),
     "ingest.tables.arrays": "from_arrays",
+    "ingest.annotations.cvat": "from_cvat",
+    "ingest.annotations.fiftyone": "from_fiftyone",
+    "ingest.annotations.labelstudio": "from_labelstudio",
     "ingest.annotations.voc": "from_voc",
     "ingest.coco.source": "from_coco",
     "ingest.tables.csv": "from_csv",
@@ -209,9 +215,12 @@ __all__ = [
     "from_arrays",
     "from_coco",
     "from_csv",
+    "from_cvat",
     "from_dataframe",
+    "from_fiftyone",
     "from_folder",
     "from_huggingface",
+    "from_labelstudio",
     "from_parquet",
     "from_voc",
     "from_webdataset",

@@ -98,6 +98,27 @@ def to_voc(view: View, path: str | Path) -> Path:
     return write_voc(view, path)
 
 
+def to_cvat(view: View, path: str | Path) -> Path:
+    """Write the rows as a file of CVAT; see `View.to_cvat`."""
+    from deeplake_lite.dataset.export.annotations.cvat import write_cvat
+
+    return write_cvat(view, path)
+
+
+def to_labelstudio(view: View, path: str | Path, predictions: bool) -> Path:
+    """Write the rows as tasks of Label Studio; see `View.to_labelstudio`."""
+    from deeplake_lite.dataset.export.annotations.labelstudio import write_labelstudio
+
+    return write_labelstudio(view, path, predictions)
+
+
+def to_fiftyone(view: View, path: str | Path) -> Path:
+    """Write the rows as a dataset of FiftyOne; see `View.to_fiftyone`."""
+    from deeplake_lite.dataset.export.annotations.fiftyone import write_fiftyone
+
+    return write_fiftyone(view, path)
+
+
 def to_webdataset(view: View, path: str | Path, shard_bytes: int | str) -> list[Path]:
     """Write the rows as tar files; see `View.to_webdataset`."""
     from deeplake_lite.dataset.export.shards.webdataset import write_webdataset

@@ -72,6 +72,10 @@ class Reader(Protocol):
         """Classes that the dataset declares, in order; others are added as they occur."""
 
     @property
+    def tags(self) -> Collection[str]:
+        """Classes of images, likewise."""
+
+    @property
     def splits(self) -> Collection[str]:
         """Splits in order; others are added as they occur."""
 
@@ -192,6 +196,7 @@ class AnnotationSource:
         summary = Summary()
         summary.classes.update(dict.fromkeys(self.reader.classes))
         summary.splits.update(dict.fromkeys(self.reader.splits))
+        summary.tags.update(dict.fromkeys(self.reader.tags))
         for picture in self.reader.pictures():
             summary.add(picture)
         return summary

@@ -22,7 +22,6 @@ from deeplake_lite.ingest.writer import ingest
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterator, Mapping
-    from xml.etree.ElementTree import Element
 
     from deeplake_lite.ingest.annotations.voc_layout import Entry
     from deeplake_lite.ingest.options import Options
@@ -109,6 +108,7 @@ class VocReader:
     fingerprint: None = None
     """Not needed, because there is a key."""
     has_images: bool = True
+    tags: Collection[str] = ()
     points: Keypoints = Keypoints()  # noqa: RUF009 (frozen)
 
     @property
@@ -212,7 +212,7 @@ class VocReader:
             raise ValueError(
                 f"the root of an annotation must be <annotation>, but it is <{root.tag[:40]}>"
             )
-        page = tree_of(root)
+        page = xml_tree.tree_of(root)
         return page if isinstance(page, dict) else {}
 
     def _lines(self, entry: Entry, split: str | None, objects: Any) -> dict[str, Any]:
@@ -229,28 +229,6 @@ class VocReader:
             usual = {}
         rest = rest_of(own, usual)
         return {"lists": {k: [*v] for k, v in rest.items()}} if rest else {}
-
-
-def tree_of(element: Element) -> Any:
-    """Return an element as a string, or as a dict of its attributes, children and text.
-
-    >>> tree_of(xml_tree.parse(b"<a id='1'><b>x</b><b/></a>"))
-    {'@id': '1', 'b': ['x', '']}
-    """
-    text = element.text or ""
-    if not len(element) and not element.attrib:
-        return text
-    result: dict[str, Any] = {f"@{key}": value for key, value in element.attrib.items()}
-    if text.strip():
-        result["#text"] = text
-    for child in element:
-        value = tree_of(child)
-        if child.tag in result:
-            known = result[child.tag]
-            result[child.tag] = [*known, value] if isinstance(known, list) else [known, value]
-        else:
-            result[child.tag] = value
-    return result
 
 
 def _listed(value: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
@@ -62,6 +62,28 @@ def elements(file: IO[bytes]) -> Iterator[Element]:
         yield from parser.taken()
     parser.feed(b"", is_last=True)
     yield from parser.taken()
+
+
+def tree_of(element: Element) -> Any:
+    """Return an element as a string, or as a dict of its attributes, children and text.
+
+    >>> tree_of(parse(b"<a id='1'><b>x</b><b/></a>"))
+    {'@id': '1', 'b': ['x', '']}
+    """
+    text = element.text or ""
+    if not len(element) and not element.attrib:
+        return text
+    result: dict[str, Any] = {f"@{key}": value for key, value in element.attrib.items()}
+    if text.strip():
+        result["#text"] = text
+    for child in element:
+        value = tree_of(child)
+        if child.tag in result:
+            known = result[child.tag]
+            result[child.tag] = [*known, value] if isinstance(known, list) else [known, value]
+        else:
+            result[child.tag] = value
+    return result
 
 
 def _encoding(data: bytes) -> str | None:

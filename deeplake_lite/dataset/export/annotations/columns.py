@@ -74,7 +74,7 @@ def is_scores(f: Field) -> bool:
 
 def is_tags(f: Field) -> bool:
     """Return whether a column has classes of the whole image."""
-    return f.htype.classes is not None and f.htype.item is None
+    return f.htype.classes is not None
 
 
 def is_flags(f: Field) -> bool:
@@ -127,7 +127,13 @@ def named_columns(view: View, method: str) -> dict[str, Field]:
             )
         if named:
             found[role] = named[0]
+    is_for_images = not any(role in found for role in SHAPES)
+    if is_for_images and "labels" in found and is_tags(found["labels"]):
+        found["tags"] = found.pop("labels")  # several classes of an image, rather than of objects
     return found
 
+
+SHAPES = ("boxes", "segmentation", "polylines", "keypoints", "masks")
+"""Roles of the columns of shapes."""
 
 _NAMES = frozenset(name for name, _, _ in ROLES.values())

@@ -187,3 +187,54 @@ class AnnotationExports:
         True
         """
         return rows.to_voc(cast("View", self).pin(), path)
+
+    def to_cvat(self, path: str | Path) -> Path:
+        """Write the rows as "CVAT for images 1.1", which CVAT imports.
+
+        Parameters
+        ----------
+        path : str or Path
+            A ZIP file (``.zip``) with annotations and images; an XML file (``.xml``) of annotations
+            alone; or a folder, new or empty, for ``annotations.xml`` and ``images``. Files are
+            replaced if they exist.
+
+        Returns
+        -------
+        Path
+            The file or the folder.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty.
+        SchemaError
+            When there is no column of shapes or of labels, or several.
+        InvalidValueError
+            For a row with more or fewer labels than shapes, for two images of one path, and for
+            names that XML cannot hold.
+        StorageError
+            When a file cannot be written.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns are left out, or objects have several shapes.
+
+        Notes
+        -----
+        An object is written as a mask, a polygon, a polyline, points, or a box: the first of these
+        that it has. Keypoints with names, or with hidden points, become skeletons. The column
+        ``split`` becomes the subset. `from_cvat` reads the result back.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {"boxes": dl.Boxes("xyxy"), "labels": dl.Sequence(dl.ClassLabel(["cat"]))}
+        >>> ds = dl.create("memory://cvat-doc", schema)
+        >>> ds.append({"boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> path = ds.to_cvat(f"{tempfile.mkdtemp()}/cats.xml")
+        >>> '<box label="cat"' in path.read_text()
+        True
+        """
+        return rows.to_cvat(cast("View", self).pin(), path)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.export.annotations.columns import class_names, named_columns
+from deeplake_lite.dataset.export.annotations.columns import SHAPES, class_names, named_columns
 from deeplake_lite.dataset.export.annotations.coco_annotations import exact
 from deeplake_lite.dataset.export.annotations.objects import (
     FLAGS,
@@ -86,7 +86,7 @@ class Pictures:
     def check(self, *, needs_image: bool = False) -> None:
         """Check that there are objects, with labels. Raises SchemaError."""
         roles = self.columns
-        shapes = [role for role in _SHAPES if role in roles]
+        shapes = [role for role in SHAPES if role in roles]
         listing = ", ".join(f"{f.name!r} ({f.htype})" for f in self.view.schema)
         if (shapes or "tags" not in roles) and "labels" not in roles:
             raise SchemaError(
@@ -142,7 +142,7 @@ class Pictures:
             sentences.insert(0, f"{', '.join(map(repr, names))} {verb} left out")
         if sentences:
             text = f"{self.method}: {'; '.join(sentences)}."
-            warnings.warn(text, ExportWarning, stacklevel=5)
+            warnings.warn(text, ExportWarning, stacklevel=6)
 
     # ---- rows
 
@@ -282,10 +282,7 @@ _ADDED = (
 
 _SUFFIXES = ("jpg", "png", "webp", "tif", "bmp")
 
-_SHAPES = ("boxes", "segmentation", "polylines", "keypoints", "masks")
-"""Roles of the columns of shapes."""
-
-_PER_OBJECT = ("labels", *_SHAPES, "scores", *FLAGS)
+_PER_OBJECT = ("labels", *SHAPES, "scores", *FLAGS)
 """Roles of the columns that have a value for each object."""
 
 
