@@ -238,3 +238,62 @@ class AnnotationExports:
         True
         """
         return rows.to_cvat(cast("View", self).pin(), path)
+
+    def to_labelstudio(self, path: str | Path, *, predictions: bool = False) -> Path:
+        """Write the rows as tasks of Label Studio, which it imports.
+
+        Parameters
+        ----------
+        path : str or Path
+            A JSON file of tasks (``.json``), which is replaced if it exists; or a folder, new or
+            empty, for ``tasks.json`` and ``images``.
+        predictions : bool
+            Write the objects as predictions, with their scores, so that annotators start from them.
+
+        Returns
+        -------
+        Path
+            The file or the folder.
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty.
+        SchemaError
+            When there is no column of shapes or of labels, or several.
+        InvalidValueError
+            For a row with more or fewer labels than shapes, for two images of one path, and for an
+            image whose size is unknown.
+        StorageError
+            When a file cannot be written.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns are left out, or objects have several shapes.
+
+        Notes
+        -----
+        Images are named by their place in Label Studio's local storage, unless rows have a column
+        ``data``: serve the folder ``images`` with ``LOCAL_FILES_DOCUMENT_ROOT``. The controls of
+        new regions are named ``label`` (rectangles), ``polygon``, ``keypoint`` and ``brush``; use
+        these names in the labelling configuration. `from_labelstudio` reads the file back.
+
+        Examples
+        --------
+        >>> import json, tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {
+        ...     "width": "int32",
+        ...     "height": "int32",
+        ...     "boxes": dl.Boxes("xyxy"),
+        ...     "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+        ... }
+        >>> ds = dl.create("memory://labelstudio-doc", schema)
+        >>> size = {"width": [40], "height": [20]}
+        >>> ds.append({**size, "boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> path = ds.to_labelstudio(f"{tempfile.mkdtemp()}/cats.json", predictions=True)
+        >>> json.loads(path.read_text())[0]["predictions"][0]["result"][0]["value"]["width"]
+        50.0
+        """
+        return rows.to_labelstudio(cast("View", self).pin(), path, predictions)
