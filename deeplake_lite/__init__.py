@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Text,
     )
     from deeplake_lite.ingest.annotations.cvat import from_cvat
+    from deeplake_lite.ingest.annotations.fiftyone import from_fiftyone
     from deeplake_lite.ingest.annotations.labelstudio import from_labelstudio
     from deeplake_lite.ingest.annotations.voc import from_voc
     from deeplake_lite.ingest.coco.source import from_coco
@@ -109,6 +110,7 @@ _HOMES = {
     ),
     "ingest.tables.arrays": "from_arrays",
     "ingest.annotations.cvat": "from_cvat",
+    "ingest.annotations.fiftyone": "from_fiftyone",
     "ingest.annotations.labelstudio": "from_labelstudio",
     "ingest.annotations.voc": "from_voc",
     "ingest.coco.source": "from_coco",
@@ -215,6 +217,7 @@ __all__ = [
     "from_csv",
     "from_cvat",
     "from_dataframe",
+    "from_fiftyone",
     "from_folder",
     "from_huggingface",
     "from_labelstudio",

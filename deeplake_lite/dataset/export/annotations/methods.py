@@ -297,3 +297,63 @@ class AnnotationExports:
         50.0
         """
         return rows.to_labelstudio(cast("View", self).pin(), path, predictions)
+
+    def to_fiftyone(self, path: str | Path) -> Path:
+        """Write the rows as a dataset that FiftyOne imports as ``FiftyOneDataset``.
+
+        Parameters
+        ----------
+        path : str or Path
+            A folder that is new or empty.
+
+        Returns
+        -------
+        Path
+            The folder, with ``metadata.json``, ``samples.json``, ``data`` (image files as they are
+            stored, named after the column ``path``) and ``fields`` (masks of classes).
+
+        Raises
+        ------
+        ExistsError
+            When the folder is not empty.
+        SchemaError
+            When there is no column of labels, or several.
+        InvalidValueError
+            For a row with more or fewer labels than shapes, for two images of one path, and for an
+            image whose size is unknown.
+        StorageError
+            When a file cannot be written. Files that were written before the error are removed.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if columns are left out, or objects have several shapes.
+
+        Notes
+        -----
+        Boxes and masks are detections in the field ``ground_truth``, outlines and lines are in
+        ``polylines``, and keypoints in ``keypoints``. Classes of images become classifications,
+        masks of classes segmentations, and the column ``split`` a tag. `from_fiftyone` reads the
+        folder back, and so does FiftyOne::
+
+            fiftyone.Dataset.from_dir(path, dataset_type=fiftyone.types.FiftyOneDataset)
+
+        Examples
+        --------
+        >>> import json, tempfile
+        >>> import deeplake_lite as dl
+        >>> schema = {
+        ...     "width": "int32",
+        ...     "height": "int32",
+        ...     "boxes": dl.Boxes("xyxy"),
+        ...     "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+        ... }
+        >>> ds = dl.create("memory://fiftyone-doc", schema)
+        >>> size = {"width": [40], "height": [20]}
+        >>> ds.append({**size, "boxes": [[[0, 0, 20, 10]]], "labels": [["cat"]]})
+        >>> root = ds.to_fiftyone(tempfile.mkdtemp())
+        >>> (sample,) = json.loads((root / "samples.json").read_text())["samples"]
+        >>> sample["ground_truth"]["detections"][0]["bounding_box"]
+        [0.0, 0.0, 0.5, 0.5]
+        """
+        return rows.to_fiftyone(cast("View", self).pin(), path)
