@@ -209,7 +209,7 @@ class CvatReader:
                 elements = xml_tree.elements(file)
                 root = next(elements)
                 if root.tag != "annotations":
-                    raise ValueError(f"its root must be <annotations>, but it is <{root.tag[:40]}>")
+                    raise ValueError(f"its root must be <annotations>, but it is <{root.tag[:40]}>")  # noqa: TRY301
                 yield from elements
         except InvalidValueError:
             raise
@@ -259,7 +259,7 @@ class CvatReader:
             else:
                 objects.append(self.object_of(shape, size))
         check_masks(objects)
-        rest: dict[str, Any] = {"id": int(number)} if _is_id(number) else {}
+        rest: dict[str, Any] = {"id": int(number or 0)} if _is_id(number) else {}
         if more := {k: v for k, v in head.items() if k not in ("width", "height")}:
             rest["attributes"] = more
         usual = [{"label": tag.get("label"), "source": "manual", "shape": "tag"} for tag in tags]
@@ -276,9 +276,7 @@ class CvatReader:
             rest=rest,
         )
 
-    def object_of(
-        self, shape: Mapping[str, Any], size: tuple[int | None, int | None]
-    ) -> Object:
+    def object_of(self, shape: Mapping[str, Any], size: tuple[int | None, int | None]) -> Object:
         """Return the object of a shape. Raises ValueError."""
         names = self.skeletons.get(str(shape.get("label")), [])
         own = cvat_shapes.parse(shape, size, names)

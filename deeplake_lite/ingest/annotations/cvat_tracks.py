@@ -154,13 +154,13 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
             a, b = number_of(first[key]), number_of(last[key])
             result[key] = repr(round(a + (b - a) * share, 6))
     if "points" in first and first["points"] != last.get("points"):
-        a, b = (_points(shape) for shape in (first, last))
-        if a.shape != b.shape:
+        start, end = _points(first), _points(last)
+        if start.shape != end.shape:
             raise ValueError(
-                f"frame {frame} has no shape, and it cannot be interpolated between {len(a)} and "
-                f"{len(b)} points; export all frames"
+                f"frame {frame} has no shape, and it cannot be interpolated between {len(start)} "
+                f"and {len(end)} points; export all frames"
             )
-        moved = (a + (b - a) * share).round(6).tolist()
+        moved = (start + (end - start) * share).round(6).tolist()
         result["points"] = ";".join(f"{x},{y}" for x, y in moved)
     if "skeleton" in first:
         own = {str(child.get("label")): child for child in last.get("skeleton", ())}

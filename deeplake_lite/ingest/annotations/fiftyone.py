@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -14,7 +15,7 @@ from deeplake_lite.dataset.export.annotations import fiftyone_labels as labels
 from deeplake_lite.dataset.export.annotations.fiftyone import ORDER
 from deeplake_lite.dataset.export.annotations.objects import Object, Picture, check_masks, rest_of
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
-from deeplake_lite.htypes import Htype, Keypoints
+from deeplake_lite.htypes import Htype, Keypoints, Mask
 from deeplake_lite.ingest.annotations.fiftyone_fields import OWN, Field, cell_of, kind_of
 from deeplake_lite.ingest.annotations.image_files import ImageFolder, is_inside
 from deeplake_lite.ingest.annotations.json_file import decode_item, read_bytes, read_list
@@ -165,7 +166,9 @@ def _samples(root: Path) -> list[msgspec.Raw]:
     if (root / "samples.json").is_file():
         return read_list(root / "samples.json", "samples")
     if (root / "samples").is_dir():
-        return [msgspec.Raw(bytes(read_bytes(p))) for p in sorted((root / "samples").glob("*.json"))]
+        return [
+            msgspec.Raw(bytes(read_bytes(p))) for p in sorted((root / "samples").glob("*.json"))
+        ]
     raise NotFoundError(f"There is no file {str(root / 'samples.json')!r}. Check the path.")
 
 
@@ -254,7 +257,7 @@ class FiftyOneReader:
         if len({*names}) != len(_list(skeleton.get("labels"))):
             return Keypoints()
         pairs = [pair for edge in _list(skeleton.get("edges")) if isinstance(edge, list)
-                 for pair in zip(edge, edge[1:], strict=False)]  # fmt: skip
+                 for pair in pairwise(edge)]  # fmt: skip
         count = len(names)
         return Keypoints(names, [(a, b) for a, b in pairs if type(a) is type(b) is int
                                  and 0 <= a < count and 0 <= b < count and a != b])  # fmt: skip
@@ -313,7 +316,7 @@ class FiftyOneReader:
         path = place.lstrip("/").removeprefix("data/")
         image = None if self.images is None else self.images.find(_places(place))
         size = _size(sample, image)
-        objects, order = self._objects(sample, size)
+        objects = self._objects(sample, size)
         check_masks(objects)
         tags = [tag for tag in _list(sample.get("tags")) if isinstance(tag, str)]
         splits = [tag for tag in tags if tag.lower() in SPLITS]
@@ -328,14 +331,12 @@ class FiftyOneReader:
             height=size[1],
             tags=rest_tags,
             columns=self._columns(sample),
-            rest=self._rest(sample, tags, [*([split] if split else []), *rest_tags], order),
+            rest=self._rest(sample, tags, [*([split] if split else []), *rest_tags]),
         )
 
-    def _objects(
-        self, sample: Mapping[str, Any], size: labels.Size
-    ) -> tuple[list[Object], list[str]]:
-        """Return the objects of a sample, and their fields. Raises ValueError."""
-        objects, fields = list[Object](), list[str]()
+    def _objects(self, sample: Mapping[str, Any], size: labels.Size) -> list[Object]:
+        """Return the objects of a sample. Raises ValueError."""
+        objects = list[Object]()
         for field in self.object_fields:
             value = sample.get(field)
             if value is None:
@@ -348,8 +349,7 @@ class FiftyOneReader:
                 assert size[1] is not None
                 rebuilt = labels.rebuild(found, (size[0], size[1]), f"{field}/{number}")
                 objects.append(replace(found, rest=rest_of(own, rebuilt)))
-                fields.append(field)
-        return self._in_order(objects), fields
+        return self._in_order(objects)
 
     def _in_order(self, objects: list[Object]) -> list[Object]:
         """Return objects in the order of the lake that they were exported from."""
@@ -369,9 +369,8 @@ class FiftyOneReader:
         if path is None or label.get("mask") is not None:
             return dict(label)
         own = {k: v for k, v in label.items() if k not in ("mask", "mask_path")}
-        mask = codecs.sniff(data := Path(self._media(path)).read_bytes()).decode(data)
-        plane = mask if mask.ndim == 2 else mask[..., :3].any(axis=-1)
-        return {**own, "mask": labels.binary_of(plane != 0)}
+        mask = Mask().from_file(Path(self._media(path)).read_bytes())
+        return {**own, "mask": labels.binary_of(mask != 0)}
 
     def _media(self, path: Any) -> str:
         """Return the path of a file of the dataset. Raises ValueError."""
@@ -387,7 +386,7 @@ class FiftyOneReader:
         cells: dict[str, Any] = {}
         for name, column in self.columns.items():
             value = sample.get(name)
-            if kind_of(value) != "Segmentation":
+            if not isinstance(value, dict) or kind_of(value) != "Segmentation":
                 cells[column] = cell_of(value)
             elif value.get("mask") is not None:
                 cells[column] = labels.array_of(value["mask"])
@@ -395,9 +394,7 @@ class FiftyOneReader:
                 cells[column] = self._media(value["mask_path"])
         return cells
 
-    def _rest(
-        self, sample: Mapping[str, Any], tags: list[str], usual: list[str], fields: list[str]
-    ) -> dict[str, Any]:
+    def _rest(self, sample: Mapping[str, Any], tags: list[str], usual: list[str]) -> dict[str, Any]:
         """Return what columns do not hold of a sample."""
         rest: dict[str, Any] = {}
         if "_id" in sample:

@@ -210,7 +210,9 @@ class LabelStudioReader:
         for raw in self.raw:
             try:
                 _, whole, _ = tasks.sorted_results(self._annotation(self._task(raw)).get("result"))
-                results = [(str(r.get("from_name")), str(r["type"]), values.parse(r)) for r in whole]
+                results = [
+                    (str(r.get("from_name")), str(r["type"]), values.parse(r)) for r in whole
+                ]
             except (ValueError, TypeError):
                 continue
             for name, kind, value in results:
@@ -253,7 +255,7 @@ class LabelStudioReader:
         """Return a task. Raises ValueError."""
         task = tasks.expanded(decode_item(raw))
         if not isinstance(task.get("data"), dict):
-            raise ValueError("a task must have data, but one has none")
+            raise ValueError("a task must have data, but one has none")  # noqa: TRY004
         return task
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,7 +267,7 @@ class LabelStudioReader:
         own = dict(found[number])
         own["result"] = own.get("result") or []
         if not isinstance(own["result"], list):
-            raise ValueError("the result of an annotation must be a list")
+            raise ValueError("the result of an annotation must be a list")  # noqa: TRY004
         return {**own, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
@@ -274,7 +276,9 @@ class LabelStudioReader:
         address = data[tasks.image_key(data)]
         path = tasks.path_of(address)
         if not path:
-            raise ValueError(f"the address of an image must have a path, but it is {address[:80]!r}")
+            raise ValueError(
+                f"the address of an image must have a path, but it is {address[:80]!r}"
+            )
         annotation = self._annotation(task)
         shapes, whole, others = tasks.sorted_results(annotation["result"])
         objects = [self._object(region, number) for number, region in enumerate(shapes)]
@@ -295,7 +299,9 @@ class LabelStudioReader:
     def _object(self, region: Mapping[str, Any], number: int) -> Object:
         """Return the object of a region. Raises ValueError."""
         own = regions.parse(region)
-        return replace(own, rest=rest_of(region, regions.rebuild(own, regions.size_of(region), number)))
+        return replace(
+            own, rest=rest_of(region, regions.rebuild(own, regions.size_of(region), number))
+        )
 
     def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Return the cells of controls, and the results that have none. Raises ValueError."""

@@ -77,15 +77,15 @@ def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
     if "data" in task:
         return dict(task)
     found = [key for key, value in task.items() if key not in _OF_TASKS and isinstance(value, list)]
-    results: list[dict[str, Any]] = []
-    for key in found:
-        for value in task[key]:
-            results.append(_region_of(key, value) if isinstance(value, dict) else {})
+    results = [_region_of(key, value) if isinstance(value, dict) else {}
+               for key in found for value in task[key]]  # fmt: skip
     if not all(results):
         raise ValueError(
             "a task must have data, or results that name their type, as in JSON-MIN; export JSON"
         )
-    data = {k: v for k, v in task.items() if k not in found and (k == "image" or k not in _OF_TASKS)}
+    data = {
+        k: v for k, v in task.items() if k not in found and (k == "image" or k not in _OF_TASKS)
+    }
     annotation = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"),
                   "created_at": task.get("created_at"), "lead_time": task.get("lead_time"),
                   "result": results}  # fmt: skip
@@ -149,16 +149,17 @@ def sorted_results(
             shapes.append(region)
             if isinstance(region.get("id"), str):
                 own.setdefault(region["id"], region)
-    whole, rest = [], []
+    whole: list[dict[str, Any]] = []
+    rest: list[dict[str, Any]] = []
     for result in results:
         if regions.shape_of(result) is not None:
             continue
         number = result.get("id")
-        region = own.get(number) if isinstance(number, str) else None
-        if region is None:
+        described = own.get(number) if isinstance(number, str) else None
+        if described is None:
             (whole if result.get("type") in values.KINDS else rest).append(result)
-        elif result.get("type") == "labels" and regions.LABELS not in region:
-            region[regions.LABELS] = result
+        elif result.get("type") == "labels" and regions.LABELS not in described:
+            described[regions.LABELS] = result
         else:
-            region.setdefault("with", []).append(result)
+            described.setdefault("with", []).append(result)
     return shapes, whole, rest

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from deeplake_lite.dataset.export.annotations.objects import FLAGS
+from deeplake_lite.dataset.export.annotations.objects import FLAGS, Picture
 from deeplake_lite.htypes import (
     Array,
     Boxes,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deeplake_lite.dataset.export.annotations.objects import Object, Picture
+    from deeplake_lite.dataset.export.annotations.objects import Object
     from deeplake_lite.ingest.source import Skipped
 
 BLOCK_ROWS = 256
@@ -52,8 +52,9 @@ FORMATS = 100_000
 class Reader(Protocol):
     """Reads the pictures of a dataset."""
 
-    name: str
-    """Name of the column and of the metadata for everything that other columns do not hold."""
+    @property
+    def name(self) -> str:
+        """Name of the column and of the metadata for what other columns do not hold."""
 
     @property
     def title(self) -> str:
@@ -140,7 +141,7 @@ class Summary:
             self.classes[own.label] = None
         self.flags.update(own.flags)
         self.has_scores |= own.score is not None
-        parts = {
+        parts: dict[str, Any] = {
             "outlines": own.outlines, "lines": own.lines, "points": own.points,
             "mask": () if own.mask is None else own.mask,
         }  # fmt: skip
@@ -197,9 +198,20 @@ class AnnotationSource:
         summary.classes.update(dict.fromkeys(self.reader.classes))
         summary.splits.update(dict.fromkeys(self.reader.splits))
         summary.tags.update(dict.fromkeys(self.reader.tags))
-        for picture in self.reader.pictures():
+        for picture in self._pictures():
             summary.add(picture)
         return summary
+
+    def _pictures(self) -> Iterator[Picture]:
+        """Yield the pictures; a second one of a path is bad, because paths identify rows."""
+        seen = set[str]()
+        for picture in self.reader.pictures():
+            if picture.path in seen and picture.error is None:
+                reason = "there is another image of this path, and paths must be unique."
+                yield Picture(picture.path, error=reason)
+            else:
+                yield picture
+            seen.add(picture.path)
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -241,7 +253,7 @@ class AnnotationSource:
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""
         rows, size = list[Any](), 0
-        for picture in islice(self.reader.pictures(), start, None):
+        for picture in islice(self._pictures(), start, None):
             rows.append(picture)
             size += sum(own.mask.nbytes for own in picture.objects if own.mask is not None)
             if len(rows) == BLOCK_ROWS or size >= MASK_BYTES:
@@ -313,4 +325,3 @@ _OBJECTS: dict[str, Callable[[Any], Any]] = {
     "scores": lambda p: [np.nan if own.score is None else own.score for own in p.objects],
 }
 """Functions that return the cell of a column of objects."""
-

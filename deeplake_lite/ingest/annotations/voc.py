@@ -21,7 +21,7 @@ from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.annotations.voc_layout import Entry
     from deeplake_lite.ingest.options import Options
@@ -150,7 +150,7 @@ class VocReader:
             paths = [e.masks[column] for e in self.layout.entries if column in e.masks]
             if not paths:
                 continue
-            names = self._mask_names if column == "segmentation_class" else ()
+            names: Sequence[str] = self._mask_names if column == "segmentation_class" else ()
             is_numbers = all(map(_has_numbers, paths[:100]))
             result[column] = (
                 Mask(names=names, nullable=True) if is_numbers else Image("png", nullable=True)
@@ -158,7 +158,7 @@ class VocReader:
         return result
 
     @property
-    def _mask_names(self) -> Collection[str]:
+    def _mask_names(self) -> Sequence[str]:
         """Names of the classes of masks; none if they are unknown."""
         names = self.layout.class_names
         if names is None:

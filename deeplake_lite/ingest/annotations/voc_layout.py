@@ -251,21 +251,19 @@ def _check_unique(entries: Sequence[Entry]) -> None:
 def _matched(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
     """Return the annotation of each image: next to it, or the only one of its name."""
     by_stem: dict[str, list[str]] = {}
-    for page in pages:
-        by_stem.setdefault(PurePosixPath(page).stem, []).append(page)
+    for path in pages:
+        by_stem.setdefault(PurePosixPath(path).stem, []).append(path)
     names: dict[str, int] = {}
     for image in images:
         stem = PurePosixPath(image).stem
         names[stem] = names.get(stem, 0) + 1
-    near = {_stem(page): page for page in pages}
+    near = {_stem(path): path for path in pages}
     result = dict[str, Path]()
     for image in images:
         stem = PurePosixPath(image).stem
-        page = near.get(_stem(image))
+        page: str | None = near.get(_stem(image))
         if page is None and names[stem] == 1 and len(by_stem.get(stem, ())) == 1:
             page = by_stem[stem][0]
         if page is not None:
             result[image] = pages[page]
     return result
-
-

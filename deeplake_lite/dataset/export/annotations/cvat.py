@@ -110,7 +110,7 @@ class _Export:
             )
         losses = self.pictures.losses
         if own.kind not in ("box", "points") and len(own.points):
-            losses.add("the keypoints of {} objects are left out, because a CVAT shape is one thing")
+            losses.add("the keypoints of {} objects are left out, because they have other shapes")
         if len(own.outlines) > 1 and own.kind == "polygon":
             losses.add("{} objects of several outlines become a polygon for each outline")
         if len(own.outlines) and own.kind == "mask":
@@ -139,8 +139,8 @@ class _Export:
 
             draft = path.with_name(f"{path.name}.xml")
             try:
-                with draft.open("wb") as file:
-                    file.writelines(self.pieces(write))
+                with draft.open("wb") as text:
+                    text.writelines(self.pieces(write))
                 info = zipfile.ZipInfo(NAME, _DATE)
                 info.compress_type = zipfile.ZIP_DEFLATED
                 with draft.open("rb") as file, archive.open(info, "w", force_zip64=True) as member:
@@ -190,12 +190,16 @@ class _Export:
         size = (picture.width, picture.height)
         parse = partial(cvat_shapes.parse, size=size, names=names)
         own = replace(own, rest={k: v for k, v in own.rest.items() if k != "track"})
-        parts = own.outlines if own.kind == "polygon" else own.lines
+        is_area = own.kind == "polygon"
+        parts = own.outlines if is_area else own.lines
         if len(parts) < 2:
             rebuilt = cvat_shapes.rebuild(own, names)
             return [restored(own, rebuilt, parse, cvat_shapes.DERIVED)]
-        key = "outlines" if own.kind == "polygon" else "lines"
-        single = [replace(own, **{key: [part], "box": bounds([part])}) for part in parts]
+        single = [
+            replace(own, box=bounds([part]), outlines=[part] if is_area else (),
+                    lines=() if is_area else [part])
+            for part in parts
+        ]  # fmt: skip
         return [cvat_shapes.rebuild(part, names) for part in single]
 
 

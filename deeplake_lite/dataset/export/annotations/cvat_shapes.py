@@ -61,9 +61,11 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
     """
     kind, label = shape.get("shape"), shape.get("label")
     if not isinstance(label, str):
-        raise ValueError(f"a {kind} must have a label, but one has none")
+        raise ValueError(f"a {kind} must have a label, but one has none")  # noqa: TRY004
     flags = {"occluded": shape["occluded"] == "1"} if "occluded" in shape else {}
-    box, outlines, lines, points, mask = np.zeros(4, np.float32), [], [], NO_POINTS, None
+    box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
+    outlines: list[NDArray[np.float32]] = []
+    lines: list[NDArray[np.float32]] = []
     match kind:
         case "box":
             corners = _numbers(shape, CORNERS)
@@ -76,9 +78,9 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
                 outlines = [rotated(corners, angle)]
                 box = bounds(outlines)
         case "polygon":
-            corners = _points(shape.get("points"))
-            outlines = [corners] if len(corners) >= 3 else []
-            box = bounds([corners])
+            outline = _points(shape.get("points"))
+            outlines = [outline] if len(outline) >= 3 else []
+            box = bounds([outline])
         case "polyline":
             lines = [_points(shape.get("points"))]
             box = bounds(lines)
@@ -197,7 +199,7 @@ def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.floa
     """Return the points of a skeleton in the order of names, (k, 3). Raises ValueError."""
     children = shape.get("skeleton")
     if not isinstance(children, list):
-        raise ValueError("a skeleton must have points, but one has none")
+        raise ValueError("a skeleton must have points, but one has none")  # noqa: TRY004
     labels = [str(child.get("label")) for child in children]
     order = names if {*labels} <= {*names} else labels
     result = np.zeros((len(order), 3), np.float32)
@@ -214,7 +216,7 @@ def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
         raise ValueError("the image of a mask must have width and height, but it has none")
     check_mask_size(width, height)
     left, top, w, h = (int(v) for v in _numbers(shape, ("left", "top", "width", "height")))
-    if not (0 <= left and 0 <= top and w > 0 and h > 0 and left + w <= width and top + h <= height):
+    if not (left >= 0 and top >= 0 and w > 0 and h > 0 and left + w <= width and top + h <= height):
         raise ValueError(
             f"a mask must lie in its image of {width:,} x {height:,}, but one has left={left}, "
             f"top={top}, width={w}, height={h}"

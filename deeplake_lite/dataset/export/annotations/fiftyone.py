@@ -82,8 +82,8 @@ def _columns(view: View) -> dict[str, str]:
     known = _known_columns(view)
     found |= {name: "Regression" for name, kind in found.items()
               if kind == "Float" and _dict(was.get(name)).get("kind") == "Regression"}  # fmt: skip
-    return {name: kind for name, kind in found.items()
-            if kind and (name in known or (_NAME.fullmatch(name) and name not in _RESERVED))}  # fmt: skip
+    fits = {n for n in found if n in known or (_NAME.fullmatch(n) and n not in _RESERVED)}
+    return {name: kind for name, kind in found.items() if kind and name in fits}
 
 
 def _known_columns(view: View) -> dict[str, str]:

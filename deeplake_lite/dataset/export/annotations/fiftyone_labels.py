@@ -61,7 +61,9 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
     name = label.get("label")
     if name is not None and not isinstance(name, str):
         raise ValueError(f"a label must be a string, but it is {str(name)[:40]!r}")
-    box, outlines, lines, points, mask = np.zeros(4, np.float32), [], [], NO_POINTS, None
+    box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
+    outlines: list[NDArray[np.float32]] = []
+    lines: list[NDArray[np.float32]] = []
     confidence = label.get("confidence")
     match label.get("_cls"):
         case "Detection":
@@ -86,7 +88,9 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
             box = bounds([points[is_known]])
             confidence = None if isinstance(confidence, list) else confidence
         case other:
-            raise ValueError(f"a label must be one of {', '.join(CLASSES)}, but it is {other!r:.40}")
+            raise ValueError(
+                f"a label must be one of {', '.join(CLASSES)}, but it is {other!r:.40}"
+            )
     return Object(
         name, box, outlines, lines, points, mask,
         None if confidence is None else number_of(confidence),
@@ -115,9 +119,9 @@ def rebuild(own: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
             points = (exact(own.points[:, :2]) / scale).tolist()
             is_known = own.points[:, 2] > 0
             nan = {"$numberDouble": "NaN"}
-            result |= {"_cls": "Keypoint", "points": [
-                point if known else [nan, nan] for point, known in zip(points, is_known, strict=True)
-            ]}  # fmt: skip
+            found = [point if known else [nan, nan]
+                     for point, known in zip(points, is_known, strict=True)]  # fmt: skip
+            result |= {"_cls": "Keypoint", "points": found}
     if own.score is not None:
         result["confidence"] = float(exact(np.array([own.score], np.float32))[0])
     return result | {flag: True for flag, value in own.flags.items() if value}
@@ -140,7 +144,7 @@ def identifier(key: str) -> str:
 def _list(label: Mapping[str, Any], key: str) -> list[Any]:
     value = label.get(key)
     if not isinstance(value, list):
-        raise ValueError(f"{key} of a label must be a list, but they are {str(value)[:40]!r}")
+        raise ValueError(f"{key} of a label must be a list, but they are {str(value)[:40]!r}")  # noqa: TRY004
     return value
 
 
@@ -172,7 +176,7 @@ def array_of(value: Any) -> NDArray[Any]:
     binary = value.get("$binary") if isinstance(value, dict) else None
     text = binary.get("base64") if isinstance(binary, dict) else binary
     if not isinstance(text, str):
-        raise ValueError("a mask must be binary data, but it is not")
+        raise ValueError("a mask must be binary data, but it is not")  # noqa: TRY004
     try:
         data = base64.b64decode(text, validate=True)
         unpacker = zlib.decompressobj()
@@ -184,7 +188,9 @@ def array_of(value: Any) -> NDArray[Any]:
     try:
         array = _read_npy(content)
     except _UNREADABLE as error:
-        raise ValueError(f"a mask must be a NumPy array of numbers, but it is not: {error}") from None
+        raise ValueError(
+            f"a mask must be a NumPy array of numbers, but it is not: {error}"
+        ) from None
     if array.ndim != 2 or array.dtype.kind not in "bui":
         raise ValueError(f"a mask must have two axes of integers, but it is {array.dtype}")
     return array
@@ -194,7 +200,10 @@ def _read_npy(content: bytes) -> NDArray[Any]:
     """Return the array of a NumPy file, whose size is checked first. Raises many errors."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
-    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
     shape, _, dtype = read[version](file)
     size = int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize
     if dtype.hasobject or size > len(content):
@@ -231,11 +240,22 @@ def _placed(
         raise ValueError("a mask must have pixels, but it has none")
     left, top, right, bottom = _pixels(box, width, height)
     rows = ((np.arange(bottom - top) + 0.5) * own.shape[0] / max(bottom - top, 1)).astype(np.int64)
-    columns = ((np.arange(right - left) + 0.5) * own.shape[1] / max(right - left, 1)).astype(np.int64)
+    columns = ((np.arange(right - left) + 0.5) * own.shape[1] / max(right - left, 1)).astype(
+        np.int64
+    )
     result = np.zeros((height, width), bool)
     if rows.size and columns.size:
         result[top:bottom, left:right] = own[np.ix_(rows, columns)] != 0
     return result
+
+
+def _nearest(count: int, of: int) -> NDArray[np.int64]:
+    """Return which of some pixels lie nearest to a number of evenly spaced ones.
+
+    >>> _nearest(4, 2).tolist(), _nearest(2, 2).tolist()
+    ([0, 0, 1, 1], [0, 1])
+    """
+    return ((np.arange(count) + 0.5) * of / max(count, 1)).astype(np.int64)
 
 
 def _crop(mask: NDArray[np.bool_], box: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -251,4 +271,6 @@ def is_within(own: Object) -> bool:
         return True
     around = box_of_mask(own.mask)
     left, top, right, bottom = _pixels(own.box, own.mask.shape[1], own.mask.shape[0])
-    return bool(left <= around[0] and top <= around[1] and right >= around[2] and bottom >= around[3])
+    return bool(
+        left <= around[0] and top <= around[1] and right >= around[2] and bottom >= around[3]
+    )

@@ -104,7 +104,7 @@ class _Export:
             if shape == "keypoint":
                 losses.add("{} objects of several keypoints become an object for each of them")
             else:
-                losses.add("the keypoints of {} objects are left out, because they have other shapes")
+                losses.add("{} objects of other shapes lose their keypoints")
         if len(own.outlines) > 1 and shape == "polygon":
             losses.add("{} objects of several outlines become a polygon for each outline")
         if len(own.outlines) and shape == "brush":
@@ -146,7 +146,7 @@ class _Export:
             return {**task, "predictions": [{**own, "result": results}]}
         number = rest.get("number", 0)
         if not (rest.get("unlabelled") and not results):
-            at = number if isinstance(number, int) and 0 <= number else 0
+            at = number if isinstance(number, int) and number >= 0 else 0
             kept["annotations"].insert(at, {**head, "result": results})
         return {**task, **{k: v for k, v in kept.items() if v or k == "annotations"}}
 
@@ -200,9 +200,7 @@ def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:
     return [regions.nested(own), *more]
 
 
-def _control(
-    control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the result of a control, with the values that its file had."""
     kind, name = str(control["type"]), str(control.get("from_name"))
     cell = [cell] if kind == "choices" and isinstance(cell, str) else _plain(cell)

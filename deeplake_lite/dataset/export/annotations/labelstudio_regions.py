@@ -73,7 +73,8 @@ def parse(region: Mapping[str, Any]) -> Object:
     """Return the object of a region. Raises ValueError."""
     shape, (width, height) = shape_of(region), size_of(region)
     scale = np.array([width, height], np.float64) / 100
-    box, outlines, points, mask = np.zeros(4, np.float32), [], NO_POINTS, None
+    box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
+    outlines: list[NDArray[np.float32]] = []
     match shape:
         case "rectangle":
             x, y, w, h = _numbers(region, "x", "y", "width", "height")
@@ -85,9 +86,9 @@ def parse(region: Mapping[str, Any]) -> Object:
                 outlines = [(_turned(corners, angle) + np.array([x, y]) * scale).astype(np.float32)]
                 box = bounds(outlines)
         case "polygon":
-            corners = (_points(region.get("value.points")) * scale).astype(np.float32)
-            outlines = [corners] if len(corners) >= 3 else []
-            box = bounds([corners])
+            outline = (_points(region.get("value.points")) * scale).astype(np.float32)
+            outlines = [outline] if len(outline) >= 3 else []
+            box = bounds([outline])
         case "keypoint":
             x, y = np.array(_numbers(region, "x", "y")) * scale
             points = np.array([[x, y, 2]], np.float32)
@@ -119,7 +120,7 @@ def label_of(region: Mapping[str, Any]) -> str | None:
     if labels is None or labels == []:
         return None
     if not isinstance(labels, list) or not isinstance(labels[0], str):
-        raise ValueError("the labels of a region must be a list of strings")
+        raise ValueError("the labels of a region must be a list of strings")  # noqa: TRY004
     return labels[0]
 
 

@@ -32,7 +32,7 @@ def parse(result: Mapping[str, Any]) -> Any:
             return _strings(kind, [content] if isinstance(content, str) else content)
         case "taxonomy":
             if not isinstance(content, list):
-                raise ValueError("a taxonomy must be a list of paths")
+                raise ValueError("a taxonomy must be a list of paths")  # noqa: TRY004
             return content
         case "rating":
             if type(content) is not int or abs(content) >= 2**31:

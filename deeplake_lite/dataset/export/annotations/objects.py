@@ -250,7 +250,7 @@ def decimal(value: float | np.floating[Any]) -> str:
 def number_of(value: object) -> float:
     """Return the number in a text, or a JSON number. Raises ValueError unless it is finite."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise ValueError(f"must be a number, but it is {str(value)[:40]!r}")
+        raise ValueError(f"must be a number, but it is {str(value)[:40]!r}")  # noqa: TRY004
     try:
         number = float(value)
     except (ValueError, OverflowError):
@@ -282,7 +282,9 @@ def check_masks(objects: Sequence[Object]) -> None:
     """Check that the masks of an image have one size, and fit in memory. Raises ValueError."""
     shapes = {own.mask.shape for own in objects if own.mask is not None}
     if len(shapes) > 1:
-        raise ValueError(f"all masks of an image must have its size, but they have {sorted(shapes)}")
+        raise ValueError(
+            f"all masks of an image must have its size, but they have {sorted(shapes)}"
+        )
     for height, width in shapes:
         if height * width * len(objects) > 8 * MOST_PIXELS:
             raise ValueError(

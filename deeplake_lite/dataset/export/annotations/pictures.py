@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.export.annotations.columns import SHAPES, class_names, named_columns
 from deeplake_lite.dataset.export.annotations.coco_annotations import exact
+from deeplake_lite.dataset.export.annotations.columns import SHAPES, class_names, named_columns
 from deeplake_lite.dataset.export.annotations.objects import (
     FLAGS,
     NO_POINTS,
@@ -193,7 +193,7 @@ class Pictures:
         image = by_role.get("image") if self.image is not None and files else None
         own = rest.get("image")
         return Picture(
-            path=self._path(by_role, row, image),
+            path=self._path(by_role, row),
             objects=self._objects(by_role, row, (width, height), rest),
             image=image if files else (size is not None or None),
             split=None if split is None else str(split),
@@ -204,7 +204,7 @@ class Pictures:
             rest=own if isinstance(own, dict) else {},
         )
 
-    def _path(self, by_role: Mapping[str, Any], row: int, image: Any) -> str:
+    def _path(self, by_role: Mapping[str, Any], row: int) -> str:
         """Return the path of an image, which lies in the folder of images."""
         path = by_role.get("path")
         if not path:

@@ -190,14 +190,19 @@ def _merged(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
         return dict(page)
     rest = dict(rest)
     size, own = rest.get("size"), page.get("size")
-    if isinstance(size, dict) and own is not None:
-        if any(size.get(key, "").strip() != own[key] for key in ("width", "height")):
-            del rest["size"]
+    if own is not None and not _agrees(size, own):
+        rest.pop("size", None)
     if "filename" in rest and stem_of(str(rest["filename"])) != stem_of(page["filename"]):
         stem = PurePosixPath(str(rest["filename"])).stem
         if stem == str(rest["filename"]) and stem != PurePosixPath(page["filename"]).stem:
             del rest["filename"]
     return with_rest(page, rest)
+
+
+def _agrees(size: object, own: Mapping[str, str]) -> bool:
+    """Return whether the size in an annotation is that of its image."""
+    sides = size if isinstance(size, dict) else {}
+    return all(str(sides.get(key, "")).strip() == own[key] for key in ("width", "height"))
 
 
 def _quoted(stem: str) -> str:

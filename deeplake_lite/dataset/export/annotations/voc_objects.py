@@ -121,8 +121,8 @@ def default_sets(
 ) -> dict[str, list[str]]:
     """Return the lists that an image is in, by its split: the rest of each line by list.
 
-    >>> default_sets("val", ["Main/val", "Main/trainval", "Segmentation/val"], "Main", has_mask=True)
-    {'Main/val': [''], 'Main/trainval': [''], 'Segmentation/val': ['']}
+    >>> default_sets("val", ["Main/val", "Main/trainval"], "Main", has_mask=True)
+    {'Main/val': [''], 'Main/trainval': ['']}
     """
     if split is None:
         return {}
