@@ -209,7 +209,7 @@ class LabelStudioReader:
         mixed = set[str]()
         for raw in self.raw:
             try:
-                _, whole, _ = tasks.sorted_results(self._annotation(self._task(raw)).get("result"))
+                _, whole, _ = tasks.sorted_results(self._annotation(self._task(raw))["result"])
                 results = [
                     (str(r.get("from_name")), str(r["type"]), values.parse(r)) for r in whole
                 ]

@@ -198,7 +198,7 @@ def _ellipse(shape: Mapping[str, Any]) -> NDArray[np.float32]:
 def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.float32]:
     """Return the points of a skeleton in the order of names, (k, 3). Raises ValueError."""
     children = shape.get("skeleton")
-    if not isinstance(children, list):
+    if not isinstance(children, list) or not children:
         raise ValueError("a skeleton must have points, but one has none")  # noqa: TRY004
     labels = [str(child.get("label")) for child in children]
     order = names if {*labels} <= {*names} else labels
