@@ -211,7 +211,12 @@ def labelstudio():
     first = {"id": 9, "completed_by": 3, "result": [], "updated_at": "2020"}
     second = {"id": 10, "completed_by": {"id": 1}, "result": results(), "updated_at": "2021",
               "was_cancelled": False, "ground_truth": False}  # fmt: skip
-    bad = {"type": "choices", "from_name": "mood", "to_name": "image", "value": {"choices": ["bad"]}}
+    bad = {
+        "type": "choices",
+        "from_name": "mood",
+        "to_name": "image",
+        "value": {"choices": ["bad"]},
+    }
     model = {"model_version": "m", "score": 0.5, "result": []}
     return [
         {"id": 1, "project": 4, "data": {"image": "/data/local-files/?d=a.png", "meta": {"k": 1}},

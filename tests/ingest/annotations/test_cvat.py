@@ -77,7 +77,9 @@ def test_edits_win_and_attributes_stay(tmp_path, ingest):
 def test_frames_of_a_video_are_rows(tmp_path, ingest):
     meta = ("<meta><task><original_size><width>64</width><height>48</height></original_size>"
             "</task></meta>")  # fmt: skip
-    box = '<box frame="{}" outside="{}" occluded="0" keyframe="1" xtl="{}" ytl="0" xbr="9" ybr="9"/>'
+    box = (
+        '<box frame="{}" outside="{}" occluded="0" keyframe="1" xtl="{}" ytl="0" xbr="9" ybr="9"/>'
+    )
     track = "".join(box.format(*values) for values in [(0, 0, 0), (2, 0, 4), (4, 1, 4)])
     track = f'<track id="5" label="cat" source="manual">{track}</track>'
     for frame in range(5):
@@ -115,7 +117,9 @@ def test_bad_shapes_are_reported_with_their_image(tmp_path, ingest, shape, reaso
 
 def test_masks_of_any_claimed_size_are_refused(tmp_path, ingest):
     text = one('<mask label="a" rle="4" left="0" top="0" width="999999999" height="999999999"/>')
-    path = write(tmp_path / "a.xml", text.replace('"64"', '"999999999"').replace('"48"', '"9999999"'))
+    path = write(
+        tmp_path / "a.xml", text.replace('"64"', '"999999999"').replace('"48"', '"9999999"')
+    )
     with pytest.raises(InvalidValueError, match="pixels"):
         ingest(path, images=False)
 

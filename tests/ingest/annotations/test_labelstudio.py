@@ -126,14 +126,20 @@ def test_brush_decodes_every_mask(seed):
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({"x": 1, "y": 1, "width": "w", "height": 1}, "width of a rectanglelabels must be a number"),
+        (
+            {"x": 1, "y": 1, "width": "w", "height": 1},
+            "width of a rectanglelabels must be a number",
+        ),
         ({"x": 1, "y": 1, "width": -5, "height": 1}, "must not have a negative size"),
         ({"x": 1, "y": 1, "width": 5, "height": 1, "rectanglelabels": "cat"}, "a list of strings"),
     ],
     ids=["word", "negative", "label"],
 )
 def test_bad_regions_are_reported_with_their_task(tmp_path, ingest, value, reason):
-    task = {"data": {"image": "a.png"}, "annotations": [{"result": [region("rectanglelabels", value)]}]}
+    task = {
+        "data": {"image": "a.png"},
+        "annotations": [{"result": [region("rectanglelabels", value)]}],
+    }
     path = write(tmp_path / "a.json", json.dumps([task]))
     with pytest.raises(InvalidValueError, match=f"a.json, task 0: .*{reason}"):
         ingest(path, images=False)

@@ -7,6 +7,7 @@ from ``xmin`` and ``ymin`` only, as the evaluations of VOC, COCO and Detectron2 
 
 from __future__ import annotations
 
+import decimal as decimals
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,8 @@ def parse(own: Mapping[str, Any], origin: int) -> Object:
             f"object {name.strip()[:40]!r} must have a bndbox with {', '.join(SIDES)}, but it has "
             "none"
         )
-    sides = np.array([_side(name, side, box[side]) for side in SIDES])
-    sides[:2] -= origin
+    starts = [_side(name, side, box[side], origin) for side in SIDES[:2]]
+    sides = np.array([*starts, *(_side(name, side, box[side], 0) for side in SIDES[2:])])
     if (sides[2:] < sides[:2]).any():
         raise ValueError(
             f"the box of object {name.strip()[:40]!r} must not end before it begins, but it is "
@@ -74,29 +75,43 @@ def parse(own: Mapping[str, Any], origin: int) -> Object:
     return Object(name.strip(), sides.astype(np.float32), flags=flags)
 
 
-def _side(name: str, side: str, value: object) -> float:
+def _side(name: str, side: str, value: object, origin: int) -> float:
     try:
-        return number_of(value)
+        number = number_of(value)
     except ValueError as error:
         raise ValueError(f"{side} of object {name.strip()[:40]!r} {error}") from None
+    return number - origin if number.is_integer() else _sum(str(value), -origin)
+
+
+def _sum(text: str, offset: int) -> float:
+    """Return a number plus an offset without rounding, so that small fractions survive.
+
+    >>> _sum("1.00000000000000000123", -1)
+    1.23e-18
+    """
+    with decimals.localcontext(prec=80):
+        return float(decimals.Decimal(text.strip()) + offset)
+
+
+def _shifted(value: np.floating[Any], offset: int) -> str:
+    """Return a coordinate plus an offset as text, without rounding."""
+    text = decimal(value)
+    if text.lstrip("-").isdigit():
+        return str(int(text) + offset)
+    with decimals.localcontext(prec=80):
+        return f"{decimals.Decimal(text) + offset:f}" if offset else text
 
 
 def rebuild(own: Object, origin: int) -> dict[str, Any]:
     """Return the element of an object as a dict."""
-    corners = [float(decimal(value)) for value in own.box]
-    sides = [round(corners[0] + origin, 9), round(corners[1] + origin, 9), *corners[2:]]
+    sides = [*(_shifted(value, origin) for value in own.box[:2]), *map(decimal, own.box[2:])]
     flag = {name: str(int(value)) for name, value in own.flags.items()}
     result: dict[str, Any] = {"name": own.label or "", "pose": "Unspecified"}
     result["truncated"] = flag.get("truncated", "0")
     if "occluded" in flag:
         result["occluded"] = flag["occluded"]
     result["difficult"] = flag.get("difficult", "0")
-    box = {side: _number(value) for side, value in zip(SIDES, sides, strict=True)}
-    return {**result, "bndbox": box}
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return {**result, "bndbox": dict(zip(SIDES, sides, strict=True))}
 
 
 def with_rest_of(own: Object, original: Mapping[str, Any], origin: int) -> Object:
