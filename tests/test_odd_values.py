@@ -251,7 +251,8 @@ METHODS: dict[str, dict[str, Any]] = {
 READING = {
     "__getitem__", "split", "folds", "query", "suspects", "browse", "diff", "to_folder", "batches",
     "pytorch", "jax", "tensorflow", "pytorch_dataset", "materialize", "to_coco", "to_yolo",
-    "to_voc", "to_cvat", "to_labelstudio", "to_fiftyone", "to_webdataset", "to_huggingface", "to_parquet",
+    "to_voc", "to_cvat", "to_labelstudio", "to_fiftyone", "to_webdataset", "to_huggingface",
+    "to_parquet",
 }  # fmt: skip
 """Methods that change nothing."""
 

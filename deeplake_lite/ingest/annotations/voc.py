@@ -129,12 +129,16 @@ class VocReader:
 
     @cached_property
     def classes(self) -> Collection[str]:
-        """Classes in the order of the label map, or else in alphabetical order."""
+        """Classes in the order of the label map, or else in alphabetical order.
+
+        The numbers in masks without a label map are those of VOC's own classes.
+        """
         if (names := self.layout.class_names) is not None:
             return [name for name in names if name != voc.BACKGROUND]
         used = {own.label for picture in self.pictures() for own in picture.objects}
         names = sorted(name for name in used if name is not None)
-        return voc.CLASSES if names and {*names} <= {*voc.CLASSES} else names
+        has_masks = any("segmentation_class" in entry.masks for entry in self.layout.entries)
+        return voc.CLASSES if has_masks and {*names} <= {*voc.CLASSES} else names
 
     @property
     def metadata(self) -> Mapping[str, object]:

@@ -110,7 +110,7 @@ def test_frames_of_a_video_are_rows(tmp_path, ingest):
 )
 def test_bad_shapes_are_reported_with_their_image(tmp_path, ingest, shape, reason):
     path = write(tmp_path / "a.xml", one(shape))
-    with pytest.raises(InvalidValueError, match=f"a.png: .*({reason})"):
+    with pytest.raises(InvalidValueError, match=rf"a\.png: .*({reason})"):
         ingest(path, images=False)
     assert len(ingest(path, images=False, on_error="skip").ingested.skipped) == 1
 
@@ -135,7 +135,7 @@ def test_missing_files_are_reported(tmp_path, ingest):
     with pytest.raises(NotFoundError, match="There is no file"):
         ingest(tmp_path)
     path = write(tmp_path / "annotations.xml", one(""))
-    with pytest.raises(InvalidValueError, match="there is no image 'a.png'"):
+    with pytest.raises(InvalidValueError, match=r"there is no image 'a\.png'"):
         ingest(path)
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as file:
         file.writestr("x.txt", "")
@@ -145,7 +145,8 @@ def test_missing_files_are_reported(tmp_path, ingest):
 
 def test_objects_of_several_shapes_are_reported(tmp_path, new_url):
     schema = {"path": "text", "boxes": dl.Boxes(), "segmentation": dl.Sequence(dl.Polygons()),
-              "labels": dl.Sequence(dl.ClassLabel(["cat"])), "scores": dl.Sequence("float32")}  # fmt: skip
+              "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+              "scores": dl.Sequence("float32")}  # fmt: skip
     ds = dl.create(new_url(), schema)
     triangle = [[0, 0], [4, 0], [0, 4]]
     ds.append({"path": ["a.png"], "boxes": [[[0, 0, 9, 9]]], "labels": [["cat"]],

@@ -135,11 +135,12 @@ def test_field_is_chosen_if_several_have_objects(tmp_path, ingest):
         ({"filepath": None}, "must have a filepath"),
         ({"filepath": "../secret.png"}, "must lie in its folder"),
         ({"filepath": "data/none.png"}, "there is no image"),
-        ({"ground_truth": {"_cls": "Detections", "detections": [{"_cls": "Star"}]}}, "a label must be one of"),
+        ({"ground_truth": {"_cls": "Detections", "detections": [{"_cls": "Star"}]}},
+         "a label must be one of"),
         ({"ground_truth": {"_cls": "Detections", "detections": [
             {"_cls": "Detection", "bounding_box": [0, 0, 1]}]}}, "must have 4 numbers"),
-        ({"seg": {"_cls": "Segmentation", "mask_path": "../../x.png"}}, "must lie in the dataset"),
-        ({"seg": {"_cls": "Segmentation", "mask": {"$binary": {"base64": "eJw="}}}}, "a mask must be"),
+        ({"seg": {"_cls": "Segmentation", "mask_path": "../../x.png"}}, "in the dataset"),
+        ({"seg": {"_cls": "Segmentation", "mask": {"$binary": {"base64": "eJw="}}}}, "must be"),
     ],
     ids=["no-path", "outside", "missing", "class", "box", "mask-outside", "mask"],
 )  # fmt: skip

@@ -66,7 +66,8 @@ def test_tasks_come_out_with_the_same_content(tmp_path, ingest, kind):
 
 def test_predictions_have_a_model_and_scores(tmp_path, new_url, ingest):
     schema = {"path": "text", "width": "int32", "height": "int32", "boxes": dl.Boxes(),
-              "labels": dl.Sequence(dl.ClassLabel(["cat"])), "scores": dl.Sequence("float32")}  # fmt: skip
+              "labels": dl.Sequence(dl.ClassLabel(["cat"])),
+              "scores": dl.Sequence("float32")}  # fmt: skip
     ds = dl.create(new_url(), schema)
     ds.append({"path": ["my cats/a.png"], "width": [WIDTH], "height": [HEIGHT],
                "boxes": [[[0, 0, 32, 24], [1, 1, 2, 2]]], "labels": [["cat", "cat"]],
@@ -101,7 +102,8 @@ def test_ground_truth_counts_or_the_last_change(tmp_path, ingest):
 
 def test_json_min_is_read(tmp_path, ingest):
     value = {"x": 25, "y": 50, "width": 50, "height": 25, "rotation": 0,
-             "rectanglelabels": ["cat"], "original_width": WIDTH, "original_height": HEIGHT}  # fmt: skip
+             "rectanglelabels": ["cat"], "original_width": WIDTH,
+             "original_height": HEIGHT}  # fmt: skip
     task = {"image": "/data/upload/1/a.png", "id": 1, "label": [value], "annotator": 2}
     ds = ingest(write(tmp_path / "min.json", json.dumps([task])), images=False)
     np.testing.assert_array_equal(ds["boxes"][0], np.float32([[16, 24, 48, 36]]))

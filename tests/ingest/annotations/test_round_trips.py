@@ -235,8 +235,8 @@ def test_damaged_files_are_read_or_refused_with_our_errors(name, tmp_path):
         options = {} if name == "voc" else {"images": False}
         try:
             ds = read(root, name, on_error="skip" if trial % 3 else "raise", **options)
-        except LakeError as error:
-            assert str(error)
+        except LakeError:
+            continue
         else:
             for column in ds.columns:
                 assert len(ds[column][:]) == len(ds)

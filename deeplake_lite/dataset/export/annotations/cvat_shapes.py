@@ -199,7 +199,7 @@ def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.floa
     """Return the points of a skeleton in the order of names, (k, 3). Raises ValueError."""
     children = shape.get("skeleton")
     if not isinstance(children, list) or not children:
-        raise ValueError("a skeleton must have points, but one has none")  # noqa: TRY004
+        raise ValueError("a skeleton must have points, but one has none")
     labels = [str(child.get("label")) for child in children]
     order = names if {*labels} <= {*names} else labels
     result = np.zeros((len(order), 3), np.float32)
