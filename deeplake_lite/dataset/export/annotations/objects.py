@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.export.annotations.coco_annotations import shortest
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -243,8 +241,10 @@ def decimal(value: float | np.floating[Any]) -> str:
     >>> decimal(np.float32(473.07)), decimal(12.0)
     ('473.07', '12')
     """
-    number = float(shortest(np.array([value], np.float32))[0])
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    number = float(value)
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    return str(np.float32(value))  # the fewest digits that are rounded to it
 
 
 def number_of(value: object) -> float:
