@@ -80,7 +80,8 @@ def _side(name: str, side: str, value: object, origin: int) -> float:
         number = number_of(value)
     except ValueError as error:
         raise ValueError(f"{side} of object {name.strip()[:40]!r} {error}") from None
-    return number - origin if number.is_integer() else _sum(str(value), -origin)
+    text = str(value).strip()
+    return number - origin if text.isdigit() or not origin else _sum(text, -origin)
 
 
 def _sum(text: str, offset: int) -> float:
