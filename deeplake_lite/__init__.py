@@ -68,6 +68,10 @@ if TYPE_CHECKING:
         Text,
     )
     from deeplake_lite.ingest import ingest
+    from deeplake_lite.ingest.annotations.cvat import from_cvat
+    from deeplake_lite.ingest.annotations.fiftyone import from_fiftyone
+    from deeplake_lite.ingest.annotations.labelstudio import from_labelstudio
+    from deeplake_lite.ingest.annotations.voc import from_voc
     from deeplake_lite.ingest.arrays.hdf5 import from_hdf5
     from deeplake_lite.ingest.arrays.idx import from_idx
     from deeplake_lite.ingest.arrays.numpy import from_numpy
@@ -123,6 +127,10 @@ _HOMES = {
     ),
     "ingest": "ingest",
     "ingest.tables.arrays": "from_arrays",
+    "ingest.annotations.cvat": "from_cvat",
+    "ingest.annotations.fiftyone": "from_fiftyone",
+    "ingest.annotations.labelstudio": "from_labelstudio",
+    "ingest.annotations.voc": "from_voc",
     "ingest.coco.source": "from_coco",
     "ingest.tables.csv": "from_csv",
     "ingest.tables.dataframe": "from_dataframe",
@@ -243,12 +251,15 @@ __all__ = [
     "from_arrays",
     "from_coco",
     "from_csv",
+    "from_cvat",
     "from_dataframe",
     "from_deeplake",
+    "from_fiftyone",
     "from_folder",
     "from_hdf5",
     "from_huggingface",
     "from_idx",
+    "from_labelstudio",
     "from_lance",
     "from_litdata",
     "from_mds",
@@ -258,6 +269,7 @@ __all__ = [
     "from_tfds",
     "from_tfrecord",
     "from_torch",
+    "from_voc",
     "from_webdataset",
     "from_xarray",
     "from_yolo",

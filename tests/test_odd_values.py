@@ -144,6 +144,30 @@ def coco() -> Path:
     return written("a.json", '{"images": [{"id": 1, "file_name": "a.png"}]}')
 
 
+def voc() -> Path:
+    """Return a folder with an image and its annotation."""
+    written("pictures.xml", "<annotation></annotation>").rename(folder() / "rose" / "a.xml")
+    return Path("pictures")
+
+
+def cvat() -> Path:
+    """Return a file of CVAT."""
+    return written("a.xml", '<annotations><image name="a.png"></image></annotations>')
+
+
+def labelstudio() -> Path:
+    """Return a file of tasks."""
+    return written("tasks.json", '[{"data": {"image": "a.png"}}]')
+
+
+def fiftyone() -> Path:
+    """Return a folder with a dataset of FiftyOne."""
+    Path("samples").mkdir(exist_ok=True)
+    written("samples/metadata.json", "{}")
+    written("samples/samples.json", '{"samples": [{"filepath": "a.png"}]}')
+    return Path("samples")
+
+
 def tar() -> Path:
     """Return a tar file with a sample."""
     path = written("1.txt", "a")
@@ -242,6 +266,10 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "ingest": {"data": lambda: {"x": [1]}, "url": new_url},
     "from_coco": {"annotations": coco, "url": new_url, "images": False},
     "from_yolo": {"path": folder, "url": new_url, "task": "classify"},
+    "from_voc": {"folder": voc, "url": new_url},
+    "from_cvat": {"path": cvat, "url": new_url, "images": False},
+    "from_labelstudio": {"path": labelstudio, "url": new_url, "images": False},
+    "from_fiftyone": {"path": fiftyone, "url": new_url, "images": False},
     "from_webdataset": {"tars": tar, "url": new_url},
     "from_mds": {"folder": mds, "url": new_url},
     "from_litdata": {"folder": litdata, "url": new_url},
@@ -307,6 +335,10 @@ METHODS: dict[str, dict[str, Any]] = {
     "to_folder": {"path": new_folder, "image": "image", "label": "label"},
     "to_coco": {"path": lambda: new_folder().with_suffix(".json")},
     "to_yolo": {"path": new_folder},
+    "to_voc": {"path": new_folder},
+    "to_cvat": {"path": new_folder},
+    "to_labelstudio": {"path": new_folder},
+    "to_fiftyone": {"path": new_folder},
     "to_webdataset": {"path": new_folder},
     "to_mds": {"path": new_folder},
     "to_litdata": {"path": new_folder},
@@ -334,6 +366,7 @@ READING = {
     "to_deeplake", "to_lance",
     "evaluate", "to_mds", "to_litdata",
     "to_tfrecord", "to_arrayrecord",
+    "to_voc", "to_cvat", "to_labelstudio", "to_fiftyone",
 }  # fmt: skip
 """Methods that change nothing."""
 

@@ -47,6 +47,11 @@ On = Annotated[
     ),
 ]
 
+Images = Annotated[
+    str | None, typer.Option(help="Folder of the images; looked for near the file by default.")
+]
+NoImages = Annotated[bool, typer.Option("--no-images", help="Ingest the annotations alone.")]
+
 
 Columns = Annotated[
     list[str] | None,
@@ -236,12 +241,8 @@ def ingest_csv(
 def ingest_coco(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File of annotations.")],
     url: Url,
-    images: Annotated[
-        str | None, typer.Option(help="Folder of the images; looked for near the file by default.")
-    ] = None,
-    no_images: Annotated[
-        bool, typer.Option("--no-images", help="Ingest the annotations alone.")
-    ] = False,
+    images: Images = None,
+    no_images: NoImages = False,
     **options: Any,
 ) -> Any:
     """Ingest a COCO file: instances, keypoints or captions, with their images."""
@@ -438,6 +439,77 @@ def ingest_yolo(
     from deeplake_lite.ingest.yolo.source import from_yolo
 
     return from_yolo(source, url, task=task, **options)  # type: ignore[arg-type]
+
+
+@group.command("voc")
+@_ingests
+def ingest_voc(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Folder of JPEGImages and Annotations.")
+    ],
+    url: Url,
+    origin: Annotated[
+        int, typer.Option(metavar="1|0", help="Number of the first pixel; 0 for CVAT's exports.")
+    ] = 1,
+    **options: Any,
+) -> Any:
+    """Ingest a PASCAL VOC dataset: images with XML files, as labelImg writes them, too."""
+    from deeplake_lite.ingest.annotations.voc import from_voc
+
+    return from_voc(source, url, origin=origin, **options)  # type: ignore[arg-type]
+
+
+@group.command("cvat")
+@_ingests
+def ingest_cvat(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="annotations.xml, its folder, or a ZIP file.")
+    ],
+    url: Url,
+    images: Images = None,
+    no_images: NoImages = False,
+    **options: Any,
+) -> Any:
+    """Ingest an export of CVAT: "CVAT for images 1.1", or the tracks of "CVAT for video 1.1"."""
+    from deeplake_lite.ingest.annotations.cvat import from_cvat
+
+    return from_cvat(source, url, images=False if no_images else images, **options)
+
+
+@group.command("labelstudio")
+@_ingests
+def ingest_labelstudio(
+    source: Annotated[str, typer.Argument(metavar="SRC", help="JSON file of tasks.")],
+    url: Url,
+    images: Images = None,
+    no_images: NoImages = False,
+    **options: Any,
+) -> Any:
+    """Ingest tasks that Label Studio has exported as JSON."""
+    from deeplake_lite.ingest.annotations.labelstudio import from_labelstudio
+
+    return from_labelstudio(source, url, images=False if no_images else images, **options)
+
+
+@group.command("fiftyone")
+@_ingests
+def ingest_fiftyone(
+    source: Annotated[
+        str, typer.Argument(metavar="SRC", help="Folder with metadata.json and samples.json.")
+    ],
+    url: Url,
+    label_field: Annotated[
+        str | None, typer.Option(help="Field of the objects; ground_truth by default.")
+    ] = None,
+    images: Images = None,
+    no_images: NoImages = False,
+    **options: Any,
+) -> Any:
+    """Ingest a dataset that FiftyOne has exported as FiftyOneDataset."""
+    from deeplake_lite.ingest.annotations.fiftyone import from_fiftyone
+
+    folder = False if no_images else images
+    return from_fiftyone(source, url, label_field=label_field, images=folder, **options)
 
 
 def _one_of(option: str, value: str, *known: str) -> str:

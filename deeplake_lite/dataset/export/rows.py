@@ -115,6 +115,34 @@ def to_yolo(view: View, path: str | Path, task: Task | None) -> Path:
     return write_yolo(view, path, task)
 
 
+def to_voc(view: View, path: str | Path) -> Path:
+    """Write the rows as a PASCAL VOC dataset; see `View.to_voc`."""
+    from deeplake_lite.dataset.export.annotations.voc import write_voc
+
+    return write_voc(view, path)
+
+
+def to_cvat(view: View, path: str | Path) -> Path:
+    """Write the rows as a file of CVAT; see `View.to_cvat`."""
+    from deeplake_lite.dataset.export.annotations.cvat import write_cvat
+
+    return write_cvat(view, path)
+
+
+def to_labelstudio(view: View, path: str | Path, predictions: bool) -> Path:
+    """Write the rows as tasks of Label Studio; see `View.to_labelstudio`."""
+    from deeplake_lite.dataset.export.annotations.labelstudio import write_labelstudio
+
+    return write_labelstudio(view, path, predictions)
+
+
+def to_fiftyone(view: View, path: str | Path) -> Path:
+    """Write the rows as a dataset of FiftyOne; see `View.to_fiftyone`."""
+    from deeplake_lite.dataset.export.annotations.fiftyone import write_fiftyone
+
+    return write_fiftyone(view, path)
+
+
 def to_deeplake(view: View, path: str | Path, message: str) -> Path:
     """Write the rows as a dataset of Deep Lake; see `View.to_deeplake`."""
     from deeplake_lite.dataset.export.lakes.deeplake import write_deeplake

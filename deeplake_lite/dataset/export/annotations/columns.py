@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.errors import SchemaError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
@@ -78,3 +80,92 @@ def splits_of(view: View) -> list[str]:
 
 def _marks(htype: Htype) -> str | None:
     return None if htype.coordinates is None else htype.coordinates.marks
+
+
+# ---- all columns of annotated images
+
+
+def is_polylines(f: Field) -> bool:
+    """Return whether a column has open lines for each object: a sequence of lists of arrays."""
+    item = f.htype.item
+    inner = None if item is None else item.item
+    return inner is not None and inner.is_array and inner.axes == (None, 2)
+
+
+def is_masks(f: Field) -> bool:
+    """Return whether a column has a binary mask for each object."""
+    pixels = f.htype.pixels
+    return pixels is not None and pixels.role == "object_masks"
+
+
+def is_scores(f: Field) -> bool:
+    """Return whether a column has a number for each object."""
+    item = f.htype.item
+    return item is not None and item.scalar is not None and item.scalar.startswith("float")
+
+
+def is_tags(f: Field) -> bool:
+    """Return whether a column has classes of the whole image."""
+    return f.htype.classes is not None
+
+
+def is_flags(f: Field) -> bool:
+    """Return whether a column has a boolean for each object."""
+    return f.htype.item is not None and f.htype.item.scalar == "bool"
+
+
+def is_size(f: Field) -> bool:
+    """Return whether a column has a number for each image."""
+    return f.htype.scalar is not None and f.htype.scalar.startswith(("int", "uint"))
+
+
+ROLES: Mapping[str, tuple[str, Callable[[Field], bool], bool]] = {
+    "image": ("image", lambda f: f.htype.is_image, True),
+    "path": ("path", lambda f: f.htype.sql == "text", False),
+    "split": ("split", is_tags, False),
+    "width": ("width", is_size, False),
+    "height": ("height", is_size, False),
+    "boxes": ("boxes", is_boxes, True),
+    "labels": ("labels", is_labels, True),
+    "segmentation": ("segmentation", is_segmentation, True),
+    "polylines": ("polylines", is_polylines, False),
+    "keypoints": ("keypoints", is_keypoints, True),
+    "masks": ("masks", is_masks, True),
+    "scores": ("scores", is_scores, False),
+    "difficult": ("difficult", is_flags, False),
+    "truncated": ("truncated", is_flags, False),
+    "occluded": ("occluded", is_flags, False),
+    "tags": ("tags", is_tags, True),
+}
+"""The columns of annotated images by role: the name that importers give them, a test of their type,
+and whether a column of another name is taken if it is the only one that fits."""
+
+
+def named_columns(view: View, method: str) -> dict[str, Field]:
+    """Return the columns of a view by their role. Raises SchemaError if several fit a role."""
+    found: dict[str, Field] = {}
+    for role, (name, fits, by_type) in ROLES.items():
+        fitting = [f for f in view.schema if fits(f) and f not in found.values()]
+        named = [f for f in fitting if f.name == name]
+        if not named and by_type:
+            named = [f for f in fitting if f.name not in _NAMES]
+        if len(named) > 1 and role == "tags":
+            continue  # several classes of an image are no list of tags
+        if len(named) > 1:
+            raise SchemaError(
+                f"{method} takes one column of {role}, but this view has "
+                f"{', '.join(repr(f.name) for f in named)}. Select one of them, or name it "
+                f"{name!r}."
+            )
+        if named:
+            found[role] = named[0]
+    is_for_images = not any(role in found for role in SHAPES)
+    if is_for_images and "labels" in found and is_tags(found["labels"]):
+        found["tags"] = found.pop("labels")  # several classes of an image, rather than of objects
+    return found
+
+
+SHAPES = ("boxes", "segmentation", "polylines", "keypoints", "masks")
+"""Roles of the columns of shapes."""
+
+_NAMES = frozenset(name for name, _, _ in ROLES.values())

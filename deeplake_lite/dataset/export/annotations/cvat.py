@@ -1,0 +1,241 @@
+"""Export of a view as "CVAT for images 1.1": a file of annotations, and the image files."""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import count
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.annotations import cvat_meta, cvat_shapes
+from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
+from deeplake_lite.dataset.export.annotations.objects import bounds, restored
+from deeplake_lite.dataset.export.annotations.pictures import Pictures
+from deeplake_lite.dataset.export.annotations.xml_text import attributes, content, lines_of
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
+from deeplake_lite.dataset.export.folder import new_folder
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deeplake_lite.dataset.export.annotations.objects import Object, Picture
+    from deeplake_lite.dataset.view import View
+
+NAME = "annotations.xml"
+
+_ROLES = (
+    "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
+    "keypoints", "masks", "occluded", "tags",
+)  # fmt: skip
+
+_CHILDREN = ("attribute", "skeleton")
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def write_cvat(view: View, path: str | Path) -> Path:
+    """Write the rows of a view; see `View.to_cvat`."""
+    target = Path(checks.location("path", path)).expanduser()
+    pictures = Pictures(view, "to_cvat", "cvat")
+    pictures.check()
+    export = _Export(pictures)
+    export.warn()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(as_storage_errors(target))
+        match target.suffix.lower():
+            case ".zip":
+                draft = stack.enter_context(atomic_write(target))
+                export.write_zip(draft)
+            case ".xml":
+                draft = stack.enter_context(atomic_write(target))
+                with draft.open("wb") as file:
+                    file.writelines(export.pieces(None))
+            case _:
+                stack.enter_context(new_folder(target, "to_cvat"))
+                export.write_folder(target)
+    return target
+
+
+@dataclass
+class _Export:
+    """An export of a view."""
+
+    pictures: Pictures
+    ids: set[int] = field(default_factory=set)
+    """Ids that images have from their file."""
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """The header, with all labels."""
+        known = self.pictures.metadata.get("meta")
+        names, tags = self.pictures.classes, self.pictures.tags
+        return cvat_meta.declared(
+            known if isinstance(known, dict) else {}, names, tags, self.points
+        )
+
+    @cached_property
+    def points(self) -> list[str]:
+        """Names of the keypoints; their numbers if they have no names."""
+        f = self.pictures.columns.get("keypoints")
+        coordinates = None if f is None else f.htype.coordinates
+        return [] if coordinates is None else [*coordinates.names]
+
+    @cached_property
+    def skeletons(self) -> dict[str, list[str]]:
+        """Names of the points of each label that is a skeleton."""
+        return {name: own for name, own in cvat_meta.skeletons(self.meta).items() if own}
+
+    def warn(self) -> None:
+        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        unique = Unique("to_cvat")
+        for picture in self.pictures:
+            unique.add(picture.path)
+            if isinstance(own := picture.rest.get("id"), int):
+                self.ids.add(own)
+            for own in picture.objects:
+                self._count(own)
+            for _ in self._lines(picture, picture.path, 0):
+                pass
+        self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
+
+    def _count(self, own: Object) -> None:
+        """Count what CVAT cannot hold of an object. Raises InvalidValueError."""
+        if own.label is None:
+            raise InvalidValueError(
+                "CVAT needs a label for each object, but one has none. Correct the row."
+            )
+        losses = self.pictures.losses
+        if own.kind not in ("box", "points") and len(own.points):
+            losses.add("the keypoints of {} objects are left out, because they have other shapes")
+        if len(own.outlines) > 1 and own.kind == "polygon":
+            losses.add("{} objects of several outlines become a polygon for each outline")
+        if len(own.outlines) and own.kind == "mask":
+            losses.add("the outlines of {} objects are left out, because they have masks")
+        if len(own.lines) > 1:
+            losses.add("{} objects of several lines become a polyline for each line")
+        if own.has_own_box and not own.rest:
+            losses.add("the boxes of {} objects become the smallest ones around their shapes")
+        if "track" in own.rest:
+            losses.add("{} objects lose the number of their track")
+
+    # ---- the files
+
+    def write_folder(self, root: Path) -> None:
+        """Write all files to a folder."""
+        with (root / NAME).open("wb") as file:
+            for piece in self.pieces(lambda name, data: write_file(root / "images" / name, data)):
+                file.write(piece)
+
+    def write_zip(self, path: Path) -> None:
+        """Write all files to a ZIP file; images are not compressed again."""
+        with zipfile.ZipFile(path, "w") as archive:
+
+            def write(name: str, data: bytes) -> None:
+                archive.writestr(zipfile.ZipInfo(f"images/{name}", _DATE), data)
+
+            draft = path.with_name(f"{path.name}.xml")
+            try:
+                with draft.open("wb") as text:
+                    text.writelines(self.pieces(write))
+                info = zipfile.ZipInfo(NAME, _DATE)
+                info.compress_type = zipfile.ZIP_DEFLATED
+                with draft.open("rb") as file, archive.open(info, "w", force_zip64=True) as member:
+                    _copy(file, member)
+            finally:
+                draft.unlink(missing_ok=True)
+
+    def pieces(self, write: Any) -> Iterator[bytes]:
+        """Yield the file of annotations; call `write` for each image file."""
+        yield b'<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
+        yield "".join(f"{line}\n" for line in lines_of("meta", self.meta, 1)).encode()
+        free = count(max(self.ids, default=-1) + 1)
+        seen = set[int]()
+        for picture in self.pictures.read(files=write is not None):
+            image = picture.image if isinstance(picture.image, bytes) else None
+            name = with_suffix(picture.path, image)
+            if image is not None:
+                write(name, image)
+            own = picture.rest.get("id")
+            number = own if isinstance(own, int) and own not in seen else next(free)
+            seen.add(number)
+            yield "".join(f"{line}\n" for line in self._lines(picture, name, number)).encode()
+        yield b"</annotations>\n"
+
+    # ---- a row
+
+    def _lines(self, picture: Picture, name: str, number: int) -> Iterator[str]:
+        """Yield the lines of an image."""
+        head: dict[str, Any] = {"id": number, "name": _without_split(name, picture.split)}
+        if picture.split is not None:
+            head["subset"] = picture.split
+        if picture.width is not None and picture.height is not None:
+            head |= {"width": picture.width, "height": picture.height}
+        more = picture.rest.get("attributes")
+        head = {**(more if isinstance(more, dict) else {}), **head}
+        yield f"  <image{attributes(head)}>"
+        for own in picture.objects:
+            for shape in self._shapes(own, picture):
+                yield from _element(shape)
+        for tag in _tags(picture):
+            yield from _element({**tag, "shape": "tag"})
+        yield "  </image>"
+
+    def _shapes(self, own: Object, picture: Picture) -> list[dict[str, Any]]:
+        """Return the shapes of an object: several if it has several outlines."""
+        names = self.skeletons.get(own.label or "", self.points)
+        size = (picture.width, picture.height)
+        parse = partial(cvat_shapes.parse, size=size, names=names)
+        own = replace(own, rest={k: v for k, v in own.rest.items() if k != "track"})
+        is_area = own.kind == "polygon"
+        parts = own.outlines if is_area else own.lines
+        if len(parts) < 2:
+            rebuilt = cvat_shapes.rebuild(own, names)
+            return [restored(own, rebuilt, parse, cvat_shapes.DERIVED)]
+        single = [
+            replace(own, box=bounds([part]), outlines=[part] if is_area else (),
+                    lines=() if is_area else [part])
+            for part in parts
+        ]  # fmt: skip
+        return [cvat_shapes.rebuild(part, names) for part in single]
+
+
+def _without_split(name: str, split: str | None) -> str:
+    return name if split is None else name.removeprefix(f"{split}/")
+
+
+def _tags(picture: Picture) -> Iterator[dict[str, Any]]:
+    """Yield the tags of an image, with the attributes that they had in their file."""
+    kept = picture.rest.get("tags")
+    known = {str(tag.get("label")): tag for tag in kept if isinstance(tag, dict)} if isinstance(
+        kept, list
+    ) else {}  # fmt: skip
+    for name in picture.tags:
+        yield known.get(name, {"label": name, "source": "manual"})
+
+
+def _element(shape: Mapping[str, Any], depth: int = 2) -> Iterator[str]:
+    """Yield the lines of a shape."""
+    tag, indent = str(shape.get("shape", "box")), "  " * depth
+    own = {k: v for k, v in shape.items() if k != "shape" and k not in _CHILDREN}
+    children = [child for key in _CHILDREN for child in shape.get(key) or () if
+                isinstance(child, dict)]  # fmt: skip
+    if not children:
+        yield f"{indent}<{tag}{attributes(own)}></{tag}>"
+        return
+    yield f"{indent}<{tag}{attributes(own)}>"
+    for child in children:
+        if "text" in child:
+            name = attributes({"name": child.get("name", "")})
+            yield f"{indent}  <attribute{name}>{content(str(child['text']))}</attribute>"
+        else:
+            yield from _element({**child, "shape": "points"}, depth + 1)
+    yield f"{indent}</{tag}>"
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> None:
+    while data := source.read(1 << 20):
+        target.write(data)

@@ -1,0 +1,110 @@
+"""The labels that the header of a CVAT file declares."""
+
+from __future__ import annotations
+
+import colorsys
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def labels(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the labels of a header: of its task, project or job.
+
+    >>> labels({"task": {"labels": {"label": {"name": "cat"}}}})
+    [{'name': 'cat'}]
+    """
+    for part in meta.values():
+        found = part.get("labels") if isinstance(part, dict) else None
+        if isinstance(found, dict):
+            own = found.get("label", [])
+            own = own if isinstance(own, list) else [own]
+            return [label for label in own if isinstance(label, dict) and _name(label)]
+    return []
+
+
+def _name(label: Mapping[str, Any]) -> str:
+    name = label.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def classes(meta: Mapping[str, Any]) -> list[str]:
+    """Return the labels of objects."""
+    return [_name(x) for x in labels(meta) if not x.get("parent") and x.get("type") != "tag"]
+
+
+def tags(meta: Mapping[str, Any]) -> list[str]:
+    """Return the labels of images only."""
+    return [_name(x) for x in labels(meta) if not x.get("parent") and x.get("type") == "tag"]
+
+
+def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the names of the points of each skeleton."""
+    result: dict[str, list[str]] = {}
+    for label in labels(meta):
+        if label.get("type") == "skeleton":
+            result.setdefault(_name(label), [])
+        elif label.get("parent"):
+            result.setdefault(str(label["parent"]), []).append(_name(label))
+    return result
+
+
+def only_skeleton(meta: Mapping[str, Any]) -> list[str]:
+    """Return the names of keypoints, if all of them belong to skeletons with the same points."""
+    own = [x for x in labels(meta) if not x.get("parent")]
+    if any(x.get("type", "any") in ("any", "points") for x in own):
+        return []
+    kinds = [*skeletons(meta).values()]
+    is_one = bool(kinds) and all(kind == kinds[0] for kind in kinds)
+    return [] if not is_one or kinds[0] == _numbered(len(kinds[0])) else kinds[0]
+
+
+def _numbered(count: int) -> list[str]:
+    return [str(n + 1) for n in range(count)]
+
+
+def declared(
+    meta: Mapping[str, Any], names: Sequence[str], images: Sequence[str], points: Sequence[str]
+) -> dict[str, Any]:
+    """Return a header with labels for all classes, those that it lacks added.
+
+    Parameters
+    ----------
+    meta : mapping
+        The header of the file that rows were imported from; empty if there was none.
+    names, images : sequence of str
+        Classes of objects, and of images.
+    points : sequence of str
+        Names of the keypoints of objects; empty if they have none.
+    """
+    known = labels(meta)
+    have = {_name(label) for label in known if not label.get("parent")}
+    new: list[dict[str, Any]] = []
+    for name in names:
+        if name in have:
+            continue
+        kind = "skeleton" if points else "any"
+        new.append({"name": name, "color": colour(name), "type": kind, "attributes": ""})
+        new += [{"name": point, "color": colour(point), "type": "points", "attributes": "",
+                 "parent": name} for point in points]  # fmt: skip
+    new += [{"name": name, "color": colour(name), "type": "tag", "attributes": ""}
+            for name in images if name not in have and name not in names]  # fmt: skip
+    if not new and known:
+        return dict(meta)
+    for key, part in meta.items():
+        if isinstance(part, dict) and isinstance(part.get("labels"), dict):
+            return {**meta, key: {**part, "labels": {"label": [*known, *new]}}}
+    return {**meta, "task": {"labels": {"label": new} if new else ""}}
+
+
+def colour(name: str) -> str:
+    """Return a bright colour, always the same one for a name.
+
+    >>> colour("cat") == colour("cat"), len(colour("dog"))
+    (True, 7)
+    """
+    hue = xxhash.xxh32_intdigest(name.encode(errors="surrogatepass")) / 2**32
+    return "#" + "".join(f"{round(255 * v):02x}" for v in colorsys.hsv_to_rgb(hue, 0.7, 0.9))

@@ -1,0 +1,229 @@
+"""Shapes of CVAT as objects, and back.
+
+A shape is a dict of the attributes of its element, with ``shape`` for the name of the element, and
+lists of dicts for its children.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.export.annotations import rle
+from deeplake_lite.dataset.export.annotations.objects import (
+    NO_POINTS,
+    Object,
+    bounds,
+    box_of_mask,
+    check_mask_size,
+    decimal,
+    number_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    type Size = tuple[int | None, int | None]
+
+SHAPES = ("box", "polygon", "polyline", "points", "ellipse", "mask", "cuboid", "skeleton")
+
+CORNERS = ("xtl", "ytl", "xbr", "ybr")
+CUBOID = tuple(f"{axis}{side}{n}" for n in (1, 2) for side in ("tl", "bl", "tr", "br")
+               for axis in "xy")  # fmt: skip
+
+DERIVED = frozenset({
+    "shape", "label", "occluded", *CORNERS, *CUBOID, "points", "rle", "left", "top", "width",
+    "height", "cx", "cy", "rx", "ry", "rotation", "skeleton",
+})  # fmt: skip
+"""Keys that cells determine."""
+
+
+def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Object:
+    """Return the object of a shape.
+
+    Parameters
+    ----------
+    shape : mapping
+        The shape.
+    size : (int, int)
+        Width and height of the image.
+    names : sequence of str
+        Names of the points of skeletons, in order.
+
+    Raises
+    ------
+    ValueError
+        If the shape is none of CVAT's, or its numbers are wrong.
+    """
+    kind, label = shape.get("shape"), shape.get("label")
+    if not isinstance(label, str):
+        raise ValueError(f"a {kind} must have a label, but one has none")  # noqa: TRY004
+    flags = {"occluded": shape["occluded"] == "1"} if "occluded" in shape else {}
+    box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
+    outlines: list[NDArray[np.float32]] = []
+    lines: list[NDArray[np.float32]] = []
+    match kind:
+        case "box":
+            corners = _numbers(shape, CORNERS)
+            if (corners[2:] < corners[:2]).any():
+                raise ValueError(
+                    f"a box must not end before it begins, but one of {label[:40]!r} does"
+                )
+            box = corners.astype(np.float32)
+            if angle := _angle(shape):
+                outlines = [rotated(corners, angle)]
+                box = bounds(outlines)
+        case "polygon":
+            outline = _points(shape.get("points"))
+            outlines = [outline] if len(outline) >= 3 else []
+            box = bounds([outline])
+        case "polyline":
+            lines = [_points(shape.get("points"))]
+            box = bounds(lines)
+        case "points":
+            found = _points(shape.get("points"))
+            points = np.concatenate([found, np.full((len(found), 1), 2, np.float32)], axis=1)
+            box = bounds([points])
+        case "skeleton":
+            points = _skeleton(shape, names)
+            box = bounds([points[points[:, 2] > 0]])
+        case "ellipse":
+            box = _ellipse(shape)
+        case "cuboid":
+            box = bounds([_numbers(shape, CUBOID).reshape(-1, 2)])
+        case "mask":
+            mask = _mask(shape, size)
+            box = box_of_mask(mask)
+        case _:
+            raise ValueError(f"a shape must be {', '.join(SHAPES)}, but it is {str(kind)[:40]!r}")
+    return Object(label, box, outlines, lines, points, mask, flags=flags)
+
+
+def rebuild(own: Object, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the shape of an object from its cells. Of several outlines, only the first is used."""
+    flags = {"occluded": str(int(own.flags.get("occluded", False)))}
+    base = {"label": own.label or "", "source": "manual", **flags}
+    last = {"z_order": "0"}
+    match own.kind:
+        case "mask":
+            assert own.mask is not None
+            left, top, right, bottom = (int(v) for v in box_of_mask(own.mask))
+            runs = rle.encode(own.mask[top:bottom, left:right])
+            place = {"left": left, "top": top, "width": right - left, "height": bottom - top}
+            text = {key: str(value) for key, value in place.items()}
+            return {"shape": "mask", **base, "rle": ", ".join(map(str, runs)), **text, **last}
+        case "polygon":
+            return {"shape": "polygon", **base, "points": _text(own.outlines[0]), **last}
+        case "polyline":
+            return {"shape": "polyline", **base, "points": _text(own.lines[0]), **last}
+        case "points" if not names and (own.points[:, 2] == 2).all():
+            return {"shape": "points", **base, "points": _text(own.points), **last}
+        case "points":
+            known = [*names, *(str(n + 1) for n in range(len(names), len(own.points)))]
+            children = [
+                {"label": name, "source": "manual", "outside": str(int(point[2] == 0)),
+                 "occluded": str(int(point[2] == 1)), "points": _text(point[None])}
+                for name, point in zip(known, own.points, strict=False)
+            ]  # fmt: skip
+            return {"shape": "skeleton", "label": own.label or "", "source": "manual",
+                    "z_order": "0", "skeleton": children}  # fmt: skip
+    corners = {key: fixed(value) for key, value in zip(CORNERS, own.box, strict=True)}
+    return {"shape": "box", **base, **corners, **last}
+
+
+def fixed(value: float | np.floating[Any]) -> str:
+    """Return a coordinate as CVAT writes it: with two decimals, or more if it has more.
+
+    >>> fixed(np.float32(4)), fixed(np.float32(0.125))
+    ('4.00', '0.125')
+    """
+    short = f"{float(value):.2f}"
+    return short if np.float32(short) == np.float32(value) else decimal(value)
+
+
+def _text(points: NDArray[np.float32]) -> str:
+    return ";".join(f"{fixed(p[0])},{fixed(p[1])}" for p in points)
+
+
+def _numbers(shape: Mapping[str, Any], keys: Sequence[str]) -> NDArray[np.float64]:
+    """Return numbers of a shape. Raises ValueError."""
+    try:
+        return np.array([number_of(shape.get(key)) for key in keys], np.float64)
+    except ValueError as error:
+        raise ValueError(f"{', '.join(keys[:4])} of a {shape.get('shape')} {error}") from None
+
+
+def _points(text: object) -> NDArray[np.float32]:
+    """Return points (k, 2) of a text such as ``"1,2;3,4"``. Raises ValueError."""
+    parts = [pair.split(",") for pair in str(text or "").split(";") if pair.strip()]
+    if not parts or any(len(pair) != 2 for pair in parts):
+        raise ValueError(f"points must be pairs such as 1,2;3,4, but they are {str(text)[:40]!r}")
+    return np.array([[number_of(x) for x in pair] for pair in parts], np.float64).astype(np.float32)
+
+
+def _angle(shape: Mapping[str, Any]) -> float:
+    """Return the rotation of a shape in degrees, clockwise."""
+    return number_of(shape["rotation"]) % 360 if "rotation" in shape else 0.0
+
+
+def rotated(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
+    """Return the corners of a box that is turned around its centre, clockwise, by degrees.
+
+    >>> rotated(np.array([0, 0, 4, 2]), 90).tolist()
+    [[3.0, -1.0], [3.0, 3.0], [1.0, 3.0], [1.0, -1.0]]
+    """
+    centre, (w, h) = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2
+    corners = np.array([[-w, -h], [w, -h], [w, h], [-w, h]])
+    turn = math.radians(angle)
+    cos, sin = round(math.cos(turn), 15), round(math.sin(turn), 15)
+    result: NDArray[np.float32] = (corners @ np.array([[cos, sin], [-sin, cos]]) + centre).astype(
+        np.float32
+    )
+    return result
+
+
+def _ellipse(shape: Mapping[str, Any]) -> NDArray[np.float32]:
+    """Return the smallest box around an ellipse, which may be rotated. Raises ValueError."""
+    cx, cy, rx, ry = _numbers(shape, ("cx", "cy", "rx", "ry"))
+    turn = math.radians(_angle(shape))
+    w = math.hypot(rx * math.cos(turn), ry * math.sin(turn))
+    h = math.hypot(rx * math.sin(turn), ry * math.cos(turn))
+    return np.array([cx - w, cy - h, cx + w, cy + h], np.float32)
+
+
+def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.float32]:
+    """Return the points of a skeleton in the order of names, (k, 3). Raises ValueError."""
+    children = shape.get("skeleton")
+    if not isinstance(children, list) or not children:
+        raise ValueError("a skeleton must have points, but one has none")
+    labels = [str(child.get("label")) for child in children]
+    order = names if {*labels} <= {*names} else labels
+    result = np.zeros((len(order), 3), np.float32)
+    for label, child in zip(labels, children, strict=True):
+        visibility = 0 if child.get("outside") == "1" else 1 if child.get("occluded") == "1" else 2
+        result[order.index(label)] = [*_points(child.get("points"))[0], visibility]
+    return result
+
+
+def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
+    """Return a mask of the size of the image. Raises ValueError."""
+    width, height = size
+    if width is None or height is None:
+        raise ValueError("the image of a mask must have width and height, but it has none")
+    check_mask_size(width, height)
+    left, top, w, h = (int(v) for v in _numbers(shape, ("left", "top", "width", "height")))
+    if not (left >= 0 and top >= 0 and w > 0 and h > 0 and left + w <= width and top + h <= height):
+        raise ValueError(
+            f"a mask must lie in its image of {width:,} x {height:,}, but one has left={left}, "
+            f"top={top}, width={w}, height={h}"
+        )
+    words = str(shape.get("rle", "")).replace(",", " ").split()
+    if not all(word.isascii() and word.isdigit() and len(word) < 11 for word in words):
+        raise ValueError("the rle of a mask must be lengths, but it has other words")
+    result = np.zeros((height, width), bool)
+    result[top : top + h, left : left + w] = rle.decode([*map(int, words)], w, h)
+    return result

@@ -1,0 +1,341 @@
+"""Export of a view in FiftyOne's own format: samples, their fields, images and masks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.annotations import fiftyone_labels as labels
+from deeplake_lite.dataset.export.annotations.fiftyone_document import document
+from deeplake_lite.dataset.export.annotations.files import (
+    Unique,
+    stem_of,
+    with_suffix,
+    write_file,
+)
+from deeplake_lite.dataset.export.annotations.objects import FLAGS, restored
+from deeplake_lite.dataset.export.annotations.pictures import Pictures
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors
+from deeplake_lite.dataset.export.folder import new_folder
+from deeplake_lite.dataset.export.portable import is_file
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.export.annotations.objects import Object, Picture
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+
+_ROLES = (
+    "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
+    "keypoints", "masks", "scores", *FLAGS,
+)  # fmt: skip
+
+_FIELDS = {"Detections": "ground_truth", "Polylines": "polylines", "Keypoints": "keypoints"}
+"""Field of the objects of each class."""
+
+_RESERVED = frozenset({
+    "id", "filepath", "tags", "metadata", "created_at", "last_modified_at", *_FIELDS.values(),
+})  # fmt: skip
+
+_NAME = re.compile(r"[A-Za-z]\w*")
+
+ORDER = "deeplake_lite_order"
+"""Key of the dataset's info that says that ``index`` is the order of objects of several fields."""
+
+
+def write_fiftyone(view: View, path: str | Path) -> Path:
+    """Write the rows of a view; see `View.to_fiftyone`."""
+    root = Path(checks.location("path", path)).expanduser()
+    columns = _columns(view)
+    further = (*columns, *(["tags"] if _has_tags(view) else []))
+    pictures = Pictures(view, "to_fiftyone", "fiftyone", further)
+    if not columns or "labels" in pictures.columns:
+        pictures.check()
+    export = _Export(pictures, columns)
+    export.warn()
+    with as_storage_errors(root), new_folder(root, "to_fiftyone"):
+        export.write(root)
+    return root
+
+
+def _has_tags(view: View) -> bool:
+    """Return whether there is a column of tags of samples."""
+    return "tags" in view.columns and view.schema["tags"].htype.classes is not None
+
+
+def _columns(view: View) -> dict[str, str]:
+    """Return the kind of the field for each column that is no object."""
+    own = view.rows.table.metadata.get("fiftyone")
+    was = _dict(_dict(own).get("columns"))
+    used = {f.name for role, f in Pictures(view, "to_fiftyone", "fiftyone").columns.items()
+            if role in _ROLES} | {"tags", "fiftyone"}  # fmt: skip
+    found = {f.name: _kind(f) for f in view.schema if f.name not in used}
+    known = _known_columns(view)
+    found |= {name: "Regression" for name, kind in found.items()
+              if kind == "Float" and _dict(was.get(name)).get("kind") == "Regression"}  # fmt: skip
+    fits = {n for n in found if n in known or (_NAME.fullmatch(n) and n not in _RESERVED)}
+    return {name: kind for name, kind in found.items() if kind and name in fits}
+
+
+def _known_columns(view: View) -> dict[str, str]:
+    """Return the field of each column of a lake that was imported from FiftyOne."""
+    known = view.rows.table.metadata.get("fiftyone")
+    columns = known.get("columns") if isinstance(known, dict) else None
+    columns = columns if isinstance(columns, dict) else {}
+    return {name: str(own["field"]) for name, own in columns.items()
+            if isinstance(own, dict) and isinstance(own.get("field"), str)}  # fmt: skip
+
+
+def _kind(f: Field) -> str | None:
+    """Return the kind of the field for a column; None if FiftyOne cannot hold it."""
+    htype = f.htype
+    if htype.classes is not None:
+        return "Classification" if htype.sql == "class" else "Classifications"
+    if htype.pixels is not None:
+        return "Segmentation" if htype.pixels.role == "class_mask" else None
+    if htype.sql == "text":
+        return "String"
+    scalar = htype.scalar or ""
+    kinds = {"int": "Int", "uint": "Int", "float": "Float", "bool": "Boolean"}
+    return kinds.get(scalar.rstrip("0123456789"))
+
+
+@dataclass
+class _Export:
+    """An export of a view."""
+
+    pictures: Pictures
+    columns: dict[str, str]
+    """Kind of the field for each column that is no object."""
+    is_mixed: bool = False
+    """Whether objects of several classes alternate."""
+    classes: set[str] = field(default_factory=set)
+    """Classes of fields of objects that occur."""
+
+    @cached_property
+    def objects(self) -> dict[str, str]:
+        """Field of the objects of each class."""
+        known = self.pictures.metadata.get("objects")
+        pairs = [pair for pair in known if isinstance(pair, list) and len(pair) == 2
+                 and pair[0] in _FIELDS] if isinstance(known, list) else []  # fmt: skip
+        names = {str(kind): str(name) for kind, name in pairs}
+        names |= {kind: name for kind, name in _FIELDS.items() if kind not in names}
+        return names if len({*names.values()}) == len(names) else dict(_FIELDS)
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """Field of each column that is no object."""
+        known = _known_columns(self.pictures.view)
+        return {name: known.get(name, name) for name in self.columns}
+
+    @cached_property
+    def order(self) -> list[str]:
+        """Classes of fields of objects in the order of their declarations."""
+        return [*self.objects]
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The document of the dataset that rows were imported from."""
+        found = self.pictures.metadata.get("document")
+        return dict(found) if isinstance(found, dict) else {}
+
+    def warn(self) -> None:
+        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        unique, stems = Unique("to_fiftyone"), Unique("to_fiftyone")
+        has_masks = "Segmentation" in self.columns.values()
+        for row, picture in enumerate(self.pictures):
+            unique.add(picture.path)
+            if has_masks:
+                stems.add(stem_of(picture.path))
+            for own in picture.objects:
+                self._count(own)
+            kinds = [labels.CLASSES[labels.class_of(own)] for own in picture.objects]
+            places = [self.order.index(kind) for kind in kinds]
+            self.classes.update(kinds)
+            self.is_mixed |= places != sorted(places)
+            self._labels(picture, row)
+            if self.pictures.image is not None and picture.image is None:
+                self.pictures.losses.add("{} rows have no image, so that no importer finds them")
+        self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
+
+    def _count(self, own: Object) -> None:
+        """Count what FiftyOne cannot hold of an object."""
+        losses, kind = self.pictures.losses, labels.class_of(own)
+        if kind != "Keypoint" and len(own.points):
+            losses.add("the keypoints of {} objects are left out, because they have other shapes")
+        if kind == "Keypoint" and (own.points[:, 2] == 1).any():
+            losses.add("{} objects lose which of their keypoints are hidden")
+        if kind == "Detection" and len(own.outlines):
+            losses.add("the outlines of {} objects are left out, because they have masks")
+        if kind != "Detection" and own.has_own_box and not own.rest:
+            losses.add("the boxes of {} objects become the smallest ones around their shapes")
+        if not labels.is_within(own):
+            losses.add("the masks of {} objects are cut to their boxes")
+
+    # ---- the files
+
+    def write(self, root: Path) -> None:
+        """Write all files."""
+        encode = msgspec.json.encode
+        with (root / "samples.json").open("wb") as file:
+            separator = b'{"samples":[\n'
+            for row, picture in enumerate(self.pictures.read(files=True)):
+                image = picture.image if isinstance(picture.image, bytes) else None
+                name = with_suffix(picture.path, image)
+                if image is not None:
+                    write_file(root / "data" / name, image)
+                file.write(separator + encode(self._sample(picture, name, row, root)))
+                separator = b",\n"
+            file.write(b"\n]}\n" if separator == b",\n" else b'{"samples":[]}\n')
+        (root / "metadata.json").write_bytes(encode(self._document()) + b"\n")
+
+    def _document(self) -> dict[str, Any]:
+        """Return the document of the dataset."""
+        fields = {self.objects[kind]: kind for kind in self.order if kind in self.classes}
+        fields |= {self.fields[column]: kind for column, kind in self.columns.items()}
+        names = [*self.pictures.classes]
+        classes = {self.objects[kind]: names for kind in self.classes}
+        classes = classes or ({self.objects["Detections"]: names} if names else {})
+        schema = self.pictures.view.schema
+        targets, skeletons = dict[str, Any](), dict[str, Any]()
+        for column, kind in self.columns.items():
+            htype = schema[column].htype
+            if kind == "Segmentation" and htype.pixels is not None and htype.pixels.names:
+                named = {str(n): name for n, name in enumerate(htype.pixels.names)}
+                targets[self.fields[column]] = named
+            elif htype.classes is not None:
+                classes[self.fields[column]] = [*htype.classes.names]
+        points = self.pictures.columns.get("keypoints")
+        coordinates = None if points is None else points.htype.coordinates
+        if coordinates is not None and coordinates.names:
+            edges = [[*pair] for pair in coordinates.connections]
+            own = {"labels": [*coordinates.names], "edges": edges}
+            skeletons[self.objects["Keypoints"]] = own
+        known = self.known
+        info = known.get("info")
+        info = {k: v for k, v in info.items() if k != ORDER} if isinstance(info, dict) else {}
+        known["info"] = {**info, **({ORDER: True} if self.is_mixed else {})}
+        return document(fields, classes, targets, skeletons, known)
+
+    # ---- a row
+
+    def _sample(self, picture: Picture, name: str, row: int, root: Path) -> dict[str, Any]:
+        """Return the sample of a row; write its masks."""
+        rest = picture.rest
+        tags = [str(tag) for tag in picture.columns.get("tags") or ()]
+        tags = [*([picture.split] if picture.split else []), *tags]
+        kept = rest.get("tags")
+        if isinstance(kept, list) and {*kept} == {*tags}:
+            tags = kept
+        metadata: dict[str, Any] = {"_cls": "ImageMetadata"}
+        more = rest.get("metadata")
+        metadata |= more if isinstance(more, dict) else {}
+        metadata |= {"width": picture.width, "height": picture.height}
+        identity = labels.identifier(picture.path)
+        return {
+            "_id": rest.get("_id", {"$oid": identity}),
+            "filepath": f"data/{name}",
+            "tags": tags,
+            "metadata": metadata if picture.width else None,
+            "_media_type": "image",
+            "_rand": int(identity[:12], 16) / 2**48,
+            **_dict(rest.get("fields")),
+            **self._values(picture, name, root),
+            **self._labels(picture, row),
+        }
+
+    def _labels(self, picture: Picture, row: int) -> dict[str, Any]:
+        """Return the fields of objects. Raises InvalidValueError."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for number, own in enumerate(picture.objects):
+            if not picture.width or not picture.height:
+                raise InvalidValueError(
+                    "to_fiftyone needs the size of an image, because coordinates are fractions of "
+                    f"it, but that of row {row:,} is unknown. Add the columns 'width' and "
+                    "'height'.",
+                    row=row,
+                )
+            size = (picture.width, picture.height)
+            rebuilt = labels.rebuild(own, size, f"{picture.path}/{number}")
+            label = restored(own, rebuilt, partial(labels.parse, size=size), labels.DERIVED)
+            if self.is_mixed:
+                label["index"] = number
+            found.setdefault(labels.CLASSES[str(rebuilt["_cls"])], []).append(label)
+        return {
+            self.objects[kind]: {"_cls": kind, labels.LISTS[kind]: found[kind]}
+            for kind in self.order if kind in found
+        }  # fmt: skip
+
+    def _values(self, picture: Picture, name: str, root: Path) -> dict[str, Any]:
+        """Return the fields that are no objects; write the files of masks."""
+        kept = _dict(picture.rest.get("labels"))
+        result: dict[str, Any] = {}
+        for column, kind in self.columns.items():
+            value = picture.columns.get(column)
+            if value is None or value is np.ma.masked:
+                continue
+            own = self._value(column, kind, value, name, root)
+            rest = kept.get(self.fields[column])
+            if isinstance(own, dict) and isinstance(rest, dict) and _agree(own, rest):
+                own = {**own, **{k: v for k, v in rest.items() if k != "_cls"}}
+            result[self.fields[column]] = own
+        return result
+
+    def _value(self, column: str, kind: str, value: Any, name: str, root: Path) -> Any:
+        """Return the value of a field."""
+        identity = {"$oid": labels.identifier(f"{name}/{column}")}
+        match kind:
+            case "Classification":
+                return {"_id": identity, "_cls": kind, "tags": [], "label": str(value)}
+            case "Classifications":
+                own = [
+                    {"_id": {"$oid": labels.identifier(f"{name}/{column}/{n}")},
+                     "_cls": "Classification", "tags": [], "label": str(label)}
+                    for n, label in enumerate(value)
+                ]  # fmt: skip
+                return {"_cls": kind, "classifications": own}
+            case "Regression":
+                return {"_id": identity, "_cls": kind, "tags": [], "value": _plain(value)}
+            case "Segmentation":
+                base = {"_id": identity, "_cls": kind, "tags": []}
+                if not is_file(self.pictures.view.schema[column].htype):
+                    return {**base, "mask": labels.binary_of(np.asarray(value))}
+                place = f"fields/{self.fields[column]}.mask_path/{stem_of(name)}.png"
+                write_file(root / place, value)
+                return {**base, "mask_path": place}
+        return _plain(value)
+
+
+def _agree(own: Mapping[str, Any], rest: Mapping[str, Any]) -> bool:
+    """Return whether a label of the file has the class that the cell has now."""
+    if own.get("_cls") != rest.get("_cls"):
+        return False
+    if "classifications" in own:
+        known = rest.get("classifications")
+        names = [c.get("label") for c in known if isinstance(c, dict)] if isinstance(
+            known, list
+        ) else []  # fmt: skip
+        return names == [c["label"] for c in own["classifications"]]
+    return bool(own.get("label") == rest.get("label") and own.get("value") == rest.get("value"))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of JSON; numbers that are not finite in MongoDB's notation."""
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, float) and not np.isfinite(value):
+        names = {np.inf: "Infinity", -np.inf: "-Infinity"}
+        return {"$numberDouble": names.get(value, "NaN")}
+    return value
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}

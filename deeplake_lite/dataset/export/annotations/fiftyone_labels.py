@@ -1,0 +1,276 @@
+"""Labels of FiftyOne as objects, and back: detections, polylines and keypoints.
+
+Coordinates in a file are fractions of the image's width and height. The mask of a detection covers
+its box only; it is a NumPy file, compressed with zlib.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+from deeplake_lite.dataset.export.annotations.coco_annotations import exact
+from deeplake_lite.dataset.export.annotations.objects import (
+    FLAGS,
+    NO_POINTS,
+    Object,
+    bounds,
+    box_of_mask,
+    check_mask_size,
+    number_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    type Size = tuple[int | None, int | None]
+
+LISTS = {"Detections": "detections", "Polylines": "polylines", "Keypoints": "keypoints"}
+"""Key of the list of labels of each class of fields."""
+
+CLASSES = {"Detection": "Detections", "Polyline": "Polylines", "Keypoint": "Keypoints"}
+"""Class of the fields of each class of labels."""
+
+DERIVED = frozenset({
+    "_cls", "label", "bounding_box", "mask", "points", "closed", "filled", "confidence", *FLAGS,
+})  # fmt: skip
+"""Keys that cells determine."""
+
+_UNREADABLE = (ValueError, EOFError, SyntaxError, TypeError, KeyError, OSError, MemoryError,
+               OverflowError)  # fmt: skip
+"""Errors that NumPy raises for a damaged file."""
+
+MOST_BYTES = 2**30
+"""Maximum size of an array, in bytes."""
+
+
+def parse(label: Mapping[str, Any], size: Size) -> Object:
+    """Return the object of a label, in an image of a size. Raises ValueError."""
+    width, height = size
+    if width is None or height is None:
+        raise ValueError("the size of its image is unknown; compute the metadata of the samples")
+    scale = np.array([width, height], np.float64)
+    name = label.get("label")
+    if name is not None and not isinstance(name, str):
+        raise ValueError(f"a label must be a string, but it is {str(name)[:40]!r}")
+    box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
+    outlines: list[NDArray[np.float32]] = []
+    lines: list[NDArray[np.float32]] = []
+    confidence = label.get("confidence")
+    match label.get("_cls"):
+        case "Detection":
+            x, y, w, h = _numbers(label.get("bounding_box"), 4)
+            if w < 0 or h < 0:
+                raise ValueError(f"a box must not have a negative size, but it is {w} x {h}")
+            box = (np.array([x, y, x + w, y + h]) * np.tile(scale, 2)).astype(np.float32)
+            if label.get("mask") is not None:
+                mask = _placed(array_of(label["mask"]), box, width, height)
+        case "Polyline":
+            parts = [(_points(part) * scale).astype(np.float32) for part in _list(label, "points")]
+            is_area = bool(label.get("closed") or label.get("filled"))
+            outlines = [part for part in parts if len(part) >= 3] if is_area else []
+            lines = [] if is_area else parts
+            box = bounds(parts)
+        case "Keypoint":
+            found = _points(label.get("points"))
+            is_known = np.isfinite(found).all(axis=1)
+            points = np.zeros((len(found), 3), np.float32)
+            points[is_known, :2] = found[is_known] * scale
+            points[is_known, 2] = 2
+            box = bounds([points[is_known]])
+            confidence = None if isinstance(confidence, list) else confidence
+        case other:
+            raise ValueError(
+                f"a label must be one of {', '.join(CLASSES)}, but it is {other!r:.40}"
+            )
+    return Object(
+        name, box, outlines, lines, points, mask,
+        None if confidence is None else number_of(confidence),
+        {flag: label[flag] for flag in FLAGS if isinstance(label.get(flag), bool)},
+    )  # fmt: skip
+
+
+def rebuild(own: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
+    """Return the label of an object from its cells; `key` identifies it."""
+    scale = np.array(size, np.float64)
+    result: dict[str, Any] = {"_id": {"$oid": identifier(key)}, "attributes": {}, "tags": []}
+    if own.label is not None:
+        result["label"] = own.label
+    match class_of(own):
+        case "Detection":
+            x0, y0, x1, y1 = (exact(own.box) / np.tile(scale, 2)).tolist()
+            result |= {"_cls": "Detection", "bounding_box": [x0, y0, x1 - x0, y1 - y0]}
+            if own.mask is not None:
+                result["mask"] = binary_of(_crop(own.mask, own.box))
+        case "Polyline":
+            is_area = bool(len(own.outlines))
+            parts = own.outlines if is_area else own.lines
+            result |= {"_cls": "Polyline", "points": [(exact(p) / scale).tolist() for p in parts],
+                       "closed": is_area, "filled": is_area}  # fmt: skip
+        case _:
+            points = (exact(own.points[:, :2]) / scale).tolist()
+            is_known = own.points[:, 2] > 0
+            nan = {"$numberDouble": "NaN"}
+            found = [point if known else [nan, nan]
+                     for point, known in zip(points, is_known, strict=True)]  # fmt: skip
+            result |= {"_cls": "Keypoint", "points": found}
+    if own.score is not None:
+        result["confidence"] = float(exact(np.array([own.score], np.float32))[0])
+    return result | {flag: True for flag, value in own.flags.items() if value}
+
+
+def class_of(own: Object) -> str:
+    """Return the class of the label for an object."""
+    kinds = {"polygon": "Polyline", "polyline": "Polyline", "points": "Keypoint"}
+    return kinds.get(own.kind, "Detection")
+
+
+def identifier(key: str) -> str:
+    """Return the 24 hexadecimal digits of an id, always the same ones for a key."""
+    return xxhash.xxh3_128_hexdigest(key.encode(errors="surrogatepass"))[:24]
+
+
+# ---- numbers
+
+
+def _list(label: Mapping[str, Any], key: str) -> list[Any]:
+    value = label.get(key)
+    if not isinstance(value, list):
+        raise ValueError(f"{key} of a label must be a list, but they are {str(value)[:40]!r}")  # noqa: TRY004
+    return value
+
+
+def number(value: Any) -> float:
+    """Return a number of a file, which may be NaN. Raises ValueError."""
+    if value is None or (isinstance(value, dict) and value.get("$numberDouble") == "NaN"):
+        return float("nan")
+    return number_of(value)
+
+
+def _numbers(value: Any, count: int) -> list[float]:
+    if not isinstance(value, list) or len(value) != count:
+        raise ValueError(f"a box must have {count} numbers, but it is {str(value)[:40]!r}")
+    return [number_of(x) for x in value]
+
+
+def _points(value: Any) -> NDArray[np.float64]:
+    """Return points (k, 2); unknown ones are NaN. Raises ValueError."""
+    if not isinstance(value, list) or any(not isinstance(p, list) or len(p) != 2 for p in value):
+        raise ValueError("points of a label must be pairs of numbers")
+    return np.array([[number(x) for x in p] for p in value], np.float64).reshape(-1, 2)
+
+
+# ---- arrays
+
+
+def array_of(value: Any) -> NDArray[Any]:
+    """Return the array of a value such as ``{"$binary": {"base64": "…"}}``. Raises ValueError."""
+    binary = value.get("$binary") if isinstance(value, dict) else None
+    text = binary.get("base64") if isinstance(binary, dict) else binary
+    if not isinstance(text, str):
+        raise ValueError("a mask must be binary data, but it is not")  # noqa: TRY004
+    try:
+        data = base64.b64decode(text, validate=True)
+        unpacker = zlib.decompressobj()
+        content = unpacker.decompress(data, MOST_BYTES)
+    except (binascii.Error, ValueError, zlib.error) as error:
+        raise ValueError(f"a mask must be compressed with zlib, but it is not: {error}") from None
+    if not unpacker.eof:
+        raise ValueError(f"a mask must be complete, and have at most {MOST_BYTES:,} bytes")
+    try:
+        array = _read_npy(content)
+    except _UNREADABLE as error:
+        raise ValueError(
+            f"a mask must be a NumPy array of numbers, but it is not: {error}"
+        ) from None
+    if array.ndim != 2 or array.dtype.kind not in "bui":
+        raise ValueError(f"a mask must have two axes of integers, but it is {array.dtype}")
+    return array
+
+
+def _read_npy(content: bytes) -> NDArray[Any]:
+    """Return the array of a NumPy file, whose size is checked first. Raises many errors."""
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    shape, _, dtype = read[version](file)
+    size = int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize
+    if dtype.hasobject or size > len(content):
+        raise ValueError("it has objects, or fewer bytes than it says")
+    array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    return array
+
+
+def binary_of(array: NDArray[Any]) -> dict[str, Any]:
+    """Return an array as a value of a file: the reverse of `array_of`.
+
+    >>> array_of(binary_of(np.array([[True, False]]))).tolist()
+    [[True, False]]
+    """
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    text = base64.b64encode(zlib.compress(file.getvalue())).decode()
+    return {"$binary": {"base64": text, "subType": "00"}}
+
+
+def _pixels(box: NDArray[np.float32], width: int, height: int) -> tuple[int, int, int, int]:
+    """Return the pixels that a box covers, within its image: left, top, right, bottom."""
+    left, top = (round(max(0.0, float(v))) for v in box[:2])
+    right, bottom = min(width, round(float(box[2]))), min(height, round(float(box[3])))
+    return left, top, max(left, right), max(top, bottom)
+
+
+def _placed(
+    own: NDArray[Any], box: NDArray[np.float32], width: int, height: int
+) -> NDArray[np.bool_]:
+    """Return a mask of a box as one of the image; it is scaled if the box has another size."""
+    check_mask_size(width, height)
+    if not own.size:
+        raise ValueError("a mask must have pixels, but it has none")
+    left, top, right, bottom = _pixels(box, width, height)
+    rows = ((np.arange(bottom - top) + 0.5) * own.shape[0] / max(bottom - top, 1)).astype(np.int64)
+    columns = ((np.arange(right - left) + 0.5) * own.shape[1] / max(right - left, 1)).astype(
+        np.int64
+    )
+    result = np.zeros((height, width), bool)
+    if rows.size and columns.size:
+        result[top:bottom, left:right] = own[np.ix_(rows, columns)] != 0
+    return result
+
+
+def _nearest(count: int, of: int) -> NDArray[np.int64]:
+    """Return which of some pixels lie nearest to a number of evenly spaced ones.
+
+    >>> _nearest(4, 2).tolist(), _nearest(2, 2).tolist()
+    ([0, 0, 1, 1], [0, 1])
+    """
+    return ((np.arange(count) + 0.5) * of / max(count, 1)).astype(np.int64)
+
+
+def _crop(mask: NDArray[np.bool_], box: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return the part of a mask in its box; at least a pixel."""
+    left, top, right, bottom = _pixels(box, mask.shape[1], mask.shape[0])
+    part = mask[top:bottom, left:right]
+    return np.ascontiguousarray(part) if part.size else np.zeros((1, 1), bool)
+
+
+def is_within(own: Object) -> bool:
+    """Return whether the box of an object contains all of its mask."""
+    if own.mask is None:
+        return True
+    around = box_of_mask(own.mask)
+    left, top, right, bottom = _pixels(own.box, own.mask.shape[1], own.mask.shape[0])
+    return bool(
+        left <= around[0] and top <= around[1] and right >= around[2] and bottom >= around[3]
+    )

@@ -1,0 +1,225 @@
+"""Export of a view as tasks of Label Studio."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+import numpy as np
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.annotations import labelstudio_regions as regions
+from deeplake_lite.dataset.export.annotations import labelstudio_values as values
+from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
+from deeplake_lite.dataset.export.annotations.objects import bounds, restored
+from deeplake_lite.dataset.export.annotations.pictures import Pictures
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
+from deeplake_lite.dataset.export.folder import new_folder
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deeplake_lite.dataset.export.annotations.objects import Object, Picture
+    from deeplake_lite.dataset.view import View
+
+NAME = "tasks.json"
+
+MODEL = "deeplake_lite"
+"""Version of the model that predictions name."""
+
+LOCAL = "/data/local-files/?d="
+"""Start of the address of a file in Label Studio's local storage."""
+
+_ROLES = (
+    "image", "path", "width", "height", "boxes", "labels", "segmentation", "keypoints", "masks",
+    "scores", "tags",
+)  # fmt: skip
+
+
+def write_labelstudio(view: View, path: str | Path, predictions: bool) -> Path:
+    """Write the rows of a view; see `View.to_labelstudio`."""
+    target = Path(checks.location("path", path)).expanduser()
+    as_predictions = checks.flag("predictions", predictions)
+    known = view.rows.table.metadata.get("labelstudio")
+    columns = known.get("columns") if isinstance(known, dict) else None
+    controls = {
+        name: dict(control) for name, control in (columns or {}).items()
+        if name in view.columns and isinstance(control, dict)
+        and control.get("type") in values.KINDS
+    } if isinstance(columns, dict) else {}  # fmt: skip
+    pictures = Pictures(view, "to_labelstudio", "labelstudio", (*controls, "data"))
+    pictures.check()
+    export = _Export(pictures, controls, as_predictions)
+    export.warn()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(as_storage_errors(target))
+        if target.suffix.lower() == ".json":
+            draft = stack.enter_context(atomic_write(target))
+            with draft.open("wb") as file:
+                file.writelines(export.pieces(None))
+        else:
+            stack.enter_context(new_folder(target, "to_labelstudio"))
+            with (target / NAME).open("wb") as file:
+                file.writelines(
+                    export.pieces(lambda name, data: write_file(target / "images" / name, data))
+                )
+    return target
+
+
+@dataclass
+class _Export:
+    """An export of a view."""
+
+    pictures: Pictures
+    controls: dict[str, dict[str, Any]]
+    """Type and name of the control of each column of whole images."""
+    as_predictions: bool
+
+    @cached_property
+    def tag_name(self) -> str | None:
+        """Name of the column of classes of images, if it is no control already."""
+        f = self.pictures.columns.get("tags")
+        return None if f is None or f.name in self.controls else f.name
+
+    def warn(self) -> None:
+        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        unique = Unique("to_labelstudio")
+        for row, picture in enumerate(self.pictures):
+            unique.add(picture.path)
+            for own in picture.objects:
+                self._count(own)
+            self._task(picture, picture.path, row)
+        self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
+
+    def _count(self, own: Object) -> None:
+        """Count what Label Studio cannot hold of an object."""
+        losses, shape = self.pictures.losses, regions.shape_for(own)
+        if len(own.points) > (shape == "keypoint"):
+            if shape == "keypoint":
+                losses.add("{} objects of several keypoints become an object for each of them")
+            else:
+                losses.add("{} objects of other shapes lose their keypoints")
+        if len(own.outlines) > 1 and shape == "polygon":
+            losses.add("{} objects of several outlines become a polygon for each outline")
+        if len(own.outlines) and shape == "brush":
+            losses.add("the outlines of {} objects are left out, because they have masks")
+        if shape in ("polygon", "brush") and own.has_own_box and not own.rest:
+            losses.add("the boxes of {} objects become the smallest ones around their shapes")
+        if any(own.flags.values()):
+            losses.add("the flags of {} objects are left out")
+
+    def pieces(self, write: Callable[[str, bytes], None] | None) -> Iterator[bytes]:
+        """Yield the file of tasks; call `write` for each image file."""
+        separator = b"[\n"
+        for row, picture in enumerate(self.pictures.read(files=write is not None)):
+            image = picture.image if isinstance(picture.image, bytes) else None
+            name = with_suffix(picture.path, image)
+            if image is not None and write is not None:
+                write(name, image)
+            yield separator + msgspec.json.encode(self._task(picture, name, row))
+            separator = b",\n"
+        yield b"\n]\n" if separator == b",\n" else b"[]\n"
+
+    # ---- a row
+
+    def _task(self, picture: Picture, name: str, row: int) -> dict[str, Any]:
+        """Return the task of a row. Raises InvalidValueError."""
+        rest = picture.rest
+        data = picture.columns.get("data")
+        data = data if isinstance(data, dict) and data else {"image": LOCAL + quote(name)}
+        task = {**_dict(rest.get("task")), "data": data}
+        results = self._results(picture, row)
+        scores = [own.score for own in picture.objects if own.score is not None]
+        kept = {key: _list(rest.get(key)) for key in ("annotations", "predictions")}
+        head = _dict(rest.get("annotation"))
+        if self.as_predictions:
+            own: dict[str, Any] = {"model_version": MODEL}
+            own |= {k: head[k] for k in ("model_version", "id") if k in head and "score" in head}
+            if scores:
+                own["score"] = float(np.mean(scores))
+            return {**task, "predictions": [{**own, "result": results}]}
+        number = rest.get("number", 0)
+        if not (rest.get("unlabelled") and not results):
+            at = number if isinstance(number, int) and number >= 0 else 0
+            kept["annotations"].insert(at, {**head, "result": results})
+        return {**task, **{k: v for k, v in kept.items() if v or k == "annotations"}}
+
+    def _results(self, picture: Picture, row: int) -> list[dict[str, Any]]:
+        """Return the results of a row. Raises InvalidValueError."""
+        results: list[dict[str, Any]] = []
+        number = 0
+        for own in picture.objects:
+            size = self._size(picture, row)
+            for part in _parts(own):
+                rebuilt = regions.rebuild(part, size, number)
+                region = restored(part, rebuilt, regions.parse, regions.DERIVED)
+                results += _unfolded(region)
+                number += 1
+        kept = [r for r in _list(picture.rest.get("results")) if isinstance(r, dict)]
+        for column, control in self.controls.items():
+            if (cell := picture.columns.get(column)) is not None:
+                results.append(_control(control, cell, kept))
+        if self.tag_name is not None and picture.tags:
+            results.append(values.rebuild("choices", self.tag_name, [*picture.tags]))
+        return [*results, *(r for r in kept if "-" not in r)]
+
+    def _size(self, picture: Picture, row: int) -> tuple[int, int]:
+        """Return the size of an image. Raises InvalidValueError."""
+        if not picture.width or not picture.height:
+            raise InvalidValueError(
+                "to_labelstudio needs the size of an image, because coordinates are per cent of "
+                f"it, but that of row {row:,} is unknown. Add the columns 'width' and 'height'.",
+                row=row,
+            )
+        return picture.width, picture.height
+
+
+def _parts(own: Object) -> list[Object]:
+    """Return an object as several, if it has several outlines or keypoints."""
+    shape = regions.shape_for(own)
+    if shape == "polygon" and len(own.outlines) > 1:
+        return [replace(own, outlines=[o], box=bounds([o]), rest={}) for o in own.outlines]
+    if shape == "keypoint" and len(own.points) > 1:
+        points = [p[None] for p in own.points if p[2] > 0]
+        return [replace(own, points=p, box=bounds([p]), rest={}) for p in points]
+    return [own]
+
+
+def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a region and the results that describe it."""
+    more = _list(region.get("with"))
+    if isinstance(region.get(regions.LABELS), dict):
+        more = [region[regions.LABELS], *more]
+    own = {k: v for k, v in region.items() if k not in ("with", regions.LABELS)}
+    return [regions.nested(own), *more]
+
+
+def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of a control, with the values that its file had."""
+    kind, name = str(control["type"]), str(control.get("from_name"))
+    cell = [cell] if kind == "choices" and isinstance(cell, str) else _plain(cell)
+    rebuilt = values.rebuild(kind, name, cell)
+    for result in kept:
+        if result.get("-") == name and isinstance(result.get("value"), dict):
+            own = {k: v for k, v in result.items() if k != "-"}
+            return {**rebuilt, **own, "value": {**own["value"], **rebuilt["value"]}}
+    return rebuilt
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as a value of JSON."""
+    return cell.tolist() if hasattr(cell, "tolist") else cell
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else []

@@ -1,0 +1,226 @@
+"""Regions of Label Studio as objects, and back.
+
+A region is a result of an annotation, as a flat dict: the keys of its ``value`` have ``value.``
+before them. Coordinates in a file are per cent of the image's width and height.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.export.annotations import labelstudio_brush as brush
+from deeplake_lite.dataset.export.annotations.coco_annotations import exact
+from deeplake_lite.dataset.export.annotations.objects import (
+    NO_POINTS,
+    Object,
+    bounds,
+    box_of_mask,
+    number_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+SHAPES = ("rectangle", "polygon", "keypoint", "brush", "ellipse")
+"""Types of regions that are objects, each of which may have ``labels`` after it."""
+
+NAMES = {"rectangle": "label", "polygon": "polygon", "keypoint": "keypoint", "brush": "brush"}
+"""Name of the control tag of new regions."""
+
+LABELS = "labelled"
+"""Key of the results that only name the class of a region."""
+
+DERIVED = frozenset({
+    "type", "score", LABELS,
+    *(f"value.{key}" for key in ("x", "y", "width", "height", "rotation", "points", "radiusX",
+                                 "radiusY", "rle", "format", "closed", "labels")),
+    *(f"value.{shape}labels" for shape in SHAPES), "original_width", "original_height",
+})  # fmt: skip
+"""Keys that cells determine."""
+
+
+def flat(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with the keys of its value beside the others.
+
+    >>> flat({"type": "choices", "value": {"choices": ["a"]}})
+    {'type': 'choices', 'value.choices': ['a']}
+    """
+    value = result.get("value")
+    own = value if isinstance(value, dict) else {}
+    return {**{k: v for k, v in result.items() if k != "value"},
+            **{f"value.{k}": v for k, v in own.items()}}  # fmt: skip
+
+
+def nested(region: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result as the file has it: the reverse of `flat`."""
+    result = {k: v for k, v in region.items() if not k.startswith("value.")}
+    value = {k.removeprefix("value."): v for k, v in region.items() if k.startswith("value.")}
+    return {**result, "value": value}
+
+
+def shape_of(region: Mapping[str, Any]) -> str | None:
+    """Return the shape of a region; None for results of other types."""
+    kind = str(region.get("type")).removesuffix("labels")
+    return kind if kind in SHAPES else None
+
+
+def parse(region: Mapping[str, Any]) -> Object:
+    """Return the object of a region. Raises ValueError."""
+    shape, (width, height) = shape_of(region), size_of(region)
+    scale = np.array([width, height], np.float64) / 100
+    box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
+    outlines: list[NDArray[np.float32]] = []
+    match shape:
+        case "rectangle":
+            x, y, w, h = _numbers(region, "x", "y", "width", "height")
+            if w < 0 or h < 0:
+                raise ValueError(f"a rectangle must not have a negative size, but it is {w} x {h}")
+            box = (np.array([x, y, x + w, y + h]) * np.tile(scale, 2)).astype(np.float32)
+            if angle := _angle(region):
+                corners = np.array([[0, 0], [w, 0], [w, h], [0, h]]) * scale
+                outlines = [(_turned(corners, angle) + np.array([x, y]) * scale).astype(np.float32)]
+                box = bounds(outlines)
+        case "polygon":
+            outline = (_points(region.get("value.points")) * scale).astype(np.float32)
+            outlines = [outline] if len(outline) >= 3 else []
+            box = bounds([outline])
+        case "keypoint":
+            x, y = np.array(_numbers(region, "x", "y")) * scale
+            points = np.array([[x, y, 2]], np.float32)
+            box = bounds([points])
+        case "ellipse":
+            box = _ellipse(region, scale)
+        case "brush":
+            if region.get("value.format", "rle") != "rle":
+                raise ValueError(
+                    f"a brush must have the format rle, but it is {region['value.format']!r:.40}"
+                )
+            mask = brush.decode(region.get("value.rle"), width, height)
+            box = box_of_mask(mask)
+        case _:
+            raise ValueError(f"a region must be one of {', '.join(SHAPES)}")
+    score = region.get("score")
+    return Object(
+        label_of(region), box, outlines, (), points, mask,
+        None if score is None else number_of(score),
+    )  # fmt: skip
+
+
+def label_of(region: Mapping[str, Any]) -> str | None:
+    """Return the first label of a region; None without one. Raises ValueError."""
+    labels = region.get(f"value.{region.get('type')}")
+    if labels is None and isinstance(region.get(LABELS), dict):
+        own = region[LABELS].get("value")
+        labels = own.get("labels") if isinstance(own, dict) else None
+    if labels is None or labels == []:
+        return None
+    if not isinstance(labels, list) or not isinstance(labels[0], str):
+        raise ValueError("the labels of a region must be a list of strings")  # noqa: TRY004
+    return labels[0]
+
+
+def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the width and height of the image of a region. Raises ValueError."""
+    width, height = region.get("original_width"), region.get("original_height")
+    for side in (width, height):
+        if type(side) is not int or not 0 < side < 10**9:
+            raise ValueError(
+                "a region must have original_width and original_height, but one has "
+                f"{str(width)[:20]} and {str(height)[:20]}"
+            )
+    assert isinstance(width, int)
+    assert isinstance(height, int)
+    return width, height
+
+
+def rebuild(own: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
+    """Return the region of an object from its cells.
+
+    Parameters
+    ----------
+    own : Object
+        The object. Of several outlines or points, only the first is used.
+    size : (int, int)
+        Width and height of the image.
+    number : int
+        Number of the object, for its id.
+    """
+    shape = shape_for(own)
+    scale = np.array(size, np.float64) / 100
+    value: dict[str, Any] = {}
+    match shape:
+        case "rectangle":
+            x0, y0, x1, y1 = (exact(own.box).astype(np.float64) / np.tile(scale, 2)).tolist()
+            value = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0, "rotation": 0}
+        case "polygon":
+            points = (exact(own.outlines[0]) / scale).tolist()
+            value = {"points": points, "closed": True}
+        case "keypoint":
+            x, y = (exact(own.points[0, :2]) / scale).tolist()
+            value = {"x": x, "y": y, "width": 0.5}
+        case "brush":
+            assert own.mask is not None
+            value = {"format": "rle", "rle": brush.encode(own.mask)}
+    kind = shape if own.label is None else f"{shape}labels"
+    if own.label is not None:
+        value[kind] = [own.label]
+    head = {
+        "id": f"region{number}", "type": kind, "from_name": NAMES[shape], "to_name": "image",
+        "original_width": size[0], "original_height": size[1], "image_rotation": 0,
+    }  # fmt: skip
+    if own.score is not None:
+        head["score"] = float(exact(np.array([own.score], np.float32))[0])
+    return {**head, **{f"value.{key}": item for key, item in value.items()}}
+
+
+def shape_for(own: Object) -> str:
+    """Return the shape of the region for an object."""
+    if own.kind == "points" and not own.has_own_box and own.points[0, 2] > 0:
+        return "keypoint"
+    return {"mask": "brush", "polygon": "polygon"}.get(own.kind, "rectangle")
+
+
+def _numbers(region: Mapping[str, Any], *keys: str) -> list[float]:
+    """Return numbers of a value. Raises ValueError."""
+    result = []
+    for key in keys:
+        try:
+            result.append(number_of(region.get(f"value.{key}")))
+        except ValueError as error:
+            raise ValueError(f"{key} of a {region.get('type')} {error}") from None
+    return result
+
+
+def _angle(region: Mapping[str, Any]) -> float:
+    """Return the rotation of a region in degrees, clockwise."""
+    return number_of(region.get("value.rotation") or 0) % 360
+
+
+def _turned(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
+    """Return points that are turned around (0, 0), clockwise."""
+    cos, sin = (round(f(math.radians(angle)), 15) for f in (math.cos, math.sin))
+    result: NDArray[np.float64] = corners @ np.array([[cos, sin], [-sin, cos]])
+    return result
+
+
+def _points(value: object) -> NDArray[np.float64]:
+    """Return the corners of a polygon. Raises ValueError."""
+    if not isinstance(value, list) or not value or any(
+        not isinstance(p, list) or len(p) != 2 for p in value
+    ):  # fmt: skip
+        raise ValueError("the points of a polygon must be pairs of numbers")
+    return np.array([[number_of(x) for x in point] for point in value], np.float64)
+
+
+def _ellipse(region: Mapping[str, Any], scale: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the smallest box around an ellipse, which may be rotated. Raises ValueError."""
+    x, y, rx, ry = np.array(_numbers(region, "x", "y", "radiusX", "radiusY")) * np.tile(scale, 2)
+    turn = math.radians(_angle(region))
+    w = math.hypot(rx * math.cos(turn), ry * math.sin(turn))
+    h = math.hypot(rx * math.sin(turn), ry * math.cos(turn))
+    return np.array([x - w, y - h, x + w, y + h], np.float32)

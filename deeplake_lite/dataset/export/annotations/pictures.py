@@ -1,0 +1,321 @@
+"""The rows of a view as pictures with objects, for the exports of annotated images."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.export.annotations.coco_annotations import exact
+from deeplake_lite.dataset.export.annotations.columns import SHAPES, class_names, named_columns
+from deeplake_lite.dataset.export.annotations.objects import (
+    FLAGS,
+    NO_POINTS,
+    Object,
+    Picture,
+    box_of,
+    trimmed,
+)
+from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
+from deeplake_lite.htypes.boxes import convert_boxes
+from deeplake_lite.htypes.cells import take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.schema import Field
+
+BLOCK_ROWS = 256
+
+
+@dataclass
+class Losses:
+    """What a format cannot hold, with the number of objects or rows."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, sentence: str, number: int = 1) -> None:
+        """Count a loss. ``{}`` in the sentence stands for the number."""
+        self.counts[sentence] += number
+
+    def sentences(self) -> Iterator[str]:
+        """Yield a sentence about each kind of loss."""
+        for sentence, number in sorted(self.counts.items()):
+            if number:
+                yield sentence.format(f"{number:,}")
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The rows of a view as pictures."""
+
+    view: View
+
+    method: str
+    """Name of the export, for messages."""
+
+    rest: str
+    """Name of the column with the values of the file that other columns do not hold."""
+
+    further: Sequence[str] = ()
+    """Names of further columns that the export reads."""
+
+    losses: Losses = field(default_factory=Losses)
+    """What the format cannot hold, as far as rows have been read."""
+
+    @cached_property
+    def columns(self) -> Mapping[str, Field]:
+        """The columns of the view by their role. Raises SchemaError."""
+        return named_columns(self.view, self.method)
+
+    @cached_property
+    def image(self) -> Field | None:
+        """The column of image files."""
+        f = self.columns.get("image")
+        return f if f is not None and is_file(f.htype) else None
+
+    def check(self, *, needs_image: bool = False) -> None:
+        """Check that there are objects, with labels. Raises SchemaError."""
+        roles = self.columns
+        shapes = [role for role in SHAPES if role in roles]
+        listing = ", ".join(f"{f.name!r} ({f.htype})" for f in self.view.schema)
+        if (shapes or "tags" not in roles) and "labels" not in roles:
+            raise SchemaError(
+                f"{self.method} needs a column of labels, a sequence of classes, but this view has "
+                f"only {listing}. Add it, or select only the image and its class."
+            )
+        if "labels" in roles and not shapes:
+            raise SchemaError(
+                f"{self.method} needs a column of boxes, outlines, keypoints or masks beside "
+                f"{roles['labels'].name!r}, but this view has only {listing}."
+            )
+        if needs_image and self.image is None:
+            raise SchemaError(
+                f"{self.method} needs a column of image files, but this view has only {listing}."
+            )
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes of objects."""
+        return class_names(self.columns.get("labels"))
+
+    @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """Names of the classes of images."""
+        f = self.columns.get("tags")
+        return () if f is None or f.htype.classes is None else tuple(f.htype.classes.names)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What belongs to the dataset that the rows were imported from."""
+        found = self.view.rows.table.metadata.get(self.rest)
+        return found if isinstance(found, dict) else {}
+
+    def left_out(self, roles: Sequence[str]) -> list[str]:
+        """Return the names of the columns that an export does not use.
+
+        Parameters
+        ----------
+        roles : sequence of str
+            The roles of columns that it uses.
+        """
+        used = {f.name for role, f in self.columns.items() if role in roles}
+        used |= {self.rest, *self.further}
+        if self.image is None and "image" in self.columns:  # pixels, which are no files
+            used.discard(self.columns["image"].name)
+        return [f.name for f in self.view.schema if f.name not in used]
+
+    def warn(self, names: Sequence[str], losses: Losses) -> None:
+        """Warn of columns that are left out, and of other losses."""
+        sentences = [*losses.sentences()]
+        if names:
+            verb = "is" if len(names) == 1 else "are"
+            sentences.insert(0, f"{', '.join(map(repr, names))} {verb} left out")
+        if sentences:
+            text = f"{self.method}: {'; '.join(sentences)}."
+            warnings.warn(text, ExportWarning, stacklevel=6)
+
+    # ---- rows
+
+    def __iter__(self) -> Iterator[Picture]:
+        return self.read(files=False)
+
+    def read(self, *, files: bool) -> Iterator[Picture]:
+        """Yield the pictures; their image files only if `files`. Raises InvalidValueError."""
+        fields = {f.name: f for role, f in self.columns.items() if role != "image"}
+        for name in (self.rest, *self.further):
+            if name in self.view.columns:
+                fields[name] = self.view.schema[name]
+        if files and self.image is not None:
+            fields[self.image.name] = self.image
+        fields = fields or {f.name: f for f in self.view.schema}
+        row, masks = 0, self.columns["masks"].name if "masks" in self.columns else None
+        for block in read_blocks(self.view, [*fields.values()], self.method, BLOCK_ROWS):
+            count = len(next(iter(block.values())))
+            sizes = self._sizes(row, count)
+            lists = {n: values_of(f.htype, block[n]) for n, f in fields.items() if n != masks}
+            for i in range(count):
+                values = {name: cells[i] for name, cells in lists.items()}
+                if masks is not None:  # those of a single row may have gigabytes
+                    cell = take(block[masks], np.array([i]))
+                    values[masks] = values_of(fields[masks].htype, cell)[0]
+                yield self._picture(values, row + i, sizes[i], files=files)
+            row += count
+
+    def _sizes(self, row: int, count: int) -> list[tuple[int, int] | None]:
+        """Return the widths and heights of the images of some rows, from their own shapes."""
+        f = self.columns.get("image")
+        if f is None:
+            return [None] * count
+        shapes = self.view[row : row + count][f.name].shapes.tolist()
+        return [None if min(shape[:2]) < 0 else (shape[1], shape[0]) for shape in shapes]
+
+    def _picture(
+        self, values: Mapping[str, Any], row: int, size: tuple[int, int] | None, *, files: bool
+    ) -> Picture:
+        by_role = {role: values.get(f.name) for role, f in self.columns.items()}
+        width, height = _integer(by_role.get("width")), _integer(by_role.get("height"))
+        if size is not None and (width is None or height is None):
+            width, height = size
+        split = by_role.get("split")
+        tags = by_role.get("tags")
+        rest = values.get(self.rest)
+        rest = rest if isinstance(rest, dict) else {}
+        image = by_role.get("image") if self.image is not None and files else None
+        own = rest.get("image")
+        return Picture(
+            path=self._path(by_role, row),
+            objects=self._objects(by_role, row, (width, height), rest),
+            image=image if files else (size is not None or None),
+            split=None if split is None else str(split),
+            width=width,
+            height=height,
+            tags=[tags] if isinstance(tags, str) else [str(t) for t in _listed(tags)],
+            columns={name: values.get(name) for name in self.further if name in values},
+            rest=own if isinstance(own, dict) else {},
+        )
+
+    def _path(self, by_role: Mapping[str, Any], row: int) -> str:
+        """Return the path of an image, which lies in the folder of images."""
+        path = by_role.get("path")
+        if not path:
+            f = self.columns.get("image")
+            codec = getattr(f.htype, "codec", "") if f is not None else ""
+            suffix = {"jpeg": "jpg", "tiff": "tif"}.get(codec, codec)
+            return f"{row:012d}.{suffix if suffix in _SUFFIXES else 'jpg'}"
+        inside = PurePosixPath(str(path).replace("\\", "/"))
+        if inside.is_absolute() or ".." in inside.parts or not inside.parts or "\0" in str(path):
+            raise InvalidValueError(
+                "The path of an image must lie in the folder of the images, but in row "
+                f"{row:,} it is {str(path)[:200]!r}. Correct the column 'path'.",
+                row=row,
+            )
+        return str(inside)
+
+    def _objects(
+        self,
+        by_role: Mapping[str, Any],
+        row: int,
+        size: tuple[int | None, int | None],
+        rest: Mapping[str, Any],
+    ) -> list[Object]:
+        """Return the objects of a row. Raises InvalidValueError if its columns disagree."""
+        cells = {role: _listed(by_role[role]) for role in _PER_OBJECT if role in by_role}
+        if "labels" not in cells:
+            return []
+        count = len(cells["labels"])
+        for role, cell in cells.items():
+            if len(cell) != count:
+                raise InvalidValueError(
+                    f"Row {row:,} must have a value of {self.columns[role].name!r} for each "
+                    f"object, but it has {len(cell)}, and {count} of "
+                    f"{self.columns['labels'].name!r}. Correct the row, or leave one of the two "
+                    "columns out of the view.",
+                    row=row,
+                )
+        if "boxes" in cells:
+            cells["boxes"] = self._boxes(cells["boxes"], row, size)
+        if "keypoints" in cells:
+            cells["keypoints"] = _with_visibility(cells["keypoints"])
+        kept = rest.get("objects")
+        matches = isinstance(kept, list) and len(kept) == count
+        if isinstance(kept, list) and not matches:
+            self.losses.add(_ADDED, 1)
+        return [
+            _object({role: cell[n] for role, cell in cells.items()},
+                    kept[n] if matches and isinstance(kept[n], dict) else {})  # type: ignore[index]
+            for n in range(count)
+        ]  # fmt: skip
+
+    def _boxes(self, boxes: Any, row: int, size: tuple[int | None, int | None]) -> Any:
+        """Return boxes as xyxy, in pixels. Raises InvalidValueError."""
+        given = self.columns["boxes"].htype.coordinates
+        assert given is not None
+        array = np.asarray(boxes).reshape(-1, 4)
+        if given.format == "xyxy" and given.units == "pixels":
+            return array.astype(np.float32)
+        wide = convert_boxes(exact(array), given.format, "xyxy")
+        if given.units == "fraction" and len(wide):
+            if size[0] is None or size[1] is None:
+                raise InvalidValueError(
+                    f"{self.method} needs the size of an image to convert boxes in fractions, but "
+                    f"that of row {row:,} is unknown. Add the columns 'width' and 'height'.",
+                    row=row,
+                )
+            wide = wide * np.tile(np.array(size, np.float64), 2)
+        return wide.astype(np.float32)
+
+
+_ADDED = (
+    "{} rows lose the values of their file that have no column, because objects have been added or "
+    "removed"
+)
+
+_SUFFIXES = ("jpg", "png", "webp", "tif", "bmp")
+
+_PER_OBJECT = ("labels", *SHAPES, "scores", *FLAGS)
+"""Roles of the columns that have a value for each object."""
+
+
+def _listed(value: Any) -> Any:
+    return () if value is None else value
+
+
+def _integer(value: Any) -> int | None:
+    return None if value is None or np.ma.is_masked(value) else int(value)
+
+
+def _with_visibility(points: Any) -> NDArray[np.float32]:
+    """Return keypoints (n, k, 3); those without visibility are visible."""
+    array = np.asarray(points, np.float32)
+    if array.ndim != 3:
+        return np.zeros((0, 0, 3), np.float32)
+    if array.shape[2] == 3:
+        return array
+    return np.concatenate([array, np.full((*array.shape[:2], 1), 2, np.float32)], axis=2)
+
+
+def _object(cells: Mapping[str, Any], rest: Mapping[str, Any]) -> Object:
+    """Return an object from its cells by role."""
+    label, score, mask = cells["labels"], cells.get("scores"), cells.get("masks")
+    own = Object(
+        label=None if label is None else str(label),
+        outlines=[np.asarray(part, np.float32) for part in _listed(cells.get("segmentation"))],
+        lines=[np.asarray(part, np.float32) for part in _listed(cells.get("polylines"))],
+        points=trimmed(cells["keypoints"]) if "keypoints" in cells else NO_POINTS,
+        mask=mask if mask is not None and mask.any() else None,
+        score=None if score is None or not np.isfinite(score) else float(score),
+        flags={flag: bool(cells[flag]) for flag in FLAGS if flag in cells},
+        rest=rest,
+    )
+    box = cells["boxes"] if "boxes" in cells else box_of(own)
+    return Object(**{**vars(own), "box": box})

@@ -1,0 +1,45 @@
+"""Run-length encodings of masks: alternating numbers of pixels outside and inside, row by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from deeplake_lite.dataset.export.annotations.objects import check_mask_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+def encode(mask: NDArray[np.bool_]) -> list[int]:
+    """Return the lengths of runs, the first of which lies outside the mask.
+
+    >>> encode(np.array([[True, True], [False, True]]))
+    [0, 2, 1, 1]
+    """
+    flat = mask.ravel()
+    ends = np.flatnonzero(np.diff(flat)) + 1
+    runs = np.diff(np.concatenate([[0], ends, [flat.size]])).tolist()
+    return [0, *runs] if flat.size and flat[0] else runs
+
+
+def decode(runs: Sequence[int], width: int, height: int) -> NDArray[np.bool_]:
+    """Return the mask of runs: the reverse of `encode`. Raises ValueError.
+
+    >>> decode([0, 2, 1, 1], 2, 2).tolist()
+    [[True, True], [False, True]]
+    """
+    check_mask_size(width, height)
+    lengths = np.array(runs, np.int64)
+    if lengths.size > width * height + 1 or (lengths < 0).any() or (lengths > 2**31).any():
+        raise ValueError("the runs of a mask must be lengths")
+    if lengths.sum() != width * height:
+        raise ValueError(
+            f"the runs of a mask of {width:,} x {height:,} must cover it, but they have "
+            f"{int(lengths.sum()):,} pixels"
+        )
+    inside = np.arange(lengths.size) % 2 == 1
+    return np.repeat(inside, lengths).reshape(height, width)

@@ -1,0 +1,217 @@
+"""Export of a view as PASCAL VOC: images, XML files, masks, and lists of images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.annotations import voc_objects as voc
+from deeplake_lite.dataset.export.annotations.files import (
+    Unique,
+    split_name,
+    stem_of,
+    with_suffix,
+    write_file,
+)
+from deeplake_lite.dataset.export.annotations.objects import FLAGS, restored, with_rest
+from deeplake_lite.dataset.export.annotations.pictures import Pictures
+from deeplake_lite.dataset.export.annotations.xml_text import checked, lines_of
+from deeplake_lite.dataset.export.atomic_files import as_storage_errors
+from deeplake_lite.dataset.export.folder import new_folder
+from deeplake_lite.dataset.export.portable import is_file
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deeplake_lite.dataset.export.annotations.objects import Object, Picture
+    from deeplake_lite.dataset.view import View
+
+MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "SegmentationObject"}
+"""Folder of each column of masks."""
+
+_ROLES = ("image", "path", "split", "width", "height", "boxes", "labels", *FLAGS)
+
+
+def write_voc(view: View, path: str | Path) -> Path:
+    """Write the rows of a view; see `View.to_voc`."""
+    root = Path(checks.location("path", path)).expanduser()
+    masks = [n for n in MASKS if n in view.columns and is_file(view.schema[n].htype)]
+    pictures = Pictures(view, "to_voc", "voc", masks)
+    pictures.check()
+    export = _Export(pictures)
+    export.warn()
+    with as_storage_errors(root), new_folder(root, "to_voc"):
+        export.write(root)
+    return root
+
+
+@dataclass
+class _Export:
+    """An export of a view."""
+
+    pictures: Pictures
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    """Lines of lists that have not been written yet."""
+
+    @cached_property
+    def origin(self) -> int:
+        """Number of the first pixel."""
+        return 0 if self.pictures.metadata.get("origin") == 0 else 1
+
+    @cached_property
+    def main(self) -> str:
+        """Folder of the lists of splits."""
+        main = self.pictures.metadata.get("main", "Main")
+        return main if main in ("Main", "Segmentation", "Layout", "Action") else "Main"
+
+    @cached_property
+    def sets(self) -> list[str]:
+        """Lists of images other than the splits."""
+        known = self.pictures.metadata.get("sets")
+        if isinstance(known, list):
+            return [name for name in known if isinstance(name, str)]
+        return ["Main/trainval", *(f"Segmentation/{s}" for s in ("train", "val", "trainval"))]
+
+    @cached_property
+    def class_lists(self) -> list[tuple[str, str]]:
+        """Class and split of the lists that tell whether images have a class."""
+        known = self.pictures.metadata.get("class_lists")
+        names = [n for n in known if isinstance(n, str)] if isinstance(known, list) else []
+        return [(name.rpartition("_")[0], name.rpartition("_")[2]) for name in names]
+
+    def warn(self) -> None:
+        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        unique, losses = Unique("to_voc"), self.pictures.losses
+        for picture in self.pictures:
+            unique.add(stem_of(picture.path))
+            for own in picture.objects:
+                self._check(own)
+            self._page(picture, picture.path)
+            self._memberships(picture)
+            if self.pictures.image is not None and picture.image is None:
+                losses.add("{} rows have no image, so that no importer finds them")
+        for own_name in self.pictures.classes:
+            checked(own_name)
+        self.pictures.warn(self.pictures.left_out(_ROLES), losses)
+
+    def _check(self, own: Object) -> None:
+        """Check an object, and count what is left out. Raises InvalidValueError."""
+        if not own.label or own.label != own.label.strip():
+            raise InvalidValueError(
+                "VOC needs a name for each object, without blanks around it, but one is "
+                f"{own.label!r}. Rename the class, or correct the row."
+            )
+
+    def write(self, root: Path) -> None:
+        """Write all files."""
+        for picture in self.pictures.read(files=True):
+            name = with_suffix(picture.path, picture.image)
+            if picture.image is not None:
+                write_file(root / "JPEGImages" / name, picture.image)
+            if picture.rest.get("xml", True) or picture.objects:
+                page = "\n".join(lines_of("annotation", self._page(picture, name)))
+                write_file(root / "Annotations" / f"{stem_of(name)}.xml", f"{page}\n".encode())
+            for column, folder in MASKS.items():
+                data = picture.columns.get(column)
+                if isinstance(data, bytes):
+                    write_file(root / folder / f"{stem_of(name)}.png", data)
+            for place, rests in self._memberships(picture).items():
+                stem = _quoted(stem_of(name))
+                self.lines.setdefault(place, []).extend(f"{stem} {r}".rstrip() for r in rests)
+            if sum(map(len, self.lines.values())) > 100_000:
+                self._flush(root)
+        self._flush(root)
+        self._write_classes(root)
+
+    def _flush(self, root: Path) -> None:
+        """Write the lines of lists."""
+        for place, lines in self.lines.items():
+            path = root / "ImageSets" / f"{place}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{line}\n" for line in lines)
+        self.lines.clear()
+
+    def _write_classes(self, root: Path) -> None:
+        """Write the classes in order, as CVAT does, unless they are those of VOC."""
+        names = [name for name in self.pictures.classes if ":" not in name and "\n" not in name]
+        column = self.pictures.view.schema["segmentation_class"] if (
+            "segmentation_class" in self.pictures.view.columns
+        ) else None  # fmt: skip
+        pixels = None if column is None else column.htype.pixels
+        of_masks = [] if pixels is None else [*pixels.names]
+        if tuple(names) == voc.CLASSES and of_masks in ([], [voc.BACKGROUND, *voc.CLASSES]):
+            return
+        if column is not None and not of_masks:
+            return  # the numbers of masks have no names, and must not get any
+        names = [*dict.fromkeys([*(of_masks or [voc.BACKGROUND]), *names])]
+        lines = ["# label:color_rgb:parts:actions"]
+        lines += [f"{name}:{','.join(map(str, voc.colour(n)))}::" for n, name in enumerate(names)]
+        (root / "labelmap.txt").write_text("\n".join(lines) + "\n", "utf-8")
+
+    # ---- a row
+
+    def _page(self, picture: Picture, name: str) -> dict[str, Any]:
+        """Return the annotation of an image."""
+        size = (picture.width, picture.height)
+        has_mask = any(picture.columns.get(column) is not None for column in MASKS)
+        page = voc.page(PurePosixPath(name).name, size, segmented=has_mask)
+        page = _merged(page, picture.rest.get("page"))
+        parse = partial(voc.parse, origin=self.origin)
+        objects = [
+            restored(own, voc.rebuild(own, self.origin), parse, voc.DERIVED)
+            for own in picture.objects
+        ]
+        return {**page, **({"object": objects} if objects else {})}
+
+    def _memberships(self, picture: Picture) -> dict[str, list[str]]:
+        """Return the lists that an image is in, with the rest of its lines there."""
+        split = None if picture.split is None else split_name(picture.split, "to_voc")
+        has_mask = any(picture.columns.get(column) is not None for column in MASKS)
+        usual = voc.default_sets(split, self.sets, self.main, has_mask=has_mask)
+        rest = picture.rest.get("lists")
+        own = with_rest(usual, rest if isinstance(rest, dict) else {})
+        own = {k: [str(line) for line in v] for k, v in own.items()
+               if isinstance(v, list) and _is_place(k)}  # fmt: skip
+        for label, of in self.class_lists:
+            name = f"Main/{label}_{of}"
+            if f"Main/{of}" in own and name not in own and _is_place(name):
+                own[name] = [voc.presence(picture.objects, label)]
+        return own
+
+
+def _merged(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
+    """Return the elements of an annotation, with those of its file where they still hold."""
+    if not isinstance(rest, dict):
+        return dict(page)
+    rest = dict(rest)
+    size, own = rest.get("size"), page.get("size")
+    if own is not None and not _agrees(size, own):
+        rest.pop("size", None)
+    if "filename" in rest and stem_of(str(rest["filename"])) != stem_of(page["filename"]):
+        stem = PurePosixPath(str(rest["filename"])).stem
+        if stem == str(rest["filename"]) and stem != PurePosixPath(page["filename"]).stem:
+            del rest["filename"]
+    return with_rest(page, rest)
+
+
+def _agrees(size: object, own: Mapping[str, str]) -> bool:
+    """Return whether the size in an annotation is that of its image."""
+    sides = size if isinstance(size, dict) else {}
+    return all(str(sides.get(key, "")).strip() == own[key] for key in ("width", "height"))
+
+
+def _quoted(stem: str) -> str:
+    """Return a name for a list; one with blanks in quotes, as CVAT writes it."""
+    return f'"{stem}"' if any(c.isspace() for c in stem) else stem
+
+
+def _is_place(name: str) -> bool:
+    """Return whether a list has a safe name: a folder and a file."""
+    parts = name.split("/")
+    return len(parts) == 2 and all(p and not p.startswith(".") and "\\" not in p and "\0" not in p
+                                   for p in parts)  # fmt: skip

@@ -1,0 +1,179 @@
+"""Annotations of PASCAL VOC as objects, and back.
+
+VOC numbers pixels from 1, and a box includes its last pixel: ``xmin=1``, ``xmax=64`` covers 64
+pixels. Here, coordinates are those of edges: the same box goes from 0 to 64. So 1 is subtracted
+from ``xmin`` and ``ymin`` only, as the evaluations of VOC, COCO and Detectron2 agree.
+"""
+
+from __future__ import annotations
+
+import decimal as decimals
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deeplake_lite.dataset.export.annotations.objects import (
+    FLAGS,
+    Object,
+    decimal,
+    number_of,
+    rest_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+CLASSES = (
+    "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
+    "diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train",
+    "tvmonitor",
+)  # fmt: skip
+"""The classes of the challenges of 2007 to 2012; class 1 of a mask is the first of them."""
+
+BACKGROUND = "background"
+
+DERIVED = frozenset({"name", "bndbox", *FLAGS})
+"""Keys of an object that its cells determine."""
+
+SIDES = ("xmin", "ymin", "xmax", "ymax")
+
+_TRUE = ("1", "true", "yes")
+
+
+def parse(own: Mapping[str, Any], origin: int) -> Object:
+    """Return the object of an element ``<object>``, as a dict.
+
+    Parameters
+    ----------
+    own : mapping
+        The children of the element by name.
+    origin : {1, 0}
+        Number of the first pixel.
+
+    Raises
+    ------
+    ValueError
+        If it has no name or no box.
+    """
+    name, box = own.get("name"), own.get("bndbox")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("an object must have a name, but one has none")
+    if not isinstance(box, dict) or any(side not in box for side in SIDES):
+        raise ValueError(
+            f"object {name.strip()[:40]!r} must have a bndbox with {', '.join(SIDES)}, but it has "
+            "none"
+        )
+    starts = [_side(name, side, box[side], origin) for side in SIDES[:2]]
+    sides = np.array([*starts, *(_side(name, side, box[side], 0) for side in SIDES[2:])])
+    if (sides[2:] < sides[:2]).any():
+        raise ValueError(
+            f"the box of object {name.strip()[:40]!r} must not end before it begins, but it is "
+            + ", ".join(f"{side}={str(box[side])[:20]}" for side in SIDES)
+        )
+    flags = {f: str(own[f]).strip().lower() in _TRUE for f in FLAGS if f in own}
+    return Object(name.strip(), sides.astype(np.float32), flags=flags)
+
+
+def _side(name: str, side: str, value: object, origin: int) -> float:
+    try:
+        number = number_of(value)
+    except ValueError as error:
+        raise ValueError(f"{side} of object {name.strip()[:40]!r} {error}") from None
+    text = str(value).strip()
+    return number - origin if text.isdigit() or not origin else _sum(text, -origin)
+
+
+def _sum(text: str, offset: int) -> float:
+    """Return a number plus an offset without rounding, so that small fractions survive.
+
+    >>> _sum("1.00000000000000000123", -1)
+    1.23e-18
+    """
+    with decimals.localcontext(prec=80):
+        return float(decimals.Decimal(text.strip()) + offset)
+
+
+def _shifted(value: np.floating[Any], offset: int) -> str:
+    """Return a coordinate plus an offset as text, without rounding."""
+    text = decimal(value)
+    if text.lstrip("-").isdigit():
+        return str(int(text) + offset)
+    with decimals.localcontext(prec=80):
+        return f"{decimals.Decimal(text) + offset:f}" if offset else text
+
+
+def rebuild(own: Object, origin: int) -> dict[str, Any]:
+    """Return the element of an object as a dict."""
+    sides = [*(_shifted(value, origin) for value in own.box[:2]), *map(decimal, own.box[2:])]
+    flag = {name: str(int(value)) for name, value in own.flags.items()}
+    result: dict[str, Any] = {"name": own.label or "", "pose": "Unspecified"}
+    result["truncated"] = flag.get("truncated", "0")
+    if "occluded" in flag:
+        result["occluded"] = flag["occluded"]
+    result["difficult"] = flag.get("difficult", "0")
+    return {**result, "bndbox": dict(zip(SIDES, sides, strict=True))}
+
+
+def with_rest_of(own: Object, original: Mapping[str, Any], origin: int) -> Object:
+    """Return an object of a file with what its cells do not hold."""
+    full = replace(own, flags={**dict.fromkeys(FLAGS, False), **own.flags})
+    return replace(own, rest=rest_of(original, rebuild(full, origin)))
+
+
+def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> dict[str, Any]:
+    """Return the elements of an annotation other than its objects."""
+    result: dict[str, Any] = {"folder": "VOC", "filename": name}
+    if size[0] is not None and size[1] is not None:
+        result["size"] = {"width": str(size[0]), "height": str(size[1]), "depth": "3"}
+    return {**result, "segmented": str(int(segmented))}
+
+
+# ---- lists of images
+
+
+def default_sets(
+    split: str | None, known: Sequence[str], main: str, *, has_mask: bool
+) -> dict[str, list[str]]:
+    """Return the lists that an image is in, by its split: the rest of each line by list.
+
+    >>> default_sets("val", ["Main/val", "Main/trainval"], "Main", has_mask=True)
+    {'Main/val': [''], 'Main/trainval': ['']}
+    """
+    if split is None:
+        return {}
+    names = [f"{main}/{split}"]
+    if split in ("train", "val") and f"{main}/trainval" in known:
+        names.append(f"{main}/trainval")
+    if has_mask and main != "Segmentation":
+        own = [f"Segmentation/{split}"]
+        own += ["Segmentation/trainval"] if split in ("train", "val") else []
+        names += [name for name in own if name in known]
+    return {name: [""] for name in names}
+
+
+def presence(objects: Sequence[Object], label: str) -> str:
+    """Return the number of a list of a class: 1, 0 if all objects are difficult, or -1 without one.
+
+    >>> presence([Object("cat", flags={"difficult": True})], "cat"), presence([], "cat")
+    ('0', '-1')
+    """
+    own = [o for o in objects if o.label == label]
+    if not own:
+        return "-1"
+    return "0" if all(o.flags.get("difficult") for o in own) else "1"
+
+
+def colour(number: int) -> tuple[int, int, int]:
+    """Return the colour of a class in the palette of VOC.
+
+    >>> colour(1), colour(15)
+    ((128, 0, 0), (192, 128, 128))
+    """
+    r = g = b = 0
+    for shift in range(7, -1, -1):
+        r |= (number & 1) << shift
+        g |= (number >> 1 & 1) << shift
+        b |= (number >> 2 & 1) << shift
+        number >>= 3
+    return r, g, b

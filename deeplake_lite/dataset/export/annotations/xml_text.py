@@ -1,0 +1,97 @@
+"""XML as text: trees of dicts, strings and lists."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NAME = re.compile(r"[^\W\d][\w.-]*")
+"""Matches names of elements and attributes."""
+
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def checked(text: str) -> str:
+    """Return a string that XML can hold. Raises InvalidValueError for control characters."""
+    if found := _FORBIDDEN.search(text):
+        raise InvalidValueError(
+            f"XML cannot hold the character {found[0]!a}, but a name or a path has it: "
+            f"{text[:60]!a}. Rename it."
+        )
+    return text
+
+
+def attributes(values: Mapping[str, Any]) -> str:
+    r"""Return attributes as text, with a space before each.
+
+    >>> attributes({"label": 'a "cat"', "z_order": 0})
+    ' label=\'a "cat"\' z_order="0"'
+    """
+    entities = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+    return "".join(
+        f" {k}={quoteattr(checked(str(v)), entities)}" for k, v in values.items() if _is_name(k)
+    )
+
+
+def content(text: str) -> str:
+    """Return text as the content of an element.
+
+    >>> content("black & white")
+    'black &amp; white'
+    """
+    return escape(checked(text), {"\r": "&#13;"})
+
+
+def lines_of(tag: str, value: Any, depth: int = 0) -> Iterator[str]:
+    r"""Yield the lines of an element.
+
+    Parameters
+    ----------
+    tag : str
+        Its name.
+    value : str, dict or list
+        Its text; its children by name, with ``@`` before the names of attributes and ``#text`` for
+        text; or several elements of that name.
+    depth : int
+        Number of elements around it.
+
+    Examples
+    --------
+    >>> print(*lines_of("object", {"@id": "1", "part": ["a", "b"]}), sep="\n")
+    <object id="1">
+      <part>a</part>
+      <part>b</part>
+    </object>
+    """
+    indent = "  " * depth
+    if not _is_name(tag):
+        return
+    match value:
+        case list():
+            for item in value:
+                yield from lines_of(tag, item, depth)
+        case dict():
+            own = {k[1:]: v for k, v in value.items() if k.startswith("@")}
+            children = {k: v for k, v in value.items() if k[:1] not in ("@", "#")}
+            text = content(str(value.get("#text", "")))
+            if not children:
+                yield f"{indent}<{tag}{attributes(own)}>{text}</{tag}>"
+                return
+            yield f"{indent}<{tag}{attributes(own)}>{text}"
+            for key, child in children.items():
+                yield from lines_of(key, child, depth + 1)
+            yield f"{indent}</{tag}>"
+        case None | "":
+            yield f"{indent}<{tag}></{tag}>"
+        case _:
+            yield f"{indent}<{tag}>{content(str(value))}</{tag}>"
+
+
+def _is_name(name: str) -> bool:
+    return NAME.fullmatch(name) is not None

@@ -1,0 +1,1 @@
+"""Ingesting formats of annotated images: PASCAL VOC, CVAT, Label Studio and FiftyOne."""

@@ -1,0 +1,446 @@
+"""Ingesting datasets that FiftyOne has exported in its own format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import msgspec
+
+from deeplake_lite import checks, codecs
+from deeplake_lite.dataset.export.annotations import fiftyone_labels as labels
+from deeplake_lite.dataset.export.annotations.fiftyone import ORDER
+from deeplake_lite.dataset.export.annotations.objects import Object, Picture, check_masks, rest_of
+from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
+from deeplake_lite.htypes import Htype, Keypoints, Mask
+from deeplake_lite.ingest.annotations.fiftyone_fields import OWN, Field, cell_of, kind_of
+from deeplake_lite.ingest.annotations.image_files import ImageFolder, is_inside
+from deeplake_lite.ingest.annotations.json_file import decode_item, read_bytes, read_list
+from deeplake_lite.ingest.annotations.labelstudio_tasks import names_of
+from deeplake_lite.ingest.annotations.source import AnnotationSource
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.folders.layout import SPLITS
+from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterator, Mapping
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.source import Skipped
+
+_TAKEN = frozenset({
+    "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
+    "keypoints", "masks", "scores", "tags", "fiftyone", "difficult", "truncated", "occluded",
+})  # fmt: skip
+
+_DOCUMENT = (
+    "tags", "description", "info", "app_config", "classes", "default_classes", "mask_targets",
+    "default_mask_targets", "skeletons", "default_skeleton", "sample_fields",
+)  # fmt: skip
+"""Parts of the dataset's document that are kept."""
+
+
+@takes_options
+def from_fiftyone(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    label_field: str | None = None,
+    images: str | os.PathLike[str] | bool | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest a dataset that FiftyOne has exported as ``FiftyOneDataset``.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder with ``metadata.json``, ``samples.json`` and ``data``.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    label_field : str, optional
+        The field whose labels become objects. By default, ``ground_truth``, and each field of
+        polylines, keypoints or detections that is the only one of its class.
+    images : str, Path or False, optional
+        Folder of the images, if they are not in the exported one. False ingests the labels alone.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, a row per sample: ``image``, ``path`` (the key), ``split`` (of the
+        tags "train", "val" and so on), ``tags`` (all others), ``width``, ``height``, ``boxes``
+        (xyxy, in pixels), ``labels``, and, as far as there are any: ``segmentation`` (closed
+        polylines), ``polylines``, ``keypoints``, ``masks``, ``scores``, and a column for each field
+        of classifications, segmentations, regressions, numbers and strings. ``ingested`` is a
+        summary.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such folder, or no such field.
+    OptionError
+        If several fields have objects and none is named ``ground_truth``; choose one.
+    InvalidValueError
+        For a file that is not FiftyOne's, and for a bad label or a missing image; with
+        ``on_error="skip"``, the sample is skipped.
+
+    Notes
+    -----
+    Everything else, such as attributes, ids and the labels of other fields, is kept in the column
+    ``fiftyone``; classes and descriptions of fields in ``ds.metadata["fiftyone"]``. So
+    `View.to_fiftyone` writes them again, except where people have edited cells. The results of runs
+    and saved views are not read.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import deeplake_lite as dl
+    >>> root = Path(tempfile.mkdtemp())
+    >>> label = {"_cls": "Detection", "label": "cat", "bounding_box": [0.25, 0.5, 0.5, 0.25]}
+    >>> sample = {
+    ...     "filepath": "data/a.jpg",
+    ...     "tags": ["train"],
+    ...     "metadata": {"width": 64, "height": 48},
+    ...     "ground_truth": {"_cls": "Detections", "detections": [label]},
+    ... }
+    >>> _ = (root / "metadata.json").write_text("{}")
+    >>> _ = (root / "samples.json").write_text(json.dumps({"samples": [sample]}))
+    >>> ds = dl.from_fiftyone(root, "memory://from-fiftyone", images=False)
+    >>> ds["boxes"][0], ds["labels"].names, ds["split"].names
+    (array([[16., 24., 48., 36.]], dtype=float32), ('cat',), ('train',))
+    """
+    field = checks.optional_text("label_field", label_field)
+    return ingest(AnnotationSource(fiftyone_reader(path, field, images)), url, **options)
+
+
+def fiftyone_reader(
+    path: str | os.PathLike[str],
+    label_field: str | None = None,
+    images: str | os.PathLike[str] | bool | None = None,
+) -> FiftyOneReader:
+    """Return the reader of a dataset. Raises NotFoundError, InvalidValueError, OptionError."""
+    root = Path(checks.location("path", path)).expanduser()
+    if not (root / "metadata.json").is_file():
+        raise NotFoundError(
+            f"There is no file {str(root / 'metadata.json')!r}. Pass the folder that FiftyOne has "
+            'exported with dataset_type="FiftyOneDataset".'
+        )
+    folder: ImageFolder | None = ImageFolder([root])
+    if images is False:
+        folder = None
+    elif images is not None and images is not True:
+        given = Path(checks.location("images", images)).expanduser()
+        if not given.is_dir():
+            raise NotFoundError(f"There is no folder {str(given)!r}. Check images=….")
+        folder = ImageFolder([given])
+    document = _document(root / "metadata.json")
+    reader = FiftyOneReader(root, document, _samples(root), folder, label_field)
+    _ = reader.object_fields  # raises
+    return reader
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Return the document of a dataset. Raises InvalidValueError."""
+    try:
+        document = decode_item(msgspec.Raw(bytes(read_bytes(path))))
+    except ValueError as error:
+        raise InvalidValueError(f"{path.name}: {error}. Check the file.") from None
+    kind = document.get("media_type")
+    if kind not in (None, "image"):
+        raise InvalidValueError(
+            f"from_fiftyone reads images, but the media type of this dataset is {kind!r:.40}. "
+            "Export its frames as a dataset of images."
+        )
+    return document
+
+
+def _samples(root: Path) -> list[msgspec.Raw]:
+    """Return the samples, undecoded. Raises NotFoundError, InvalidValueError."""
+    if (root / "samples.json").is_file():
+        return read_list(root / "samples.json", "samples")
+    if (root / "samples").is_dir():
+        return [
+            msgspec.Raw(bytes(read_bytes(p))) for p in sorted((root / "samples").glob("*.json"))
+        ]
+    raise NotFoundError(f"There is no file {str(root / 'samples.json')!r}. Check the path.")
+
+
+@dataclass(frozen=True)
+class FiftyOneReader:
+    """Reads a dataset of FiftyOne."""
+
+    root: Path
+    document: Mapping[str, Any]
+    raw: list[msgspec.Raw]
+    images: ImageFolder | None
+    label_field: str | None
+    name: str = "fiftyone"
+    left_out: Collection[Skipped] = ()
+    splits: Collection[str] = ()
+    tags: Collection[str] = ()
+
+    @property
+    def title(self) -> str:
+        """Name of the folder."""
+        return self.root.resolve().name or str(self.root)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The files and their state."""
+        names = [self.root / name for name in ("metadata.json", "samples.json")]
+        return fingerprint(self.root, [str(name) for name in names if name.is_file()])
+
+    @property
+    def has_images(self) -> bool:
+        """Whether image files are ingested."""
+        return self.images is not None
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """The fields of samples beside those that every sample has."""
+        found: dict[str, Field] = {}
+        for raw in self.raw:
+            try:
+                sample = decode_item(raw)
+            except ValueError:
+                continue
+            for name in sample.keys() - OWN:
+                found.setdefault(name, Field()).add(sample[name])
+        order = {f.get("name"): n for n, f in enumerate(_list(self.document.get("sample_fields")))
+                 if isinstance(f, dict)}  # fmt: skip
+        return {name: found[name] for name in sorted(found, key=lambda n: (order.get(n, 10**6), n))}
+
+    @cached_property
+    def object_fields(self) -> list[str]:
+        """The fields whose labels are objects. Raises NotFoundError, OptionError."""
+        by_kind: dict[str, list[str]] = {}
+        for name, field in self.fields.items():
+            if field.kind in labels.LISTS:
+                by_kind.setdefault(field.kind, []).append(name)
+        every = [name for names in by_kind.values() for name in names]
+        if self.label_field is not None:
+            if self.label_field not in every:
+                raise NotFoundError.named("field of objects", self.label_field, every)
+            return [self.label_field]
+        chosen = []
+        for names in by_kind.values():
+            if len(names) > 1 and "ground_truth" not in names:
+                raise OptionError(
+                    f"One field has the objects, but there are {', '.join(map(repr, names))}. "
+                    f"Choose one: label_field={names[0]!r}."
+                )
+            chosen.append("ground_truth" if len(names) > 1 else names[0])
+        return [name for name in self.fields if name in chosen]
+
+    @property
+    def classes(self) -> Collection[str]:
+        """Classes that the dataset declares for the fields of objects."""
+        declared = _dict(self.document.get("classes"))
+        own = [name for f in self.object_fields for name in _list(declared.get(f))]
+        own = own or (_list(self.document.get("default_classes")) if self.object_fields else [])
+        return [name for name in own if isinstance(name, str)]
+
+    @property
+    def points(self) -> Keypoints:
+        """Keypoints, with the names and connections of the skeleton."""
+        skeletons = _dict(self.document.get("skeletons"))
+        own = [skeletons[f] for f in self.object_fields if f in skeletons]
+        skeleton = _dict(own[0] if own else self.document.get("default_skeleton"))
+        names = [name for name in _list(skeleton.get("labels")) if isinstance(name, str) and name]
+        if len({*names}) != len(_list(skeleton.get("labels"))):
+            return Keypoints()
+        pairs = [pair for edge in _list(skeleton.get("edges")) if isinstance(edge, list)
+                 for pair in pairwise(edge)]  # fmt: skip
+        count = len(names)
+        return Keypoints(names, [(a, b) for a, b in pairs if type(a) is type(b) is int
+                                 and 0 <= a < count and 0 <= b < count and a != b])  # fmt: skip
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """Column of each field that has one."""
+        result, taken = dict[str, str](), set(_TAKEN)
+        for name in self._types:
+            column = name
+            while column in taken:
+                column += "_"
+            taken.add(column)
+            result[name] = column
+        return result
+
+    @cached_property
+    def _types(self) -> dict[str, Htype]:
+        targets = _dict(self.document.get("mask_targets"))
+        usual = _dict(self.document.get("default_mask_targets"))
+        found = {
+            name: field.htype(_dict(targets.get(name)) or usual)
+            for name, field in self.fields.items()
+        }
+        return {name: htype for name, htype in found.items() if htype is not None}
+
+    def types(self) -> Mapping[str, Htype]:
+        """Return the types of the columns of fields."""
+        return {self.columns[name]: htype for name, htype in self._types.items()}
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """The document of the dataset, and which columns its fields have become."""
+        kept = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
+        if "info" in kept:
+            kept["info"] = {k: v for k, v in _dict(kept["info"]).items() if k != ORDER}
+        columns = {column: {"field": name, "kind": self.fields[name].kind}
+                   for name, column in self.columns.items()}  # fmt: skip
+        objects = [[self.fields[name].kind, name] for name in self.object_fields]
+        return {"document": kept, "columns": columns, "objects": objects}
+
+    def pictures(self) -> Iterator[Picture]:
+        """Yield the samples."""
+        for number, raw in enumerate(self.raw):
+            try:
+                yield self._picture(decode_item(raw))
+            except (ValueError, LakeError) as error:
+                yield Picture(f"samples.json, sample {number}", error=f"{str(error).rstrip('.')}.")
+
+    def _picture(self, sample: Mapping[str, Any]) -> Picture:
+        """Return a sample. Raises ValueError."""
+        place = sample.get("filepath")
+        if not isinstance(place, str) or not place:
+            raise ValueError("a sample must have a filepath, but one has none")
+        place = place.replace("\\", "/")
+        path = place.lstrip("/").removeprefix("data/")
+        image = None if self.images is None else self.images.find(_places(place))
+        size = _size(sample, image)
+        objects = self._objects(sample, size)
+        check_masks(objects)
+        tags = [tag for tag in _list(sample.get("tags")) if isinstance(tag, str)]
+        splits = [tag for tag in tags if tag.lower() in SPLITS]
+        split = splits[0] if len(splits) == 1 else None
+        rest_tags = list(dict.fromkeys(tag for tag in tags if tag != split))
+        return Picture(
+            path,
+            objects,
+            image=image,
+            split=split,
+            width=size[0],
+            height=size[1],
+            tags=rest_tags,
+            columns=self._columns(sample),
+            rest=self._rest(sample, tags, [*([split] if split else []), *rest_tags]),
+        )
+
+    def _objects(self, sample: Mapping[str, Any], size: labels.Size) -> list[Object]:
+        """Return the objects of a sample. Raises ValueError."""
+        objects = list[Object]()
+        for field in self.object_fields:
+            value = sample.get(field)
+            if value is None:
+                continue
+            key = labels.LISTS[str(kind_of(value))]
+            for number, label in enumerate(_list(value.get(key))):
+                own = self._inlined(label if isinstance(label, dict) else {})
+                found = labels.parse(own, size)
+                assert size[0] is not None
+                assert size[1] is not None
+                rebuilt = labels.rebuild(found, (size[0], size[1]), f"{field}/{number}")
+                objects.append(replace(found, rest=rest_of(own, rebuilt)))
+        return self._in_order(objects)
+
+    def _in_order(self, objects: list[Object]) -> list[Object]:
+        """Return objects in the order of the lake that they were exported from."""
+        if _dict(self.document.get("info")).get(ORDER) is not True:
+            return objects
+        numbers = [own.rest.get("index") for own in objects]
+        if not all(type(n) is int for n in numbers) or len({*numbers}) != len(numbers):
+            return objects
+        ordered = [own for _, own in sorted(zip(numbers, objects, strict=True),
+                                            key=lambda pair: pair[0] or 0)]  # fmt: skip
+        return [replace(own, rest={k: v for k, v in own.rest.items() if k != "index"})
+                for own in ordered]  # fmt: skip
+
+    def _inlined(self, label: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a label whose mask is part of it. Raises ValueError."""
+        path = label.get("mask_path")
+        if path is None or label.get("mask") is not None:
+            return dict(label)
+        own = {k: v for k, v in label.items() if k not in ("mask", "mask_path")}
+        mask = Mask().from_file(Path(self._media(path)).read_bytes())
+        return {**own, "mask": labels.binary_of(mask != 0)}
+
+    def _media(self, path: Any) -> str:
+        """Return the path of a file of the dataset. Raises ValueError."""
+        name = str(path).replace("\\", "/")
+        if not is_inside(name):
+            raise ValueError(f"the path of a mask must lie in the dataset, but it is {name[:80]!r}")
+        if not (self.root / name).is_file():
+            raise ValueError(f"there is no file {name[:80]!r} in the dataset")
+        return str((self.root / name).absolute())
+
+    def _columns(self, sample: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the cells of fields other than objects. Raises ValueError."""
+        cells: dict[str, Any] = {}
+        for name, column in self.columns.items():
+            value = sample.get(name)
+            if not isinstance(value, dict) or kind_of(value) != "Segmentation":
+                cells[column] = cell_of(value)
+            elif value.get("mask") is not None:
+                cells[column] = labels.array_of(value["mask"])
+            elif value.get("mask_path") is not None:
+                cells[column] = self._media(value["mask_path"])
+        return cells
+
+    def _rest(self, sample: Mapping[str, Any], tags: list[str], usual: list[str]) -> dict[str, Any]:
+        """Return what columns do not hold of a sample."""
+        rest: dict[str, Any] = {}
+        if "_id" in sample:
+            rest["_id"] = sample["_id"]
+        if tags != usual:
+            rest["tags"] = tags
+        metadata = _dict(sample.get("metadata"))
+        if more := {k: v for k, v in metadata.items() if k not in ("_cls", "width", "height")}:
+            rest["metadata"] = more
+        kept = {
+            name: sample[name] for name in sample.keys() - OWN
+            if name not in self.object_fields and name not in self.columns
+            and sample[name] is not None
+        }  # fmt: skip
+        for name in self.columns:
+            value = sample.get(name)
+            if isinstance(value, dict):
+                own = {k: v for k, v in value.items() if k not in ("mask", "mask_path")}
+                if own.keys() - {"_cls", "label"}:
+                    rest.setdefault("labels", {})[name] = own
+        return {**rest, **({"fields": kept} if kept else {})}
+
+
+def _places(place: str) -> list[str]:
+    """Return the names under which an image may lie in the folder of images."""
+    return [*names_of(place.lstrip("/"))] if place.startswith("/") or ":" in place[:3] else [
+        place, place.removeprefix("data/")
+    ]  # fmt: skip
+
+
+def _size(sample: Mapping[str, Any], image: str | None) -> labels.Size:
+    """Return the size of an image: of its metadata, or else of the file. Raises ValueError."""
+    metadata = _dict(sample.get("metadata"))
+    sides = [metadata.get(key) for key in ("width", "height")]
+    if all(type(side) is int and 0 < side < 10**9 for side in sides):
+        return sides[0], sides[1]
+    if image is None:
+        return None, None
+    data = Path(image).read_bytes()
+    shape = codecs.sniff(data).probe(data).shape
+    return shape[1], shape[0]
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else []

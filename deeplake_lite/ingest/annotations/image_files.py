@@ -1,0 +1,121 @@
+"""Finding the image files of a dataset of annotations: in a folder, or in a ZIP file."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from deeplake_lite.brief import brief
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.folders.layout import SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MOST_BYTES = 2**31
+"""Maximum size of an image, in bytes: that of a cell."""
+
+
+def is_inside(name: str) -> bool:
+    """Return whether a path does not lead out of its folder.
+
+    >>> is_inside("a/b.jpg"), is_inside("../b.jpg"), is_inside("/b.jpg")
+    (True, False, False)
+    """
+    path = PurePosixPath(name.replace("\\", "/"))
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and (
+        "\0" not in name and ":" not in path.parts[0]
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ImageFolder:
+    """Folders with images."""
+
+    folders: Sequence[Path]
+    """Folders to look in, in this order."""
+
+    def find(self, names: Iterable[str]) -> str:
+        """Return the path of the first of some names that exists. Raises ValueError."""
+        names = [name.replace("\\", "/") for name in names]
+        for name in names:
+            if not is_inside(name):
+                raise ValueError(
+                    f"the path of an image must lie in its folder, but it is {brief(name, 80)}"
+                )
+        for folder in self.folders:
+            for name in names:
+                if os.path.isfile(folder / name):
+                    return str((folder / name).absolute())
+        where = str(self.folders[0]) if self.folders else "."
+        raise ValueError(f"there is no image {brief(names[0], 80)} in {where!r}; pass images=…")
+
+    def listed(self) -> list[str]:
+        """Return the images of the first folder that has any, sorted."""
+        for folder in self.folders:
+            found = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
+            if found:
+                return found
+        return []
+
+
+@dataclass(frozen=True)
+class ImageZip:
+    """A ZIP file with images."""
+
+    path: Path
+    _open: list[zipfile.ZipFile] = field(default_factory=list)
+
+    @cached_property
+    def file(self) -> zipfile.ZipFile:
+        """The open file. Raises InvalidValueError."""
+        return open_zip(self.path)
+
+    @cached_property
+    def names(self) -> dict[str, zipfile.ZipInfo]:
+        """The files in it by their names."""
+        return {info.filename: info for info in self.file.infolist() if not info.is_dir()}
+
+    def find(self, names: Iterable[str]) -> bytes:
+        """Return the content of the first of some names that exists. Raises ValueError."""
+        names = [*names]
+        for name in names:
+            for place in (f"images/{name}", name):
+                if place in self.names:
+                    return read_member(self.file, self.names[place])
+        raise ValueError(f"there is no image {brief(names[0], 80)} in {self.path.name!r}")
+
+    def listed(self) -> list[str]:
+        """Return the images, sorted, without the folder that they all are in."""
+        found = [n for n in self.names if PurePosixPath(n).suffix.lower() in SUFFIXES]
+        return sorted(name.removeprefix("images/") for name in found)
+
+
+def open_zip(path: Path) -> zipfile.ZipFile:
+    """Open a ZIP file. Raises InvalidValueError."""
+    try:
+        return zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise InvalidValueError(
+            f"{str(path)!r} must be a ZIP file, but it cannot be read: {error}. Check the file."
+        ) from None
+
+
+def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return the content of a file in a ZIP file. Raises ValueError."""
+    if info.file_size > MOST_BYTES:
+        raise ValueError(
+            f"{info.filename} may have {MOST_BYTES:,} bytes, but it has {info.file_size:,}"
+        )
+    try:
+        with file.open(info) as member:
+            data = member.read(info.file_size + 1)
+    except Exception as error:  # zlib, lzma, bz2, zipfile and encryption raise many
+        raise ValueError(f"{info.filename} cannot be read: {error}") from None
+    if len(data) != info.file_size:
+        raise ValueError(f"{info.filename} has another size than the ZIP file says")
+    return data

@@ -1,0 +1,79 @@
+"""Large JSON files: the items of a list stay undecoded until they are needed.
+
+The file is mapped into memory, and items are slices of it, as for COCO files.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b')
+"""Strings, and numbers that JSON does not have but Python writes."""
+
+_parts = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_items = msgspec.json.Decoder(list[msgspec.Raw])
+_item = msgspec.json.Decoder(dict[str, Any])
+
+
+def read_bytes(path: Path) -> bytes | mmap.mmap:
+    """Return a file, mapped into memory. Raises InvalidValueError."""
+    try:
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    except (OSError, ValueError) as error:
+        raise InvalidValueError(
+            f"{str(path)!r} must be a JSON file, but it cannot be read: {error}. Check the file."
+        ) from None
+
+
+def read_list(path: Path, key: str | None = None) -> list[msgspec.Raw]:
+    """Return the items of the list that a file is, or that it has at a key.
+
+    Raises
+    ------
+    InvalidValueError
+        If the file is not JSON, or has no such list.
+    """
+    data = read_bytes(path)
+    try:
+        try:
+            return _list_of(data, key)
+        except msgspec.DecodeError:
+            cleaned = _TOKENS.sub(_without_nan, data)
+            if len(cleaned) == len(data):
+                raise
+            return _list_of(cleaned, key)
+    except (msgspec.DecodeError, RecursionError, KeyError, UnicodeDecodeError) as error:
+        where = "a list of objects" if key is None else f"a list of objects {key!r}"
+        raise InvalidValueError(
+            f"{path.name} must be JSON with {where}, but it is not: {error}. Check the file."
+        ) from None
+
+
+def _list_of(data: Any, key: str | None) -> list[msgspec.Raw]:
+    if data[:3] == b"\xef\xbb\xbf":
+        data = data[3:]
+    return _items.decode(data if key is None else _parts.decode(data)[key])
+
+
+def _without_nan(match: re.Match[bytes]) -> bytes:
+    """Return a string as it is, and null for NaN."""
+    return match[0] if match[0][:1] == b'"' else b"null"
+
+
+def decode_item(raw: msgspec.Raw) -> dict[str, Any]:
+    """Return an item of a list. Raises ValueError unless it is an object."""
+    try:
+        return _item.decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise ValueError(f"it must be a JSON object: {error}") from None

@@ -1,0 +1,351 @@
+"""Ingesting the JSON export of Label Studio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from deeplake_lite import checks
+from deeplake_lite.dataset.export.annotations import labelstudio_regions as regions
+from deeplake_lite.dataset.export.annotations import labelstudio_values as values
+from deeplake_lite.dataset.export.annotations.objects import Object, Picture, check_masks, rest_of
+from deeplake_lite.errors import NotFoundError
+from deeplake_lite.htypes import ClassLabel, Htype, Json, Keypoints, Scalar, Sequence, Text
+from deeplake_lite.ingest.annotations import labelstudio_tasks as tasks
+from deeplake_lite.ingest.annotations.image_files import ImageFolder
+from deeplake_lite.ingest.annotations.json_file import decode_item, read_list
+from deeplake_lite.ingest.annotations.source import AnnotationSource
+from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.writer import ingest
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterator, Mapping
+
+    import msgspec
+
+    from deeplake_lite.ingest.options import Options
+    from deeplake_lite.ingest.result import IngestedDataset
+    from deeplake_lite.ingest.source import Skipped
+
+_TAKEN = frozenset({
+    "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
+    "keypoints", "masks", "scores", "tags", "data", "labelstudio", "difficult", "truncated",
+    "occluded",
+})  # fmt: skip
+
+
+@takes_options
+def from_labelstudio(
+    path: str | os.PathLike[str],
+    url: str,
+    *,
+    images: str | os.PathLike[str] | bool | None = None,
+    **options: Unpack[Options],
+) -> IngestedDataset:
+    """Ingest tasks about images that Label Studio has exported as JSON, or as JSON-MIN.
+
+    Parameters
+    ----------
+    path : str or Path
+        The JSON file.
+    url : str
+        URL of the lake, which is created if it does not exist.
+    images : str, Path or False, optional
+        Folder of the images, in which they are looked for by the end of their address, with and
+        without the digits that Label Studio puts before the names of uploads. By default, the
+        folder ``images`` next to the file, or the file's own folder. False ingests the annotations
+        alone. Nothing is downloaded.
+    **options
+        See `Options`.
+
+    Returns
+    -------
+    Dataset
+        The committed dataset, a row per task: ``image``, ``path`` (the key; from the address of the
+        image), ``width``, ``height``, ``boxes`` (xyxy, in pixels; around other shapes, the smallest
+        one), ``labels``, ``data``, and, as far as there are any: ``segmentation`` (polygons and
+        rotated rectangles), ``keypoints``, ``masks`` (of brushes), ``scores``, and a column for
+        each control of whole images, named after it: choices are classes, taxonomies JSON, ratings
+        and numbers numbers, text areas lists of strings. ``ingested`` is a summary.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such file or folder.
+    InvalidValueError
+        For a file that is not Label Studio's, and for a bad region or a missing image; with
+        ``on_error="skip"``, the task is skipped.
+
+    Notes
+    -----
+    If a task has several annotations, the ground truth counts, or else the one that was changed
+    last; cancelled ones do not count. If the file has no annotations at all, the first prediction
+    of each task is ingested. All others, relations, ids and the like are kept in the column
+    ``labelstudio``, so that `View.to_labelstudio` writes them again, except where people have
+    edited cells.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> import deeplake_lite as dl
+    >>> value = {"x": 25, "y": 50, "width": 50, "height": 25, "rectanglelabels": ["cat"]}
+    >>> size = {"original_width": 64, "original_height": 48}
+    >>> result = {"type": "rectanglelabels", "from_name": "label", "value": value, **size}
+    >>> task = {"data": {"image": "a.jpg"}, "annotations": [{"result": [result]}]}
+    >>> path = Path(tempfile.mkdtemp(), "tasks.json")
+    >>> _ = path.write_text(json.dumps([task]))
+    >>> ds = dl.from_labelstudio(path, "memory://from-labelstudio", images=False)
+    >>> ds["boxes"][0], ds["labels"].names
+    (array([[16., 24., 48., 36.]], dtype=float32), ('cat',))
+    """
+    return ingest(AnnotationSource(labelstudio_reader(path, images)), url, **options)
+
+
+def labelstudio_reader(
+    path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
+) -> LabelStudioReader:
+    """Return the reader of a file. Raises NotFoundError, InvalidValueError."""
+    given = Path(checks.location("path", path)).expanduser()
+    if not given.is_file():
+        raise NotFoundError(f"There is no file {str(given)!r} (from {Path.cwd()}). Check the path.")
+    raw = read_list(given)
+    if images is False:
+        return LabelStudioReader(given, raw, None)
+    here = given.absolute().parent
+    folders = [here / "images", here]
+    if images is not None and images is not True:
+        folders = [Path(checks.location("images", images)).expanduser()]
+        if not folders[0].is_dir():
+            raise NotFoundError(f"There is no folder {str(folders[0])!r}. Check images=….")
+    return LabelStudioReader(given, raw, ImageFolder(folders))
+
+
+@dataclass
+class _Control:
+    """A control of whole images."""
+
+    kind: str
+    names: dict[str, None] = field(default_factory=dict)
+    """Choices that occur."""
+    is_single: bool = True
+
+    @property
+    def htype(self) -> Htype:
+        """Type of its column."""
+        match self.kind:
+            case "choices":
+                names = [*self.names]
+                if self.is_single:
+                    return ClassLabel(names, nullable=True)
+                return ClassLabel(names, multiple=True, nullable=True)
+            case "rating":
+                return Scalar("int64", nullable=True)
+            case "number":
+                return Scalar("float64", nullable=True)
+            case "textarea":
+                return Sequence(Text(), nullable=True)
+        return Json(nullable=True)
+
+    def cell(self, value: Any) -> Any:
+        """Return the cell of a value."""
+        return value[0] if self.kind == "choices" and self.is_single else value
+
+
+@dataclass(frozen=True)
+class LabelStudioReader:
+    """Reads tasks of Label Studio."""
+
+    path: Path
+    raw: list[msgspec.Raw]
+    images: ImageFolder | None
+    name: str = "labelstudio"
+    left_out: Collection[Skipped] = ()
+    splits: Collection[str] = ()
+    classes: Collection[str] = ()
+    tags: Collection[str] = ()
+    points: Keypoints = Keypoints()  # noqa: RUF009 (frozen)
+
+    @property
+    def title(self) -> str:
+        """Name of the file."""
+        return self.path.name
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The file and its state."""
+        return fingerprint(self.path, [str(self.path)])
+
+    @property
+    def has_images(self) -> bool:
+        """Whether image files are ingested."""
+        return self.images is not None
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """Type and name of the control of each column."""
+        return {"columns": {c: {"type": self.controls[n].kind, "from_name": n}
+                            for n, c in self.columns.items()}}  # fmt: skip
+
+    @cached_property
+    def key(self) -> str:
+        """``predictions`` if no task has an annotation, or else ``annotations``."""
+        for raw in self.raw:
+            try:
+                task = tasks.expanded(decode_item(raw))
+                if tasks.choose(tasks.annotations_of(task, "annotations")) is not None:
+                    return "annotations"
+            except ValueError:
+                continue
+        return "predictions"
+
+    @cached_property
+    def controls(self) -> dict[str, _Control]:
+        """Controls of whole images by name."""
+        found: dict[str, _Control] = {}
+        mixed = set[str]()
+        for raw in self.raw:
+            try:
+                _, whole, _ = tasks.sorted_results(self._annotation(self._task(raw))["result"])
+                results = [
+                    (str(r.get("from_name")), str(r["type"]), values.parse(r)) for r in whole
+                ]
+            except (ValueError, TypeError):
+                continue
+            for name, kind, value in results:
+                control = found.setdefault(name, _Control(kind))
+                if control.kind != kind:
+                    mixed.add(name)
+                elif kind == "choices":
+                    control.names.update(dict.fromkeys(value))
+                    control.is_single &= len(value) == 1
+        return {name: control for name, control in found.items() if name not in mixed}
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """Column of each control."""
+        result, taken = dict[str, str](), set(_TAKEN)
+        for name in self.controls:
+            column = name or "control"
+            while column in taken:
+                column += "_"
+            taken.add(column)
+            result[name] = column
+        return result
+
+    def types(self) -> Mapping[str, Htype]:
+        """Return the types of the columns of controls."""
+        own = {self.columns[name]: control.htype for name, control in self.controls.items()}
+        return {**own, "data": Json()}
+
+    def pictures(self) -> Iterator[Picture]:
+        """Yield the tasks."""
+        for number, raw in enumerate(self.raw):
+            place = f"{self.path.name}, task {number}"
+            try:
+                task = self._task(raw)
+                yield self._picture(task)
+            except ValueError as error:
+                yield Picture(place, error=f"{error}.")
+
+    def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
+        """Return a task. Raises ValueError."""
+        task = tasks.expanded(decode_item(raw))
+        if not isinstance(task.get("data"), dict):
+            raise ValueError("a task must have data, but one has none")  # noqa: TRY004
+        return task
+
+    def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the annotation that counts. Raises ValueError."""
+        found = tasks.annotations_of(task, self.key)
+        number = tasks.choose(found) if self.key == "annotations" else (0 if found else None)
+        if number is None:
+            return {"result": []}
+        own = dict(found[number])
+        own["result"] = own.get("result") or []
+        if not isinstance(own["result"], list):
+            raise ValueError("the result of an annotation must be a list")  # noqa: TRY004
+        return {**own, "-": number}
+
+    def _picture(self, task: Mapping[str, Any]) -> Picture:
+        """Return a task. Raises ValueError."""
+        data = task["data"]
+        address = data[tasks.image_key(data)]
+        path = tasks.path_of(address)
+        if not path:
+            raise ValueError(
+                f"the address of an image must have a path, but it is {address[:80]!r}"
+            )
+        annotation = self._annotation(task)
+        shapes, whole, others = tasks.sorted_results(annotation["result"])
+        objects = [self._object(region, number) for number, region in enumerate(shapes)]
+        check_masks(objects)
+        sizes = [regions.size_of(region) for region in shapes]
+        width, height = sizes[0] if sizes else _size(whole)
+        columns, further = self._columns(whole)
+        return Picture(
+            path,
+            objects,
+            image=None if self.images is None else self.images.find(tasks.names_of(path)),
+            width=width,
+            height=height,
+            columns={**columns, "data": dict(data)},
+            rest=self._rest(task, annotation, [*further, *others]),
+        )
+
+    def _object(self, region: Mapping[str, Any], number: int) -> Object:
+        """Return the object of a region. Raises ValueError."""
+        own = regions.parse(region)
+        return replace(
+            own, rest=rest_of(region, regions.rebuild(own, regions.size_of(region), number))
+        )
+
+    def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the cells of controls, and the results that have none. Raises ValueError."""
+        cells, rest = dict[str, Any](), []
+        for result in whole:
+            name = str(result.get("from_name"))
+            if name not in self.columns or self.columns[name] in cells:
+                rest.append(result)
+                continue
+            control = self.controls[name]
+            value = values.parse(result)
+            cells[self.columns[name]] = control.cell(value)
+            if result != values.rebuild(control.kind, name, value):
+                rest.append({**result, "-": name})
+        return cells, rest
+
+    def _rest(
+        self, task: Mapping[str, Any], annotation: Mapping[str, Any], results: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return what columns do not hold of a task."""
+        number = annotation.get("-")
+        rest: dict[str, Any] = {
+            "task": {k: v for k, v in task.items()
+                     if k not in ("data", "annotations", "predictions")},
+            "annotation": {k: v for k, v in annotation.items() if k not in ("result", "-")},
+            "results": results,
+        }  # fmt: skip
+        for key in ("annotations", "predictions"):
+            own = tasks.annotations_of(task, key)
+            rest[key] = [a for i, a in enumerate(own) if key != self.key or i != number]
+        kept = {key: value for key, value in rest.items() if value}
+        return {**kept, "number": number} if number else {**kept, **_none(number)}
+
+
+def _none(number: int | None) -> dict[str, Any]:
+    """Return the mark of a task without an annotation."""
+    return {"unlabelled": True} if number is None else {}
+
+
+def _size(results: list[dict[str, Any]]) -> tuple[int | None, int | None]:
+    """Return the size of an image without regions."""
+    for result in results:
+        try:
+            return regions.size_of(result)
+        except ValueError:
+            continue
+    return None, None

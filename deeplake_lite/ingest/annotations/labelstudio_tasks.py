@@ -1,0 +1,165 @@
+"""Tasks of Label Studio: their image, and the annotation that counts."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from deeplake_lite.dataset.export.annotations import labelstudio_regions as regions
+from deeplake_lite.dataset.export.annotations import labelstudio_values as values
+from deeplake_lite.ingest.folders.layout import SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_OF_TASKS = frozenset({
+    "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "image",
+})  # fmt: skip
+"""Keys of JSON-MIN that are neither data nor results."""
+
+
+def image_key(data: Mapping[str, Any]) -> str:
+    """Return the key of the image among the data of a task. Raises ValueError."""
+    if isinstance(data.get("image"), str):
+        return "image"
+    found = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
+    if len(found) != 1:
+        raise ValueError(
+            "the data of a task must have one image, but they have "
+            f"{', '.join(repr(key[:40]) for key in found) or 'none'}"
+        )
+    return found[0]
+
+
+def _is_image(url: str) -> bool:
+    return PurePosixPath(path_of(url)).suffix.lower() in SUFFIXES
+
+
+def path_of(url: str) -> str:
+    """Return the path of an image from its address, without the parts that are Label Studio's.
+
+    >>> path_of("/data/local-files/?d=cats/a%20b.jpg"), path_of("/data/upload/3/0a1b2c3d-a.jpg")
+    ('cats/a b.jpg', 'upload/3/0a1b2c3d-a.jpg')
+    >>> path_of("s3://bucket/cats/a.jpg"), path_of("cats/a.jpg")
+    ('bucket/cats/a.jpg', 'cats/a.jpg')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    if parts.path.rstrip("/").endswith("local-files") and "d" in (query := parse_qs(parts.query)):
+        return query["d"][0].replace("\\", "/").lstrip("/")
+    if not parts.scheme or len(parts.scheme) == 1:  # a path, perhaps of Windows
+        path = url.replace("\\", "/").split("?")[0] if url.startswith("/data/") else url
+        return unquote(path).replace("\\", "/").lstrip("/").removeprefix("data/")
+    host = "" if parts.scheme in ("http", "https", "file") else parts.netloc
+    return f"{host}{unquote(parts.path)}".lstrip("/")
+
+
+def names_of(path: str) -> Iterator[str]:
+    """Yield the names that the file of a path may have in a folder of images.
+
+    >>> list(names_of("upload/3/0a1b2c3d-a.jpg"))
+    ['upload/3/0a1b2c3d-a.jpg', '3/0a1b2c3d-a.jpg', '0a1b2c3d-a.jpg', 'a.jpg']
+    """
+    parts = PurePosixPath(path).parts
+    for at in range(min(len(parts), 16)):
+        yield "/".join(parts[at:])
+    last = parts[-1] if parts else ""
+    head, dash, rest = last.partition("-")
+    if dash and rest and len(head) == 8 and all(c in "0123456789abcdef" for c in head):
+        yield rest  # Label Studio puts eight digits before the names of uploaded files
+
+
+def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a task of JSON-MIN as one of JSON; others unchanged. Raises ValueError."""
+    if "data" in task:
+        return dict(task)
+    found = [key for key, value in task.items() if key not in _OF_TASKS and isinstance(value, list)]
+    results = [_region_of(key, value) if isinstance(value, dict) else {}
+               for key in found for value in task[key]]  # fmt: skip
+    if not all(results):
+        raise ValueError(
+            "a task must have data, or results that name their type, as in JSON-MIN; export JSON"
+        )
+    data = {
+        k: v for k, v in task.items() if k not in found and (k == "image" or k not in _OF_TASKS)
+    }
+    annotation = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"),
+                  "created_at": task.get("created_at"), "lead_time": task.get("lead_time"),
+                  "result": results}  # fmt: skip
+    return {"id": task.get("id"), "data": data, "annotations": [annotation]}
+
+
+def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of a value in JSON-MIN, whose type is the key of its labels."""
+    kinds = [key for key in value if key in {f"{shape}labels" for shape in regions.SHAPES}]
+    if len(kinds) != 1:
+        return {}
+    head = {k: value[k] for k in ("original_width", "original_height", "image_rotation")
+            if k in value}  # fmt: skip
+    own = {k: v for k, v in value.items() if k not in head}
+    return {"from_name": from_name, "to_name": "image", "type": kinds[0], **head, "value": own}
+
+
+# ---- annotations
+
+
+def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the annotations or predictions of a task. Raises ValueError."""
+    found = task.get(key) or []
+    if not isinstance(found, list) or not all(isinstance(own, dict) for own in found):
+        raise ValueError(f"{key} of a task must be a list of objects")
+    return found
+
+
+def choose(annotations: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the number of the annotation that counts; None if there is none.
+
+    It is the ground truth, if there is one, or else the one that was changed last. Cancelled
+    annotations do not count.
+
+    >>> choose([{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}])
+    0
+    >>> choose([{"was_cancelled": True}]) is None
+    True
+    """
+    open_ones = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
+    truths = [i for i in open_ones if annotations[i].get("ground_truth")]
+    dates = {i: str(annotations[i].get("updated_at") or annotations[i].get("created_at") or "")
+             for i in truths or open_ones}  # fmt: skip
+    return max(dates, key=lambda i: (dates[i], i), default=None)
+
+
+def sorted_results(
+    results: Sequence[Any],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return results as regions (flat), results about the whole image, and all others.
+
+    Results with the id of a region describe it. Raises ValueError.
+    """
+    if not all(isinstance(result, dict) for result in results):
+        raise ValueError("results must be a list of objects")
+    own: dict[Any, dict[str, Any]] = {}
+    shapes: list[dict[str, Any]] = []
+    for result in results:
+        if regions.shape_of(result) is not None:
+            region = regions.flat(result)
+            shapes.append(region)
+            if isinstance(region.get("id"), str):
+                own.setdefault(region["id"], region)
+    whole: list[dict[str, Any]] = []
+    rest: list[dict[str, Any]] = []
+    for result in results:
+        if regions.shape_of(result) is not None:
+            continue
+        number = result.get("id")
+        described = own.get(number) if isinstance(number, str) else None
+        if described is None:
+            (whole if result.get("type") in values.KINDS else rest).append(result)
+        elif result.get("type") == "labels" and regions.LABELS not in described:
+            described[regions.LABELS] = result
+        else:
+            described.setdefault("with", []).append(result)
+    return shapes, whole, rest

@@ -1,0 +1,327 @@
+"""The source for formats of annotated images: it turns pictures into columns.
+
+The file is read twice: once to find the columns and the classes, once for the rows. So memory is
+bounded by a block, whatever the size of the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from deeplake_lite.dataset.export.annotations.objects import FLAGS, Picture
+from deeplake_lite.htypes import (
+    Array,
+    Boxes,
+    ClassLabel,
+    Htype,
+    Image,
+    Json,
+    Keypoints,
+    Mask,
+    Polygons,
+    Scalar,
+    Sequence,
+    Text,
+)
+from deeplake_lite.ingest.folders.formats import format_of, formats_of
+from deeplake_lite.ingest.source import Block
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deeplake_lite.dataset.export.annotations.objects import Object
+    from deeplake_lite.ingest.source import Skipped
+
+BLOCK_ROWS = 256
+
+MASK_BYTES = 64 * 2**20
+"""Maximum size of the masks of a block, in bytes, unless a single row has more."""
+
+FORMATS = 100_000
+"""Number of image files by which the codec of the column is chosen."""
+
+
+class Reader(Protocol):
+    """Reads the pictures of a dataset."""
+
+    @property
+    def name(self) -> str:
+        """Name of the column and of the metadata for what other columns do not hold."""
+
+    @property
+    def title(self) -> str:
+        """Name of the dataset for users."""
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Identifies the files and their state."""
+
+    @property
+    def has_images(self) -> bool:
+        """Whether pictures have image files."""
+
+    @property
+    def classes(self) -> Collection[str]:
+        """Classes that the dataset declares, in order; others are added as they occur."""
+
+    @property
+    def tags(self) -> Collection[str]:
+        """Classes of images, likewise."""
+
+    @property
+    def splits(self) -> Collection[str]:
+        """Splits in order; others are added as they occur."""
+
+    @property
+    def points(self) -> Keypoints:
+        """Type of keypoints."""
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """What belongs to the dataset."""
+
+    @property
+    def left_out(self) -> Collection[Skipped]:
+        """Files and records that are not pictures."""
+
+    def types(self) -> Mapping[str, Htype]:
+        """Return the types of further columns."""
+
+    def pictures(self) -> Iterator[Picture]:
+        """Yield the pictures, always in the same order."""
+
+
+@dataclass
+class Summary:
+    """What occurs in a dataset."""
+
+    rows: int = 0
+    classes: dict[str, None] = field(default_factory=dict)
+    splits: dict[str, None] = field(default_factory=dict)
+    tags: dict[str, None] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)
+    paths: list[Path] = field(default_factory=list)
+    heads: set[str | None] = field(default_factory=set)
+    has_sizes: bool = False
+    has_scores: bool = False
+    lacks_labels: bool = False
+    lacks_splits: bool = False
+    points: int = 0
+
+    def add(self, picture: Picture) -> None:
+        """Count a picture."""
+        self.rows += 1
+        if picture.error is not None:
+            return
+        if picture.split is not None:
+            self.splits[picture.split] = None
+        self.lacks_splits |= picture.split is None
+        self.has_sizes |= picture.width is not None
+        self.tags.update(dict.fromkeys(picture.tags))
+        if isinstance(picture.image, bytes):
+            self.heads.add(format_of(picture.image[:16]))
+        elif picture.image is not None and len(self.paths) < FORMATS:
+            self.paths.append(Path(picture.image))
+        for own in picture.objects:
+            self._add_object(own)
+
+    def _add_object(self, own: Object) -> None:
+        if own.label is None:
+            self.lacks_labels = True
+        else:
+            self.classes[own.label] = None
+        self.flags.update(own.flags)
+        self.has_scores |= own.score is not None
+        parts: dict[str, Any] = {
+            "outlines": own.outlines, "lines": own.lines, "points": own.points,
+            "mask": () if own.mask is None else own.mask,
+        }  # fmt: skip
+        self.kinds.update(name for name, part in parts.items() if len(part))
+        self.points = max(self.points, len(own.points))
+
+    @property
+    def codec(self) -> str:
+        """The codec of all image files, or "auto"."""
+        formats = ({*formats_of(self.paths)} | self.heads) - {None}
+        return str(formats.pop()) if len(formats) == 1 else "auto"
+
+
+@dataclass(frozen=True)
+class AnnotationSource:
+    """The source for a dataset of annotated images."""
+
+    reader: Reader
+    """Reads the pictures."""
+
+    key: str = "path"
+    """Rows are identified by the paths of images."""
+
+    @property
+    def title(self) -> str:
+        """Name of the dataset for users."""
+        return self.reader.title
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The files and their state."""
+        return self.reader.fingerprint
+
+    @property
+    def rows(self) -> int:
+        """Number of pictures."""
+        return self.summary.rows
+
+    @property
+    def left_out(self) -> Collection[Skipped]:
+        """Files and records that are not pictures."""
+        return self.reader.left_out
+
+    @property
+    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+        """What belongs to the dataset."""
+        own = self.reader.metadata
+        return {self.reader.name: own} if own else {}
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What occurs in the dataset."""
+        summary = Summary()
+        summary.classes.update(dict.fromkeys(self.reader.classes))
+        summary.splits.update(dict.fromkeys(self.reader.splits))
+        summary.tags.update(dict.fromkeys(self.reader.tags))
+        for picture in self._pictures():
+            summary.add(picture)
+        return summary
+
+    def _pictures(self) -> Iterator[Picture]:
+        """Yield the pictures; a second one of a path is bad, because paths identify rows."""
+        seen = set[str]()
+        for picture in self.reader.pictures():
+            if picture.path in seen and picture.error is None:
+                reason = "there is another image of this path, and paths must be unique."
+                yield Picture(picture.path, error=reason)
+            else:
+                yield picture
+            seen.add(picture.path)
+
+    @cached_property
+    def columns(self) -> dict[str, Htype]:
+        """Type of each column."""
+        found = self.summary
+        types: dict[str, Htype] = {}
+        if self.reader.has_images:
+            types["image"] = Image(found.codec)
+        types["path"] = Text()
+        if found.splits:
+            types["split"] = ClassLabel([*found.splits], nullable=found.lacks_splits)
+        if found.has_sizes:
+            types |= {name: Scalar("int32", nullable=True) for name in ("width", "height")}
+        types["boxes"] = Boxes("xyxy")
+        types["labels"] = Sequence(ClassLabel([*found.classes], nullable=found.lacks_labels))
+        parts: dict[str, tuple[str, Htype]] = {
+            "outlines": ("segmentation", Sequence(Polygons())),
+            "lines": ("polylines", Sequence(Sequence(Array("float32", (None, 2))))),
+            "points": ("keypoints", self._points_type),
+            "mask": ("masks", Mask("instance")),
+        }
+        types |= dict(parts[kind] for kind in parts if kind in found.kinds)
+        if found.has_scores:
+            types["scores"] = Sequence("float32")
+        types |= {flag: Sequence("bool") for flag in FLAGS if flag in found.flags}
+        if found.tags:
+            types["tags"] = ClassLabel([*found.tags], multiple=True)
+        types |= self.reader.types()
+        return types | {self.reader.name: Json(nullable=True)}
+
+    @cached_property
+    def _points_type(self) -> Keypoints:
+        declared = self.reader.points
+        return declared if len(declared.names) == self.summary.points else Keypoints()
+
+    def check_unrounded(self, names: Iterable[str]) -> None:
+        """Accept all columns: numbers that are rounded are kept in the column of the rest."""
+
+    def blocks(self, start: int = 0) -> Iterator[Block]:
+        """Yield the pictures from number `start` on."""
+        rows, size = list[Any](), 0
+        for picture in islice(self._pictures(), start, None):
+            rows.append(picture)
+            size += sum(own.mask.nbytes for own in picture.objects if own.mask is not None)
+            if len(rows) == BLOCK_ROWS or size >= MASK_BYTES:
+                yield self._block(rows)
+                rows, size = [], 0
+        if rows:
+            yield self._block(rows)
+
+    def _block(self, pictures: list[Picture]) -> Block:
+        errors = {i: p.error for i, p in enumerate(pictures) if p.error is not None}
+        columns = {name: [self._cell(name, p) for p in pictures] for name in self.columns}
+        for name, values in columns.items():
+            for i in errors:
+                values[i] = pictures[i].path if name == "path" else self.columns[name].blank
+        return Block(columns, [p.path for p in pictures], errors=errors)
+
+    def _cell(self, name: str, picture: Picture) -> Any:
+        """Return the value of a column for a picture."""
+        match name:
+            case "image" | "path" | "split" | "width" | "height":
+                return getattr(picture, name)
+            case "tags":
+                return list(picture.tags)
+        if name == "keypoints":
+            return _keypoints(picture, len(self._points_type.names))
+        if name in _OBJECTS:
+            return _OBJECTS[name](picture)
+        if name in FLAGS:
+            return [bool(own.flags.get(name)) for own in picture.objects]
+        if name == self.reader.name:
+            return rest_of_picture(picture)
+        return picture.columns.get(name)
+
+
+def rest_of_picture(picture: Picture) -> dict[str, Any] | None:
+    """Return the values of a picture that its other columns do not hold, or None."""
+    rest: dict[str, Any] = {"image": dict(picture.rest)} if picture.rest else {}
+    if any(own.rest for own in picture.objects):
+        rest["objects"] = [dict(own.rest) for own in picture.objects]
+    return rest or None
+
+
+def _keypoints(picture: Picture, least: int) -> NDArray[np.float32]:
+    """Return the keypoints of a picture; shorter ones are filled up with points without label."""
+    most = max([least, *(len(own.points) for own in picture.objects)])
+    cell = np.zeros((len(picture.objects), most, 3), np.float32)
+    for row, own in zip(cell, picture.objects, strict=True):
+        row[: len(own.points)] = own.points
+    return cell
+
+
+def _masks(picture: Picture) -> NDArray[np.bool_]:
+    """Return the masks of a picture; objects without one have an empty one."""
+    shapes = {own.mask.shape for own in picture.objects if own.mask is not None}
+    shape = shapes.pop() if shapes else (1, 1)
+    cell = np.zeros((len(picture.objects), *shape), bool)
+    for row, own in zip(cell, picture.objects, strict=True):
+        if own.mask is not None:
+            row[:] = own.mask
+    return cell
+
+
+_OBJECTS: dict[str, Callable[[Any], Any]] = {
+    "boxes": lambda p: np.array([own.box for own in p.objects], np.float32).reshape(-1, 4),
+    "labels": lambda p: [own.label for own in p.objects],
+    "segmentation": lambda p: [list(own.outlines) for own in p.objects],
+    "polylines": lambda p: [list(own.lines) for own in p.objects],
+    "masks": _masks,
+    "scores": lambda p: [np.nan if own.score is None else own.score for own in p.objects],
+}
+"""Functions that return the cell of a column of objects."""

@@ -1,0 +1,269 @@
+"""Finding the files of a PASCAL VOC dataset: images, annotations, masks and lists of images."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.folders.layout import SPLITS, scan
+from deeplake_lite.ingest.source import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+IMAGES, ANNOTATIONS, SETS = "JPEGImages", "Annotations", "ImageSets"
+MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "SegmentationObject"}
+"""Folder of each column of masks."""
+
+MAINS = ("Main", "Segmentation", "Layout", "Action")
+"""Folders of lists, the first of which that exists tells the split."""
+
+MOST_BYTES = 64 * 2**20
+"""Maximum size of an annotation or a list, in bytes."""
+
+_ORDER = {"train": 0, "val": 1, "trainval": 2, "test": 3}
+_VALUES = ("-1", "0", "1")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The files of an image."""
+
+    key: str
+    """Path of the image from the folder of images."""
+
+    image: Path
+    annotation: Path | None
+    masks: Mapping[str, Path] = field(default_factory=dict)
+    """Its masks by column."""
+
+    @property
+    def stem(self) -> str:
+        """The name by which lists and annotations refer to the image."""
+        return str(PurePosixPath(self.key).with_suffix(""))
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The lists of images in ImageSets."""
+
+    lines: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    """For each image, its lists and the rest of its lines there."""
+
+    names: Sequence[str] = ()
+    """Lists that only name images: ``Main/train``."""
+
+    class_lists: Sequence[str] = ()
+    """Lists of Main that tell whether images have a class: ``cat_train``."""
+
+    main: str = "Main"
+    """Folder of the lists that tell the split."""
+
+    @property
+    def splits(self) -> list[str]:
+        """Splits in order."""
+        own = [n.partition("/")[2] for n in self.names if n.startswith(f"{self.main}/")]
+        return sorted(own, key=lambda name: (_ORDER.get(name, 4), name))
+
+    def split(self, stem: str) -> str | None:
+        """Return the split of an image."""
+        own = self.lines.get(stem, {})
+        found = [split for split in self.splits if f"{self.main}/{split}" in own]
+        return next((s for s in found if s != "trainval"), found[0] if found else None)
+
+    @classmethod
+    def read(cls, folder: Path, stems: Collection[str] = ()) -> Lists:
+        """Read the lists of a dataset with images of some names. Raises InvalidValueError."""
+        lines: dict[str, dict[str, list[str]]] = {}
+        plain, classes = list[str](), list[str]()
+        for path in sorted(folder.glob("*/*.txt")):
+            name = f"{path.parent.name}/{path.stem}"
+            texts = [line.strip() for line in read_text(path).splitlines() if line.strip()]
+            own = [(text, "") if text in stems else _line(text) for text in texts]
+            are_values = bool(own) and all(rest in _VALUES for _, rest in own)
+            if are_values and path.parent.name == "Main":
+                classes.append(path.stem)
+            elif all(not rest for _, rest in own):
+                plain.append(name)
+            for stem, rest in own:
+                lines.setdefault(stem, {}).setdefault(name, []).append(rest)
+        mains = [m for m in MAINS if any(n.startswith(f"{m}/") for n in plain)]
+        return cls(lines, plain, classes, mains[0] if mains else "Main")
+
+
+def _line(line: str) -> tuple[str, str]:
+    """Return the image of a line and its other words; names may have blanks in quotes.
+
+    >>> _line("2008_000002 -1"), _line("a b"), _line('"my cat" 1'), _line("x 1  1")
+    (('2008_000002', '-1'), ('a b', ''), ('my cat', '1'), ('x', '1 1'))
+    """
+    text = line.strip()
+    if match := re.fullmatch(r'"([^"]*)"\s*(.*)', text):
+        return match[1], " ".join(match[2].split())
+    words = text.split()
+    count = 0
+    while count < len(words) - 1 and re.fullmatch(r"-?\d+", words[-1 - count]):
+        count += 1
+    if not count:
+        return text, ""
+    return text.rsplit(maxsplit=count)[0], " ".join(words[-count:])
+
+
+def read_text(path: Path) -> str:
+    """Return a text file of limited size. Raises InvalidValueError."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except (UnicodeDecodeError, ValueError) as error:
+        raise InvalidValueError(
+            f"{path.name} must be a text file, but it cannot be read: {error}. Correct the file."
+        ) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file of limited size. Raises ValueError."""
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise ValueError(f"it may have {MOST_BYTES:,} bytes, but it has {size:,}")
+        return path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"it cannot be read ({error.strerror or error})") from None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The files of a dataset."""
+
+    root: Path
+    entries: Sequence[Entry]
+    lists: Lists
+    left_out: Sequence[Skipped]
+    folder_splits: bool = False
+    """Whether the first folder of a path is the split."""
+
+    @classmethod
+    def of(cls, folder: Path) -> Layout:
+        """Find the files of a dataset. Raises NotFoundError, InvalidValueError."""
+        root = _root(folder)
+        if (root / ANNOTATIONS).is_dir() and (root / IMAGES).is_dir():
+            return cls._of_voc(root)
+        return cls._of_flat(root)
+
+    @classmethod
+    def _of_voc(cls, root: Path) -> Layout:
+        images = {f.path: root / IMAGES / f.path for f in scan(root / IMAGES).images}
+        pages = {_stem(f.path): root / ANNOTATIONS / f.path for f in scan(root / ANNOTATIONS).others
+                 if f.path.lower().endswith(".xml")}  # fmt: skip
+        masks = {
+            column: {_stem(f.path): root / name / f.path for f in scan(root / name).images}
+            for column, name in MASKS.items()
+            if (root / name).is_dir()
+        }
+        entries = [
+            Entry(
+                key, path, pages.get(_stem(key)),
+                {column: found[_stem(key)] for column, found in masks.items()
+                 if _stem(key) in found},
+            )
+            for key, path in sorted(images.items())
+        ]  # fmt: skip
+        _check_unique(entries)
+        used = {entry.stem for entry in entries}
+        alone = [Skipped(str(path), "there is no image of its name")
+                 for stem, path in sorted(pages.items()) if stem not in used]  # fmt: skip
+        if not entries:
+            raise NotFoundError(f"There are no images in {str(root / IMAGES)!r}. Check the path.")
+        return cls(root, entries, Lists.read(root / SETS, used), alone)
+
+    @classmethod
+    def _of_flat(cls, root: Path) -> Layout:
+        found = scan(root)
+        pages = {f.path: root / f.path for f in found.others if f.path.lower().endswith(".xml")}
+        if not pages:
+            raise NotFoundError(
+                f"There are no annotations (XML files) below {str(root)!r}, and no folders "
+                f"{ANNOTATIONS!r} and {IMAGES!r}. Check the path."
+            )
+        images = sorted(f.path for f in found.images)
+        if not images:
+            raise NotFoundError(f"There are no images below {str(root)!r}. Check the path.")
+        by_image = _matched(images, pages)
+        entries = [Entry(key, root / key, by_image.get(key)) for key in images]
+        used = set(by_image.values())
+        alone = [Skipped(str(path), "there is no image of its name")
+                 for path in pages.values() if path not in used]  # fmt: skip
+        tops = {PurePosixPath(key).parts[0].lower() if "/" in key else "" for key in images}
+        return cls(root, entries, Lists(), alone, folder_splits=tops <= SPLITS.keys())
+
+    def split(self, entry: Entry) -> str | None:
+        """Return the split of an image."""
+        if self.folder_splits:
+            return PurePosixPath(entry.key).parts[0]
+        return self.lists.split(entry.stem)
+
+    @property
+    def class_names(self) -> list[str] | None:
+        """Classes in the order of the numbers of masks, with the background; None if unknown."""
+        path = self.root / "labelmap.txt"
+        if not path.is_file():
+            return None
+        lines = [line for line in read_text(path).splitlines() if line.strip()]
+        names = [line.split(":")[0].strip() for line in lines if not line.startswith("#")]
+        return [*dict.fromkeys(name for name in names if name)]
+
+
+def _root(folder: Path) -> Path:
+    """Return the folder of the dataset, which may be the only one in a given folder."""
+    if not folder.is_dir():
+        raise NotFoundError(f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check it.")
+    if (folder / ANNOTATIONS).is_dir():
+        return folder.absolute()
+    inner = sorted(path.parent for pattern in (f"*/{ANNOTATIONS}", f"*/*/{ANNOTATIONS}")
+                   for path in folder.glob(pattern) if (path.parent / IMAGES).is_dir())  # fmt: skip
+    if len(inner) > 1:
+        raise InvalidValueError(
+            f"{str(folder)!r} must have one dataset, but it has "
+            f"{', '.join(str(path.relative_to(folder)) for path in inner[:5])}. Pass one of them; "
+            "several can go into the same lake, one after the other."
+        )
+    return inner[0].absolute() if inner else folder.absolute()
+
+
+def _stem(path: str) -> str:
+    return str(PurePosixPath(path).with_suffix(""))
+
+
+def _check_unique(entries: Sequence[Entry]) -> None:
+    """Reject two images of one name, which would share an annotation."""
+    seen = dict[str, str]()
+    for entry in entries:
+        if entry.stem in seen:
+            raise InvalidValueError(
+                f"Images must differ in their names without suffix, but there are "
+                f"{seen[entry.stem]!r} and {entry.key!r}. Rename one of them."
+            )
+        seen[entry.stem] = entry.key
+
+
+def _matched(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the annotation of each image: next to it, or the only one of its name."""
+    by_stem: dict[str, list[str]] = {}
+    for path in pages:
+        by_stem.setdefault(PurePosixPath(path).stem, []).append(path)
+    names: dict[str, int] = {}
+    for image in images:
+        stem = PurePosixPath(image).stem
+        names[stem] = names.get(stem, 0) + 1
+    near = {_stem(path): path for path in pages}
+    result = dict[str, Path]()
+    for image in images:
+        stem = PurePosixPath(image).stem
+        page: str | None = near.get(_stem(image))
+        if page is None and names[stem] == 1 and len(by_stem.get(stem, ())) == 1:
+            page = by_stem[stem][0]
+        if page is not None:
+            result[image] = pages[page]
+    return result

@@ -1,0 +1,164 @@
+"""Parsing of XML that may be malicious: without entities, and with limited depth.
+
+The parser is expat, which reads a file piece by piece, so that only one element of a large file is
+in memory. ElementTree's own parser does not tell about entities, which may expand to gigabytes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import IO, TYPE_CHECKING, Any
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_DEPTH = 64
+"""Maximum number of elements around an element."""
+
+PIECE = 1 << 16
+"""Number of bytes that are parsed at a time."""
+
+_ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
+
+_NATIVE = ("utf-8", "utf-16", "iso8859-1", "ascii")
+"""Encodings that expat reads by itself."""
+
+
+def parse(data: bytes) -> Element:
+    """Return the root element of a document.
+
+    Raises
+    ------
+    ValueError
+        For a document that is not XML, that declares entities, or that is nested too deeply.
+
+    Examples
+    --------
+    >>> parse(b"<a><b>1</b></a>").findtext("b")
+    '1'
+    """
+    parser = _Parser(0)
+    data, parser.expat = _decoded(data), expat.ParserCreate("utf-8" if _encoding(data) else None)
+    parser.connect()
+    parser.feed(data, is_last=True)
+    return parser.done[0]
+
+
+def elements(file: IO[bytes]) -> Iterator[Element]:
+    """Yield the root, without children, and then each of its children.
+
+    Raises
+    ------
+    ValueError
+        As `parse`.
+    """
+    parser = _Parser(1)
+    parser.connect()
+    while data := file.read(PIECE):
+        parser.feed(data)
+        yield from parser.taken()
+    parser.feed(b"", is_last=True)
+    yield from parser.taken()
+
+
+def tree_of(element: Element) -> Any:
+    """Return an element as a string, or as a dict of its attributes, children and text.
+
+    >>> tree_of(parse(b"<a id='1'><b>x</b><b/></a>"))
+    {'@id': '1', 'b': ['x', '']}
+    """
+    text = element.text or ""
+    if not len(element) and not element.attrib:
+        return text
+    result: dict[str, Any] = {f"@{key}": value for key, value in element.attrib.items()}
+    if text.strip():
+        result["#text"] = text
+    for child in element:
+        value = tree_of(child)
+        if child.tag in result:
+            known = result[child.tag]
+            result[child.tag] = [*known, value] if isinstance(known, list) else [known, value]
+        else:
+            result[child.tag] = value
+    return result
+
+
+def _encoding(data: bytes) -> str | None:
+    """Return the encoding that a document declares, if expat does not know it."""
+    declared = _ENCODING.match(data[:200].lstrip())
+    if declared is None:
+        return None
+    try:
+        name = codecs.lookup(declared[1].decode()).name
+    except LookupError:
+        return None
+    return None if name in _NATIVE else name
+
+
+def _decoded(data: bytes) -> bytes:
+    """Return a document in UTF-8 if expat does not know its encoding. Raises ValueError."""
+    name = _encoding(data)
+    if name is None:
+        return data
+    try:
+        return str(data, name).encode("utf-8")
+    except (UnicodeError, LookupError, TypeError) as error:
+        raise ValueError(f"it must be {name}, as it declares: {error}") from None
+
+
+class _Parser:
+    """An expat parser that builds the elements of one depth."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.done: list[Element] = []
+        self.expat = expat.ParserCreate()
+        self._level = 0
+        self._builder = TreeBuilder()
+
+    def connect(self) -> None:
+        """Set the handlers."""
+        self.expat.buffer_text = True
+        self.expat.StartElementHandler = self._start
+        self.expat.EndElementHandler = self._end
+        self.expat.CharacterDataHandler = self._text
+        self.expat.EntityDeclHandler = self._entity
+
+    def feed(self, data: bytes, *, is_last: bool = False) -> None:
+        """Parse more bytes. Raises ValueError."""
+        try:
+            self.expat.Parse(data, is_last)
+        except expat.ExpatError as error:
+            raise ValueError(f"it must be XML, but it is not: {error}") from None
+
+    def taken(self) -> list[Element]:
+        """Return the elements that are complete, and forget them."""
+        done, self.done = self.done, []
+        return done
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if self._level >= MOST_DEPTH:
+            raise ValueError(f"elements may be nested {MOST_DEPTH} deep, but <{tag:.40}> is deeper")
+        if self._level < self.depth:
+            self.done.append(Element(tag, attributes))
+        else:
+            self._builder.start(tag, attributes)
+        self._level += 1
+
+    def _end(self, tag: str) -> None:
+        self._level -= 1
+        if self._level >= self.depth:
+            self._builder.end(tag)
+        if self._level == self.depth:
+            self.done.append(self._builder.close())
+            self._builder = TreeBuilder()
+
+    def _text(self, text: str) -> None:
+        if self._level > self.depth:
+            self._builder.data(text)
+
+    def _entity(self, name: str, *_: object) -> None:
+        raise ValueError(f"it must not declare entities, but it declares {name[:40]!r}")

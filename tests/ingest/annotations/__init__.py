@@ -1,0 +1,1 @@
+"""Tests of the imports and exports of annotated images."""
