@@ -14,19 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import yaml
 
+from deeplake_lite.dataset.arrow.features import features_in, read_metadata
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.files import find_files
-from deeplake_lite.ingest.huggingface.feature_table import FeatureTable
-from deeplake_lite.ingest.huggingface.features import features_in, read_metadata
+from deeplake_lite.ingest.huggingface.feature_table import FeatureTable, has_values
 from deeplake_lite.ingest.huggingface.part import Part
 from deeplake_lite.ingest.tables.parquet import parquet_table
 from deeplake_lite.ingest.tables.tabular import reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from deeplake_lite.dataset.arrow.leaves import Leaf
 
 SHARD = re.compile(r"^(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
 """Name of one of several files of a split, without its extension."""
@@ -209,9 +210,7 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
                 yield part
 
 
-def _has_paths(files: Sequence[str], column: str) -> bool:
+def _has_paths(files: Sequence[str], paths: Leaf) -> bool:
     """Return whether a column of files has any paths."""
-    return any(
-        pc.struct_field(batch.column(0), "path").null_count < batch.num_rows
-        for batch in _read_streams(files, [column])
-    )
+    batches = _read_streams(files, [paths.path[0]])
+    return any(has_values(paths.part(batch.column(0))) for batch in batches)

@@ -146,7 +146,7 @@ def huggingface_source(
         full=full,
         schema=types_of(schema),
         features=parts[0].table.columns,
-        metadata=lake_metadata(parts[0].metadata, parts[0].info),
+        metadata=lake_metadata(parts[0].table, parts[0].metadata, parts[0].info),
         base=base,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
+from deeplake_lite.dataset.arrow.features import read_metadata
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
 from deeplake_lite.ingest.huggingface.feature_table import FeatureTable, lake_metadata
-from deeplake_lite.ingest.huggingface.features import has_bytes, read_metadata
+from deeplake_lite.ingest.huggingface.features import has_bytes
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tables.tabular import BATCH_ROWS, TabularSource, reading, select_columns
 from deeplake_lite.ingest.writer import ingest
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
+    from deeplake_lite.dataset.arrow.leaves import Leaf
     from deeplake_lite.ingest.huggingface.features import FeatureColumn
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
@@ -103,7 +106,7 @@ def parquet_source(
         full=full,
         schema=types_of(schema),
         features=table.columns,
-        metadata=lake_metadata(metadata),
+        metadata=lake_metadata(table, metadata),
         base=folder_of(files),
     )
 
@@ -149,9 +152,29 @@ def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, n
     )
 
 
-def _has_paths(footers: Sequence[pq.FileMetaData], column: str) -> bool:
+def _has_paths(footers: Sequence[pq.FileMetaData], paths: Leaf) -> bool:
     """Return whether a column of files has any paths."""
-    return any(_null_count(footer, f"{column}.path") != footer.num_rows for footer in footers)
+    return any(_has_values(footer, paths.path) for footer in footers)
+
+
+def _has_values(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:
+    """Return whether a column has any values; True if the statistics do not tell."""
+    names = [_LEVEL.sub("", footer.schema.column(i).path) for i in range(footer.num_columns)]
+    if names.count(_LEVEL.sub("", ".".join(path))) != 1:
+        return True
+    at = names.index(_LEVEL.sub("", ".".join(path)))
+    groups = [footer.row_group(group).column(at) for group in range(footer.num_row_groups)]
+    return any(
+        not group.is_stats_set
+        or group.statistics.has_min_max
+        or not group.statistics.has_null_count
+        or group.statistics.null_count < group.num_values
+        for group in groups
+    )
+
+
+_LEVEL = re.compile(r"\.list\.(element|item|array_element)(?=\.|$)")
+"""The names by which Parquet nests the items of lists."""
 
 
 def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:

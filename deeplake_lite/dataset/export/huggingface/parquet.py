@@ -23,6 +23,7 @@ from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.huggingface.features import (
     FeatureExport,
     card_feature,
+    find_misfits,
     warn_of_losses,
 )
 from deeplake_lite.errors import ExportWarning
@@ -44,8 +45,8 @@ def write_parquet(view: View, path: str | Path, rows_per_file: int) -> Path:
     """Write the rows of a view; see `View.to_parquet`."""
     root = Path(checks.location("path", path)).expanduser()
     rows_per_file = checks.integer("rows_per_file", rows_per_file, 1)
-    parts = _Parts.of(view)
     warn_of_losses(view, "to_parquet")
+    parts = _Parts.of(view, find_misfits(view, "to_parquet"))
     parts.warn()
     with as_storage_errors(root), new_folder(root, "to_parquet"):
         (root / "data").mkdir()
@@ -66,8 +67,11 @@ class _Parts:
     split: Field | None
     """The column of splits, if its values can name files."""
 
+    plain: frozenset[str]
+    """Columns that are not written with the types that they were imported from."""
+
     @classmethod
-    def of(cls, view: View) -> _Parts:
+    def of(cls, view: View, plain: frozenset[str]) -> _Parts:
         """Find the column of splits: one of classes, without nulls, whose names can name files."""
         f = view.schema[SPLIT] if SPLIT in view.columns else None
         names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
@@ -75,7 +79,7 @@ class _Parts:
             f is not None and f.htype.sql == "class" and len(view.columns) > 1 and len(view) > 0
             and bool(names) and not f.htype.nullable and all(map(_SPLIT_NAME.fullmatch, names))
         )  # fmt: skip
-        return cls(view, f if is_split else None)
+        return cls(view, f if is_split else None, plain)
 
     @cached_property
     def views(self) -> dict[str, View]:
@@ -113,7 +117,7 @@ def _write(
 ) -> tuple[int, int]:
     """Write the files of a split; return its number of rows, and their size in memory."""
     count = max(1, -(-len(view) // rows_per_file))
-    export = FeatureExport(view)
+    export = FeatureExport(view, parts.plain)
     metadata = {"huggingface": json.dumps(parts.metadata(export))}
     schema = export.schema.with_metadata(metadata)
     nbytes = 0
@@ -121,7 +125,7 @@ def _write(
         rows = view[number * rows_per_file : (number + 1) * rows_per_file]
         path = root / "data" / f"{split}-{number:05d}-of-{count:05d}.parquet"
         with pq.ParquetWriter(path, schema) as writer:
-            for batch in FeatureExport(rows).batches("to_parquet"):
+            for batch in FeatureExport(rows, parts.plain).batches("to_parquet"):
                 writer.write_batch(batch.replace_schema_metadata(metadata))
                 nbytes += batch.nbytes
     return len(view), nbytes
@@ -129,7 +133,7 @@ def _write(
 
 def _card(parts: _Parts, sizes: dict[str, tuple[int, int]]) -> str:
     """Return the dataset card: YAML, in the subset that JSON is, and the description."""
-    export = FeatureExport(next(iter(parts.views.values())))
+    export = FeatureExport(next(iter(parts.views.values())), parts.plain)
     info = {
         "features": [card_feature(name, f) for name, f in export.features.items()],
         "splits": [
