@@ -78,8 +78,10 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return _times_of_day(array, kind)
     if kinds.is_decimal(kind):
         return _decimals(array, kind)
-    if kinds.is_null(kind) and array.null_count < len(array):
-        raise Misfit("it has values now")
+    if kinds.is_null(kind):
+        if array.null_count < len(array):
+            raise Misfit("it has values now")
+        return pa.nulls(len(array))
     return array.cast(kind)
 
 
@@ -147,11 +149,62 @@ def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _parsed(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
-    """Return JSON as values of a type."""
-    values: list[Any] = [
-        None if text is None else json.loads(text) for text in array.storage.to_pylist()
-    ]
-    parsed = pa.array(values, kind)
+    """Return JSON as values of a type, in which JSON may be nested."""
+    texts = array.storage.to_pylist()
+    values = [None if text is None else _with_texts(json.loads(text), kind) for text in texts]
+    parsed = pa.array(values, _without_json(kind))
     if parsed.to_pylist() != values:
         raise Misfit("the JSON has other fields or values than the struct that it was")
-    return parsed
+    return with_extensions(parsed, kind)
+
+
+def _with_texts(value: Any, kind: pa.DataType) -> Any:
+    """Return a JSON value with strings of JSON where a type has JSON."""
+    if value is None:
+        return None
+    if isinstance(kind, pa.JsonType):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if is_list(kind) and isinstance(value, list):
+        return [_with_texts(item, kind.value_type) for item in value]
+    if kinds.is_struct(kind) and isinstance(value, dict):
+        types = {f.name: f.type for f in kind}
+        return {n: _with_texts(v, types.get(n, pa.null())) for n, v in value.items()}
+    return value
+
+
+def _without_json(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.JsonType):
+        return pa.string()
+    if kinds.is_struct(kind):
+        return pa.struct([pa.field(f.name, _without_json(f.type)) for f in kind])
+    if kinds.is_fixed_size_list(kind):
+        return pa.list_(_without_json(kind.value_type), kind.list_size)
+    if kinds.is_large_list(kind):
+        return pa.large_list(_without_json(kind.value_type))
+    return pa.list_(_without_json(kind.value_type)) if kinds.is_list(kind) else kind
+
+
+def with_extensions(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array in a type that differs in its extension types, also in lists and structs.
+
+    >>> with_extensions(pa.array([["1"]]), pa.list_(pa.json_())).type
+    ListType(list<item: extension<arrow.json>>)
+    """
+    if array.type == kind:
+        return array
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, array)
+    mask = array.is_null() if array.null_count else None
+    if kinds.is_struct(kind):
+        parts = [with_extensions(array.field(f.name), f.type) for f in kind]
+        return pa.StructArray.from_arrays(parts, [f.name for f in kind], mask=mask)
+    if kinds.is_fixed_size_list(kind):
+        first = array.offset * kind.list_size
+        values = array.values.slice(first, len(array) * kind.list_size)
+        items = with_extensions(values, kind.value_type)
+        return pa.FixedSizeListArray.from_arrays(items, type=kind, mask=mask)
+    if is_list(kind):
+        make = pa.LargeListArray if kinds.is_large_list(kind) else pa.ListArray
+        items = with_extensions(array.values, kind.value_type)
+        return make.from_arrays(array.offsets, items, mask=mask)
+    return array.cast(kind)

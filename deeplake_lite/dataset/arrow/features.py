@@ -182,8 +182,29 @@ def _named_kind(dtype: str) -> pa.DataType:
     if match := _DECIMAL.fullmatch(dtype):
         make = pa.decimal128 if match[1] == "128" else pa.decimal256
         return make(int(match[2]), int(match[3]))
-    views = {"string_view": pa.string_view(), "binary_view": pa.binary_view()}
-    return views[dtype] if dtype in views else pa.type_for_alias(dtype)
+    return pa.type_for_alias(_VIEWS.get(dtype, dtype))
+
+
+_VIEWS = {"string_view": "string", "binary_view": "binary"}
+"""Views of strings and bytes, at whose slices the Parquet writer of pyarrow aborts the process."""
+
+
+def aligned(feature: Feature, kind: pa.DataType) -> Feature:
+    """Return a feature whose times have the units that they have in an Arrow type.
+
+    Parquet has milliseconds for seconds, and dates of one kind.
+
+    >>> aligned({"dtype": "time32[s]", "_type": "Value"}, pa.time32("ms"))
+    {'dtype': 'time32[ms]', '_type': 'Value'}
+    """
+    if is_list(kind) and item_of(feature) is not None and isinstance(feature, dict):
+        return {**feature, "feature": aligned(feature["feature"], kind.value_type)}
+    fields = fields_of(feature)
+    if kinds.is_struct(kind) and fields and fields is feature:
+        types = {f.name: f.type for f in kind}
+        return {n: aligned(part, types[n]) if n in types else part for n, part in fields.items()}
+    is_time = type_of(feature) == "Value" and kinds.is_temporal(kind)
+    return {**feature, **feature_of_kind(kind)} if is_time else feature
 
 
 def feature_of_kind(kind: pa.DataType, names: list[str] | None = None) -> Feature:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow.cells import HTYPE
-from deeplake_lite.dataset.arrow.features import Feature, feature_of_kind, features_in
+from deeplake_lite.dataset.arrow.features import Feature, aligned, feature_of_kind, features_in
 from deeplake_lite.dataset.arrow.leaves import Leaf, leaves
-from deeplake_lite.dataset.arrow.types import is_list
+from deeplake_lite.dataset.arrow.types import dtype_of, is_list
 from deeplake_lite.dataset.write.tables import exported_htype
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.huggingface.features import FeatureColumn
@@ -46,7 +46,10 @@ class FeatureTable:
     """The columns whose features add to their Arrow type."""
 
     features: Mapping[str, Feature]
-    """Features of Arrow columns whose type says more than the columns of the lake."""
+    """Features that the metadata describes, in the units of time that the columns have."""
+
+    told: Mapping[str, Feature]
+    """Features of other Arrow columns whose type says more than the columns of the lake."""
 
     read: Read
     """Reads the batches of columns of the lake."""
@@ -58,6 +61,7 @@ class FeatureTable:
         metadata: Mapping[str, Any],
         read: Read,
         has_paths: Callable[[Leaf], bool] = lambda _: True,
+        has_nulls: Callable[[Leaf], bool] = lambda leaf: len(leaf.path) > 1,
     ) -> FeatureTable:
         """Return the table for batches that `read` reads by the names of their Arrow columns.
 
@@ -71,6 +75,8 @@ class FeatureTable:
             Reads the batches of Arrow columns.
         has_paths : callable
             Returns whether the paths of a column of files have any values.
+        has_nulls : callable
+            Returns whether lists of numbers have any nulls; by default, those of structs may.
 
         Raises
         ------
@@ -95,12 +101,11 @@ class FeatureTable:
         empty = pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
         fields, columns = list[pa.Field](), dict[str, FeatureColumn]()
         for f, leaf in parts:
-            column, exact = FeatureColumn.of(leaf), own.htype(leaf)
+            exact = own.htype(leaf)
+            asks = exact is None and _has_numbers(leaf) and exported_htype(f) is None
+            column = FeatureColumn.of(leaf, has_null_items=asks and has_nulls(leaf))
             if column is not None:
-                is_exact = exact is not None
-                columns[leaf.name] = (
-                    replace(column, htype=exact, exact=True) if is_exact else column
-                )
+                columns[leaf.name] = column if exact is None else column.exactly(exact)
             fields.append(_field(leaf, f, empty, None if column is not None else exact))
         told = {
             f.name: feature_of_kind(f.type)
@@ -108,8 +113,14 @@ class FeatureTable:
             if f.name not in features and exported_htype(f) is None and _says_more(f.type)
         }
         by_name = {leaf.name: leaf for _, leaf in parts}
+        types = {f.name: f.type for f in schema}
         return cls(
-            pa.schema(fields, schema.metadata), by_name, columns, told, _Reader(by_name, read)
+            pa.schema(fields, schema.metadata),
+            by_name,
+            columns,
+            {n: aligned(part, types[n]) if n in types else part for n, part in features.items()},
+            told,
+            _Reader(by_name, read),
         )
 
 
@@ -132,10 +143,10 @@ def lake_metadata(
     info = {**(noted if isinstance(noted, dict) else {}), **(info or {})}
     items = {key: info[key] for key in DESCRIPTIONS if isinstance(info.get(key), str)}
     items = {key: text for key, text in items.items() if text}
-    if features := features_in(metadata):
-        items["features"] = features
+    if table.features:
+        items["features"] = dict(table.features)
     content = {"huggingface": items} if items else {}
-    return {**content, "arrow": {"features": table.features}} if table.features else content
+    return {**content, "arrow": {"features": dict(table.told)}} if table.told else content
 
 
 @dataclass(frozen=True)
@@ -182,6 +193,18 @@ class _Own:
             yield paths
 
 
+def _has_numbers(leaf: Leaf) -> bool:
+    """Return whether a part is of lists of numbers in which nulls are to be kept.
+
+    In files without features, they become NaN, or are rejected, as in any other Parquet file.
+    """
+    kind, is_list_of = leaf.kind, False
+    while is_list(kind):
+        kind, is_list_of = kind.value_type, True
+    has_feature = leaf.feature is not None or len(leaf.path) > 1
+    return is_list_of and has_feature and dtype_of(kind) is not None
+
+
 def _htype_in(column: Mapping[str, Any]) -> Htype | None:
     """Return the type that is recorded for a column, or None if it cannot be read."""
     noted = {HTYPE: json.dumps(column.get("htype"))}
@@ -226,6 +249,17 @@ def _says_more(kind: pa.DataType) -> bool:
         return kind.tz is not None
     tests = (kinds.is_struct, kinds.is_decimal, kinds.is_time, kinds.is_date64)
     return any(test(kind) for test in tests)
+
+
+def has_null_items(array: pa.Array) -> bool:
+    """Return whether lists of numbers have nulls.
+
+    >>> has_null_items(pa.array([[1], None])), has_null_items(pa.array([[1, None]]))
+    (False, True)
+    """
+    while is_list(array.type):
+        array = array.flatten()
+    return bool(array.null_count)
 
 
 def has_values(array: pa.Array) -> bool:

@@ -28,6 +28,7 @@ from deeplake_lite.dataset.arrow.features import (
     item_of,
     type_of,
 )
+from deeplake_lite.dataset.arrow.htypes import htype_of
 from deeplake_lite.dataset.arrow.leaves import special_htype
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.recorded import recorded_htype, without_record
@@ -36,7 +37,7 @@ from deeplake_lite.dataset.arrow.values import arrow_values
 from deeplake_lite.dataset.export.huggingface.types import feature_of
 from deeplake_lite.dataset.write.tables import as_exported
 from deeplake_lite.errors import LakeError
-from deeplake_lite.htypes import Htype, Json
+from deeplake_lite.htypes import Htype, Json, Sequence
 from deeplake_lite.ingest.tables.columns import values_of
 
 if TYPE_CHECKING:
@@ -57,9 +58,18 @@ class FeatureColumn:
     """Whether the type is that of the lake from which the column was exported."""
 
     @classmethod
-    def of(cls, leaf: Leaf) -> FeatureColumn | None:
+    def of(cls, leaf: Leaf, *, has_null_items: bool = False) -> FeatureColumn | None:
         """Return the column for a part, or None if its Arrow type says everything.
 
+        Parameters
+        ----------
+        leaf : Leaf
+            The part.
+        has_null_items : bool
+            Whether lists of numbers may have nulls, which no array can hold.
+
+        Examples
+        --------
         >>> from deeplake_lite.dataset.arrow.leaves import leaves
         >>> label = {"_type": "ClassLabel", "names": ["a"]}
         >>> FeatureColumn.of(leaves("x", label, pa.int64())[0]).htype
@@ -71,11 +81,15 @@ class FeatureColumn:
         if (htype := _recorded(feature)) is not None:
             return cls(feature, htype)
         if not is_special(feature):
-            return None
+            return cls(feature, _sequences(leaf.kind)) if has_null_items else None
         try:
             return cls(feature, special_htype(feature, leaf.kind))
         except (LakeError, TypeError, ValueError, LookupError, AttributeError):
             return None  # a feature that its Arrow type contradicts, or of a newer release
+
+    def exactly(self, htype: Htype) -> FeatureColumn:
+        """Return the column with the type of the lake from which it was exported."""
+        return replace(self, htype=htype, exact=True)
 
     def type_of(self, *, nullable: bool) -> Htype:
         """Return the type of the column, which takes nulls if the type is not exact."""
@@ -90,6 +104,18 @@ class FeatureColumn:
             return as_exported(values_of(array, self.htype), f)
         is_parsed = _has_json(array.type)  # objects_in parses JSON
         return [_restored(value, self.feature, is_parsed) for value in objects_in(array)]
+
+
+def _sequences(kind: pa.DataType) -> Htype:
+    """Return the type of lists of numbers that may be null.
+
+    >>> _sequences(pa.list_(pa.int8()))
+    Sequence(Scalar('int8', nullable=True))
+    """
+    kind = unwrapped(kind)
+    if not is_list(kind):
+        return htype_of(kind)
+    return Sequence(replace(_sequences(kind.value_type), nullable=True))
 
 
 def _recorded(feature: Feature) -> Htype | None:

@@ -13,7 +13,12 @@ import pyarrow.compute as pc
 
 from deeplake_lite.dataset.arrow.features import FILES, read_metadata, type_of
 from deeplake_lite.errors import InvalidValueError, LakeError
-from deeplake_lite.ingest.huggingface.feature_table import DESCRIPTIONS, FeatureTable, has_values
+from deeplake_lite.ingest.huggingface.feature_table import (
+    DESCRIPTIONS,
+    FeatureTable,
+    has_null_items,
+    has_values,
+)
 from deeplake_lite.ingest.huggingface.part import Part
 
 if TYPE_CHECKING:
@@ -61,7 +66,9 @@ def _part(dataset: Any, split: str) -> Part:
     if not is_stream:
         metadata = {**read_metadata(dataset.data.schema), **metadata}
     has_paths = partial(_has_paths, None if is_stream else dataset.data)
-    table = FeatureTable.of(schema, metadata, partial(_read, dataset, schema, split), has_paths)
+    read = partial(_read, dataset, schema, split)
+    checks = () if is_stream else (partial(_has_null_items, dataset.data),)
+    table = FeatureTable.of(schema, metadata, read, has_paths, *checks)
     return Part(
         split,
         table,
@@ -124,6 +131,10 @@ def _has_paths(table: Any, paths: Leaf) -> bool:
     if table is None:
         return True
     return any(has_values(part) for part in _chunks(table, paths))
+
+
+def _has_null_items(table: Any, leaf: Leaf) -> bool:
+    return any(map(has_null_items, _chunks(table, leaf)))
 
 
 def _chunks(table: Any, leaf: Leaf) -> Iterator[pa.Array]:

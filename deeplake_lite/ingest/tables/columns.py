@@ -8,6 +8,7 @@
   any length.
 - Tensors of a fixed shape become `Array` of that shape; a permutation of their axes is applied.
 - Other lists become `Sequence`, structs, maps and unions `Json`, and null columns nullable `Text`.
+  In files, structs of anything but numbers and strings become a column for each of their fields.
   Decimals in JSON become numbers, unless float64 rounds them.
 - Extension types and run-end encodings become the type of their values; bool8 is `Scalar` bool.
 """

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from deeplake_lite.dataset.arrow.casts import with_extensions
 from deeplake_lite.dataset.export.huggingface.features import (
     FeatureExport,
     find_misfits,
@@ -45,20 +46,4 @@ def to_dataset(view: View) -> Any:
 
 def _as_feature(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Return a column in the Arrow type of its feature, which may be an extension type."""
-    return pa.chunked_array([_as_kind(chunk, kind) for chunk in column.chunks], kind)
-
-
-def _as_kind(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return an array in a type that differs in its extension types, also in lists and structs."""
-    if array.type == kind:
-        return array
-    if isinstance(kind, pa.BaseExtensionType):
-        return pa.ExtensionArray.from_storage(kind, array)
-    mask = array.is_null() if array.null_count else None
-    if isinstance(kind, pa.StructType):
-        parts = [_as_kind(array.field(f.name), f.type) for f in kind]
-        return pa.StructArray.from_arrays(parts, [f.name for f in kind], mask=mask)
-    if isinstance(kind, pa.ListType):
-        items = _as_kind(array.values, kind.value_type)
-        return pa.ListArray.from_arrays(array.offsets, items, mask=mask)
-    return array.cast(kind)
+    return pa.chunked_array([with_extensions(chunk, kind) for chunk in column.chunks], kind)

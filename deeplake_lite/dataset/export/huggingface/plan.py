@@ -30,9 +30,9 @@ from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.dataset.export.huggingface.types import (
     array_for,
     as_files,
+    could_become,
     feature_of,
     inferred_htype,
-    is_alike,
     narrowed,
     recording_feature,
     with_paths,
@@ -198,7 +198,7 @@ def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
     if leaf.holds_files and feature is not None and _holds_bytes(f.htype):
         return Part(f, leaf.path[1:], feature, kind_of(feature), paths)
     inferred = None if feature is None else inferred_htype(feature, kind_of(feature))
-    if inferred is None or leaf.holds_files or not is_alike(inferred, f.htype):
+    if inferred is None or leaf.holds_files or not could_become(inferred, f.htype):
         return None
     return Part(f, leaf.path[1:], feature, kind_of(feature))
 
@@ -218,9 +218,9 @@ def _current(feature: Feature, htype: Htype) -> Feature:
     {'names': ['a', 'b'], '_type': 'ClassLabel'}
     """
     if (item := item_of(feature)) is not None and not fields_of(feature):
-        inner = None if htype.item is None else _current(item, htype.item)
         if htype.item is None:
             return feature if htype.labels is None else None
+        inner = _current(item, htype.item)
         return None if inner is None else {**_as_dict(feature), "feature": inner}
     if type_of(feature) == "ClassLabel" and htype.classes is not None:
         names = list(htype.classes.names)

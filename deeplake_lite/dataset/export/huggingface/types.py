@@ -21,6 +21,7 @@ from deeplake_lite.dataset.arrow.recorded import with_record
 from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.dataset.export.portable import is_file
 from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import Array, Scalar
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
@@ -74,6 +75,27 @@ def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
         return special_htype(feature, kind) if is_special(feature) else htype_of(kind)
     except (LakeError, TypeError, ValueError, LookupError, AttributeError):
         return None
+
+
+def could_become(array: Htype, b: Htype) -> bool:
+    """Return whether types are alike, or one has lists where the other has arrays.
+
+    Lists of numbers become arrays in a lake, or sequences if there are nulls in them.
+
+    >>> from deeplake_lite.htypes import Array, Scalar, Sequence
+    >>> could_become(Array("int8", (None,)), Sequence(Scalar("int8", nullable=True)))
+    True
+    """
+    if b.item is None:
+        return is_alike(array, b)
+    if array.item is not None:
+        return could_become(array.item, b.item)
+    if not array.is_array or not array.axes:
+        return False
+    rest = array.axes[1:]
+    return could_become(
+        Array(array.value_dtype, rest) if rest else Scalar(array.value_dtype), b.item
+    )
 
 
 def is_alike(a: Htype, b: Htype) -> bool:
