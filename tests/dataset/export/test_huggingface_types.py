@@ -9,6 +9,7 @@ from itertools import count
 import datasets
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import (
     Array2D,
@@ -29,8 +30,10 @@ from datasets import (
     Value,
     Video,
 )
+from huggingface_hub import DatasetCardData
 
 import deeplake_lite as dl
+from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from tests.dataset.everything import png
 
 NUMBERS = count()
@@ -201,8 +204,19 @@ SOURCES = {
 }
 
 
-FAILS = {(kind, "save_to_disk") for kind in ("translation", "translations")}
-"""Features for which `datasets` itself fails."""
+FAILS = {
+    (kind, source)
+    for kind in ("translation", "translations")
+    for source in ("save_to_disk", "folder", "file")
+}
+"""Features that `datasets` itself fails to write."""
+
+CASES = [
+    (place, source)
+    for place in PLACES
+    for source in SOURCES
+    if source in ("object", "stream", "file") or place in ("column", "list of structs")
+]
 
 
 def new_url():
@@ -233,8 +247,7 @@ def check_same(result, original):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("place", "source"), CASES)
 def test_features_and_values_come_back(place, source, tmp_path):
     original = dataset_of(place, [kind for kind in KINDS if (kind, source) not in FAILS])
     ds = imported(SOURCES[source](original, tmp_path))
@@ -242,3 +255,256 @@ def test_features_and_values_come_back(place, source, tmp_path):
         paths = [str(path) for path in tmp_path.rglob("*.parquet")]
         original = Dataset.from_parquet(paths, cache_dir=str(tmp_path / "cache"))
     check_same(ds.to_huggingface(), original)
+
+
+@pytest.mark.parametrize("place", ["column", "struct", "list of structs"])
+def test_exported_files_have_the_same_features_and_values(place, tmp_path):
+    original = dataset_of(place)
+    folder = imported(original).to_parquet(tmp_path / "hub")
+    read = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))["train"]
+    check_same(read, original)
+    ds = imported(folder)
+    assert {f.name: f.htype for f in ds.schema} == {
+        f.name: f.htype for f in imported(original).schema
+    }
+
+
+@pytest.mark.parametrize("place", ["column", "list", "struct", "list of structs"])
+def test_arrow_types_of_plain_files_come_back(place, tmp_path):
+    kinds = [name for name, (feature, _) in KINDS.items() if isinstance(feature, Value)]
+    table = dataset_of(place, kinds).data.table.replace_schema_metadata(None)
+    pq.write_table(table, tmp_path / "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet")
+    ds = dl.from_parquet(tmp_path / "a.parquet", new_url(), progress=False)
+    (path,) = ds.to_parquet(tmp_path / "hub").rglob("*.parquet")
+    again = pq.read_table(path)
+    narrow = (
+        {"large string": "string", "large binary": "binary"} if place in ("column", "list") else {}
+    )
+    for name in kinds:
+        if name not in narrow and not (place == "list" and "large" in str(table.field(name).type)):
+            assert again.field(name).type == table.field(name).type, name
+        assert again[name].to_pylist() == table[name].to_pylist(), name
+
+
+DETECTION = List({
+    "bbox": List(Value("float32"), length=4), "category": ClassLabel(names=["x", "y"]),
+    "area": Value("int64"), "tag": Value("string"),
+})  # fmt: skip
+OBJECTS = [
+    [{"bbox": [0, 0, 2, 1], "category": 1, "area": 2, "tag": "a"},
+     {"bbox": [1, 1, 2, 3], "category": 0, "area": 9, "tag": None}],
+    [],
+]  # fmt: skip
+
+
+def detection():
+    rows = [{"objects": objects} for objects in OBJECTS]
+    return Dataset.from_list(rows, features=Features({"objects": DETECTION}))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_detection_dataset_has_typed_columns(source, tmp_path):
+    types = {"objects.bbox": dl.Boxes("xywh")}
+    given = SOURCES[source](detection(), tmp_path)
+    ds = dl.from_huggingface(given, new_url(), schema=types, progress=False)
+    names = [name for name in ds.columns if name != "split"]
+    assert names == ["objects.bbox", "objects.category", "objects.area", "objects.tag"]
+    assert ds.schema["objects.category"].htype == dl.Sequence(
+        dl.ClassLabel(["x", "y"], nullable=True),
+        nullable=ds.schema["objects.category"].htype.nullable,
+    )
+    assert ds["objects.bbox"][0].tolist() == [[0, 0, 2, 1], [1, 1, 2, 3]]
+    assert ds["objects.category"][0] == [1, 0]
+    exported = ds.to_huggingface()
+    assert exported["objects"][:] == OBJECTS
+    assert exported.features["objects"].feature["category"] == ClassLabel(names=["x", "y"])
+    assert imported(exported).schema["objects.bbox"].htype == ds.schema["objects.bbox"].htype
+
+
+def test_selected_fields_of_a_struct_are_exported():
+    ds = imported(detection())
+    view = ds.select(("objects.category",))
+    assert view.to_huggingface()["objects"][:] == [[{"category": 1}, {"category": 0}], []]
+    plain = ds.select(("objects.area",)).to_huggingface()  # alone, it would be JSON
+    assert plain["objects.area"][:] == [[2, 9], []]
+
+
+def test_new_classes_are_exported():
+    ds = imported(detection())
+    ds.append({name: [ds[name][0]] for name in ds.columns if name != "objects.category"}
+              | {"objects.category": [["x", "y"]]})  # fmt: skip
+    exported = ds.to_huggingface()
+    assert exported["objects"][2][1]["category"] == 1
+
+
+def test_edited_lists_of_other_lengths_are_reported(tmp_path):
+    ds = imported(detection())
+    ds["objects.area"][0] = [1]
+    with pytest.warns(ExportWarning, match="'objects' with the types of the lake.*lengths"):
+        exported = ds.to_huggingface()
+    assert exported["objects.area"][:] == [[1], []]
+    assert exported["objects.tag"][:] == [["a", None], []]
+    with pytest.warns(ExportWarning, match="to_parquet writes 'objects'"):
+        folder = ds.to_parquet(tmp_path / "hub")
+    assert imported(folder).columns == ds.columns
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "feature"),
+    [
+        ("time64 us", np.timedelta64(25, "h"), Value("duration[us]")),
+        ("decimal", 0.123, Value("float64")),
+        ("wide decimal", 1e48, Value("float64")),
+        ("translation", {"en": 3}, Json()),
+        ("null", "x", Value("string")),
+    ],
+)
+def test_edited_cells_that_do_not_fit_are_reported(kind, value, feature):
+    if kind == "null":
+        original = Dataset.from_dict({kind: [None]}, features=Features({kind: Value("null")}))
+    else:
+        original = dataset_of("column", [kind])
+    ds = imported(original)
+    ds[kind][0] = value
+    with pytest.warns(ExportWarning, match=f"to_huggingface writes '{kind}' with the types"):
+        exported = ds.to_huggingface()
+    assert exported.features[kind] == feature
+
+
+RECORDED = {
+    "boxes": (dl.Boxes("xyxy"), [[[0, 0, 2, 1]], []]),
+    "points": (dl.Keypoints(["nose", "tail"], dims=2), [[[[1, 2], [3, 4]]], []]),
+    "outlines": (dl.Polygons(), [[[[0, 0], [4, 0], [0, 3]]], []]),
+    "mask": (dl.Mask(names=["sky", "sea"]), [np.eye(2, dtype="uint8")] * 2),
+    "objects": (dl.Mask("instance"), [np.zeros((0, 2, 3), bool), np.ones((1, 2, 3), bool)]),
+    "embedding": (dl.Embedding(3), [[1, 2, 3], [4, 5, 6]]),
+    "pixels": (dl.Image("zstd", dtype="uint16"), [np.full((2, 3), 9, "uint16")] * 2),
+    "tags": (dl.ClassLabel(["a", "b"], multiple=True), [["a", "b"], []]),
+    "number": (dl.ClassLabel(), [3, 0]),
+    "months": (dl.Scalar("timedelta64[M]"), ["5 M", "-1 M"]),
+    "hours": (dl.Scalar("datetime64[h]"), ["2026-01-02T03", "1960-01-02T03"]),
+    "wave": (dl.Scalar("complex64"), [1 + 2j, 3]),
+    "any": (dl.Array("float32", (None, None)), [[[1, 2]], np.zeros((0, 5))]),
+    "counts": (dl.Sequence(dl.Scalar("int8", nullable=True)), [[1, None], []]),
+    "link": (dl.Link("image"), ["a.png", "b.png"]),
+}  # fmt: skip
+"""Types that features lack."""
+
+REWRITES = {
+    "map": lambda dataset, _: dataset.map(lambda row: {"new": len(row)}, keep_in_memory=True),
+    "map of all columns": lambda dataset, _: dataset.map(lambda row: row, keep_in_memory=True),
+    "save_to_disk": saved,
+    "to_parquet": one_file,
+    "hub": lambda dataset, folder: hub(dataset, folder),
+    "stream": lambda dataset, _: dataset.to_iterable_dataset().map(lambda row: row,
+                                                                   features=dataset.features),
+}  # fmt: skip
+
+
+def hub(dataset, folder):
+    """Return what is read from the hub: files, and a card with the features."""
+    files(dataset, folder)
+    card = datasets.info.DatasetInfosDict({"default": dataset.info})
+    data = DatasetCardData()
+    card.to_dataset_card_data(data)
+    (folder / "README.md").write_text(f"---\n{data.to_yaml()}\n---\n")
+    return datasets.load_dataset(str(folder), cache_dir=str(folder / "cache"))["train"]
+
+
+def lake_of(types):
+    ds = dl.create(new_url(), {name: htype for name, (htype, _) in types.items()})
+    ds.append({name: values for name, (_, values) in types.items()})
+    ds.commit("filled")
+    return ds
+
+
+@pytest.mark.parametrize("rewrite", REWRITES)
+def test_types_that_features_lack_survive_rewrites(rewrite, tmp_path):
+    ds = lake_of(RECORDED)
+    dataset = datasets.Dataset(ds.to_huggingface().data)  # with its features only
+    dataset.info.features = ds.to_huggingface().features
+    new = imported(REWRITES[rewrite](dataset, tmp_path))
+    wrong = {
+        name: new.schema[name].htype
+        for name in RECORDED
+        if new.schema[name].htype.bare != ds.schema[name].htype.bare
+    }
+    assert not wrong
+    assert [
+        name for name in RECORDED
+        if new.handle.table.digests(new.schema[name].id, np.arange(2)).tolist()
+        != ds.handle.table.digests(ds.schema[name].id, np.arange(2)).tolist()
+    ] == []  # fmt: skip
+
+
+def test_changed_features_win_over_recorded_types():
+    exported = lake_of({"embedding": RECORDED["embedding"]}).to_huggingface()
+    changed = exported.cast_column("embedding", List(Value("float64", id=None), length=3))
+    assert imported(changed).schema["embedding"].htype == dl.Array("float64", (3,))
+    note = Value("float32", id='deeplake_lite:{"htype": "nothing"}')
+    strange = exported.cast_column("embedding", List(note, length=3))
+    assert imported(strange).schema["embedding"].htype == dl.Array("float32", (3,))
+
+
+FAR = [10**15, -(10**15), 0]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_times_far_from_now_are_kept(unit, zone, tmp_path):
+    times = pa.array(FAR).cast(pa.timestamp(unit, zone))
+    features = Features({"x": Value(f"timestamp[{unit}{', tz=UTC' if zone else ''}]")})
+    dataset = Dataset(pa.table({"x": times}), info=datasets.DatasetInfo(features=features))
+    ds = imported(dataset)
+    assert ds["x"][:].astype(np.int64).tolist() == FAR
+    assert ds.to_huggingface().data["x"].chunk(0).equals(times)
+    assert imported(ds.to_parquet(tmp_path / "hub"))["x"][:].astype(np.int64).tolist() == FAR
+
+
+def test_times_that_parquet_cannot_hold_are_our_error(tmp_path):
+    ds = dl.create(new_url(), {"x": "datetime64[s]", "day": "datetime64[D]"})
+    ds.append({"x": np.array([2**62], "datetime64[s]"), "day": np.array([2**33], "datetime64[D]")})
+    for export in (ds.to_huggingface, lambda: ds.to_parquet(tmp_path / "hub")):
+        with pytest.raises(InvalidValueError, match="column 'x': Times in seconds must be"):
+            export()
+    with pytest.warns(ExportWarning, match="years up to 5,881,580"):
+        exported = ds.select(("day",)).to_huggingface()
+    assert exported.features["day"] == Value("timestamp[s]")
+
+
+def test_days_are_dates():
+    ds = lake_of({"day": (dl.Scalar("datetime64[D]"), ["2026-01-02", "0001-01-01"])})
+    exported = ds.to_huggingface()
+    assert exported.features["day"] == Value("date32")
+    assert exported["day"][:] == [dt.date(2026, 1, 2), dt.date(1, 1, 1)]
+
+
+@pytest.mark.parametrize("source", ["object", "save_to_disk", "file"])
+def test_nulls_in_lists_are_kept(source, tmp_path):
+    features = Features({
+        "f": List(Value("float32")), "i": List(List(Value("int8"))),
+        "t": List(Value("timestamp[us]")), "full": List(Value("int8")),
+    })  # fmt: skip
+    rows = [{"f": [1, None], "i": [[1, None]], "t": [None], "full": [1]},
+            {"f": [], "i": [], "t": [], "full": []}]  # fmt: skip
+    original = Dataset.from_list(rows, features=features)
+    ds = imported(SOURCES[source](original, tmp_path))
+    assert ds.schema["f"].htype.bare == dl.Sequence(dl.Scalar("float32", nullable=True))
+    assert ds.schema["full"].htype.bare == dl.Array("int8", (None,))
+    check_same(ds.to_huggingface(), original)
+
+
+def test_views_of_strings_become_strings():
+    table = pa.table({"x": pa.array(["a"], pa.string_view())})
+    features = Features({"x": Value("string_view")})
+    dataset = Dataset(table, info=datasets.DatasetInfo(features=features))
+    assert imported(dataset).to_huggingface()["x"][:] == ["a"]
+
+
+def test_decimals_that_floats_round_are_an_error():
+    number = pa.array([Decimal("0.10000000000000001")], pa.decimal128(20, 17))
+    features = Features({"x": Value("decimal128(20, 17)")})
+    dataset = Dataset(pa.table({"x": number}), info=datasets.DatasetInfo(features=features))
+    with pytest.raises(SchemaError, match="which float64 rounds"):
+        imported(dataset)

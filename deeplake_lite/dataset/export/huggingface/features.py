@@ -6,6 +6,7 @@ The metadata also holds the types of the lake, so that this package restores the
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -233,8 +234,8 @@ def _card(feature: Feature) -> dict[str, Any]:
             return {"struct": [card_feature(name, part) for name, part in fields.items()]}
         case kind:
             rest = {k: v for k, v in feature.items() if k not in ("_type", "decode")}
-            snake = kind.replace("D", "_d") if kind.startswith("Array") else kind
-            return {"dtype": {snake.lower(): rest} if rest else snake.lower()}
+            snake = re.sub("(?<=[a-z0-9])([A-Z])", r"_\1", kind).lower()  # array2_d
+            return {"dtype": {snake: rest} if rest else snake}
 
 
 def _has_files(f: Field) -> bool:

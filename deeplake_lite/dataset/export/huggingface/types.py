@@ -22,6 +22,7 @@ from deeplake_lite.dataset.arrow.types import is_list
 from deeplake_lite.dataset.export.portable import is_file
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes import Array, Scalar
+from deeplake_lite.htypes.layouts import Nested
 
 if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
@@ -107,6 +108,8 @@ def is_alike(a: Htype, b: Htype) -> bool:
     >>> is_alike(Sequence(Scalar("int8")), Sequence(Scalar("int16")))
     False
     """
+    if isinstance(a.layout, Nested) != isinstance(b.layout, Nested):
+        return False  # tags, for example, are a list of classes, but one value
     if a.item is not None or b.item is not None:
         return a.item is not None and b.item is not None and is_alike(a.item, b.item)
     if a.is_image and b.is_image:
