@@ -29,7 +29,7 @@ from deeplake_lite.dataset.arrow.features import (
     type_of,
 )
 from deeplake_lite.dataset.arrow.htypes import htype_of
-from deeplake_lite.dataset.arrow.leaves import special_htype
+from deeplake_lite.dataset.arrow.leaves import child, special_htype
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.recorded import recorded_htype, without_record
 from deeplake_lite.dataset.arrow.types import is_bytes, is_list, unwrapped
@@ -102,6 +102,8 @@ class FeatureColumn:
         if not is_special(self.feature):  # numbers that stand for boxes, say
             f = pa.field("", array.type, metadata={HTYPE: json.dumps(self.htype.get_config())})
             return as_exported(values_of(array, self.htype), f)
+        if kinds.is_struct(array.type) and type_of(self.feature) in (*FILES, "File"):
+            return _contents(array, self.feature)
         is_parsed = _has_json(array.type)  # objects_in parses JSON
         return [_restored(value, self.feature, is_parsed) for value in objects_in(array)]
 
@@ -154,6 +156,19 @@ def _has_json(kind: pa.DataType) -> bool:
     if kinds.is_struct(kind):
         return any(_has_json(f.type) for f in kind)
     return is_list(kind) and _has_json(kind.value_type)
+
+
+def _contents(array: pa.Array, feature: Feature) -> list[object]:
+    """Return the bytes of files; files without bytes have their path, from which they are read.
+
+    >>> files = pa.array([{"bytes": b"x", "path": "a"}, None])
+    >>> _contents(files, {"_type": "Image"})
+    [b'x', None]
+    """
+    values = objects_in(child(array, "bytes"))
+    for row in (i for i, value in enumerate(values) if value is None):
+        values[row] = _restored(array[row].as_py(), feature, False)
+    return values
 
 
 def _content(file: dict[str, Any]) -> object:

@@ -19,12 +19,18 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.features import has_bytes
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.tables.tabular import BATCH_ROWS, TabularSource, reading, select_columns
+from deeplake_lite.ingest.tables.tabular import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    TabularSource,
+    reading,
+    select_columns,
+)
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow.parquet as pq
 
@@ -148,7 +154,21 @@ def _read(
     ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
     rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
-        yield from dataset.to_batches(columns=columns, batch_size=rows, **ahead)
+        batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
+        yield from _joined(batches) if ahead else batches
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join small batches to batches of limited size, which take less time per row."""
+    parts, nbytes = list[pa.RecordBatch](), 0
+    for batch in batches:
+        parts.append(batch)
+        nbytes += batch.nbytes
+        if nbytes >= BATCH_BYTES or sum(part.num_rows for part in parts) >= BATCH_ROWS:
+            yield pa.concat_batches(parts)
+            parts, nbytes = [], 0
+    if parts:
+        yield pa.concat_batches(parts)
 
 
 def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str) -> bool:

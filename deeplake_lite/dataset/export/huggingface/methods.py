@@ -41,8 +41,8 @@ class HuggingFaceExports:
         time zones, decimals, times of day, paths of files.
 
         ``datasets.Dataset(ds.to_arrow())`` does not work if there are tensors, which that package
-        cannot read. `from_huggingface` returns the same columns and cells. Types that features lack,
-        such as boxes, masks and embeddings, are recorded in the ``id`` of features. So they survive
+        cannot read. `from_huggingface` returns the same columns and cells. Types that features
+        lack, such as boxes and masks, are recorded in the ``id`` of features. So they survive
         ``map``, ``save_to_disk`` and ``push_to_hub``, as long as the feature is not changed; nulls
         and defaults become those of the data. Features with different ids differ: to concatenate
         such a dataset with one from elsewhere, cast it first, ``other.cast(exported.features)``.
