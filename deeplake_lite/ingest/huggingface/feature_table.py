@@ -61,7 +61,7 @@ class FeatureTable:
         metadata: Mapping[str, Any],
         read: Read,
         has_paths: Callable[[Leaf], bool] = lambda _: True,
-        has_nulls: Callable[[Leaf], bool] = lambda leaf: len(leaf.path) > 1,
+        has_nulls: Callable[[Leaf], bool] | None = None,
     ) -> FeatureTable:
         """Return the table for batches that `read` reads by the names of their Arrow columns.
 
@@ -76,7 +76,8 @@ class FeatureTable:
         has_paths : callable
             Returns whether the paths of a column of files have any values.
         has_nulls : callable
-            Returns whether lists of numbers have any nulls; by default, those of structs may.
+            Returns whether lists of numbers have any nulls; by default, lists with a number for
+            each struct of a list may.
 
         Raises
         ------
@@ -103,7 +104,9 @@ class FeatureTable:
         for f, leaf in parts:
             exact = own.htype(leaf)
             asks = exact is None and _has_numbers(leaf) and exported_htype(f) is None
-            column = FeatureColumn.of(leaf, has_null_items=asks and has_nulls(leaf))
+            column = FeatureColumn.of(
+                leaf, has_null_items=asks and (has_nulls or _may_have_nulls)(leaf)
+            )
             if column is not None:
                 columns[leaf.name] = column if exact is None else column.exactly(exact)
             fields.append(_field(leaf, f, empty, None if column is not None else exact))
@@ -205,6 +208,11 @@ def _has_numbers(leaf: Leaf) -> bool:
     return is_list_of and has_feature and dtype_of(kind) is not None
 
 
+def _may_have_nulls(leaf: Leaf) -> bool:
+    """Return whether a part has a number for each struct of a list, which is often missing."""
+    return len(leaf.path) > 1 and is_list(leaf.kind) and not is_list(leaf.kind.value_type)
+
+
 def _htype_in(column: Mapping[str, Any]) -> Htype | None:
     """Return the type that is recorded for a column, or None if it cannot be read."""
     noted = {HTYPE: json.dumps(column.get("htype"))}
@@ -243,8 +251,8 @@ def _says_more(kind: pa.DataType) -> bool:
     >>> _says_more(pa.timestamp("s")), _says_more(pa.timestamp("s", "UTC"))
     (False, True)
     """
-    if is_list(kind):
-        return _says_more(kind.value_type)
+    if is_list(kind):  # lists of dates become arrays, which are exported as timestamps
+        return kinds.is_date32(kind.value_type) or _says_more(kind.value_type)
     if kinds.is_timestamp(kind):
         return kind.tz is not None
     tests = (kinds.is_struct, kinds.is_decimal, kinds.is_time, kinds.is_date64)

@@ -101,6 +101,7 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
     Examples
     --------
     >>> from decimal import Decimal
+    >>> from deeplake_lite.htypes import Scalar
     >>> check_unrounded(pa.array([Decimal("12345678901234567.5")]), "x", Scalar("float64"))
     Traceback (most recent call last):
         ...
@@ -121,6 +122,7 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
 def _with_strings(htype: Htype) -> Htype:
     """Return a type that has strings in place of numbers.
 
+    >>> from deeplake_lite.htypes import Array
     >>> _with_strings(Array("float64", (None,)))
     Sequence(Text(nullable=True))
     """

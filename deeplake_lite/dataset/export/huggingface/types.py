@@ -60,7 +60,7 @@ def recording_feature(htype: Htype) -> Feature:
 
     >>> from deeplake_lite.htypes import Boxes
     >>> recording_feature(Boxes("xyxy"))["feature"]["feature"]["id"]
-    'deeplake_lite:{"htype": "boxes", "format": "xyxy"}'
+    'deeplake_lite:{"htype": "boxes"}'
     """
     feature = feature_of(htype)
     inferred = inferred_htype(feature, kind_of(feature))
