@@ -6,6 +6,7 @@ A cast that would change a value raises `Misfit`, so that the caller can choose 
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,7 +160,7 @@ def _parsed(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
 
 
 def _with_texts(value: Any, kind: pa.DataType) -> Any:
-    """Return a JSON value with strings of JSON where a type has JSON."""
+    """Return a JSON value with strings of JSON and decimals where a type has these."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):
@@ -169,7 +170,8 @@ def _with_texts(value: Any, kind: pa.DataType) -> Any:
     if kinds.is_struct(kind) and isinstance(value, dict):
         types = {f.name: f.type for f in kind}
         return {n: _with_texts(v, types.get(n, pa.null())) for n, v in value.items()}
-    return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return Decimal(repr(value)) if is_number and kinds.is_decimal(kind) else value
 
 
 def _without_json(kind: pa.DataType) -> pa.DataType:

@@ -1,7 +1,7 @@
 """The columns that an Arrow column becomes: one, or one for each field of its structs.
 
 A struct of numbers, strings and lists becomes JSON. If it has fields of other types, such as
-classes, files, times or decimals, each field becomes a column, ``"objects.category"``. Structs in
+classes, files or times, each field becomes a column, ``"objects.category"``. Structs in
 lists become columns of lists. A file has a second column with its path, ``"image_path"``.
 """
 
@@ -122,7 +122,7 @@ def _fits_json(feature: Feature, kind: pa.DataType) -> bool:
     if kinds.is_struct(kind):
         parts = fields_of(feature)
         return all(_fits_json(parts.get(f.name), f.type) for f in kind)
-    if kinds.is_temporal(kind) or kinds.is_decimal(kind):
+    if kinds.is_temporal(kind):
         return False
     return dtype_of(kind) is not None or is_text(kind) or kinds.is_null(kind) or (
         kinds.is_map(kind) or kinds.is_union(kind) or kinds.is_dictionary(kind)
