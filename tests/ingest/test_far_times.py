@@ -193,7 +193,7 @@ def test_distant_time_in_a_json_value_is_refused_with_its_row(kind, within):
 def test_distant_time_in_a_struct_of_a_file_has_its_own_column(tmp_path):
     times = times_of(pa.timestamp("ms"))
     pq.write_table(pa.table({"c": WITHIN["struct"](times)}), tmp_path / "t.parquet")
-    ds = dl.from_parquet(tmp_path / "t.parquet", f"memory://{uuid4().hex}", progress=False)
+    ds = dl.from_parquet(tmp_path / "t.parquet", f"{tmp_path}/lake", progress=False)
     (name,) = ds.columns
     assert ds[name][:].astype(int).tolist() == times.cast(pa.int64()).to_pylist()
 
