@@ -98,6 +98,19 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
 }
 """Functions that check the value of an option and return it in canonical form."""
 
+TABLE_PLACE = """    on, columns
+        See `TABLE_LINES`.
+"""
+"""The part of a docstring that `TABLE_LINES` replaces."""
+
+TABLE_LINES = """    on : str, optional
+        The column that identifies rows: rows that exist already are updated where they differ. By
+        default, all rows are appended.
+    columns : sequence of str, optional
+        The columns to ingest; by default all.
+"""
+"""A description of the parameters that sources of tables have, for ``help``."""
+
 PLACE = """    **options
         See `Options`.
 """
@@ -156,7 +169,8 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
             kwargs[name] = _CHECKS[name](name, kwargs[name])
         return function(*args, **kwargs)
 
-    run.__doc__ = (function.__doc__ or "").replace(PLACE, LINES)
+    text = (function.__doc__ or "").replace(TABLE_PLACE, TABLE_LINES)
+    run.__doc__ = text.replace(PLACE, LINES)
     return run
 
 

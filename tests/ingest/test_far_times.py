@@ -190,9 +190,16 @@ def test_distant_time_in_a_json_value_is_refused_with_its_row(kind, within):
         lake(dl.Json(nullable=True)).append(pa.table({"c": column}))
 
 
-@pytest.mark.parametrize("within", ["struct", "map of lists"])
-def test_distant_time_in_a_value_is_an_error_with_its_row_either_way(within, tmp_path):
-    column = WITHIN[within](times_of(pa.timestamp("s")))
+def test_distant_time_in_a_struct_of_a_file_has_its_own_column(tmp_path):
+    times = times_of(pa.timestamp("ms"))
+    pq.write_table(pa.table({"c": WITHIN["struct"](times)}), tmp_path / "t.parquet")
+    ds = dl.from_parquet(tmp_path / "t.parquet", f"{tmp_path}/lake", progress=False)
+    (name,) = ds.columns
+    assert ds[name][:].astype(int).tolist() == times.cast(pa.int64()).to_pylist()
+
+
+def test_distant_time_in_a_value_is_an_error_with_its_row_either_way(tmp_path):
+    column = WITHIN["map of lists"](times_of(pa.timestamp("s")))
     for way in of_arrow(column, tmp_path):
         with pytest.raises(dl.InvalidValueError, match="row 0: must be a JSON value"):
             way()

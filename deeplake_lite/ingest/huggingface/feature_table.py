@@ -6,23 +6,25 @@ A column of files has a second column with their paths, ``image_path``, if any f
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.types as kinds
 
 from deeplake_lite.dataset.arrow.cells import HTYPE
+from deeplake_lite.dataset.arrow.features import Feature, aligned, feature_of_kind, features_in
+from deeplake_lite.dataset.arrow.leaves import Leaf, leaves
+from deeplake_lite.dataset.arrow.types import dtype_of, is_list
 from deeplake_lite.dataset.write.tables import exported_htype
-from deeplake_lite.ingest.huggingface.features import (
-    FeatureColumn,
-    columns_of,
-    features_in,
-    holds_files,
-    path_column,
-)
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.huggingface.features import FeatureColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from deeplake_lite.htypes import Htype
 
 type Read = Callable[[list[str]], Iterator[pa.RecordBatch]]
 
@@ -37,8 +39,17 @@ class FeatureTable:
     schema: pa.Schema
     """A field for each column of the lake."""
 
+    leaves: Mapping[str, Leaf]
+    """The part of the Arrow columns that each column is read from."""
+
     columns: Mapping[str, FeatureColumn]
     """The columns whose features add to their Arrow type."""
+
+    features: Mapping[str, Feature]
+    """Features that the metadata describes, in the units of time that the columns have."""
+
+    told: Mapping[str, Feature]
+    """Features of other Arrow columns whose type says more than the columns of the lake."""
 
     read: Read
     """Reads the batches of columns of the lake."""
@@ -49,7 +60,8 @@ class FeatureTable:
         schema: pa.Schema,
         metadata: Mapping[str, Any],
         read: Read,
-        has_paths: Callable[[str], bool] = lambda _: True,
+        has_paths: Callable[[Leaf], bool] = lambda _: True,
+        has_nulls: Callable[[Leaf], bool] | None = None,
     ) -> FeatureTable:
         """Return the table for batches that `read` reads by the names of their Arrow columns.
 
@@ -62,31 +74,57 @@ class FeatureTable:
         read : callable
             Reads the batches of Arrow columns.
         has_paths : callable
-            Returns whether a column of files has any paths.
+            Returns whether the paths of a column of files have any values.
+        has_nulls : callable
+            Returns whether lists of numbers have any nulls; by default, lists with a number for
+            each struct of a list may.
+
+        Raises
+        ------
+        InvalidValueError
+            If a part of a struct needs the name of another column, or types are nested too deeply.
         """
-        features = features_in(metadata)
-        own = _own_fields(schema, metadata, features)
-        columns = {
-            name: replace(column, htype=htype, exact=True)
-            if (htype := exported_htype(own.get(name))) is not None
-            else column
-            for name, column in columns_of(schema, features).items()
-        }
-        fields, given = list[pa.Field](), dict[str, FeatureColumn]()
+        features, own = features_in(metadata), _Own.of(metadata)
+        try:
+            parts = [
+                (f, leaf)
+                for f in schema
+                for whole in _parts(f, features.get(f.name), own)
+                for leaf in own.with_paths(whole, has_paths)
+                if leaf is whole or leaf.name not in schema.names
+            ]
+        except RecursionError as error:
+            raise InvalidValueError(
+                "Types must be nested less than 1,000 deep, but a column is nested more deeply. "
+                "Leave it out: columns=[…]."
+            ) from error
+        _check_names(schema, [leaf for _, leaf in parts])
         empty = pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
-        for f in schema:
-            parts = [column for column in columns.values() if column.path[0] == f.name]
-            if not parts:
-                fields.append(own.get(f.name, f))
-            for column in parts:
-                fields.append(_field(column, f, empty))
-                given[column.name] = column
-                if f.name in features and _needs_path(column, f, own, has_paths):
-                    path = path_column(column)
-                    if path.name not in schema.names:
-                        fields.append(_field(path, f, empty))
-                        given[path.name] = path
-        return cls(pa.schema(fields, schema.metadata), given, _Reader(given, read))
+        fields, columns = list[pa.Field](), dict[str, FeatureColumn]()
+        for f, leaf in parts:
+            exact = own.htype(leaf)
+            asks = exact is None and _has_numbers(leaf) and exported_htype(f) is None
+            column = FeatureColumn.of(
+                leaf, has_null_items=asks and (has_nulls or _may_have_nulls)(leaf)
+            )
+            if column is not None:
+                columns[leaf.name] = column if exact is None else column.exactly(exact)
+            fields.append(_field(leaf, f, empty, None if column is not None else exact))
+        told = {
+            f.name: feature_of_kind(f.type)
+            for f in schema
+            if f.name not in features and exported_htype(f) is None and _says_more(f.type)
+        }
+        by_name = {leaf.name: leaf for _, leaf in parts}
+        types = {f.name: f.type for f in schema}
+        return cls(
+            pa.schema(fields, schema.metadata),
+            by_name,
+            columns,
+            {n: aligned(part, types[n]) if n in types else part for n, part in features.items()},
+            told,
+            _Reader(by_name, read),
+        )
 
 
 DESCRIPTIONS = ("description", "citation", "homepage", "license")
@@ -94,14 +132,12 @@ DESCRIPTIONS = ("description", "citation", "homepage", "license")
 
 
 def lake_metadata(
-    metadata: Mapping[str, Any], info: Mapping[str, Any] | None = None
+    table: FeatureTable, metadata: Mapping[str, Any], info: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, object]]:
     """Return the items of the lake's metadata for a table: its description and its features.
 
-    A table that was exported from a lake has the metadata of that lake.
-
-    >>> lake_metadata({"info": {"description": "Flowers", "citation": ""}})
-    {'huggingface': {'description': 'Flowers'}}
+    A table that was exported from a lake has the metadata of that lake. The features of Arrow
+    types, of which the lake's types are a simplification, are in ``"arrow"``.
     """
     own = metadata.get(OWN)
     if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
@@ -110,63 +146,136 @@ def lake_metadata(
     info = {**(noted if isinstance(noted, dict) else {}), **(info or {})}
     items = {key: info[key] for key in DESCRIPTIONS if isinstance(info.get(key), str)}
     items = {key: text for key, text in items.items() if text}
-    if features := features_in(metadata):
-        items["features"] = features
-    return {"huggingface": items} if items else {}
+    if table.features:
+        items["features"] = dict(table.features)
+    content = {"huggingface": items} if items else {}
+    return {**content, "arrow": {"features": dict(table.told)}} if table.told else content
 
 
 @dataclass(frozen=True)
 class _Reader:
     """Reads columns of the lake."""
 
-    columns: Mapping[str, FeatureColumn]
+    leaves: Mapping[str, Leaf]
     read: Read
 
     def __call__(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        sources = [self.columns[n].path[0] if n in self.columns else n for n in names]
-        for batch in self.read(list(dict.fromkeys(sources))):
-            yield pa.RecordBatch.from_arrays(
-                [
-                    self.columns[name].part(batch) if name in self.columns else batch.column(name)
-                    for name in names
-                ],
-                names=names,
+        parts = [self.leaves[name] for name in names]
+        for batch in self.read(list(dict.fromkeys(leaf.path[0] for leaf in parts))):
+            arrays = [leaf.part(batch.column(leaf.path[0])) for leaf in parts]
+            yield pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """The types of the lake that a table was exported from, if it was."""
+
+    columns: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> _Own:
+        own = metadata.get(OWN)
+        columns = own.get("columns") if isinstance(own, dict) else None
+        items = columns.items() if isinstance(columns, dict) else ()
+        return cls({name: column for name, column in items if isinstance(column, dict)})
+
+    def htype(self, leaf: Leaf) -> Htype | None:
+        """Return the type of a column, or None if its feature has been changed since."""
+        column = self.columns.get(leaf.name)
+        if column is None or ("path_of" not in column and column.get("feature") != leaf.feature):
+            return None
+        return _htype_in(column)
+
+    def with_paths(self, leaf: Leaf, has_paths: Callable[[Leaf], bool]) -> Iterator[Leaf]:
+        """Yield a part, and that of the paths of its files if there are any."""
+        yield leaf
+        if (paths := leaf.paths) is None:
+            return
+        is_own = self.htype(leaf) is not None
+        if paths.name in self.columns if is_own else has_paths(paths):
+            yield paths
+
+
+def _has_numbers(leaf: Leaf) -> bool:
+    """Return whether a part is of lists of numbers in which nulls are to be kept.
+
+    In files without features, they become NaN, or are rejected, as in any other Parquet file.
+    """
+    kind, is_list_of = leaf.kind, False
+    while is_list(kind):
+        kind, is_list_of = kind.value_type, True
+    has_feature = leaf.feature is not None or len(leaf.path) > 1
+    return is_list_of and has_feature and dtype_of(kind) is not None
+
+
+def _may_have_nulls(leaf: Leaf) -> bool:
+    """Return whether a part has a number for each struct of a list, which is often missing."""
+    return len(leaf.path) > 1 and is_list(leaf.kind) and not is_list(leaf.kind.value_type)
+
+
+def _htype_in(column: Mapping[str, Any]) -> Htype | None:
+    """Return the type that is recorded for a column, or None if it cannot be read."""
+    noted = {HTYPE: json.dumps(column.get("htype"))}
+    return exported_htype(pa.field("", pa.null(), metadata=noted))
+
+
+def _parts(f: pa.Field, feature: Feature, own: _Own) -> list[Leaf]:
+    """Return the columns for an Arrow column: one if it was one column of a lake."""
+    whole = Leaf(f.name, (f.name,), feature, f.type)
+    if exported_htype(f) is not None or own.htype(whole) is not None:
+        return [whole]
+    return leaves(f.name, feature, f.type)
+
+
+def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) -> pa.Field:
+    """Return the field of a column; `exact` is its type if its feature does not say it."""
+    if len(leaf.path) > 1:
+        f = pa.field(leaf.name, leaf.part(empty.column(leaf.path[0])).type)
+    return f if exact is None else f.with_metadata({HTYPE: json.dumps(exact.get_config())})
+
+
+def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
+    """Check that the names of columns are unique. Raises InvalidValueError."""
+    counts = Counter([*schema.names, *(leaf.name for leaf in parts if len(leaf.path) > 1)])
+    for leaf in parts:
+        if len(leaf.path) > 1 and counts[leaf.name] > 1:
+            raise InvalidValueError(
+                f"Column names must be unique, but a part of {leaf.path[0]!r} needs the name "
+                f"{leaf.name!r} of another column. Rename one of them."
             )
 
 
-def _field(column: FeatureColumn, f: pa.Field, empty: pa.RecordBatch) -> pa.Field:
-    return pa.field(
-        column.name, column.part(empty).type, nullable=f.nullable or len(column.path) > 1
-    )
+def _says_more(kind: pa.DataType) -> bool:
+    """Return whether an Arrow type says more than the type of its columns in a lake.
 
-
-def _own_fields(
-    schema: pa.Schema, metadata: Mapping[str, Any], features: Mapping[str, Any]
-) -> dict[str, pa.Field]:
-    """Return fields with the types of the lake that the table was exported from.
-
-    A column whose feature has been changed since is not one of them.
+    >>> _says_more(pa.timestamp("s")), _says_more(pa.timestamp("s", "UTC"))
+    (False, True)
     """
-    own = metadata.get(OWN)
-    columns = own.get("columns") if isinstance(own, dict) else None
-    fields = dict[str, pa.Field]()
-    for name, column in (columns if isinstance(columns, dict) else {}).items():
-        if not isinstance(column, dict):
-            continue
-        noted = {HTYPE: json.dumps(column.get("htype"))}
-        if name in schema.names and features.get(name) == column.get("feature"):
-            fields[name] = schema.field(name).with_metadata(noted)
-        elif column.get("path_of") in schema.names:
-            fields[name] = pa.field(name, pa.string(), metadata=noted)
-    return fields
+    if is_list(kind):  # lists of dates become arrays, which are exported as timestamps
+        return kinds.is_date32(kind.value_type) or _says_more(kind.value_type)
+    if kinds.is_timestamp(kind):
+        return kind.tz is not None
+    tests = (kinds.is_struct, kinds.is_decimal, kinds.is_time, kinds.is_date64)
+    return any(test(kind) for test in tests)
 
 
-def _needs_path(
-    column: FeatureColumn,
-    f: pa.Field,
-    own: Mapping[str, pa.Field],
-    has_paths: Callable[[str], bool],
-) -> bool:
-    if len(column.path) > 1 or not holds_files(column, f.type):
-        return False
-    return f"{column.name}_path" in own if column.exact else has_paths(column.name)
+def has_null_items(array: pa.Array) -> bool:
+    """Return whether lists of numbers have nulls.
+
+    >>> has_null_items(pa.array([[1], None])), has_null_items(pa.array([[1, None]]))
+    (False, True)
+    """
+    while is_list(array.type):
+        array = array.flatten()
+    return bool(array.null_count)
+
+
+def has_values(array: pa.Array) -> bool:
+    """Return whether an array has any values, or if it is of lists, any items that are not null.
+
+    >>> has_values(pa.array([[None], []])), has_values(pa.array([[None], ["a"]]))
+    (False, True)
+    """
+    while is_list(array.type):
+        array = array.flatten()
+    return bool(array.null_count < len(array))

@@ -14,19 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import yaml
 
+from deeplake_lite.dataset.arrow.features import features_in, read_metadata
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.files import find_files
-from deeplake_lite.ingest.huggingface.feature_table import FeatureTable
-from deeplake_lite.ingest.huggingface.features import features_in, read_metadata
+from deeplake_lite.ingest.huggingface.feature_table import (
+    FeatureTable,
+    has_null_items,
+    has_values,
+)
 from deeplake_lite.ingest.huggingface.part import Part
 from deeplake_lite.ingest.tables.parquet import parquet_table
 from deeplake_lite.ingest.tables.tabular import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from deeplake_lite.dataset.arrow.leaves import Leaf
 
 SHARD = re.compile(r"^(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
 """Name of one of several files of a split, without its extension."""
@@ -182,7 +187,11 @@ def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
     if not features_in(metadata):
         metadata = read_metadata(schemas[0])
     table = FeatureTable.of(
-        schemas[0], metadata, partial(_read_streams, files), partial(_has_paths, files)
+        schemas[0],
+        metadata,
+        partial(_read_streams, files),
+        partial(_has_any, files, has_values),
+        partial(_has_any, files, has_null_items),
     )
     name = split or str(state.get("_split") or "train")
     return Part(name, table, metadata, info=info), files
@@ -209,9 +218,7 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
                 yield part
 
 
-def _has_paths(files: Sequence[str], column: str) -> bool:
-    """Return whether a column of files has any paths."""
-    return any(
-        pc.struct_field(batch.column(0), "path").null_count < batch.num_rows
-        for batch in _read_streams(files, [column])
-    )
+def _has_any(files: Sequence[str], has: Callable[[pa.Array], bool], leaf: Leaf) -> bool:
+    """Return whether a part of a column has, in any batch, the property that `has` finds."""
+    batches = _read_streams(files, [leaf.path[0]])
+    return any(has(leaf.part(batch.column(0))) for batch in batches)

@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deeplake_lite.dataset.arrow.features import FILES, read_metadata, type_of
 from deeplake_lite.errors import InvalidValueError, LakeError
-from deeplake_lite.ingest.huggingface.feature_table import DESCRIPTIONS, FeatureTable
-from deeplake_lite.ingest.huggingface.features import read_metadata
+from deeplake_lite.ingest.huggingface.feature_table import (
+    DESCRIPTIONS,
+    FeatureTable,
+    has_null_items,
+    has_values,
+)
 from deeplake_lite.ingest.huggingface.part import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from deeplake_lite.dataset.arrow.leaves import Leaf
 
 ROWS = 256
 """Rows of a batch."""
@@ -59,12 +66,15 @@ def _part(dataset: Any, split: str) -> Part:
     if not is_stream:
         metadata = {**read_metadata(dataset.data.schema), **metadata}
     has_paths = partial(_has_paths, None if is_stream else dataset.data)
+    read = partial(_read, dataset, schema, split)
+    checks = () if is_stream else (partial(_has_null_items, dataset.data),)
+    table = FeatureTable.of(schema, metadata, read, has_paths, *checks)
     return Part(
         split,
-        FeatureTable.of(schema, metadata, partial(_read, dataset, schema, split), has_paths),
+        table,
         metadata,
         rows=None if is_stream else len(dataset),
-        full=frozenset() if is_stream else _full_columns(dataset),
+        full=frozenset() if is_stream else _full_columns(dataset.data, table),
         info={key: getattr(dataset.info, key, None) for key in DESCRIPTIONS},
     )
 
@@ -116,31 +126,35 @@ def _tables(dataset: Any) -> Iterator[Any]:
         yield Dataset.from_list(list(rows), features=dataset.features).data.table
 
 
-def _has_paths(table: Any, column: str) -> bool:
+def _has_paths(table: Any, paths: Leaf) -> bool:
     """Return whether a column of files has any paths; True if only reading it would tell."""
     if table is None:
         return True
-    chunks = table.column(column).chunks
-    return any(_paths_of(chunk).null_count < len(chunk) for chunk in chunks)
+    return any(has_values(part) for part in _chunks(table, paths))
 
 
-def _paths_of(chunk: Any) -> pa.Array:
-    return pc.struct_field(chunk, "path")
+def _has_null_items(table: Any, leaf: Leaf) -> bool:
+    return any(map(has_null_items, _chunks(table, leaf)))
 
 
-def _full_columns(dataset: Any) -> frozenset[str]:
-    """Return the columns that have no nulls."""
-    full = set()
-    for name, feature in dataset.features.items():
-        column = dataset.data.column(name)
-        kind = type(feature).__name__
-        if kind == "ClassLabel":
-            least = pc.min(column).as_py()
-            has_nulls = column.null_count > 0 or (least is not None and least < 0)
-        elif kind in ("Image", "Audio", "Video") and pa.types.is_struct(column.type):
-            has_nulls = any(pc.struct_field(c, "bytes").null_count for c in column.chunks)
-        else:
-            has_nulls = column.null_count > 0
-        if not has_nulls:
-            full.add(name)
-    return frozenset(full)
+def _chunks(table: Any, leaf: Leaf) -> Iterator[pa.Array]:
+    """Yield a part of a column, chunk by chunk."""
+    return (leaf.part(chunk) for chunk in table.column(leaf.path[0]).chunks)
+
+
+def _full_columns(table: Any, of: FeatureTable) -> frozenset[str]:
+    """Return the columns that have no nulls; those of paths may have some later on."""
+    paths = {leaf.paths.name for leaf in of.leaves.values() if leaf.paths is not None}
+    return frozenset(
+        name
+        for name, leaf in of.leaves.items()
+        if name not in paths and not any(_has_nulls(part, leaf) for part in _chunks(table, leaf))
+    )
+
+
+def _has_nulls(array: pa.Array, leaf: Leaf) -> bool:
+    kind = type_of(leaf.feature)
+    if kind in FILES and pa.types.is_struct(array.type):
+        return bool(pc.struct_field(array, "bytes").null_count)
+    least = pc.min(array).as_py() if kind == "ClassLabel" else None
+    return array.null_count > 0 or (isinstance(least, int) and least < 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.ingest.huggingface.features import features_in
+from deeplake_lite.dataset.arrow.features import features_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

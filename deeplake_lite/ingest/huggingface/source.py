@@ -54,11 +54,8 @@ def from_huggingface(
         Folders and files do not need the package.
     url : str
         URL of the lake, which is created if it does not exist.
-    on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
-    columns : sequence of str, optional
-        The columns to ingest; by default all.
+    on, columns
+        See `TABLE_LINES`.
     **options
         See `Options`.
 
@@ -79,11 +76,14 @@ def from_huggingface(
     Notes
     -----
     Several splits become one column of classes, ``split``. Features become column types:
-    ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image `Image`, Audio and Video
-    `Bytes`, Array2D to Array5D `Array`, Json, Translation and other structs `Json`, lists `Array`
-    or `Sequence`. A struct that holds files has a column for each of its fields instead. The names
-    of files are in the column ``image_path``. The description and the features are kept in
-    ``ds.metadata["huggingface"]``.
+    ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image `Image`, Audio, Video, Pdf,
+    Nifti and Mesh `Bytes`, Array2D to Array5D `Array`, Json, Translation and structs of numbers and
+    strings `Json`, lists `Array` or `Sequence`. A struct that holds anything else has a column for
+    each of its fields: ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and
+    ``objects.category``, with the names of the classes. To read boxes as such, declare them:
+    ``schema={"objects.bbox": dl.Boxes("xywh")}``. The names of files are in the column
+    ``image_path``. The description and the features are kept in ``ds.metadata["huggingface"]``, so
+    that `View.to_huggingface` restores structs, time zones, decimals and times of day.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def huggingface_source(
         full=full,
         schema=types_of(schema),
         features=parts[0].table.columns,
-        metadata=lake_metadata(parts[0].metadata, parts[0].info),
+        metadata=lake_metadata(parts[0].table, parts[0].metadata, parts[0].info),
         base=base,
     )
 

@@ -8,6 +8,7 @@
   any length.
 - Tensors of a fixed shape become `Array` of that shape; a permutation of their axes is applied.
 - Other lists become `Sequence`, structs, maps and unions `Json`, and null columns nullable `Text`.
+  In files, structs of anything but numbers and strings become a column for each of their fields.
   Decimals in JSON become numbers, unless float64 rounds them.
 - Extension types and run-end encodings become the type of their values; bool8 is `Scalar` bool.
 """
@@ -15,101 +16,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite.checks import find_lone_surrogate
 from deeplake_lite.dataset.arrow.decimals import first_rounded
+from deeplake_lite.dataset.arrow.htypes import htype_of
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.types import (
-    dtype_of,
-    is_bytes,
-    is_list,
     is_text,
-    shape_of,
     unwrapped,
 )
 from deeplake_lite.dataset.arrow.values import arrow_values, one_array
 from deeplake_lite.dataset.write.tables import as_exported, exported_htype
 from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import (
-    Array,
-    Bytes,
     ClassLabel,
     Htype,
-    Json,
-    Scalar,
     Sequence,
     Text,
 )
 from deeplake_lite.htypes.base import pasted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
-def htype_of(kind: pa.DataType, *, nullable: bool = False, names: Iterable[str] = ()) -> Htype:
-    """Return the htype for an Arrow type.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType
-        The type.
-    nullable : bool
-        Whether there are nulls.
-    names : iterable of str
-        Names of the classes of a dictionary of strings.
-
-    Examples
-    --------
-    >>> htype_of(pa.list_(pa.float32(), 3)), htype_of(pa.timestamp("ms", tz="UTC"), nullable=True)
-    (Array('float32', (3,)), Scalar('datetime64[ms]', nullable=True))
-    """
-    htype = _plain_htype(kind, tuple(names))
-    if kinds.is_null(kind):
-        nullable = True
-    return replace(htype, nullable=nullable) if nullable else htype
-
-
-def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
-    kind = unwrapped(kind)
-    if isinstance(kind, pa.FixedShapeTensorType):
-        return Array(str(dtype_of(kind.value_type)), shape_of(kind))
-    if kinds.is_struct(kind) and len({f.name for f in kind}) < kind.num_fields:
-        raise SchemaError(
-            f"The field names of a struct must be unique, but it is {kind}. Rename one."
-        )
-    if kinds.is_dictionary(kind):
-        return ClassLabel(names) if is_text(kind.value_type) else _plain_htype(kind.value_type, ())
-    if (dtype := dtype_of(kind)) is not None:
-        return Scalar(dtype)
-    if is_text(kind) or kinds.is_null(kind):
-        return Text()
-    if is_bytes(kind):
-        return Bytes()
-    if is_list(kind):
-        return _list_htype(kind)
-    if kinds.is_nested(kind):  # struct, map, union
-        return Json()
-    raise SchemaError(f"There is no column type for Arrow's {kind}.")
-
-
-def _list_htype(kind: pa.DataType) -> Htype:
-    """Return the htype for lists: arrays for numbers, sequences for other items."""
-    shape, item = [], kind
-    while kinds.is_fixed_size_list(item):
-        shape.append(item.list_size)
-        item = unwrapped(item.value_type)
-    if shape and dtype_of(item) is not None and all(shape):
-        return Array(str(dtype_of(item)), tuple(shape))
-    item = unwrapped(kind.value_type)
-    if dtype_of(item) is not None:
-        return Array(str(dtype_of(item)), (None,))
-    if kinds.is_dictionary(item):
-        item = item.value_type
-    return Sequence(replace(_plain_htype(item, ()), nullable=True))
 
 
 @dataclass(frozen=True)
@@ -172,6 +101,7 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
     Examples
     --------
     >>> from decimal import Decimal
+    >>> from deeplake_lite.htypes import Scalar
     >>> check_unrounded(pa.array([Decimal("12345678901234567.5")]), "x", Scalar("float64"))
     Traceback (most recent call last):
         ...
@@ -192,6 +122,7 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
 def _with_strings(htype: Htype) -> Htype:
     """Return a type that has strings in place of numbers.
 
+    >>> from deeplake_lite.htypes import Array
     >>> _with_strings(Array("float64", (None,)))
     Sequence(Text(nullable=True))
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -9,19 +10,32 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
+from deeplake_lite.dataset.arrow.features import read_metadata
 from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
-from deeplake_lite.ingest.huggingface.feature_table import FeatureTable, lake_metadata
-from deeplake_lite.ingest.huggingface.features import has_bytes, read_metadata
+from deeplake_lite.ingest.huggingface.feature_table import (
+    FeatureTable,
+    has_null_items,
+    lake_metadata,
+)
+from deeplake_lite.ingest.huggingface.features import has_bytes
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.tables.tabular import BATCH_ROWS, TabularSource, reading, select_columns
+from deeplake_lite.ingest.tables.tabular import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    TabularSource,
+    reading,
+    select_columns,
+)
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow.parquet as pq
 
+    from deeplake_lite.dataset.arrow.leaves import Leaf
+    from deeplake_lite.ingest.huggingface.feature_table import Read
     from deeplake_lite.ingest.huggingface.features import FeatureColumn
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
@@ -48,11 +62,8 @@ def from_parquet(
         A file, a folder, or a pattern such as ``"flowers/*.parquet"``.
     url : str
         URL of the lake, which is created if it does not exist.
-    on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
-    columns : sequence of str, optional
-        The columns to ingest; by default all.
+    on, columns
+        See `TABLE_LINES`.
     **options
         See `Options`.
 
@@ -63,7 +74,9 @@ def from_parquet(
 
     Notes
     -----
-    `ingest.columns` lists the column types of Arrow's types. Files of Hugging Face keep their
+    `ingest.columns` lists the column types of Arrow's types. Structs, time zones, decimals and
+    times of day, which are simplified, are kept in ``ds.metadata["arrow"]``, so that
+    `View.to_parquet` restores them. Files of Hugging Face keep their
     classes, images and shapes, which their metadata describes; see `from_huggingface`. If the
     metadata is missing, images, which are structs of bytes and path, become bytes; declare them:
     ``schema={"image": dl.Image()}``. Relative paths of images start from the folder of the files.
@@ -103,7 +116,7 @@ def parquet_source(
         full=full,
         schema=types_of(schema),
         features=table.columns,
-        metadata=lake_metadata(metadata),
+        metadata=lake_metadata(table, metadata),
         base=folder_of(files),
     )
 
@@ -123,7 +136,13 @@ def parquet_table(
         footers = [fragment.metadata for fragment in dataset.get_fragments()]
     metadata = read_metadata(dataset.schema)
     read = partial(_read, dataset, path)
-    table = FeatureTable.of(dataset.schema, metadata, read, partial(_has_paths, footers))
+    table = FeatureTable.of(
+        dataset.schema,
+        metadata,
+        read,
+        partial(_has_paths, footers),
+        partial(_has_null_items, footers, read),
+    )
     full = {n for n in table.schema.names if _is_full(footers, table.columns.get(n), n)}
     return table, metadata, sum(footer.num_rows for footer in footers), frozenset(full)
 
@@ -135,7 +154,21 @@ def _read(
     ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
     rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
-        yield from dataset.to_batches(columns=columns, batch_size=rows, **ahead)
+        batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
+        yield from _joined(batches) if ahead else batches
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join small batches to batches of limited size, which take less time per row."""
+    parts, nbytes = list[pa.RecordBatch](), 0
+    for batch in batches:
+        parts.append(batch)
+        nbytes += batch.nbytes
+        if nbytes >= BATCH_BYTES or sum(part.num_rows for part in parts) >= BATCH_ROWS:
+            yield pa.concat_batches(parts)
+            parts, nbytes = [], 0
+    if parts:
+        yield pa.concat_batches(parts)
 
 
 def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, name: str) -> bool:
@@ -149,9 +182,51 @@ def _is_full(footers: Sequence[pq.FileMetaData], column: FeatureColumn | None, n
     )
 
 
-def _has_paths(footers: Sequence[pq.FileMetaData], column: str) -> bool:
+def _has_paths(footers: Sequence[pq.FileMetaData], paths: Leaf) -> bool:
     """Return whether a column of files has any paths."""
-    return any(_null_count(footer, f"{column}.path") != footer.num_rows for footer in footers)
+    return any(_has_values(footer, paths.path) for footer in footers)
+
+
+def _has_null_items(footers: Sequence[pq.FileMetaData], read: Read, leaf: Leaf) -> bool:
+    """Return whether lists of numbers have nulls.
+
+    Statistics count empty lists as nulls, so the column is read if there are any.
+    """
+    chunks = [chunk for footer in footers for chunk in _column_chunks(footer, leaf.path) or [None]]
+    if all(chunk is not None and _null_count_of(chunk) == 0 for chunk in chunks):
+        return False
+    return any(has_null_items(leaf.part(batch.column(0))) for batch in read([leaf.path[0]]))
+
+
+def _has_values(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:
+    """Return whether a column has any values; True if the statistics do not tell."""
+    chunks = _column_chunks(footer, path)
+    return chunks is None or any(
+        _null_count_of(chunk) != chunk.num_values or chunk.statistics.has_min_max
+        for chunk in chunks
+    )
+
+
+def _null_count_of(chunk: pq.ColumnChunkMetaData) -> int | None:
+    if not chunk.is_stats_set or not chunk.statistics.has_null_count:
+        return None
+    return int(chunk.statistics.null_count)
+
+
+def _column_chunks(
+    footer: pq.FileMetaData, path: tuple[str, ...]
+) -> list[pq.ColumnChunkMetaData] | None:
+    """Return the chunks of a column, which may be in lists and structs; None if it is not found."""
+    names = [_LEVEL.sub("", footer.schema.column(i).path) for i in range(footer.num_columns)]
+    name = _LEVEL.sub("", ".".join(path))
+    if names.count(name) != 1:
+        return None
+    groups = range(footer.num_row_groups)
+    return [footer.row_group(group).column(names.index(name)) for group in groups]
+
+
+_LEVEL = re.compile(r"\.list\.(element|item|array_element)(?=\.|$)")
+"""The names by which Parquet nests the items of lists."""
 
 
 def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from deeplake_lite import checks
+from deeplake_lite.dataset.arrow.htypes import htype_of
 from deeplake_lite.dataset.arrow.types import has_fractions, is_text
 from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unnamed_indexes
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
@@ -24,7 +25,6 @@ from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
 from deeplake_lite.ingest.tables.columns import (
     check_unrounded,
     class_label,
-    htype_of,
     texts_in,
     values_of,
 )

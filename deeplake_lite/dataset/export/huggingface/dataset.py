@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from deeplake_lite.dataset.export.huggingface.features import FeatureExport, warn_of_losses
+from deeplake_lite.dataset.arrow.casts import with_extensions
+from deeplake_lite.dataset.export.huggingface.features import (
+    FeatureExport,
+    find_misfits,
+    warn_of_losses,
+)
 from deeplake_lite.errors import MissingPackageError
 
 if TYPE_CHECKING:
@@ -25,7 +30,7 @@ def to_dataset(view: View) -> Any:
             "which do not need it: to_parquet(…)."
         ) from error
     warn_of_losses(view, "to_huggingface")
-    export = FeatureExport(view)
+    export = FeatureExport(view, find_misfits(view, "to_huggingface"))
     table = pa.Table.from_batches([*export.batches("to_huggingface")], export.schema)
     features = datasets.Features.from_dict(export.features)
     columns = [
@@ -41,9 +46,4 @@ def to_dataset(view: View) -> Any:
 
 def _as_feature(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """Return a column in the Arrow type of its feature, which may be an extension type."""
-    if column.type == kind:
-        return column
-    if not isinstance(kind, pa.BaseExtensionType):
-        return column.cast(kind)
-    chunks = [pa.ExtensionArray.from_storage(kind, chunk) for chunk in column.chunks]
-    return pa.chunked_array(chunks, kind)
+    return pa.chunked_array([with_extensions(chunk, kind) for chunk in column.chunks], kind)

@@ -30,13 +30,22 @@ class HuggingFaceExports:
         MissingPackageError
             If ``datasets`` is not installed.
 
+        Warns
+        -----
+        ExportWarning
+            If a column no longer fits the type that it was imported from, because of an edit.
+
         Notes
         -----
+        Columns that were imported from other features or Arrow types have these again: structs,
+        time zones, decimals, times of day, paths of files.
+
         ``datasets.Dataset(ds.to_arrow())`` does not work if there are tensors, which that package
-        cannot read. `from_huggingface` returns the same columns and cells, as long as their
-        features are not changed: the dataset has the types of the lake in its metadata. Functions
-        of ``datasets`` that write rows again, such as ``map`` and ``save_to_disk``, drop that
-        metadata. Then boxes, for example, become arrays of numbers.
+        cannot read. `from_huggingface` returns the same columns and cells. Types that features
+        lack, such as boxes and masks, are recorded in the ``id`` of features. So they survive
+        ``map``, ``save_to_disk`` and ``push_to_hub``, as long as the feature is not changed; nulls
+        and defaults become those of the data. Features with different ids differ: to concatenate
+        such a dataset with one from elsewhere, cast it first, ``other.cast(exported.features)``.
         """
         return rows.to_huggingface(cast("View", self).pin())
 
@@ -74,7 +83,8 @@ class HuggingFaceExports:
         Warns
         -----
         ExportWarning
-            If rows change their order, because each split has its own files.
+            If rows change their order, because each split has its own files. If a column no longer
+            fits the type that it was imported from, because of an edit.
 
         Notes
         -----

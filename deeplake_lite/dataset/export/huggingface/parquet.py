@@ -9,17 +9,19 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.huggingface.features import (
     FeatureExport,
     card_feature,
+    find_misfits,
     warn_of_losses,
 )
 from deeplake_lite.dataset.export.shards.plan import Part
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.cells import Cells
 
+GROUP_BYTES = 16 * 2**20
+"""Size in memory of a row group, which readers load as a whole."""
+
 FILE_ROWS = 50_000
 """Rows of a file by default."""
 
@@ -46,6 +51,7 @@ def write_parquet(
     rows_per_file = checks.integer("rows_per_file", rows_per_file, 1)
     workers = workers_of(num_workers)
     warn_of_losses(view, "to_parquet")
+    plain = find_misfits(view, "to_parquet")
     splits = Splits.of(view, "to_parquet")
 
     def finish(written: Sequence[Sequence[Written]]) -> None:
@@ -53,12 +59,12 @@ def write_parquet(
             split or "train": (len(own), sum(int(w.info["bytes"]) for w in files))
             for (split, own), files in zip(splits.views.items(), written, strict=True)
         }
-        (root / "README.md").write_text(_card(splits, sizes), "utf-8")
+        (root / "README.md").write_text(_card(splits, plain, sizes), "utf-8")
 
     write_shards(
         root,
         [
-            _part(split or "train", own, splits, rows_per_file)
+            _part(split or "train", own, splits, plain, rows_per_file)
             for split, own in splits.views.items()
         ],
         method="to_parquet",
@@ -77,9 +83,11 @@ def _metadata(splits: Splits, export: FeatureExport) -> dict[str, Any]:
     return content
 
 
-def _part(split: str, view: View, splits: Splits, rows_per_file: int) -> Part:
+def _part(
+    split: str, view: View, splits: Splits, plain: frozenset[str], rows_per_file: int
+) -> Part:
     """Return the files of a split."""
-    export = FeatureExport(view)
+    export = FeatureExport(view, plain)
     return Part(
         view,
         export.read_fields,
@@ -110,20 +118,33 @@ class _Parquet:
     nbytes: int = 0
     """Size of its rows in memory."""
 
+    _group: list[pa.RecordBatch] = field(default_factory=list)
+    """Rows of the row group that is not written yet."""
+
     def write(self, cells: Mapping[str, Cells], first: int) -> None:  # noqa: ARG002
-        """Write rows."""
+        """Write rows, in row groups of about `GROUP_BYTES`."""
         batch = self.export.batch(cells)
-        self.writer.write_batch(batch.replace_schema_metadata(self.metadata))
         self.nbytes += batch.nbytes
+        self._group.append(batch)
+        if sum(batch.nbytes for batch in self._group) >= GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._group:
+            table = pa.Table.from_batches(self._group)
+            table = table.replace_schema_metadata(self.metadata)
+            self.writer.write_table(table, row_group_size=len(table))
+            self._group.clear()
 
     def finish(self) -> Mapping[str, Any]:
-        """Return the size of the rows in memory."""
+        """Write the rest; return the size of the rows in memory."""
+        self._flush()
         return {"bytes": self.nbytes}
 
 
-def _card(splits: Splits, sizes: dict[str, tuple[int, int]]) -> str:
+def _card(splits: Splits, plain: frozenset[str], sizes: dict[str, tuple[int, int]]) -> str:
     """Return the dataset card: YAML, in the subset that JSON is, and the description."""
-    export = FeatureExport(next(iter(splits.views.values())))
+    export = FeatureExport(next(iter(splits.views.values())), plain)
     info = {
         "features": [card_feature(name, f) for name, f in export.features.items()],
         "splits": [

@@ -1,0 +1,87 @@
+"""Types of the lake that are recorded in features, where ``datasets`` keeps them.
+
+``datasets`` drops metadata that it does not know whenever it writes rows. But features have an
+``id``, a string without a meaning of its own, which survives ``map``, ``save_to_disk`` and
+``push_to_hub``. Structs have none, so in a tensor, which is a struct of data and shape, the type is
+recorded in the shape.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from deeplake_lite.dataset.arrow.features import Feature, fields_of, item_of
+from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import from_config
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import Htype
+
+PREFIX = "deeplake_lite:"
+"""Beginning of an ``id`` that records a type; its configuration as JSON follows."""
+
+MOST = 10_000_000
+"""Maximum length of a recorded type that is read."""
+
+
+def with_record(feature: Feature, htype: Htype) -> Feature:
+    """Return a feature that records a type; a feature that has no place for it unchanged.
+
+    >>> from deeplake_lite.htypes import Embedding
+    >>> feature = {"feature": {"dtype": "float32", "_type": "Value"}, "length": 3, "_type": "List"}
+    >>> recorded_htype(with_record(feature, Embedding(3)))
+    Embedding(3)
+    """
+    return _replaced(feature, PREFIX + json.dumps(htype.get_config()))
+
+
+def without_record(feature: Feature) -> Feature:
+    """Return a feature without the type that it records."""
+    return _replaced(feature, None) if is_recorded(feature) else feature
+
+
+def is_recorded(feature: Feature) -> bool:
+    """Return whether a feature records a type."""
+    return _id(feature) is not None
+
+
+def recorded_htype(feature: Feature) -> Htype | None:
+    """Return the type that a feature records; None if there is none, or it cannot be read."""
+    text = _id(feature)
+    if text is None or len(text) > MOST:
+        return None
+    try:
+        return from_config(json.loads(text.removeprefix(PREFIX)))
+    except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None  # of a newer release
+
+
+def _id(feature: Feature) -> str | None:
+    while (inner := _inner(feature)) is not None:
+        feature = inner
+    text = feature.get("id") if isinstance(feature, Mapping) else None
+    return text if isinstance(text, str) and text.startswith(PREFIX) else None
+
+
+def _replaced(feature: Feature, text: str | None) -> Feature:
+    if (item := item_of(feature)) is not None:
+        return {**feature, "feature": _replaced(item, text)}
+    if (shape := _shape(feature)) is not None:
+        return {**feature, "shape": _replaced(shape, text)}
+    if fields_of(feature):
+        return feature
+    rest = {key: value for key, value in feature.items() if key != "id"}
+    return rest if text is None else {**rest, "id": text}
+
+
+def _inner(feature: Feature) -> Feature:
+    """Return the feature in which the record of another one lies, or None if it is this one."""
+    item = item_of(feature)
+    return item if item is not None else _shape(feature)
+
+
+def _shape(feature: Feature) -> Feature:
+    fields = fields_of(feature)
+    return fields["shape"] if fields.keys() == {"data", "shape"} else None

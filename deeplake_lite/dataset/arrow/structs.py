@@ -1,0 +1,105 @@
+"""Structs, put together from columns: the reverse of `leaves`.
+
+A struct is null if all its fields are null. In a list, however, it is a struct of nulls then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from deeplake_lite.dataset.arrow.casts import Misfit
+from deeplake_lite.dataset.arrow.features import Feature, fields_of, item_of, type_of
+from deeplake_lite.dataset.arrow.types import is_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+type Path = tuple[str, ...]
+"""Names of nested fields."""
+
+
+def joined_feature(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Feature:
+    """Return the feature of a struct, or of lists of structs, that has only the given parts.
+
+    >>> x = {"_type": "Json"}
+    >>> of = {"_type": "List", "feature": {"a": x, "b": x}}
+    >>> joined_feature(of, [(("b",), {"_type": "List", "feature": x})])
+    {'_type': 'List', 'feature': {'b': {'_type': 'Json'}}}
+    """
+    parts = [*parts]
+    if parts[0][0] == ():
+        return parts[0][1]
+    if not fields_of(feature) and item_of(feature) is not None:
+        inner = joined_feature(item_of(feature), [(path, item_of(part)) for path, part in parts])
+        kept = {"_type": type_of(feature) or "List"}
+        return {**(feature if isinstance(feature, dict) else kept), "feature": inner}
+    fields = fields_of(feature)
+    return {name: joined_feature(fields.get(name), own) for name, own in _by_head(parts).items()}
+
+
+def joined(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Array:
+    """Return structs, or lists of structs, of the given parts. Raises Misfit if they do not match.
+
+    Parameters
+    ----------
+    kind : pyarrow.DataType
+        Type of the structs, which may be in lists.
+    parts : iterable of (path, array)
+        The fields; those of structs in lists are in lists of the same lengths.
+
+    Examples
+    --------
+    >>> kind = pa.list_(pa.struct({"a": pa.int64(), "b": pa.string()}))
+    >>> parts = [(("a",), pa.array([[1, 2], []])), (("b",), pa.array([["x", None], []]))]
+    >>> joined(kind, parts).to_pylist()
+    [[{'a': 1, 'b': 'x'}, {'a': 2, 'b': None}], []]
+    """
+    return _joined(kind, [*parts], in_list=False)
+
+
+def _joined(kind: pa.DataType, parts: list[tuple[Path, pa.Array]], *, in_list: bool) -> pa.Array:
+    if parts[0][0] == ():
+        return parts[0][1]
+    if is_list(kind):
+        return _joined_lists(kind, parts)
+    arrays = [
+        _joined(kind.field(name).type, own, in_list=False)
+        for name, own in _by_head(parts).items()
+    ]  # fmt: skip
+    mask = arrays[0].is_null()
+    for array in arrays[1:]:
+        mask = pc.and_(mask, array.is_null())
+    return pa.StructArray.from_arrays(arrays, [*_by_head(parts)], mask=None if in_list else mask)
+
+
+def _joined_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.Array:
+    first = parts[0][1]
+    lengths, mask = pc.list_value_length(first), first.is_null() if first.null_count else None
+    for _, array in parts[1:]:
+        if not pc.list_value_length(array).equals(lengths):
+            raise Misfit("the lists of its columns have different lengths")
+    inner = [(path, array.flatten()) for path, array in parts]
+    items = _joined(kind.value_type, inner, in_list=True)
+    if kinds.is_fixed_size_list(kind):
+        if not pc.all(pc.equal(lengths, kind.list_size), min_count=0).as_py():
+            raise Misfit(f"its lists do not have {kind.list_size:,} items")
+        if mask is not None:
+            raise Misfit("a list of fixed length is null")
+        return pa.FixedSizeListArray.from_arrays(items, kind.list_size)
+    counts = pc.fill_null(lengths, 0).cast(pa.int64())
+    offsets = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(counts)])
+    if kinds.is_large_list(kind):
+        return pa.LargeListArray.from_arrays(offsets, items, mask=mask)
+    return pa.ListArray.from_arrays(offsets.cast(pa.int32()), items, mask=mask)
+
+
+def _by_head[T](parts: list[tuple[Path, T]]) -> dict[str, list[tuple[Path, T]]]:
+    """Return parts by the first name of their path, without that name."""
+    groups = dict[str, list[tuple[Path, T]]]()
+    for path, part in parts:
+        groups.setdefault(path[0], []).append((path[1:], part))
+    return groups

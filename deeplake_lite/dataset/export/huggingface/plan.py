@@ -1,0 +1,279 @@
+"""The columns of an export for Hugging Face, and the columns of the lake that each is made of.
+
+Where the lake was imported from other features or Arrow types, and its columns still have the types
+that these became, they are restored: time zones, decimals, structs, the paths of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from deeplake_lite.dataset.arrow.casts import cast_exactly, is_risky
+from deeplake_lite.dataset.arrow.cells import array_of
+from deeplake_lite.dataset.arrow.features import (
+    FILES,
+    Feature,
+    features_in,
+    fields_of,
+    item_of,
+    kind_of,
+    type_of,
+)
+from deeplake_lite.dataset.arrow.leaves import Leaf, leaves
+from deeplake_lite.dataset.arrow.recorded import without_record
+from deeplake_lite.dataset.arrow.structs import joined, joined_feature
+from deeplake_lite.dataset.arrow.types import is_list
+from deeplake_lite.dataset.export.huggingface.types import (
+    array_for,
+    as_files,
+    could_become,
+    feature_of,
+    inferred_htype,
+    narrowed,
+    recording_feature,
+    with_paths,
+)
+from deeplake_lite.dataset.export.portable import is_file
+
+if TYPE_CHECKING:
+    from deeplake_lite.dataset.view import View
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+    from deeplake_lite.schema import Field
+
+
+@dataclass(frozen=True)
+class Part:
+    """A column of the lake, as a part of a column of the export."""
+
+    field: Field
+    """The column."""
+
+    path: tuple[str, ...]
+    """Names of the structs' fields in which it lies; empty if it is the whole column."""
+
+    feature: Feature
+    """Its feature, in the lists in which its structs are."""
+
+    kind: pa.DataType | None = None
+    """Its Arrow type; None for the one that its cells have."""
+
+    paths: Field | None = None
+    """The column with the paths of its files."""
+
+    def array(self, cells: Mapping[str, Cells]) -> pa.Array:
+        """Return cells as an Arrow array. Raises Misfit if they do not fit its type."""
+        array = array_for(self.field.htype, cells[self.field.name])
+        if _innermost_type(self.feature) in FILES or self.paths is not None:
+            array = as_files(array)
+        if self.paths is not None:
+            array = with_paths(array, narrowed(array_of(self.paths.htype, cells[self.paths.name])))
+        return array if self.kind is None else cast_exactly(array, self.kind)
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether cells may not fit."""
+        if self.kind is None:
+            return False
+        htype = self.field.htype
+        in_lists = self.paths is not None and htype.item is not None
+        return in_lists or is_risky(array_for(htype, htype.encode([])).type, self.kind)
+
+
+@dataclass(frozen=True)
+class ExportColumn:
+    """A column of the export."""
+
+    name: str
+    """Its name."""
+
+    feature: Feature
+    """Its feature."""
+
+    parts: tuple[Part, ...]
+    """The columns that it is made of."""
+
+    kind: pa.DataType | None = None
+    """Arrow type of a struct, possibly in lists, that is made of several columns."""
+
+    def array(self, cells: Mapping[str, Cells]) -> pa.Array:
+        """Return rows as an Arrow array. Raises Misfit if they do not fit its type."""
+        arrays = [part.array(cells) for part in self.parts]
+        if self.kind is None:
+            return arrays[0]
+        return joined(self.kind, zip([part.path for part in self.parts], arrays, strict=True))
+
+    @property
+    def fields(self) -> list[Field]:
+        """The columns of the lake."""
+        paths = [part.paths for part in self.parts if part.paths is not None]
+        return [*(part.field for part in self.parts), *paths]
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether rows may not fit."""
+        in_lists = self.kind is not None and len(self.parts) > 1 and _has_lists(self.kind)
+        return in_lists or any(part.is_risky for part in self.parts)
+
+
+def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn, ...]:
+    """Return the columns for a view, in the order in which the view has their first part.
+
+    Parameters
+    ----------
+    view : View
+        The rows.
+    plain : set of str
+        Columns of the export that keep the types of the lake, because rows do not fit others.
+    """
+    fields = {f.name: f for f in view.schema}
+    restored = dict[str, ExportColumn]()
+    for name, feature in noted_features(view.rows.table.metadata).items():
+        column = None if name in plain else _restored(name, feature, fields)
+        if column is not None:
+            restored |= dict.fromkeys((f.name for f in column.fields), column)
+    columns = {
+        name: restored.get(name) or _plain(f, is_plain=name in plain) for name, f in fields.items()
+    }
+    return tuple({column.name: column for column in columns.values()}.values())
+
+
+def noted_features(metadata: Mapping[str, Any]) -> dict[str, Feature]:
+    """Return the features of the dataset or table that a lake was imported from."""
+    found = dict[str, Feature]()
+    for key in ("arrow", "huggingface"):
+        notes = metadata.get(key)
+        found |= features_in({"info": notes}) if isinstance(notes, Mapping) else {}
+    return found
+
+
+def _plain(f: Field, *, is_plain: bool = False) -> ExportColumn:
+    """Return the column for one that is not restored."""
+    feature = recording_feature(f.htype)
+    bare = without_record(feature)
+    is_date = type_of(bare) == "Value" and bare["dtype"] == "date32"
+    if is_date and is_plain:
+        kind: pa.DataType | None = array_for(f.htype, f.htype.encode([])).type
+        feature = {"dtype": str(kind), "_type": "Value"}
+    else:
+        kind = pa.date32() if is_date else None
+    return ExportColumn(f.name, feature, (Part(f, (), feature, kind),))
+
+
+def _restored(name: str, feature: Feature, fields: Mapping[str, Field]) -> ExportColumn | None:
+    """Return the column for a feature that the lake was imported from, or None."""
+    kind = kind_of(feature)
+    if kind is None:
+        return None
+    if name in fields:
+        part = _part(Leaf(name, (name,), feature, kind), fields)
+        return None if part is None else ExportColumn(name, part.feature, (part,))
+    parts = [
+        _part(leaf, fields) or Part(fields[leaf.name], leaf.path[1:], None)
+        for leaf in leaves(name, feature, kind)
+        if len(leaf.path) > 1 and leaf.name in fields
+    ]
+    parts = [_with_default(part) for part in parts]
+    if not parts or any(_depth(part.feature) < _depth_of(kind) for part in parts):
+        return None
+    whole = joined_feature(feature, [(part.path, part.feature) for part in parts])
+    whole_kind = kind_of(whole)
+    again = [] if whole_kind is None else leaves(name, whole, whole_kind)
+    if [leaf.name for leaf in again] != [part.field.name for part in parts]:
+        return None  # without its other fields, an import would make it JSON
+    parts = [replace(part, feature=leaf.feature) for part, leaf in zip(parts, again, strict=True)]
+    return ExportColumn(name, whole, tuple(parts), whole_kind)
+
+
+def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
+    """Return a column with the feature that it was imported from, if its type is still the same."""
+    f = fields[leaf.name]
+    paths = fields.get(leaf.paths.name) if leaf.paths is not None else None
+    paths = paths if paths is not None and _is_paths(paths.htype, f.htype) else None
+    feature = _current(leaf.feature, f.htype)
+    if leaf.holds_files and feature is not None and _holds_bytes(f.htype):
+        return Part(f, leaf.path[1:], feature, kind_of(feature), paths)
+    inferred = None if feature is None else inferred_htype(feature, kind_of(feature))
+    if inferred is None or leaf.holds_files or not could_become(inferred, f.htype):
+        return None
+    return Part(f, leaf.path[1:], feature, kind_of(feature))
+
+
+def _with_default(part: Part) -> Part:
+    """Return a part with the feature of its type if it has none that it was imported from."""
+    return part if part.feature is not None else replace(
+        part, feature=recording_feature(part.field.htype)
+    )  # fmt: skip
+
+
+def _current(feature: Feature, htype: Htype) -> Feature:
+    """Return a feature with the classes and the mode of images that a column has by now, or None.
+
+    >>> from deeplake_lite.htypes import ClassLabel
+    >>> _current({"names": ["a"], "_type": "ClassLabel"}, ClassLabel(["a", "b"]))
+    {'names': ['a', 'b'], '_type': 'ClassLabel'}
+    """
+    if (item := item_of(feature)) is not None and not fields_of(feature):
+        if htype.item is None:
+            return feature if htype.labels is None else None
+        inner = _current(item, htype.item)
+        return None if inner is None else {**_as_dict(feature), "feature": inner}
+    if type_of(feature) == "ClassLabel" and htype.classes is not None:
+        names = list(htype.classes.names)
+        return {**feature, "names": names} if names else None
+    if htype.is_image:
+        mode = None if htype.pixels is None else htype.pixels.mode
+        is_same = type_of(feature) == "Image" and feature.get("mode") == mode
+        return feature if is_same else feature_of(htype)
+    return feature
+
+
+def _as_dict(feature: Feature) -> dict[str, Any]:
+    return feature if isinstance(feature, dict) else {"_type": "List"}
+
+
+def _innermost_type(feature: Feature) -> str:
+    while (item := item_of(feature)) is not None:
+        feature = item
+    return type_of(feature)
+
+
+def _innermost(htype: Htype) -> tuple[Htype, int]:
+    depth = 0
+    while htype.item is not None:
+        htype, depth = htype.item, depth + 1
+    return htype, depth
+
+
+def _holds_bytes(htype: Htype) -> bool:
+    inner, _ = _innermost(htype)
+    return is_file(inner) and not inner.is_mask
+
+
+def _is_paths(paths: Htype, files: Htype) -> bool:
+    inner, depth = _innermost(paths)
+    return inner.sql == "text" and depth == _innermost(files)[1]
+
+
+def _depth(feature: Feature) -> int:
+    depth = 0
+    while (item := item_of(feature)) is not None:
+        feature, depth = item, depth + 1
+    return depth
+
+
+def _depth_of(kind: pa.DataType) -> int:
+    depth = 0
+    while is_list(kind):
+        kind, depth = kind.value_type, depth + 1
+    return depth
+
+
+def _has_lists(kind: pa.DataType) -> bool:
+    if is_list(kind):
+        return True
+    return isinstance(kind, pa.StructType) and any(_has_lists(f.type) for f in kind)

@@ -1,0 +1,209 @@
+"""The features of Hugging Face for column types, and cells in the form that they expect.
+
+Classes become ClassLabel, images and masks in files Image, arrays of one shape Array2D to Array5D,
+days date32, and JSON Json. Other cells become numbers, strings and lists, as in `to_arrow`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from deeplake_lite.dataset.arrow.casts import Misfit
+from deeplake_lite.dataset.arrow.cells import array_of
+from deeplake_lite.dataset.arrow.features import Feature, feature_of_kind, is_special, kind_of
+from deeplake_lite.dataset.arrow.htypes import htype_of
+from deeplake_lite.dataset.arrow.leaves import special_htype
+from deeplake_lite.dataset.arrow.recorded import with_record
+from deeplake_lite.dataset.arrow.types import is_list
+from deeplake_lite.dataset.export.portable import is_file
+from deeplake_lite.errors import LakeError
+from deeplake_lite.htypes import Array, Scalar
+from deeplake_lite.htypes.layouts import Nested
+
+if TYPE_CHECKING:
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.htypes.cells import Cells
+
+
+def feature_of(htype: Htype) -> Feature:
+    """Return the feature for a column type.
+
+    >>> from deeplake_lite.htypes import Array, ClassLabel
+    >>> feature_of(ClassLabel(["cat", "dog"]))
+    {'names': ['cat', 'dog'], '_type': 'ClassLabel'}
+    >>> feature_of(Array("float32", (2, 3)))
+    {'shape': [2, 3], 'dtype': 'float32', '_type': 'Array2D'}
+    """
+    if htype.item is not None:
+        return {"feature": feature_of(htype.item), "_type": "List"}
+    if is_file(htype) and htype.pixels is not None:
+        mode = htype.pixels.mode
+        return {**({"mode": mode} if mode else {}), "_type": "Image"}
+    if htype.sql == "json":
+        return {"_type": "Json"}
+    raw = array_of(htype, htype.encode([])).type
+    if isinstance(raw, pa.FixedShapeTensorType) and 2 <= len(raw.shape) <= 5:
+        dtype = str(raw.value_type.to_pandas_dtype().__name__)
+        return {"shape": list(raw.shape), "dtype": dtype, "_type": f"Array{len(raw.shape)}D"}
+    if htype.scalar == "datetime64[D]":
+        return {"dtype": "date32", "_type": "Value"}
+    names = list(htype.classes.names) if htype.classes is not None else []
+    return feature_of_kind(narrowed(array_of(htype, htype.encode([]))).type, names)
+
+
+def recording_feature(htype: Htype) -> Feature:
+    """Return the feature for a column type, which records the type if its feature does not tell it.
+
+    >>> from deeplake_lite.htypes import Boxes
+    >>> recording_feature(Boxes("xyxy"))["feature"]["feature"]["id"]
+    'deeplake_lite:{"htype": "boxes"}'
+    """
+    feature = feature_of(htype)
+    inferred = inferred_htype(feature, kind_of(feature))
+    is_told = inferred is not None and is_alike(inferred, htype)
+    return feature if is_told else with_record(feature, htype)
+
+
+def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
+    """Return the type of the column that a feature becomes in a lake; None if it is unknown."""
+    if kind is None:
+        return None
+    try:
+        return special_htype(feature, kind) if is_special(feature) else htype_of(kind)
+    except (LakeError, TypeError, ValueError, LookupError, AttributeError):
+        return None
+
+
+def could_become(array: Htype, b: Htype) -> bool:
+    """Return whether types are alike, or one has lists where the other has arrays.
+
+    Lists of numbers become arrays in a lake, or sequences if there are nulls in them.
+
+    >>> from deeplake_lite.htypes import Array, Scalar, Sequence
+    >>> could_become(Array("int8", (None,)), Sequence(Scalar("int8", nullable=True)))
+    True
+    """
+    if b.item is None:
+        return is_alike(array, b)
+    if array.item is not None:
+        return could_become(array.item, b.item)
+    if not array.is_array or not array.axes:
+        return False
+    rest = array.axes[1:]
+    return could_become(
+        Array(array.value_dtype, rest) if rest else Scalar(array.value_dtype), b.item
+    )
+
+
+def is_alike(a: Htype, b: Htype) -> bool:
+    """Return whether types differ at most in nulls, in the names of classes and in image codecs.
+
+    >>> from deeplake_lite.htypes import Image, Scalar, Sequence
+    >>> is_alike(Image("auto"), Image("png", nullable=True))
+    True
+    >>> is_alike(Sequence(Scalar("int8")), Sequence(Scalar("int16")))
+    False
+    """
+    if isinstance(a.layout, Nested) != isinstance(b.layout, Nested):
+        return False  # tags, for example, are a list of classes, but one value
+    if a.item is not None or b.item is not None:
+        return a.item is not None and b.item is not None and is_alike(a.item, b.item)
+    if a.is_image and b.is_image:
+        return is_file(a) and is_file(b)
+    if a.sql == b.sql == "class":
+        both = (a.classes, b.classes)
+        return all(classes is not None and bool(classes.names) for classes in both)
+    return replace(a, nullable=False, default=None) == replace(b, nullable=False, default=None)
+
+
+def array_for(htype: Htype, cells: Cells) -> pa.Array:
+    """Return cells in the form that features expect; files are structs without paths."""
+    return _with_files(narrowed(array_of(htype, cells)), htype)
+
+
+def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
+    """Return files, or lists of files, with their paths. Raises Misfit for lists of other lengths.
+
+    >>> with_paths(as_files(pa.array([b"x", None])), pa.array(["a", None])).to_pylist()
+    [{'bytes': b'x', 'path': 'a'}, None]
+    """
+    mask = files.is_null() if files.null_count else None
+    if is_list(files.type):
+        if not (is_list(paths.type) and files.offsets.equals(paths.offsets)):
+            raise Misfit("the lists of files and of their paths have different lengths")
+        inner = with_paths(files.values, paths.values)
+        return pa.ListArray.from_arrays(files.offsets, inner, mask=mask)
+    arrays = [files.field("bytes"), paths.cast(pa.string())]
+    return pa.StructArray.from_arrays(arrays, ["bytes", "path"], mask=mask)
+
+
+def narrowed(array: pa.Array) -> pa.Array:
+    """Return an array with 32-bit offsets, numbers for classes, and lists for tensors.
+
+    >>> narrowed(pa.array(["b", None, "b"]).dictionary_encode()).to_pylist()
+    [0, None, 0]
+    """
+    kind = array.type
+    if isinstance(kind, pa.FixedShapeTensorType):
+        return narrowed(_tensor_lists(array, kind))
+    if kinds.is_dictionary(kind):
+        return array.indices.cast(pa.int64())
+    if kinds.is_large_string(kind):
+        return array.cast(pa.string())
+    if kinds.is_large_binary(kind):
+        return array.cast(pa.binary())
+    mask = array.is_null() if array.null_count else None
+    if kinds.is_struct(kind):
+        parts = [narrowed(array.field(i)) for i in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, [f.name for f in kind], mask=mask)
+    if kinds.is_fixed_size_list(kind):
+        first = array.offset * kind.list_size
+        values = array.values.slice(first, len(array) * kind.list_size)
+        return pa.FixedSizeListArray.from_arrays(narrowed(values), kind.list_size, mask=mask)
+    if kinds.is_large_list(kind):
+        offsets = array.offsets.cast(pa.int32())
+        return pa.ListArray.from_arrays(offsets, narrowed(array.values), mask=mask)
+    return array
+
+
+def _tensor_lists(array: pa.ExtensionArray, kind: pa.FixedShapeTensorType) -> pa.Array:
+    """Return tensors as lists of lists, in which form Array2D and the like are stored."""
+    storage = array.storage
+    mask = storage.is_null() if storage.null_count else None
+    lists = storage.values
+    for size in kind.shape[:0:-1]:
+        offsets = pa.array(range(0, len(lists) + 1, size), pa.int32())
+        lists = pa.ListArray.from_arrays(offsets, lists)
+    offsets = pa.array(range(0, len(lists) + 1, kind.shape[0]), pa.int32())
+    return pa.ListArray.from_arrays(offsets, lists, mask=mask)
+
+
+def _with_files(array: pa.Array, htype: Htype) -> pa.Array:
+    """Return an array with structs of bytes and path for images, also in lists; JSON as JSON."""
+    if htype.item is not None:
+        mask = array.is_null() if array.null_count else None
+        return pa.ListArray.from_arrays(
+            array.offsets, _with_files(array.values, htype.item), mask=mask
+        )
+    if is_file(htype) and htype.pixels is not None:
+        return as_files(array)
+    return pa.ExtensionArray.from_storage(pa.json_(), array) if htype.sql == "json" else array
+
+
+def as_files(array: pa.Array) -> pa.Array:
+    """Return bytes, or lists of bytes, as structs of bytes and path.
+
+    >>> as_files(pa.array([b"x", None])).to_pylist()
+    [{'bytes': b'x', 'path': None}, None]
+    """
+    mask = array.is_null() if array.null_count else None
+    if kinds.is_struct(array.type):
+        return array
+    if is_list(array.type):
+        return pa.ListArray.from_arrays(array.offsets, as_files(array.values), mask=mask)
+    paths = pa.nulls(len(array), pa.string())
+    return pa.StructArray.from_arrays([array, paths], ["bytes", "path"], mask=mask)
