@@ -15,6 +15,14 @@ import pytest
 FOLDERS = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "IPYTHONDIR")
 """Where drafts of edits, kept thumbnails and blocks, and the history of notebooks go."""
 
+APART = (
+    "tests/apart",
+    "deeplake_lite/ingest/deeplake",
+    "deeplake_lite/dataset/export/lakes/methods.py",
+)
+"""Tests of Deep Lake's package and of streaming, which end a process that has loaded TensorFlow.
+`tests/test_apart.py` runs them in processes of their own."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set the folders before a test imports anything that looks at them; set the draw's seed."""
@@ -81,12 +89,12 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave files out of a fast run before they are imported, which may take long, too."""
-    if not config.option.fast:
-        return None
+    """Leave out files that run apart and, before they are imported, those that are not fast."""
     is_inside = collection_path.is_relative_to(config.rootpath)
     path = collection_path.relative_to(config.rootpath).as_posix() if is_inside else ""
-    return path in _not_fast() or None
+    if path in APART and not all(arg.startswith(APART) for arg in config.args):
+        return True
+    return (config.option.fast and path in _not_fast()) or None
 
 
 @cache

@@ -31,7 +31,13 @@ PAGES = {
 }
 TOP = {name: (ROOT / name).read_text() for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")}
 BLOCK = re.compile(r"(<!-- not run: .+ -->\n)?^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-FRAMEWORKS = ("guides/train_pytorch.md", "guides/train_tensorflow.md", "guides/train_jax.md")
+FRAMEWORKS = (
+    "guides/train_pytorch.md",
+    "guides/train_tensorflow.md",
+    "guides/train_jax.md",
+    "guides/migrate_from_deep_lake.md",
+)
+"""Pages that run in processes of their own, because of the packages that they import."""
 
 
 def program(text: str) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import shutil
 import tarfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import deeplake
 import h5py
 import lance
 import numpy as np
@@ -239,15 +237,6 @@ def tensors() -> Any:
     return tf.data.Dataset.from_tensor_slices({"x": [1, 2]})
 
 
-def deeplake_dataset() -> Path:
-    """Return a dataset of Deep Lake with two rows."""
-    shutil.rmtree("flowers", ignore_errors=True)
-    old = deeplake.create("flowers", schema={"x": "int32"})
-    old.append({"x": [1, 2]})
-    old.commit("two rows")
-    return Path("flowers")
-
-
 def lance_dataset() -> Path:
     """Return a Lance dataset."""
     lance.write_dataset(pa.table({"x": [1, 2]}), "flowers.lance", mode="overwrite")
@@ -285,7 +274,7 @@ FUNCTIONS: dict[str, dict[str, Any]] = {
     "from_torch": {"dataset": [1, 2], "url": new_url},
     "from_tensorflow": {"dataset": tensors, "url": new_url},
     "from_tfds": {"dataset": tensors, "url": new_url},
-    "from_deeplake": {"path": deeplake_dataset, "url": new_url},
+    "from_deeplake": {"path": folder, "url": new_url},  # its package is not loaded
     "from_lance": {"path": lance_dataset, "url": new_url},
     "from_tfrecord": {"files": tfrecord, "url": new_url},
     "from_arrayrecord": {"files": arrayrecord, "url": new_url},

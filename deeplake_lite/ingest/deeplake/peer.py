@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.brief import brief
+from deeplake_lite.dataset.export.lakes.package import load_deeplake
 from deeplake_lite.errors import (
     InvalidValueError,
     LakeError,
-    MissingPackageError,
     NotFoundError,
 )
 
@@ -37,10 +37,7 @@ class Peer:
     @classmethod
     def at(cls, location: str, creds: Mapping[str, str] | None, token: str | None) -> Peer:
         """Return the dataset at a path or URL. Raises MissingPackageError, NotFoundError."""
-        try:
-            import deeplake  # noqa: F401 (to see whether it is there)
-        except ImportError as error:
-            raise MissingPackageError.needed("deeplake", "deeplake", "from_deeplake") from error
+        load_deeplake("from_deeplake")
         if "://" not in location:
             location = os.path.abspath(os.path.expanduser(location))
             if not Path(location).is_dir():

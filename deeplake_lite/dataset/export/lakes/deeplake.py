@@ -13,8 +13,9 @@ from deeplake_lite.dataset.arrow.cells import HTYPE, METADATA
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.lakes.deeplake_columns import Column, column_of
+from deeplake_lite.dataset.export.lakes.package import load_deeplake
 from deeplake_lite.dataset.export.portable import is_file, read_blocks
-from deeplake_lite.errors import ExportWarning, MissingPackageError, SchemaError, StorageError
+from deeplake_lite.errors import ExportWarning, SchemaError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,10 +31,7 @@ BLOCK_ROWS = 2_048
 
 def write_deeplake(view: View, path: str | Path, message: str) -> Path:
     """Write the rows of a view; see `View.to_deeplake`."""
-    try:
-        import deeplake
-    except ImportError as error:
-        raise MissingPackageError.needed("deeplake", "deeplake", "to_deeplake") from error
+    deeplake = load_deeplake("to_deeplake")
     root = Path(checks.location("path", path)).expanduser().absolute()
     text = checks.text("message", message)
     columns = _columns(view)
