@@ -141,7 +141,11 @@ def _tail(place: Place) -> bytes:
 
 
 def _labelstudio(place: Place) -> object:
-    keys = place.json_keys if not place.is_folder and place.is_json_list else frozenset()
+    if place.is_folder:
+        files = place.find(r"[^/]+\.json")
+        is_one = len(files) == 1 and _labelstudio(place.at(files[0])) is not None
+        return place.path / files[0] if is_one else None
+    keys = place.json_keys if place.is_json_list else frozenset()
     return place.path if "data" in keys and keys & {"annotations", "predictions"} else None
 
 
@@ -228,6 +232,8 @@ FORMATS = (
            frozenset({".tfrecord", ".tfrecords"})),
     Format("NumPy", "from_numpy", "arrays.numpy", _suffix(".npz", ".npy"),
            frozenset({".npz", ".npy"})),
+    Format("PyTorch tensors", "from_torch", "arrays.torch", _suffix(".pt", ".pth"),
+           frozenset({".pt", ".pth"})),
     Format("Parquet", "from_parquet", "tables.parquet",
            _if(lambda p: not p.is_folder and p.head.startswith(b"PAR1")), frozenset({".parquet"})),
     Format("a CSV file", "from_csv", "tables.csv", _suffix(".csv", ".tsv"),

@@ -214,3 +214,47 @@ def test_tar_file_is_ingested_as_it_is(tmp_path, new_url):
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
         tar.add(tmp_path / "0.txt", "0.txt")
     assert dl.ingest(tmp_path / "a.tar", new_url(), progress=False)["txt"][:] == ["a"]
+
+
+# ---- every export is recognised
+
+
+EXPORTS = {
+    "to_coco": ("a.json", "from_coco"),
+    "to_yolo": ("out", "from_yolo"),
+    "to_voc": ("out", "from_voc"),
+    "to_cvat": ("out.zip", "from_cvat"),
+    "to_labelstudio": ("out", "from_labelstudio"),
+    "to_fiftyone": ("out", "from_fiftyone"),
+    "to_webdataset": ("out", "from_webdataset"),
+    "to_mds": ("out", "from_mds"),
+    "to_litdata": ("out", "from_litdata"),
+    "to_tfrecord": ("out", "from_tfrecord"),
+    "to_arrayrecord": ("out", "from_arrayrecord"),
+    "to_numpy": ("out.npz", "from_numpy"),
+    "to_torch": ("out.pt", "from_torch"),
+    "to_parquet": ("out", "from_huggingface"),
+    "to_lance": ("out.lance", "from_lance"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::deeplake_lite.ExportWarning")
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("method", EXPORTS)
+def test_export_is_recognised_and_ingested(make_lake, tmp_path, new_url, method, split):
+    labels = dl.Sequence(dl.ClassLabel(["cat", "dog"]))
+    schema = {"image": dl.Image("png"), "boxes": dl.Boxes("xyxy"), "labels": labels}
+    rows = {
+        "image": [np.full((8, 9, 3), n, "uint8") for n in range(3)],
+        "boxes": [[[0, 0, 4, 4]]] * 3,
+        "labels": [["dog"]] * 3,
+    }
+    ds = make_lake(schema, **rows)
+    if split:
+        ds.add_column("split", dl.ClassLabel(["train", "val"]), values=["train"] * 3)
+    name, function = EXPORTS[method]
+    getattr(ds, method)(tmp_path / name)
+    assert found(tmp_path / name) == function
+    if method != "to_coco":  # without images
+        again = dl.ingest(tmp_path / name, new_url(), progress=False)
+        assert len(again) == 3
