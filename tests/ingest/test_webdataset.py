@@ -8,19 +8,30 @@ import io
 import json
 import lzma
 import random
+import shutil
 import tarfile
 import tracemalloc
+import warnings
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import webdataset as wds
+from hypothesis import given, settings
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
-from deeplake_lite.errors import ExportWarning, InvalidValueError, LakeError, NotFoundError
+from deeplake_lite.errors import (
+    ExportWarning,
+    InvalidValueError,
+    LakeError,
+    NotFoundError,
+    SchemaError,
+)
 from deeplake_lite.ingest.shards.tar_samples import expand
 from deeplake_lite.ingest.shards.webdataset import webdataset_source
+from deeplake_lite.testing.strategies import tables
 
 
 @pytest.fixture
@@ -128,6 +139,67 @@ def test_export_is_ingested_as_the_same_rows(shards, ingest, tmp_path, new_url):
     assert [bytes(b) for b in again["image"].encoded()] == [bytes(b) for b in ds["image"].encoded()]
     same = ds.to_webdataset(tmp_path / "same", shard_bytes=2_000)
     assert [p.read_bytes() for p in same] == [p.read_bytes() for p in paths]
+
+
+def cells_of(ds, name):
+    table = ds.rows.table
+    return table.digests(ds.schema[name].id, table.rows.live()).tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(table=tables())
+def test_rows_of_all_types_survive_the_round_trip(table, tmp_path_factory):
+    schema, rows = table
+    ds = dl.create(f"memory://{uuid4().hex}", schema)
+    ds.append(rows)
+    ds.metadata["about"] = {"license": "CC0"}
+    ds.commit("rows")
+    folder = tmp_path_factory.mktemp("tars") / "out"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            ds.to_webdataset(folder, shard_bytes=2_000)
+        except SchemaError:  # there are only sequences of files
+            assert all(f.htype.item is not None for f in ds.schema)
+            return
+        except InvalidValueError:  # a row has only nulls
+            assert all(f.htype.nullable or f.htype.item is not None for f in ds.schema)
+            return
+    losses = [str(w.message) for w in caught if w.category is ExportWarning]
+    if not len(ds):
+        return
+    again = dl.from_webdataset(folder, f"memory://{uuid4().hex}", progress=False)
+    assert again.metadata["about"] == {"license": "CC0"}
+    left_out = {name for name in ds.columns if any(f"'{name}'" in text for text in losses)}
+    assert set(again.columns) - {"key", "shard"} == set(ds.columns) - left_out
+    for name in set(ds.columns) - left_out:
+        assert again.schema[name].htype == ds.schema[name].htype
+        assert cells_of(again, name) == cells_of(ds, name), (name, ds.schema[name].htype)
+    shutil.rmtree(folder)
+
+
+def test_types_and_names_are_restored_without_a_schema(make_lake, tmp_path, ingest):
+    schema = {
+        "image": dl.Image("png"), "jpg": "bytes", "left/mask": dl.Mask(), "left_mask": "text",
+        "LEFT_MASK": "text", "a.b": dl.Embedding(2), "cls": dl.ClassLabel(["1", "0", "x.y"]),
+        "when": "datetime64[s]", "image.left": dl.Image("png"),
+    }  # fmt: skip
+    pixels = np.zeros((2, 3, 3), "uint8")
+    ds = make_lake(
+        schema, image=[pixels], jpg=[b"j"], **{"left/mask": [pixels[..., 0]]}, left_mask=["l"],
+        LEFT_MASK=["L"], **{"a.b": [[1, 2]]}, cls=["0"], when=[np.datetime64("2026-01-02", "s")],
+        **{"image.left": [pixels + 1]},
+    )  # fmt: skip
+    folder = tmp_path / "out"
+    ds.to_webdataset(folder)
+    again = ingest(folder)
+    assert {f.name: f.htype for f in again.schema if f.name not in ("key", "shard")} == {
+        f.name: f.htype for f in ds.schema
+    }
+    for name in ds.columns:
+        assert cells_of(again, name) == cells_of(ds, name), name
+    (folder / "deeplake_lite.json").write_text("[" * 10_000)
+    assert ingest(folder).schema["cls"].htype == dl.Scalar("int64")
 
 
 # ---- samples

@@ -81,19 +81,20 @@ class Note:
             for key, value in (metadata if isinstance(metadata, dict) else {}).items()
             if isinstance(value, dict)
         }
-        return cls(found, items, _htype(content.get(SPLIT)))
+        return cls(found, items, htype_of_config(content.get(SPLIT)))
 
 
 def _column(config: object) -> NotedColumn | None:
     if not isinstance(config, dict):
         return None
-    htype, kind = _htype(config.get("htype")), config.get("kind")
+    htype, kind = htype_of_config(config.get("htype")), config.get("kind")
     if htype is None or not isinstance(kind, str):
         return None
     return NotedColumn(htype, kind, bool(config.get("nulls")))
 
 
-def _htype(config: object) -> Htype | None:
+def htype_of_config(config: object) -> Htype | None:
+    """Return the type of a configuration in a note; None if it is not one."""
     try:
         return None if config is None else from_config(config)
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):

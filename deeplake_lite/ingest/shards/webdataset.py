@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from tokenize import TokenError
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -21,7 +20,9 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.shards.notes import restored
 from deeplake_lite.ingest.shards.tar_samples import Sample, samples, tar_files
+from deeplake_lite.ingest.shards.webdataset_note import TarNote
 from deeplake_lite.ingest.source import Block, Skipped
 from deeplake_lite.ingest.writer import ingest
 
@@ -144,7 +145,17 @@ class WebDatasetSource:
     rows: None = None
     """Unknown before all files are read."""
 
-    metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+    @property
+    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+        """The metadata of the lake that was exported to these files, if it was one."""
+        return self._note.metadata
+
+    @cached_property
+    def _note(self) -> TarNote:
+        """The note next to the files, unless they have other extensions than it says."""
+        note = TarNote.beside(self.files)
+        fits = all(note.column(e) is not None for sample in self._first for e in sample)
+        return note if fits and self.schema.keys() <= {*note.types, "key", "shard"} else TarNote()
 
     _left_out: dict[str, Skipped] = field(default_factory=dict)
 
@@ -178,6 +189,8 @@ class WebDatasetSource:
     @cached_property
     def names(self) -> dict[str, str]:
         """Column of each extension."""
+        if self._note.types:
+            return {}
         extensions = dict.fromkeys(e for sample in self._first for e in sample)
         images = {e for e in extensions if _is_image(e) and "." not in e}
         have_one = all(len(images & sample.keys()) <= 1 for sample in self._first)
@@ -192,7 +205,7 @@ class WebDatasetSource:
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
-        types: dict[str, Htype] = {"key": Text(), "shard": Text()}
+        types: dict[str, Htype] = {"key": Text(), "shard": Text(), **self._note.types}
         for extension, name in self.names.items():
             if name in types:
                 continue
@@ -231,14 +244,15 @@ class WebDatasetSource:
         columns["key"], columns["shard"] = [sample.key for sample in rows], [shard] * len(rows)
         for i, sample in enumerate(rows):
             for extension, data in sample.files.items():
-                if (name := self.names.get(extension)) is None:
+                name = self._note.column(extension) or self.names.get(extension)
+                if name is None:
                     errors[i] = (
-                        f"a sample must have the extensions {', '.join(self.names)}, like the "
+                        f"a sample must have the extensions {', '.join(self._known)}, like the "
                         f"first samples, but it has {extension!r}."
                     )
                     continue
                 try:
-                    columns[name][i] = _value(extension, data, types[name])
+                    columns[name][i] = self._value(extension, data, types[name])
                 except ValueError as error:
                     errors[i] = f"{extension} must be {error}, but it is {brief(data, 60)}."
         for name, values in columns.items():
@@ -246,6 +260,25 @@ class WebDatasetSource:
                 if values[i] is None:
                     values[i] = types[name].blank
         return Block(columns, [f"{shard}, {sample.key}" for sample in rows], errors=errors)
+
+    @property
+    def _known(self) -> Iterable[str]:
+        return self._note.names or self.names
+
+    def _value(self, extension: str, data: bytes, htype: Htype) -> object:
+        """Return the value of a file for a column of a type. Raises ValueError."""
+        value = _value(extension, data, htype)
+        if not self._note.types:
+            return value
+        if htype.sql == "class" and _has_class(htype, value):
+            return htype.named([value])[0]
+        return restored(htype, value) if extension.endswith("json") else value
+
+
+def _has_class(htype: Htype, value: object) -> bool:
+    """Return whether a value is the number of a class that has a name."""
+    names = htype.labels.names if htype.labels is not None else ()
+    return isinstance(value, int) and 0 <= value < len(names)
 
 
 def _is_image(extension: str) -> bool:

@@ -7,7 +7,7 @@ import io
 import json
 import tarfile
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,8 +39,14 @@ BLOCK = 512
 OWN = ("key", "shard")
 """Columns of `from_webdataset` that are not files."""
 
-_PLAIN = ("txt", "json", "cls", "npy")
-"""Extensions that are used without a name for a column of that name."""
+SIDECAR = "deeplake_lite.json"
+"""Name of the file that records the types of the columns."""
+
+_IMAGE_ENDS = frozenset({"bin", "bmp", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
+"""Extensions of image files."""
+
+IMAGE = "*"
+"""Stands for the extension of an image file, which its content decides."""
 
 
 def write_webdataset(
@@ -61,9 +67,31 @@ def write_webdataset(
         most_bytes=most,
         row_bytes=partial(_row_bytes, [column.field.name for column in columns]),
     )
+    note = _note(view, columns)
+
+    def finish(_: object) -> None:
+        (root / SIDECAR).write_text(json.dumps(note), "utf-8")
+
+    options = {"shard_bytes": most, "note": note}
     return write_shards(
-        root, [part], method="to_webdataset", options={"shard_bytes": most}, num_workers=workers
+        root,
+        [part],
+        method="to_webdataset",
+        options=options,
+        num_workers=workers,
+        finish=finish,
     )
+
+
+def _note(view: View, columns: Sequence[_Column]) -> dict[str, Any]:
+    """Return the types of the columns, and the metadata of the lake."""
+    return {
+        "columns": {
+            c.field.name: {"extension": c.extension, "htype": c.field.htype.get_config()}
+            for c in columns
+        },
+        "metadata": dict(view.rows.table.metadata),
+    }
 
 
 def _row_bytes(names: Sequence[str], sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -77,19 +105,18 @@ class _Column:
 
     field: Field
 
-    suffix: str
-    """Extension of its files; that of an image file is known only by its content."""
+    extension: str
+    """Extension of its files."""
 
     encode: Callable[[Any], bytes]
     """Function from a value to the content of a file."""
 
     def file(self, value: Any) -> tuple[str, bytes]:
         """Return the extension and the content of the file of a value."""
-        name, data = _safe(self.field.name), self.encode(value)
-        suffix = extension(data) if self.suffix == "image" else self.suffix
-        if name == suffix or (self.suffix == "image" and name == "image"):
-            return suffix, data
-        return f"{name}.{suffix}" if suffix else name, data
+        data = self.encode(value)
+        if self.extension.endswith(IMAGE):
+            return self.extension.removesuffix(IMAGE) + extension(data), data
+        return self.extension, data
 
 
 def _columns(view: View) -> list[_Column]:
@@ -102,6 +129,8 @@ def _columns(view: View) -> list[_Column]:
         if column is None:
             rest.append(f.name)
         else:
+            while any(_clash(column.extension, other.extension) for other in found):
+                column = replace(column, extension=f"_{column.extension}")
             found.append(column)
     if not found:
         raise SchemaError(
@@ -119,23 +148,47 @@ def _columns(view: View) -> list[_Column]:
     return found
 
 
+def _clash(a: str, b: str) -> bool:
+    """Return whether files of two extensions may have the same name, without regard to case.
+
+    >>> _clash("a_b.txt", "A_b.txt"), _clash("left.*", "left.jpg"), _clash("*", "txt")
+    (True, True, False)
+    """
+    stems, ends = zip(*((stem, end) for stem, _, end in (
+        extension.lower().rpartition(".") for extension in (a, b)
+    )), strict=True)  # fmt: skip
+    if stems[0] != stems[1]:
+        return False
+    return ends[0] == ends[1] or (IMAGE in ends and not {*ends}.isdisjoint(_IMAGE_ENDS))
+
+
 def _column(f: Field) -> _Column | None:
     """Return how a column becomes files; None if it cannot."""
-    htype = f.htype
+    form = _form(f.htype)
+    if form is None:
+        return None
+    suffix, encode = form
+    name = _safe(f.name)
+    if name == suffix or (suffix == IMAGE and name == "image"):
+        return _Column(f, suffix, encode)
+    return _Column(f, f"{name}.{suffix}" if suffix else name, encode)
+
+
+def _form(htype: Htype) -> tuple[str, Callable[[Any], bytes]] | None:
+    """Return the suffix of the files of a type, and their content; None if it has no files."""
     if is_file(htype):
-        return _Column(f, "image" if htype.is_image else "", bytes)
+        return IMAGE if htype.is_image else "", bytes
     if htype.item is not None:
-        return None if _holds_files(htype.item) else _Column(f, "json", _json)
+        return None if _holds_files(htype.item) else ("json", _json)
     if htype.classes is not None:
-        return _Column(f, "cls", _integer(htype))
+        return "cls", _integer(htype)
     if htype.sql == "text":
-        return _Column(f, "txt", str.encode)
+        return "txt", str.encode
     if htype.sql == "json":
-        return _Column(f, "json", _json)
+        return "json", _json
     if htype.scalar is not None:
-        is_integer = np.dtype(htype.scalar).kind in "iu"
-        return _Column(f, "cls", _text) if is_integer else _Column(f, "json", _json)
-    return _Column(f, "npy", _npy) if htype.axes is not None else _Column(f, "json", _json)
+        return ("cls", _text) if np.dtype(htype.scalar).kind in "iu" else ("json", _json)
+    return ("npy", _npy) if htype.axes is not None else ("json", _json)
 
 
 def _holds_files(htype: Htype) -> bool:

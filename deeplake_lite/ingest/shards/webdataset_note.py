@@ -1,0 +1,77 @@
+"""The note of `View.to_webdataset` next to its tar files: the columns and types of the lake."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.export.shards.webdataset import IMAGE, SIDECAR
+from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.shards.notes import htype_of_config
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deeplake_lite.htypes import Htype
+
+MOST_BYTES = 64 * 2**20
+"""Maximum size of a note, in bytes."""
+
+
+@dataclass(frozen=True)
+class TarNote:
+    """The note next to tar files, or nothing."""
+
+    types: Mapping[str, Htype] = field(default_factory=dict)
+    """Types of the columns that were exported, in the order of the lake."""
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Column of each extension; that of an image file ends in ``*``."""
+
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """The metadata of the lake."""
+
+    @classmethod
+    def beside(cls, files: Sequence[str]) -> TarNote:
+        """Return the note in the folder of tar files, if there is one that can be read."""
+        folders = {Path(file).parent for file in files}
+        if len(folders) != 1 or any(scheme_of(file) is not None for file in files):
+            return cls()
+        path = folders.pop() / SIDECAR
+        try:
+            if path.stat().st_size > MOST_BYTES:
+                return cls()
+            content = json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return cls()
+        return cls._of(content)
+
+    @classmethod
+    def _of(cls, content: object) -> TarNote:
+        """Return a note; what another program or a newer release wrote is ignored."""
+        columns = content.get("columns") if isinstance(content, dict) else None
+        if not isinstance(content, dict) or not isinstance(columns, dict):
+            return cls()
+        types, names = dict[str, Any](), dict[str, str]()
+        for name, config in columns.items():
+            extension = config.get("extension") if isinstance(config, dict) else None
+            htype = htype_of_config(config.get("htype")) if isinstance(config, dict) else None
+            if htype is None or not isinstance(extension, str):
+                return cls()
+            types[name], names[extension] = htype, name
+        items = content.get("metadata")
+        pairs = items.items() if isinstance(items, dict) else ()
+        return cls(types, names, {key: value for key, value in pairs if isinstance(value, dict)})
+
+    def column(self, extension: str) -> str | None:
+        """Return the column of an extension; None if the note does not know it.
+
+        >>> TarNote(names={"*": "image", "left.*": "left", "cls": "cls"}).column("left.jpg")
+        'left'
+        """
+        if extension in self.names:
+            return self.names[extension]
+        stem, dot, _ = extension.rpartition(".")
+        return self.names.get(f"{stem}{dot}{IMAGE}")
