@@ -186,7 +186,7 @@ SELECT id FROM dataset WHERE id IN (SELECT image FROM dataset)
 
 -- ANY takes no query of tensors
 SELECT id FROM dataset WHERE id = ANY (SELECT image FROM dataset)
-=> error QueryTypeError: ANY needs a subquery with one column that has a single value per row
+=> error QueryTypeError: ANY needs a subquery that returns one column of single values
 
 -- a value is one column
 SELECT id FROM dataset WHERE id = (SELECT id, label FROM dataset LIMIT 1)
