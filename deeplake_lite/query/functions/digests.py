@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @function("HASH(x)", group="Contents")
 def hash_(x: Arg) -> Bound:
-    """Hash of 64 bits that is the same for equal values of any dtype; classes are hashed by name."""
+    """Hash of 64 bits, the same for equal values of any dtype; classes are hashed by name."""
 
     def compute(value: Any, *, lead: int) -> object:  # noqa: ARG001 one row at a time
         if x.type.is_number and not np.ndim(value) and not np.iscomplexobj(value):
