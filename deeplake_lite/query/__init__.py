@@ -7,9 +7,10 @@ A query takes these steps, which `api` puts together:
 3. `execute` and `evaluate` run the plan, and `clauses` arranges and samples the rows.
 4. `result` builds a view.
 
-Around them, `opening` opens the sources that FROM names, `sources` reads them, `interrupt` stops a
-running query, `text_search` ranks strings, `completion` suggests continuations, `magic` is
-``%%tql``, `plan_text` writes the output of `explain`, and `reference` writes the manual's page.
+Other modules support these steps: `opening` opens the sources in FROM, `sources` reads them,
+`interrupt` stops a running query, `text_search` ranks strings, `completion` suggests continuations,
+`magic` defines ``%%tql``, `plan_text` formats the output of `explain`, and `reference` generates
+the query reference in the manual.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 def __getattr__(name: str) -> Any:
     """Import a public name on first use.
 
-    Importing DuckDB and sqlglot takes half a second, and a notebook shows images before that.
+    Importing DuckDB and sqlglot takes half a second, and a notebook can show images without them.
     """
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -47,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Query(ModuleType):
-    """A package that is also a function: `deeplake_lite.query` is the name of both."""
+    """A package that can be called as a function: `deeplake_lite.query` is both."""
 
     def __call__(self, *args: object, **named: Any) -> View:
         """Run a query and return a view; see `deeplake_lite.query.query` for the arguments."""

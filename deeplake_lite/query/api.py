@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 
 MOST_DEPTH = 250
-"""Maximum number of functions that may be nested. Each level takes up to three
-of Python's 1,000 stack frames, in addition to those of the caller."""
+"""Maximum nesting depth of function calls. Each level takes up to three of Python's 1,000 stack
+frames, and the caller has already used some of them."""
 
 
 def query(
@@ -57,20 +57,20 @@ def query(
     Parameters
     ----------
     text : str
-        A SELECT; FROM names lakes by their URL, or views by their name in `sources`.
+        A SELECT statement. FROM refers to lakes by URL and to views by their names in `sources`.
     params : sequence or mapping, optional
-        Values of ``?`` in order, or of ``$name``; None if there are none.
+        Values for the ``?`` placeholders in order, or for ``$name`` placeholders by name.
     view : View, optional
         The view to query if the query has no FROM; `View.query` passes itself.
     sources : mapping, optional
-        Views by the names that FROM uses for them.
+        Views that FROM can refer to, by name.
     progress : callable, optional
-        Called after each block with the number of rows computed so far and the number of all rows.
+        Called after each block with the number of rows computed so far and the total number.
 
     Returns
     -------
     View
-        Its columns and tensors are read on access.
+        The result. Its columns and tensors are read on access.
 
     Raises
     ------
@@ -96,9 +96,9 @@ def query(
 
 
 def ask(question: Question, most_rows: int | None = None) -> View:
-    """Run a query again with the same seed, current time and versions.
+    """Run a query again with the seed, the current time and the versions of its first run.
 
-    The result has at least the first `most_rows` rows.
+    The result has all rows, or at least the first `most_rows`.
     """
     sources = Sources(question.asked, opened=question.sources)
     return _run(question, sources, None, most_rows)
@@ -131,7 +131,7 @@ def _run(
 
 
 def explain(view: View) -> str:
-    """Return the plan of the query behind a view, with the rows and the time of each step."""
+    """Return the plan of the query behind a view, with row counts and times for each step."""
     if not isinstance(view.record, Record):
         return f"{len(view):,} rows of {view.url}, {view.origin or 'all'}, without a query"
     return plan_text(view.record.plan, view.record.steps)
@@ -146,7 +146,7 @@ def make_plan(
 ) -> Plan:
     """Return the plan of a query without running it.
 
-    Subqueries that give a tensor are run, because their values are part of the plan.
+    Subqueries that return a tensor are run, because their values are part of the plan.
     """
     return _make_plan(Question(text, () if params is None else params), Sources(view, sources))
 
@@ -176,9 +176,9 @@ def _make_plan(question: Question, sources: Sources) -> Plan:
 def _apply(
     clause: Clause, plan: Plan, table: pa.Table, rows: NDArray[np.int64]
 ) -> tuple[pa.Table, NDArray[np.int64]]:
-    """Apply a clause to the remaining rows; return the table and the rows in it.
+    """Apply a clause to the remaining rows; return the table and the positions of its rows.
 
-    EXPAND BY returns another table, because it adds rows of the source.
+    EXPAND BY returns a new table, because it adds rows from the source.
     """
 
     def at_rows(name: str) -> pa.ChunkedArray:
@@ -203,11 +203,11 @@ def _apply(
 
 
 def _weights(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    """Return the weights of rows, 0 for null. Raises QueryTypeError if they are not numbers."""
+    """Return the weights, with 0 for null. Raises QueryTypeError if they are not numbers."""
     try:
         return np.asarray(column.cast(pa.float64()).fill_null(0).to_numpy())
     except pa.ArrowException as error:
         raise QueryTypeError(
-            f"SAMPLE BY must have a number for each row, but its values are {column.type}. "
+            f"SAMPLE BY needs a number for each row, but its values have type {column.type}. "
             "CAST them."
         ) from error

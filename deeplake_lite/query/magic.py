@@ -1,11 +1,11 @@
-"""``%%tql``: a query in a cell of a notebook.
+"""``%%tql``: a query in a notebook cell.
 
 After ``%load_ext deeplake_lite``, a cell such as ::
 
     %%tql ds -o bright
     SELECT image, label WHERE MEAN(image) > $level
 
-queries the view in the variable ``ds``. FROM can name any view of the notebook by its variable,
+queries the view in the variable ``ds``. FROM can refer to any view in the notebook by its variable,
 ``$name`` is the value of a variable, and ``-o`` stores the result in a variable.
 """
 
@@ -46,7 +46,7 @@ def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[Vie
     Raises
     ------
     LakeError
-        As for `View.query`. A notebook shows only its message.
+        See `View.query`. A notebook shows only the message.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[Vie
 
 
 class _LineParser(argparse.ArgumentParser):
-    """Parses the rest of the line after ``%%tql``."""
+    """Parse the rest of the line after ``%%tql``."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -94,15 +94,17 @@ def _find_view(name: str, views: Mapping[str, View]) -> View:
 
 
 def _values(text: str, variables: Mapping[str, object]) -> dict[str, Any]:
-    """Return the variables that a query names. Raises QueryError if one does not exist."""
+    """Return the variables that a query uses. Raises QueryError if one does not exist."""
     values = {}
     for e in parse(text).find_all(exp.Parameter, exp.Placeholder):
         if AT in e.meta:
-            raise QueryError("The parameters of a cell are variables. Write $name instead of ?.")
+            raise QueryError(
+                "Parameters in a cell are variables, so they need names. Write $name instead of ?."
+            )
         name = e.this if isinstance(e.this, str) else e.name
         if name not in variables:
             raise QueryError(
-                f"${name} is the value of the variable {name!r}, but there is no such variable. "
+                f"${name} stands for the variable {name!r}, but there is no such variable. "
                 "Set it in a cell above."
             )
         values[name] = variables[name]

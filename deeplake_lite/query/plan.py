@@ -1,7 +1,7 @@
 """The plan of a query, which is made before any data is read.
 
-It consists of the tables of the sources, the columns that NumPy computes beforehand, the SQL that
-DuckDB runs, the columns of the result, and the clauses that follow LIMIT.
+It consists of the source tables, the columns that NumPy computes beforehand, the SQL that DuckDB
+runs, the columns of the result, and the clauses that follow LIMIT.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW = "__row"
-"""Name of a column in the table of every source: the row's position in the source."""
+"""Name of a column in every source table: the position of the row in the source."""
 
 
 @dataclass(eq=False)
@@ -34,32 +34,32 @@ class Instance:
     """Name of the table in DuckDB."""
     source: Source
     scalars: dict[str, Field] = field(default_factory=dict)
-    """Stored columns that DuckDB computes with, by their name in the table."""
+    """Stored columns that DuckDB computes with, by their names in the table."""
     precomputed: dict[str, Tree] = field(default_factory=dict)
-    """Columns that NumPy computes beforehand for the remaining rows, by their name in the table."""
+    """Columns that NumPy computes beforehand for the remaining rows, by name in the table."""
     texts: dict[str, str] = field(default_factory=dict)
     """The expressions of the precomputed columns, as written in the query."""
     is_filtered_later: bool = False
-    """Whether further conditions follow, which depend on several rows or sources."""
+    """Whether there are other conditions that depend on several rows or sources."""
     cheap: list[exp.Expr] = field(default_factory=list)
     """Conditions that DuckDB can check before any column is precomputed."""
     staged: list[tuple[exp.Expr, tuple[str, ...]]] = field(default_factory=list)
-    """Conditions on precomputed columns, with the names of those columns, in the order written.
-    Conditions whose columns are known without reading values, such as SHAPE, come first."""
+    """Conditions on precomputed columns, with the names of these columns, in the order written.
+    Conditions on columns that need no reading of values, such as SHAPE, come first."""
     enough: int | None = None
-    """Number of rows that are enough once they pass every condition; None for all."""
+    """Number of rows that the query needs; None for all rows that pass the conditions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Udf:
-    """A tree that DuckDB evaluates through a function: its inputs are pairs of rows, or groups."""
+    """A tree that DuckDB evaluates by calling a function, such as one of row pairs or of groups."""
 
     name: str
     tree: Tree
     keys: tuple[str, ...]
-    """The tree's keys, in the order of the arguments."""
+    """Keys of the tree, in the order of the arguments."""
     text: str = ""
-    """The expression, as written in the query."""
+    """The expression as written in the query."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Output:
     column: str | None = None
     """Name of the column in DuckDB's result."""
     plain: Plain | None = None
-    """A source's column, of which `column` has the rows."""
+    """An unchanged column of a source; the plan's result has the row positions."""
     tensor: Tensor | None = None
     """A tensor that is computed on access; its keys are columns of DuckDB's result."""
     start: int | None = None
@@ -81,7 +81,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Arrange:
-    """ARRANGE BY: brings rows of equal value together."""
+    """ARRANGE BY: put rows with equal values next to each other."""
 
     columns: tuple[str, ...]
     """Columns of DuckDB's result whose values are compared."""
@@ -89,14 +89,14 @@ class Arrange:
 
 @dataclass(frozen=True)
 class Sample:
-    """SAMPLE BY: draws rows by weight."""
+    """SAMPLE BY: draw rows by weight."""
 
     column: str
-    """Column of DuckDB's result that has the weights."""
+    """Column of DuckDB's result that contains the weights."""
     replace: bool
     """Whether a row may be drawn more than once."""
     limit: int | float | None
-    """Number of rows to draw, or percentage of the rows; None for as many as there are."""
+    """Number or percentage of rows to draw; None to draw as many as there are."""
     percent: bool
     seed: int
     start: int | None = None
@@ -105,12 +105,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Expand:
-    """EXPAND BY: adds the rows around each row."""
+    """EXPAND BY: add the rows around each row."""
 
     table: str
     """Name of the source's table."""
     column: str
-    """Column of DuckDB's result that has the positions of the rows."""
+    """Column of DuckDB's result that contains the row positions."""
     before: int
     after: int
 
@@ -134,7 +134,7 @@ class Plan:
     moment: dt.datetime | None = None
     """The current time in UTC, if the query uses it."""
     traces: tuple[tuple[int, exp.Expr], ...] = ()
-    """SQL expressions with their offsets in the text of the query, parts before the whole."""
+    """SQL expressions with their offsets in the text of the query, inner expressions first."""
     relations: Mapping[str, exp.Query] = field(default_factory=dict)
     """Subqueries, by the names of their results in DuckDB."""
     ungrouped: tuple[int, ...] = ()
@@ -142,7 +142,7 @@ class Plan:
     starts: Mapping[str, int] = field(default_factory=dict)
     """Offsets of tensor expressions in the text of the query, by their text."""
     order: tuple[str, ...] = ()
-    """Columns of row positions by which DuckDB's result is sorted."""
+    """Columns of row positions by which to sort DuckDB's result."""
 
     def trees(self) -> Iterator[Tree]:
         """Yield all trees that NumPy computes: before the SQL runs, while it runs, and after it."""
@@ -152,12 +152,12 @@ class Plan:
         yield from (output.tensor.tree for output in self.outputs if output.tensor is not None)
 
     def locate_output(self, error: LakeError, output: Output) -> None:
-        """Set the place of an error to the expression of an output, unless it has a place."""
+        """Make an error point to the expression of an output, unless it already has a place."""
         if error.place is None and output.start is not None:
             error.place = Place.at(self.text, output.start)
 
     def locate(self, error: LakeError, text: str = "") -> None:
-        """Set the place of an error to the expression that its message names, or to `text`."""
+        """Make an error point to the expression that its message quotes, or to `text`."""
         if error.place is None and error.args:
             message = str(error.args[0])
             named = max((t for t in self.starts if t in message), key=len, default=text)

@@ -1,4 +1,4 @@
-"""The text of a plan: a tree of steps, with the columns, rows and time of each."""
+"""Format a plan as a tree of steps, with columns, row counts and times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INTERNAL = re.compile(r'"?\b(t\d+\.)?([xi]\d+)\b"?')
 
 
 def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
-    """Return a plan as a tree with the result on top; `steps` add rows and times.
+    """Format a plan as a tree with the result at the top; `steps` add row counts and times.
 
     The time of a step does not include the steps below it.
     """
@@ -38,7 +38,7 @@ def plan_text(plan: Plan, steps: tuple[Step, ...] = ()) -> str:
 
 
 def _show_result(steps: tuple[Step, ...]) -> str:
-    """Return the number of rows of the result, and the total time of all steps."""
+    """Return the number of rows in the result, and the total time of all steps."""
     sql = _find_step(steps, "", "sql")
     if sql is None:
         return ""
@@ -99,7 +99,7 @@ def _find_step(steps: tuple[Step, ...], table: str, name: str) -> Step | None:
     """Return a step, or None if it has not run.
 
     A column that was computed in parts, up to a LIMIT, has one step per part. The last step has the
-    row count of all of them, but each step has only its own time.
+    row count of all parts, but each step has only its own time.
     """
     parts = [s for s in steps if s.table == table and s.name == name]
     return replace(parts[-1], seconds=sum(s.seconds for s in parts)) if parts else None
@@ -125,7 +125,7 @@ def _bytes(count: int) -> str:
 
 
 def named(message: str, plan: Plan) -> str:
-    """Replace internal names in a DuckDB message by those of the query."""
+    """Replace internal names in a DuckDB message with those in the query."""
     names = {
         name: text
         for i in plan.instances
@@ -135,7 +135,7 @@ def named(message: str, plan: Plan) -> str:
 
 
 def _is_guard(e: exp.Expr) -> bool:
-    """Return whether a condition only excludes NaN: the binder added it, not the user."""
+    """Return whether a condition only excludes NaN, and so was added by the binder."""
     inner = e.this.unnest() if isinstance(e, exp.Not) else e
     first = next(inner.flatten()) if isinstance(inner, exp.And) else inner
     return inner is not e and isinstance(first, exp.Anonymous) and first.name == "isnan"
@@ -146,7 +146,7 @@ def _is_row(e: exp.Expr) -> bool:
 
 
 def _show_sql(node: exp.Expr, plan: Plan) -> str:
-    """Replace internal names in SQL by those of the query."""
+    """Return SQL as text, with internal names replaced with those in the query."""
     by_table = {i.table: i for i in plan.instances}
     texts = {udf.name: udf.text for udf in plan.udfs}
 

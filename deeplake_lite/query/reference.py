@@ -12,7 +12,7 @@ CLAUSES = {
     ),
     "`FROM source [VERSION 'v'] [AS a]`": (
         "The source is a URL or the name of a saved view in quotes, a name from `sources={…}`, or "
-        "a query in parentheses; `ds VERSION 'v1'` reads another version. Without FROM, a query "
+        "a query in parentheses; `ds VERSION 'v1'` reads version v1 of it. Without FROM, a query "
         "reads the dataset that `query` was called on. A subquery without FROM reads the same "
         "dataset, unless it selects only constants. A nested subquery that reads rows is not a "
         "constant, so in `(SELECT (SELECT MAX(id)) AS m)`, the outer subquery reads the dataset, "
@@ -27,8 +27,7 @@ CLAUSES = {
         "values."
     ),
     "`UNGROUP BY column, … \\| SPLIT`": (
-        "Returns one row per item of the listed columns, like UNNEST; SPLIT stands for all columns "
-        "that hold lists."
+        "Returns one row per item of the listed columns, like UNNEST; SPLIT means all list columns."
     ),
     "`ORDER BY expr [DESC] [NULLS FIRST], …`": (
         "Sorts by numbers, strings and times; class labels sort by their numbers."
@@ -45,7 +44,7 @@ CLAUSES = {
     "`EXPAND BY before, after`": ("Adds the rows before and after each row. No row appears twice."),
     "`UNION \\| INTERSECT \\| EXCEPT [ALL]`": "Combines the results of two SELECTs.",
 }
-"""Clauses in their order. The last three of a SELECT follow LIMIT, in the order written."""
+"""Clauses, in the order in which a query has them."""
 
 RULES = {
     "SQL or NumPy": (
@@ -114,20 +113,20 @@ RULES = {
     ),
     "Boxes": (
         "Boxes keep their format when they are masked, indexed by row, unnested or used in "
-        "arithmetic; lists and parameters are read as xyxy. UNION, CASE, comparisons and "
-        "arithmetic need boxes of one format. `HASH` is a hash of the numbers as they are, so "
-        "convert boxes to one format before you compare hashes."
+        "arithmetic; lists and parameters are taken to be xyxy. UNION, CASE, comparisons and "
+        "arithmetic need boxes in the same format. `HASH` hashes the numbers as they are, so "
+        "convert boxes to the same format before you compare hashes."
     ),
     "Sequences": (
         "In computations, a sequence of numbers is treated as an array. Functions and clauses that "
         "pick or gather whole sequences, such as COALESCE, CASE, UNION, LIST, subqueries and "
         "slices, return lists, as the column does; computed values, such as `s + 1`, `SORT(s)` and "
-        "`GREATEST(s, z)`, are arrays. A column that mixes sequences with arrays holds arrays."
+        "`GREATEST(s, z)`, are arrays. A column that mixes sequences with arrays contains arrays."
     ),
     "Lists, structs and maps": (
-        "They hold classes by name, and JSON as JSON: `[label]`, `{'k': meta}`, "
-        "`HISTOGRAM(label)`. JSON inside them is normalised so that equal values look alike: `1.0` "
-        "comes back as `1`, and keys are sorted. `LIST(meta)` leaves values unchanged; "
+        "In `[label]`, `{'k': meta}` or `HISTOGRAM(label)`, classes appear by name, and JSON stays "
+        "JSON. It is normalised so that equal values look alike: `1.0` becomes `1`, and keys are "
+        "sorted. `LIST(meta)` leaves values unchanged; "
         "`MODE(meta)` and `LIST(DISTINCT meta)` normalise them. Structs and maps are returned as "
         "JSON. Durations in them are strings, as in `CAST(d AS TEXT)`."
     ),
@@ -136,7 +135,7 @@ RULES = {
         "and `CONTAINS` look at items and keys, or at the characters of a string. Values are "
         "compared and grouped by meaning: `1` equals `1.0`, and the order of keys does not matter, "
         'but `true`, `1` and `"1"` are three different values, and `<` between them is null. JSON '
-        "has no times and durations, so cast it before you compare it with them: `CAST(meta.t AS "
+        "has no times or durations, so cast it before you compare it with them: `CAST(meta.t AS "
         "TIMESTAMP) < t`, or `AS INTERVAL`. Items of a sequence of JSON are compared in the same "
         "way. A JSON null is an SQL null. Arithmetic and `SUM` use floats; an integer that a float "
         "cannot represent is an error, unless `CAST(x AS BIGINT)` preserves it."

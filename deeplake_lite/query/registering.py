@@ -1,4 +1,4 @@
-"""Registering Python functions that queries may call."""
+"""Register Python functions that queries may call."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ def function[F: Callable[..., Any]](
     Parameters
     ----------
     returns : str, (str, tuple) or Htype
-        Type of the result for a row: a dtype ("float32", "str", "object" for JSON), a dtype and a
+        Type of the result for one row: a dtype ("float32", "str", "object" for JSON), a dtype and a
         shape (None for lengths that vary), or an htype.
     per : {"row", "block"}
-        Whether the function takes the values of one row, or those of many rows and returns as many
-        results. Many values are an array, stacked along a first axis, or a list if their shapes
-        vary. Constants are passed as single values.
+        Whether the function is called with the values of one row, or with those of many rows and
+        returns one result per row. The values of many rows are an array, stacked along a first
+        axis, or a list if their shapes vary. Constants are passed as single values.
     name : str, optional
-        Name in queries, in any case; by default the name of the function.
+        Name in queries, which is not case-sensitive; by default the name of the function.
     override : bool
-        Whether to replace a built-in function of this name for all types of arguments. If you
-        replace an aggregate, your function is called for each row. Functions that you registered
-        are always replaced, so you can rerun a notebook cell.
+        Whether to replace a built-in function with the same name, for all types of arguments. If
+        you replace an aggregate, your function is called for each row. Functions that you have
+        registered are always replaced, so you can rerun a notebook cell.
 
     Raises
     ------
     ExistsError
-        If a built-in function has the name and `override` is False.
+        If there is a built-in function with the name, and `override` is False.
     QueryTypeError
-        If `returns` is not a type, or queries cannot call a function of this name.
+        If `returns` is not a type, or if queries cannot call a function with this name.
 
     Notes
     -----
-    Arguments and results are copied, so a function may write into its arguments, and into results
-    that it has returned. It does not see nulls: if an argument of a row is null, the result is
-    null. A result of None is null, too. An error of the function is raised as a QueryError whose
-    cause is that error.
+    Arguments and results are copied, so a function may modify its arguments, and also the results
+    that it has returned. It does not receive nulls: if an argument is null in a row, the result of
+    that row is null. A result of None means null, too. If the function raises an error, the query
+    raises a QueryError with that error as its cause.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def function[F: Callable[..., Any]](
 
 
 def _check_name(key: str, *, override: bool) -> None:
-    """Reject a name that queries cannot call, or that a built-in function has.
+    """Reject a name that queries cannot call, or that belongs to a built-in function.
 
     Raises
     ------
@@ -97,17 +97,17 @@ def _check_name(key: str, *, override: bool) -> None:
         )
     if not _is_callable(key):
         raise QueryTypeError(
-            f"The name of a function must not be a keyword of the query language, but {key} is. "
-            "Choose another name=."
+            "The name of a function must not be a keyword of the query language, but "
+            f"{key} is one. Choose a different name=."
         )
     if key in built_in() and not override:
         raise ExistsError(
-            f"A function {key} already exists. Choose another name=, or pass override=True."
+            f"A function {key} already exists. Choose a different name=, or pass override=True."
         )
 
 
 def _is_callable(key: str) -> bool:
-    """Return whether a name followed by arguments is a call in each clause.
+    """Return whether a name followed by arguments is parsed as a call in every clause.
 
     >>> _is_callable("SPREAD"), _is_callable("KEEP"), _is_callable("CAST")
     (True, False, False)
@@ -129,12 +129,12 @@ def built_in() -> frozenset[str]:
 
 
 def unregister(name: str) -> None:
-    """Remove a function that you registered. A built-in function that it replaced is restored.
+    """Remove a function that you registered. If it replaced a built-in function, restore that.
 
     Raises
     ------
     NotFoundError
-        If you have not registered a function of this name.
+        If you have not registered a function with this name.
     """
     if name.upper() not in OWN:
         raise NotFoundError.named("registered function", name, [*OWN])

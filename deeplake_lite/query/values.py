@@ -1,8 +1,8 @@
-"""The values of expressions whose names are resolved: scalars, tensors and constants.
+"""The values of lowered expressions: scalars, tensors and constants.
 
-A scalar is a SQL expression that DuckDB computes. A tensor is a `Tree` that NumPy computes. It has
-a SQL expression for the input of each leaf in each row of the query: a row of a source, or a
-scalar. Values are immutable; lowering makes new ones.
+A scalar is an SQL expression that DuckDB computes. A tensor is a `Tree` that NumPy computes. It has
+an SQL expression for the input of each leaf, which is a row position in a source or a scalar.
+Values are immutable; lowering creates new ones.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ type KindName = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of a scalar: its SQL type, and further facts about it."""
+    """The kind of a scalar: its SQL type, and additional facts."""
 
     name: KindName = "any"
     """The general type."""
     real: bool = False
-    """Whether it may be NaN, which sorts last and compares as false."""
+    """Whether the value may be NaN, which is sorted last, and for which comparisons are false."""
     names: tuple[str, ...] = ()
     """Names of the classes."""
     htype: Htype | None = None
-    """Type of the column that it comes from unchanged, or a type that DuckDB does not have."""
+    """Type of the column, for an unchanged value, or a type that DuckDB does not have."""
     item: Kind | None = None
-    """For a list, the kind of its items, if it is known."""
+    """For a list, the kind of the items, if known."""
     parts: tuple[tuple[str, Kind], ...] = ()
-    """For a struct or a map, the kinds of its values, by their names if they are known."""
+    """For a struct or a map, the kinds of the values, with their names if known."""
     key: Kind | None = None
-    """For a map, the kind of its keys."""
+    """For a map, the kind of the keys."""
     dtype: str = ""
-    """For a computed number, its dtype, if it is known; int128 for sums of integers. For a time of
-    day, which NumPy does not have, "clock"."""
+    """For a computed number, its dtype if known; int128 for sums of integers. For a time of day,
+    which has no NumPy dtype, "clock"."""
     hashed: str = field(default="", compare=False)
-    """For the hash of a tensor, what is hashed: the stored bytes of a type, or "values"."""
+    """For the hash of a tensor, the type whose stored bytes are hashed, or "values"."""
 
     @property
     def column_dtype(self) -> str:
-        """Dtype of the column of numbers, booleans or times that it comes from, or empty."""
+        """Dtype of the column, for unchanged numbers, booleans and times; otherwise empty."""
         return "" if self.htype is None else self.htype.scalar or ""
 
     @property
@@ -69,17 +69,17 @@ class Kind:
 
     @property
     def time_dtype(self) -> str:
-        """Dtype of a time that comes from a column; empty for other values."""
+        """Dtype of an unchanged time from a column; empty for other values."""
         return self.column_dtype if self.name == "time" else ""
 
     @property
     def is_clock(self) -> bool:
-        """Whether it is known to be a time of day."""
+        """Whether the value is known to be a time of day."""
         return self.name == "time" and self.dtype == "clock"
 
     @property
     def holds_json(self) -> bool:
-        """Whether there is JSON among the items of a list or the values of a struct."""
+        """Whether a list or a struct contains JSON."""
         inner = [part for _, part in self.parts] + ([] if self.item is None else [self.item])
         return any(kind.name == "json" or kind.holds_json for kind in inner)
 
@@ -90,7 +90,7 @@ class Kind:
 
     @property
     def of_item(self) -> Kind:
-        """Kind of an item of a list of this kind."""
+        """Kind of an item in a list of this kind."""
         if self.names:
             return Kind("class", names=self.names)
         return ANY if self.item is None else self.item.computed
@@ -106,10 +106,11 @@ class Kind:
         )
 
     def beside(self, other: Kind) -> Kind:
-        """Return the kind of a column that has values of this kind and of another one.
+        """Return the kind of a column with values of this kind and of another kind.
 
-        It has the properties that both have in common. If either may be NaN, so may the column. As
-        in DuckDB, booleans mixed with numbers are numbers, and timestamps have the finer unit.
+        It has the properties that both kinds have in common. If either may be NaN, so may the
+        column. As in DuckDB, booleans mixed with numbers become numbers, and timestamps get the
+        finer unit.
         """
         if other.name == "any" and not other.parts:
             return self
@@ -136,16 +137,16 @@ class Kind:
 
 
 def _common(*kinds: Kind) -> Htype | None:
-    """Return float16 for two kinds of it, and the finer of two types of timestamps.
+    """Return float16 if both kinds are float16, or the finer of two timestamp types.
 
-    None for other values, or if it is unknown.
+    Return None for other kinds, or if the type is unknown.
     """
     if all(kind.column_dtype == "float16" for kind in kinds):
         return Scalar("float16")
     if any(kind.name != "time" for kind in kinds):
         return None
     dtypes = [kind.time_dtype for kind in kinds]
-    if "datetime64[ns]" in dtypes:  # no unit is finer, so the other one does not matter
+    if "datetime64[ns]" in dtypes:  # the finest unit, so the other one does not matter
         return Scalar("datetime64[ns]")
     if not all(dtype.startswith("datetime64") for dtype in dtypes):
         return None
@@ -158,7 +159,7 @@ TEXT, JSON, TIME, LIST = Kind("text"), Kind("json"), Kind("time"), Kind("list")
 BYTES = Kind("bytes")
 
 HALF = Kind("number", real=True, htype=Scalar("float16"))
-"""Kind of float16, which DuckDB computes as 32-bit floats."""
+"""Kind of float16 values, which DuckDB computes as 32-bit floats."""
 
 NANOSECONDS = Kind("time", htype=Scalar("datetime64[ns]"))
 """Kind of timestamps in nanoseconds."""
@@ -167,7 +168,7 @@ CLOCK = Kind("time", dtype="clock")
 """Kind of times of day."""
 
 TENSOR = Kind("tensor")
-"""Kind of a column of digests that stands for a tensor."""
+"""Kind of a column of digests that represents a tensor."""
 
 
 # ---- trees
@@ -175,7 +176,7 @@ TENSOR = Kind("tensor")
 
 @dataclass(frozen=True)
 class Cell:
-    """A leaf: the value of a column in a row of a source."""
+    """A leaf: the value of a column in one row of a source."""
 
     key: str
     source: Source
@@ -217,7 +218,7 @@ def _read_only(value: object) -> object:
 class Literal_:
     """A leaf: a constant, which is a number, a string or an array.
 
-    Arrays are read-only, because all rows share them. Code that needs to write makes a copy.
+    Arrays are read-only, because all rows share them. Code that modifies them must make a copy.
     """
 
     value: Any
@@ -257,18 +258,18 @@ class Call:
 
     @cached_property
     def _hash(self) -> int:
-        """Hash, cached because otherwise each look-up of a tree would hash all trees below it."""
+        """Hash, which is cached, since otherwise each lookup would hash all trees below it."""
         return hash((self.name, self.args, self.options))
 
 
 @dataclass(frozen=True)
 class Index:
-    """NumPy's indexing of a tree; indices and the ends of slices may be trees."""
+    """A tree indexed as in NumPy; indices and the ends of slices may be trees."""
 
     base: Tree
     items: tuple[Any, ...]
-    """`Tree` for integers or a mask, ``(start, stop, step)`` of `Tree` or None for a slice,
-    Ellipsis, None for a new axis."""
+    """For each item, a `Tree` for integers or a mask, ``(start, stop, step)`` for a slice (each a
+    `Tree` or None), Ellipsis, or None for a new axis."""
     type: Type
     text: str = field(default="", compare=False)
     """The expression, as written in the query, for messages."""
@@ -279,7 +280,7 @@ class Grouped:
     """A leaf: the values of a tree in the rows of a group, as a list or as an aggregate."""
 
     key: str
-    """Key of a list of structs, which have the keys of the inner tree."""
+    """Key of a list of structs, whose fields are the keys of the inner tree."""
     inner: Tree
     aggregate: str
     """``"LIST"``, ``"SUM"``, ``"MEAN"``, …"""
@@ -288,10 +289,10 @@ class Grouped:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several trees, chosen in each row, as for a UNION of tensors."""
+    """One of several trees, chosen for each row, as for a UNION of tensors."""
 
     key: str
-    """Key of the number of the chosen tree."""
+    """Key for the number of the chosen tree."""
     options: tuple[Tree, ...]
     type: Type
 
@@ -300,7 +301,7 @@ type Tree = Cell | Meta | Given | Literal_ | Call | Index | Grouped | Choice
 
 
 def children(tree: Tree) -> Iterator[Tree]:
-    """Yield the trees directly below that have their keys in the same environment."""
+    """Yield the trees directly below a tree whose keys are in the same environment."""
     match tree:
         case Call(args=args):
             yield from args
@@ -314,7 +315,7 @@ def children(tree: Tree) -> Iterator[Tree]:
 
 
 def depth(tree: Tree) -> int:
-    """Return the depth of nesting, from the whole tree down to its deepest leaf."""
+    """Return the nesting depth, from the whole tree down to its deepest leaf."""
     deepest, waiting = 0, [(tree, 1)]
     while waiting:
         part, level = waiting.pop()
@@ -325,7 +326,7 @@ def depth(tree: Tree) -> int:
 
 
 def leaves(tree: Tree) -> Iterator[Tree]:
-    """Yield the trees that have nothing below them."""
+    """Yield the leaves of a tree."""
     below = list(children(tree))
     if not below:
         yield tree
@@ -378,9 +379,9 @@ class Plain:
     source: Source
     field: Field
     row: exp.Expr
-    """SQL of the row's position in the source; null where an outer join has none."""
+    """SQL of the row position in the source; null where an outer join has no row."""
     of_several: bool = False
-    """Whether the row represents several rows with equal values, as after DISTINCT."""
+    """Whether the row represents several equal rows, as after DISTINCT."""
 
 
 @dataclass(frozen=True)
@@ -405,31 +406,31 @@ class Tensor:
 
     @property
     def type(self) -> Type:
-        """Type of a row's value."""
+        """Type of the value of one row."""
         return self.tree.type
 
     @property
     def is_scalar(self) -> bool:
-        """Whether a row's value has no axes."""
+        """Whether the value of one row has no axes."""
         return self.type.ndim == 0
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A value that is the same for every row, from the text of the query or a parameter."""
+    """A value that is the same for every row, from the query's text or a parameter."""
 
     value: Any
     sql: exp.Expr | Callable[[], exp.Expr]
-    """The value in SQL, or a function that returns it: for an array, that is a long list, which
-    few queries need."""
+    """The value in SQL, or a function that returns it, since an array would be a long list that few
+    queries need."""
     number: Decimal | None = None
-    """The exact number, if `value` may be rounded."""
+    """The exact number if `value` may be rounded."""
     items: tuple[Constant, ...] = ()
     """The items of a list."""
     is_json: bool = False
-    """Whether it is a list of JSON values."""
+    """Whether this is a list of JSON values."""
     literal: str = ""
-    """For a number that the query writes with a point or an exponent, its text without the sign."""
+    """For a number written with a decimal point or an exponent, the text without the sign."""
 
     @cached_property
     def node(self) -> exp.Expr:

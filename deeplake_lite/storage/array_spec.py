@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 type Index = tuple[int | slice | EllipsisType, ...]
-"""The index of a part of a value."""
+"""The index that selects a part of a value."""
 
 INDEX_ROWS = 8_192
 """Maximum number of rows in one chunk of an array."""
 
 DENSE_BYTES = 256 * 1024
-"""Maximum size of a chunk in bytes, unless a row is larger. A commit of a row rewrites a chunk."""
+"""Maximum size of a chunk in bytes, unless one row is larger. Committing a row rewrites a chunk."""
 
 WIDE_BYTES = 4_096
-"""Rows of at least this many bytes are stored without compression: decoding them would take longer
-than reading them from disk."""
+"""Minimum size of a row that is stored without compression, since decoding would take longer than
+reading from disk."""
 
 NARROW_BYTES = 16
-"""Chunks with rows of up to this many bytes are cached. The index arrays have such rows."""
+"""Maximum size of rows whose chunks are cached, such as those of the index arrays."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ArraySpec:
         Raises
         ------
         ValueError, RuntimeError
-            When the bytes are damaged.
+            If the bytes are damaged.
         """
         packed = np.frombuffer(data[:-4], np.uint8)
         packed.flags.writeable = False
@@ -105,7 +105,7 @@ class ArraySpec:
         return rows
 
     def encode_chunk(self, rows: NDArray[Any]) -> bytes:
-        """Encode a chunk that begins with `rows` and is filled up with zeros.
+        """Encode a chunk that begins with `rows` and is padded with zeros.
 
         >>> spec = ArraySpec("int32", (2,))
         >>> spec.decode_chunk(memoryview(spec.encode_chunk(np.ones((1, 2)))))[:2].tolist()
@@ -121,14 +121,15 @@ class ArraySpec:
         return with_checksum(np.frombuffer(blosc().encode(whole), np.uint8).copy())
 
     def span(self, index: Index) -> tuple[int, int, Callable[[bytes, int], NDArray[Any]]]:
-        """Return the byte range of a row in which the elements of an index lie.
+        """Return the byte range within a row that contains the elements selected by an index.
 
         Returns
         -------
         start, length : int
             The range.
         view : callable
-            Turns the bytes of this range of n rows, concatenated, and n into an array (n, *shape).
+            Called with the concatenated bytes of this range for n rows, and with n; returns an
+            array (n, *shape).
 
         Examples
         --------
@@ -136,7 +137,7 @@ class ArraySpec:
         >>> start, length, view(np.array([1, 2, 3], "int16").tobytes(), 1).tolist()
         (12, 6, [[3, 1]])
         """
-        # NumPy does the arithmetic: a view of an empty row has the offset and strides wanted.
+        # NumPy does the arithmetic: a view of an empty row has the required offset and strides.
         row = np.empty(self.shape, np.dtype(self.dtype).newbyteorder("<"))
         part = np.asarray(row[index if ... in index else (*index, ...)])
         low, high = np.lib.array_utils.byte_bounds(part) if part.size else (row.ctypes.data,) * 2
@@ -157,7 +158,7 @@ class ArraySpec:
         return "/".join([path, "c", str(chunk), *["0"] * len(self.shape)])
 
     def zarr_arguments(self, length: int) -> dict[str, object]:
-        """Return the arguments with which Zarr creates the array with `length` rows."""
+        """Return the arguments for creating the array with `length` rows in Zarr."""
         codecs = [CRC32C] if self.is_wide else [blosc_codec(), CRC32C]
         axes = self.axes or tuple(f"axis_{i}" for i in range(len(self.shape)))
         return {
@@ -172,12 +173,12 @@ class ArraySpec:
 
 
 def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
-    """Allocate an array for data that is read from `path`.
+    """Allocate an array for data to be read from `path`.
 
     Raises
     ------
     TooLargeError
-        When there is not enough memory.
+        If there is not enough memory.
 
     >>> room_for((2, 3), "int8", "0/c1/data").shape
     (2, 3)
@@ -197,7 +198,7 @@ def room_for(shape: tuple[int, ...], dtype: str, path: str) -> NDArray[Any]:
 
 
 def with_checksum(rows: NDArray[Any]) -> bytes:
-    """Return the bytes of a chunk as Zarr's codecs ``bytes`` and ``crc32c`` write it.
+    """Encode a chunk like Zarr's codecs ``bytes`` and ``crc32c``.
 
     >>> with_checksum(np.zeros(1, np.uint8)).hex()
     '0051537d52'

@@ -9,9 +9,9 @@ three places::
           │      ↑ pending updates │                       │
           └ read by chunk, cached  └ in memory             ┘
 
-`write` writes everything that is pending to a writer's session at the commit. If a transaction
-appends a lot, `spill` moves full chunks of pending rows to a fork of the session before that, and
-`stored` moves on. The fork is read from then on.
+At the commit, `write` writes everything that is pending to a writer's session. If a transaction
+appends a lot, `spill` moves full chunks of pending rows to a fork of the session before the commit,
+and `stored` increases. From then on, rows are read from the fork.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
 type Slots = NDArray[np.int64]
 
 READS_IN_FLIGHT = 16
-"""Maximum number of chunks that are read at a time."""
+"""Maximum number of chunks that are read concurrently."""
 
 WRITES_IN_FLIGHT = 8
-"""Maximum number of chunks that are written at a time."""
+"""Maximum number of chunks that are written concurrently."""
 
 THREADED_BYTES = 64 * 1024
-"""Chunks of at least this size are compressed in a thread."""
+"""Minimum size of chunks that are compressed in a thread."""
 
 CHECKED_BYTES = 2**20
-"""Before more memory than this is allocated, the array is checked against the lake's document."""
+"""Maximum allocation without first checking the array against the lake's document."""
 
 MANY_ROWS = 2**20
-"""If an array has more rows than this, the check includes that its last chunk exists."""
+"""Number of rows above which this check also makes sure that the last chunk exists."""
 
 SPILL_BYTES = 32 * 2**20
-"""If an array has at least this many pending bytes, full chunks are written before the commit."""
+"""Minimum size of an array's pending rows for writing full chunks before the commit."""
 
 
 class SlotArray:
@@ -64,21 +64,21 @@ class SlotArray:
     Parameters
     ----------
     session : Session
-        The session from which committed rows are read.
+        The session that committed rows are read from.
     path : str
         Path of the Zarr array.
     spec : ArraySpec
-        Its layout.
+        Layout of the array.
     cache : ChunkCache
-        Cache that the arrays of one table share.
+        Cache shared by the arrays of one table.
     new : bool
         Whether the array has yet to be created.
     stored : int, optional
-        Number of rows in the Zarr array, if it is known.
+        Number of rows in the Zarr array, if known.
     checksums : Checksums, optional
-        Checksums with which the stored bytes of a chunk are compared before it is rewritten.
+        Checksums of the stored bytes of chunks, which are compared before a chunk is rewritten.
     checked : bool
-        Whether they are compared at every read, too.
+        Whether the checksums are also compared at every read.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class SlotArray:
         self.path, self.spec = path, spec
         self._checksums, self._checked = checksums, checked and checksums is not None
         self._spilled_sums: dict[int, int] = {}  # checksums of chunks in the fork
-        self._new_sums: dict[int, int] = {}  # these, and those of chunks from the last `write`
+        self._new_sums: dict[int, int] = {}  # the same, plus chunks from the last `write`
         self._session, self._cache, self._new = session, cache, new
         self._stored = 0 if new else stored
         self._spilled, self._is_checked = False, False
@@ -115,7 +115,7 @@ class SlotArray:
         return fork
 
     def checked(self, cache: ChunkCache) -> SlotArray:
-        """Return a copy for reading that compares every chunk with its checksum."""
+        """Return a copy for reading that verifies the checksum of every chunk."""
         fork = self.forked()
         fork._checked, fork._cache = self._checksums is not None, cache
         return fork
@@ -127,13 +127,13 @@ class SlotArray:
         return self._stored
 
     async def length(self) -> int:
-        """Return the number of rows, including pending ones."""
+        """Return the number of rows, including pending rows."""
         return await self.stored() + sum(map(len, self._appended))
 
     async def check(self) -> None:
-        """Reject an array that is shorter than the document says, or has rows of another shape.
+        """Reject an array that is shorter than the document says, or whose rows differ in shape.
 
-        A wrong number in the document could otherwise make a read allocate memory for rows that do
+        Otherwise, a wrong number in the document could make a read allocate memory for rows that do
         not exist.
 
         Raises
@@ -172,9 +172,9 @@ class SlotArray:
         return self._new or bool(self._appended) or bool(self._updates)
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the values of `slots`, (n, *shape), in their order.
+        """Return the values of `slots`, (n, *shape), in the given order.
 
-        If a range of stored rows is read, the result is `out`. Otherwise it is a new array.
+        If a range of stored rows is read, the result is `out`. Otherwise, it is a new array.
         """
         stored = await self.stored()
         if not self._appended and not self._updates:
@@ -192,10 +192,10 @@ class SlotArray:
         return out
 
     async def read_part(self, slots: Slots, index: Index) -> NDArray[Any] | None:
-        """Return each row indexed with `index`, (n, *shape), reading only the bytes around it.
+        """Return each row indexed with `index`, (n, *shape), reading only the required bytes.
 
-        Returns None if rows are compressed or pending, or if more than half of their bytes would be
-        read. Checksums are those of whole chunks, so they are not compared.
+        Return None if rows are compressed or pending, or if more than half of their bytes would be
+        read. Checksums cover whole chunks, so they are not compared here.
         """
         spec = self.spec
         if not spec.is_wide or self.dirty or self._spilled or self._checked or not len(slots):
@@ -208,15 +208,15 @@ class SlotArray:
         parts = await self._session.get_ranges(self.path, ranges, "/0" * len(spec.shape))
         data = b"".join(part or b"" for part in parts)
         if len(data) != length * len(slots):
-            return None  # a chunk is missing: the caller reads whole rows, which raises the error
+            return None  # a chunk is missing; the caller reads whole rows, which raises the error
         return view(data, len(slots))
 
     def append(self, values: NDArray[Any]) -> None:
         """Append pending rows, (n, *shape).
 
-        They are copied unless the array owns its memory, or is so large that `spill`, which the
-        caller calls next, writes it. Views are copied, because they may keep a much larger array
-        alive, or their memory may be reused.
+        They are copied unless the array owns its memory, or is so large that it is about to be
+        written by `spill`, which the caller calls next. Views are copied, because they may keep a
+        much larger array alive, or their memory may be reused.
         """
         if not len(values):
             return
@@ -227,7 +227,7 @@ class SlotArray:
             self._appended.append(np.array(values, self.spec.dtype, order="C"))
 
     async def set(self, slots: Slots, values: NDArray[Any]) -> None:
-        """Change stored or pending rows. If a slot is repeated, its last value counts."""
+        """Change stored or pending rows. If a slot is repeated, the last value wins."""
         stored = await self.stored()
         old = slots < stored
         if not old.all():
@@ -250,17 +250,17 @@ class SlotArray:
         self._updates = [(slots, change(values)) for slots, values in self._updates]
 
     def adopt(self, other: SlotArray) -> None:
-        """Take over the pending edits of `other`, the same array at an earlier version."""
+        """Take over the pending edits of `other`, which is the same array at an earlier version."""
         if other._new or other._spilled:
             self._new, self._stored = other._new, other._stored
         self._spilled_sums = dict(other._spilled_sums)
         self._appended, self._updates = list(other._appended), list(other._updates)
 
     async def spill(self, fork: Session) -> None:
-        """Write full chunks of pending rows to `fork`, and read from there from now on.
+        """Write full chunks of pending rows to `fork`, and read from the fork from now on.
 
         Blocks are written one by one and then dropped, so that they need not be joined in memory.
-        After each, this array is consistent: if a write fails, the blocks before it are stored.
+        The array is consistent after each block: if a write fails, the blocks before it are stored.
         """
         stored, pending = await self.stored(), sum(map(len, self._appended))
         rows = (stored + pending) // self.spec.chunk_rows * self.spec.chunk_rows - stored
@@ -277,8 +277,8 @@ class SlotArray:
             rows -= len(part)
             if not rows:
                 break
-        # The shared cache may have the chunk at the border as it is in the committed version, with
-        # fewer rows; other tables go on using it.
+        # In the shared cache, which other tables keep using, the last chunk may still have the
+        # fewer rows of the committed version.
         self._cache = ChunkCache()
 
     async def write(self, session: Session) -> None:
@@ -290,10 +290,10 @@ class SlotArray:
             await self._extend(session, await self.stored(), self._pending())
 
     async def rewrite(self, session: Session, start: int, rows: NDArray[Any], *, new: bool) -> None:
-        """Write `rows` to `session` from row `start` on; rows after them are removed.
+        """Write `rows` to `session` from row `start` on; remove all rows after them.
 
-        The rows may have been computed from those that are replaced, so that these are compared
-        with their checksums first. Raises DamagedError.
+        The new rows may have been computed from the rows that they replace, so the checksums of the
+        old rows are verified first. Raises DamagedError.
         """
         self._new, self._new_sums = new, {}
         if not new:
@@ -311,11 +311,11 @@ class SlotArray:
         return {(self.path, chunk): value for chunk, value in sums.items()}
 
     async def _extend(self, session: Session, start: int, rows: NDArray[Any]) -> None:
-        """Write rows from `start` on, which become the last ones; create the array if it is new."""
+        """Write rows from `start` to the new end of the array; create the array if it is new."""
         if self._new:
             if await session.has(f"{self.path}/zarr.json"):
-                # The tip has an array here that the edits removed by restoring a version from
-                # before it was created.
+                # There is an array here in the tip of the branch, but the edits removed it by
+                # restoring a version from before it was created.
                 await session.delete_tree(self.path)
             await session.create_array(self.path, self.spec, len(rows))
         else:
@@ -324,7 +324,7 @@ class SlotArray:
             await self._fill(session, start, rows)
 
     async def _resize(self, session: Session, old: int, new: int) -> None:
-        """Set the length of the array, and remove chunks after its new end."""
+        """Set the length of the array, and remove chunks beyond its new end."""
         await session.check_length(self.path, old)
         for chunk in range(self._chunks(new), self._chunks(old)):
             await session.delete(self.spec.chunk_key(self.path, chunk))
@@ -335,7 +335,7 @@ class SlotArray:
         return -(-rows // self.spec.chunk_rows)
 
     async def _fill(self, session: Session, start: int, rows: NDArray[Any]) -> None:
-        """Write rows from `start` on. In the first chunk, rows before `start` stay as they are."""
+        """Write rows from `start` on. Rows before `start` in the first chunk are kept."""
         size, end = self.spec.chunk_rows, start + len(rows)
 
         async def put(chunk: int) -> None:
@@ -359,8 +359,8 @@ class SlotArray:
     async def _chunk_to_rewrite(self, session: Session, chunk: int) -> NDArray[Any]:
         """Return the rows of a chunk that is about to be rewritten. Raises DamagedError.
 
-        Its bytes are always compared with their checksum. Otherwise damaged rows would be written
-        again with a new checksum, and the damage could no longer be detected.
+        The chunk's bytes are always compared with their checksum. Otherwise, damaged rows would be
+        written again with a new checksum, and the damage could no longer be detected.
         """
         size, data = (
             self.spec.chunk_rows,
@@ -404,7 +404,7 @@ class SlotArray:
         span = chunks.contiguous(slots)
         if span is not None and span.stop - span.start > size:
             return await self._read_span(span, out)
-        if size == 1:  # each row is a chunk: read it straight to `out`, past the cache
+        if size == 1:  # each row is a chunk, which is read directly into `out` without caching
             out = await self._allocate(len(slots))
             await stream(
                 (self._read_row(slot, out[i : i + 1]) for i, slot in enumerate(slots.tolist())),
@@ -432,7 +432,7 @@ class SlotArray:
             out[...] = rows
 
     async def _chunk(self, chunk: int) -> NDArray[Any]:
-        """Return the rows of a chunk, from the cache if they are there."""
+        """Return the rows of a chunk, from the cache if possible."""
         rows = self._cache.get((self.path, chunk))
         if rows is None:
             size = self.spec.chunk_rows
@@ -441,7 +441,7 @@ class SlotArray:
         return cast("NDArray[Any]", rows)
 
     async def _read_span(self, span: slice, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return stored rows. Raises DamagedError when a chunk is damaged."""
+        """Return stored rows. Raises DamagedError if a chunk is damaged."""
         try:
             return await self._read_chunks(span, out)
         except (ValueError, RuntimeError) as error:
@@ -450,11 +450,10 @@ class SlotArray:
             raise self._damaged(span.start, span.stop, error) from error
 
     async def _read_chunks(self, span: slice, out: NDArray[Any] | None) -> NDArray[Any]:
-        """Return stored rows. Raises ValueError or RuntimeError when a chunk is damaged.
+        """Return stored rows. Raises ValueError or RuntimeError if a chunk is damaged.
 
-        Chunks that are entirely within the span are decoded straight into `out`, in several
-        threads. The others, and those that are to be cached, are decoded to arrays of their own and
-        copied.
+        Chunks that are entirely within the span are decoded directly into `out`, in several
+        threads. Other chunks, and chunks to be cached, are decoded to separate arrays and copied.
         """
         spec, size = self.spec, self.spec.chunk_rows
         stop = min(span.stop, await self.stored())
@@ -464,7 +463,7 @@ class SlotArray:
         decoded: dict[int, NDArray[Any]] = {}
 
         def place(chunk: int) -> tuple[slice, slice]:
-            """Return the rows of `out` that come from a chunk, and those rows in the chunk."""
+            """Return the rows of `out` that come from a chunk, and their positions in the chunk."""
             a, b = max(chunk * size, span.start), min((chunk + 1) * size, stop)
             return slice(a - span.start, b - span.start), slice(a - chunk * size, b - chunk * size)
 
@@ -494,7 +493,7 @@ class SlotArray:
         return out
 
     def _own_pending(self) -> NDArray[Any]:
-        """Return the appended rows as one array that is not shared and may be changed."""
+        """Return the appended rows as one unshared array, which may be modified."""
         if self._shared and self._appended:
             self._appended = [np.concatenate(self._appended)]
         self._shared = False
@@ -509,7 +508,7 @@ class SlotArray:
         return self._appended[0]
 
     def _consolidate(self) -> Sequence[tuple[Slots, NDArray[Any]]]:
-        """Merge the updates into one pair, ascending slots and their last values, and return it."""
+        """Merge the updates into one pair of ascending slots and their last values; return it."""
         if len(self._updates) > 1:
             slots = np.concatenate([s for s, _ in self._updates])
             values = np.concatenate([v for _, v in self._updates])
@@ -517,19 +516,19 @@ class SlotArray:
         if self._updates:
             slots, values = self._updates[0]
             if len(slots) > 1 and not (np.diff(slots) > 0).all():
-                # `np.unique` returns the first index of each slot; reversed, that is the last one.
+                # `np.unique` returns the first index of each slot; in reversed order, the last.
                 distinct, at = np.unique(slots[::-1], return_index=True)
                 self._updates = [(distinct, values[::-1][at])]
         return self._updates
 
 
 def _compare(data: memoryview | None, expected: int | None) -> memoryview:
-    """Return a chunk's stored bytes.
+    """Check and return the stored bytes of a chunk.
 
     Raises
     ------
     ValueError
-        When there are none, or a checksum is expected that they do not match.
+        If the chunk is missing, or does not match the expected checksum.
     """
     if data is None:
         raise ValueError("a chunk is missing.")

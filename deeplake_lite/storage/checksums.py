@@ -1,8 +1,8 @@
-"""The table of checksums of the stored chunks of all slot arrays.
+"""The table of checksums for the stored chunks of all slot arrays.
 
-The checksum inside a chunk shows only that its bytes belong to *some* chunk. Only a checksum stored
-elsewhere can show that they belong to *this* chunk, and not to another one or to an older version.
-One table serves the whole lake, ``checksums`` (rows, chunks) uint64::
+The checksum inside a chunk only proves that its bytes belong to *some* chunk. A checksum stored
+elsewhere is needed to prove that they belong to *this* chunk, and not to another chunk or an older
+version. The whole lake has one table, ``checksums`` (rows, chunks) uint64::
 
                chunk 0   chunk 1   chunk 2  …
     row 0      ┌──────────────────────────── rows/id
@@ -16,8 +16,8 @@ One table serves the whole lake, ``checksums`` (rows, chunks) uint64::
     row 8      ├──────────────────────────── column a/items, or the next column
     …
 
-A commit of one row changes one or two blocks of 64 by 64 entries, however large the lake is. The
-bytes in heaps have no checksums here, because each cell has a hash of its own.
+Committing one row changes one or two blocks of 64 by 64 entries, however large the lake is. Bytes
+in heaps have no checksums here, because each cell has its own hash.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ NAME = "checksums"
 """Name of the table in the group of a generation."""
 
 SIDE = 64
-"""Rows and columns of one chunk of the table."""
+"""Number of rows and of columns in one chunk of the table."""
 
 LEVEL_ROWS = 4
-"""Rows of the table for each level of a column: those of a sequence's items follow its own."""
+"""Number of table rows for each level of a column; the rows of a sequence precede its items'."""
 
 ROWS_OF = "rows"
-"""Group of the arrays that list the rows of the lake; it has the first rows of the table."""
+"""Group of the arrays that list the rows of the lake, which has the first rows of the table."""
 
 OFFSETS = {
     name: offset
@@ -66,13 +66,13 @@ OFFSETS = {
     )
     for name in names
 }
-"""Row of an array among those of its level, by the array's name."""
+"""Offset of each array's row within its level, by the name of the array."""
 
 _CODECS = [blosc_codec("noshuffle"), CRC32C]
 """Checksums do not compress, but the table of a small lake is mostly zeros."""
 
 type ChunkSums = Mapping[tuple[str, int], int]
-"""Checksums by the path of the array and the number of the chunk."""
+"""Checksums by array path and chunk number."""
 
 
 def checksum(data: Buffer) -> int:
@@ -85,14 +85,14 @@ def checksum(data: Buffer) -> int:
 
 
 def levels(layout: Layout) -> int:
-    """Return how deeply columns are nested: 1, and 1 more for each level of sequences."""
+    """Return the nesting depth of a column: 1, plus 1 for each level of sequences."""
     return 1 + levels(layout.item.layout) if isinstance(layout, Nested) else 1
 
 
 def first_rows(schema: Schema, known: Mapping[str, int]) -> dict[str, int]:
     """Return the first row of each column in the table, by column id.
 
-    Columns in `known` keep their rows; new columns follow after the last.
+    Columns in `known` keep their rows; new columns are added at the end.
 
     >>> from deeplake_lite.schema import Schema
     >>> schema = Schema.build({"a": "int8", "b": "polygons", "c": "text"})
@@ -115,7 +115,7 @@ class Checksums:
     Parameters
     ----------
     session : Session
-        The session from which the table is read.
+        The session that the table is read from.
     generation : int
         Generation of the lake's arrays.
     rows : mapping
@@ -137,7 +137,7 @@ class Checksums:
         return {chunk: await self.of(path, chunk) for chunk in numbers}
 
     async def write(self, session: Session, sums: ChunkSums, rows: Mapping[str, int]) -> None:
-        """Write checksums to `session`; `rows` has the first row of each column there."""
+        """Write checksums to `session`; `rows` contains the first row of each column."""
         self._rows = dict(rows)
         blocks: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
         for (path, chunk), value in sums.items():
@@ -160,7 +160,7 @@ class Checksums:
         await session.create_table(f"{generation}/{NAME}", (SIDE, SIDE), "uint64", _CODECS)
 
     async def _block(self, down: int, across: int) -> NDArray[np.uint64]:
-        """Return a chunk of the table, (64, 64) uint64; zeros if it was never written."""
+        """Return a chunk of the table, (64, 64) uint64; zeros if it has not been written."""
         if (down, across) not in self._blocks:
             key = self._key(down, across)
             stored = await self._session.get(key)
@@ -180,13 +180,13 @@ class Checksums:
 
 
 def _encode(block: NDArray[np.uint64]) -> bytes:
-    """Return a chunk of the table as Zarr's ``blosc`` and ``crc32c`` codecs write it."""
+    """Encode a chunk of the table like Zarr's ``blosc`` and ``crc32c`` codecs."""
     packed = bytes(blosc("noshuffle").encode(block.astype("<u8", copy=False)))
     return packed + int(google_crc32c.value(packed)).to_bytes(4, "little")
 
 
 def _decode(key: str, stored: memoryview | None) -> NDArray[np.uint64]:
-    """Return the block that `_encode` was given; zeros if none is stored. Raises DamagedError."""
+    """Decode a chunk of the table; return zeros if none is stored. Raises DamagedError."""
     if stored is None:
         return np.zeros((SIDE, SIDE), np.uint64)
     packed = bytes(stored[:-4])

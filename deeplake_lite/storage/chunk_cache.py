@@ -7,14 +7,14 @@ from typing import Any
 from deeplake_lite.lru import LRUCache
 
 CACHE_BYTES = 64 * 2**20
-"""Default size limit of the cache."""
+"""Default maximum size of the cache, in bytes."""
 
 LARGEST_SHARE = 4
-"""A chunk larger than the limit divided by this is not cached."""
+"""Chunks larger than the limit divided by this number are not cached."""
 
 
 class ChunkCache(LRUCache[tuple[str, int], Any]):
-    """A cache of decoded chunks by the path of their array and their number."""
+    """A cache of decoded chunks, by array path and chunk number."""
 
     def __init__(self, limit: int = CACHE_BYTES) -> None:
         super().__init__(limit, LARGEST_SHARE)

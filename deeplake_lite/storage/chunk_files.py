@@ -1,7 +1,7 @@
-"""The chunk files of a local lake, read directly and not through the engine.
+"""Read the chunk files of a local lake directly, without going through the engine.
 
 Reading a range of a file takes 7 µs; through Icechunk 1.1, the same range takes 240 µs. Manifests
-name the files. They are parsed as Icechunk's specification describes them
+list the files. They are parsed according to Icechunk's specification
 (https://icechunk.io/en/latest/spec/)::
 
     ┌───────────────────┬─────────────────────────────────────────────┐
@@ -9,8 +9,8 @@ name the files. They are parsed as Icechunk's specification describes them
     │ ICE🧊CHUNK … 1 2 1│ FlatBuffer: id, arrays → chunks → file id   │
     └───────────────────┴─────────────────────────────────────────────┘
 
-Anything unexpected, such as another version of the specification or a chunk that is inlined in the
-manifest, is left to the engine.
+Anything unexpected, such as a different version of the specification or a chunk that is inlined in
+the manifest, is left to the engine.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ if TYPE_CHECKING:
 MAGIC = "ICE🧊CHUNK".encode()
 HEADER_BYTES = 39
 KIND = b"\x01\x02\x01"
-"""The last bytes of the header: specification 1, a manifest, Zstandard."""
+"""The last bytes of the header, which mean specification 1, a manifest, and Zstandard."""
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""Crockford's base 32, in which the names of objects are written."""
+"""Crockford's base-32 alphabet, which is used for the names of objects."""
 
 ID_BYTES = 12
 NODE_BYTES = 8
 
 FEW = 256
-"""Up to this many chunks are compared with the span of a manifest one by one."""
+"""Maximum number of chunks that are compared one by one with the span of a manifest."""
 
 CHUNK_BYTES = 1024
-"""An upper bound for the uncompressed bytes per chunk in a manifest, even of an inlined chunk."""
+"""Upper bound for the uncompressed bytes per chunk in a manifest, even for an inlined chunk."""
 
 MAPPED_BYTES = 1 << 20
-"""Ranges of at least this size are mapped, not read. Reading 100 MB into new
-memory takes 55 ms, most of it for a page fault every 4 KiB; mapping it takes 1 ms."""
+"""Minimum size of ranges that are mapped instead of read. Reading 100 MB into new memory takes
+55 ms, mostly for page faults every 4 KiB; mapping them takes 1 ms."""
 
 
 def most_mapped() -> int:
-    """Return how many files may be mapped at a time: a quarter of the limit of open files.
+    """Return the number of files that may be mapped at a time: a quarter of the open-file limit.
 
     >>> 0 <= most_mapped() <= 4096
     True
@@ -75,25 +75,25 @@ _mapped: WeakValueDictionary[str, mmap.mmap] = WeakValueDictionary()
 
 
 type Place = int | tuple[int, ...]
-"""A chunk by its index along the first axis, or by all of its indices if others are not 0."""
+"""The index of a chunk along the first axis, or all of its indices if the others are not 0."""
 
 
 class Manifest(NamedTuple):
-    """A reference to a manifest, the file that lists the files of some chunks of an array."""
+    """A reference to a manifest, which lists the files for some of the chunks of an array."""
 
     name: str
-    """Name of the file."""
+    """Name of the manifest file."""
     span: range
-    """Chunks along the first axis that it may list."""
+    """Chunks along the first axis that the manifest may list."""
     node: str
-    """Id of the array whose chunks it must list."""
+    """Id of the array that the chunks must belong to."""
     size: int
     """Size of the file in bytes."""
     most: int
-    """Number of chunks that it lists."""
+    """Number of chunks in the manifest."""
 
     def lists(self, numbers: Collection[int]) -> bool:
-        """Return whether it may list any of the chunks."""
+        """Return whether the manifest may list any of the chunks."""
         if len(numbers) > FEW:
             return min(numbers) < self.span.stop and max(numbers) >= self.span.start
         return any(number in self.span for number in numbers)
@@ -102,7 +102,7 @@ class Manifest(NamedTuple):
 class ChunkFiles:
     """The chunk files of one version.
 
-    Manifests are read when a chunk that they may list is first needed (`learn`).
+    A manifest is read when a chunk that it may list is first needed (`learn`).
 
     Parameters
     ----------
@@ -121,11 +121,11 @@ class ChunkFiles:
         self._loading = threading.Lock()
 
     def check_snapshot(self, snapshot_id: str) -> None:
-        """Reject a pipe or a device in the place of a snapshot. Raises DamagedError."""
+        """Reject a pipe or a device in place of a snapshot. Raises DamagedError."""
         check_regular(self._folder / "snapshots" / snapshot_id)
 
     def knows(self, path: str, numbers: Collection[int]) -> bool:
-        """Return whether the manifests that may list the chunks have all been read."""
+        """Return whether all manifests that may list the chunks have been read."""
         if self._manifests is None:
             return False
         learned = self._learned.get(path, set())
@@ -133,12 +133,12 @@ class ChunkFiles:
         return not any(m.lists(numbers) for m in left)
 
     def learn(self, path: str, numbers: Collection[int]) -> None:
-        """Read the manifests that may list the chunks of an array, unless that has been done.
+        """Read the manifests that may list the chunks of an array, unless they have been read.
 
         Raises
         ------
         DamagedError
-            When the file differs from the one that the snapshot names.
+            If a file is not the manifest that the snapshot refers to.
         """
         with self._loading:
             if self._manifests is None:
@@ -175,7 +175,7 @@ class ChunkFiles:
         most: int,
         stop: threading.Event,
     ) -> list[int]:
-        """Pass the chunks with known files to `take`, until `stop` is set; return the others."""
+        """Pass chunks with known files to `take` until `stop` is set; return the other chunks."""
         left = []
         for chunk in numbers:
             if stop.is_set():
@@ -192,7 +192,7 @@ class ChunkFiles:
         Raises
         ------
         DamagedError
-            When the chunk has more than `most` bytes.
+            If the chunk has more than `most` bytes.
         """
         name = self._files.get(path, {}).get(chunk)
         if name is None:
@@ -217,7 +217,7 @@ def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
     Raises
     ------
     DamagedError
-        When the manifest is missing, cannot be read, or is not the one that the snapshot names.
+        If the manifest is missing, unreadable, or not the one that the snapshot refers to.
     """
     try:
         return [name for _, name in _list_files(folder, manifest)]
@@ -231,7 +231,7 @@ def read_manifest(folder: Path, manifest: Manifest) -> list[str]:
 
 
 def _list_files(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]:
-    """Read a manifest and return what `chunk_names` yields. Raises its errors, and OSError."""
+    """Read a manifest and return the result of `chunk_names`. Also raises OSError."""
     name = folder / "manifests" / manifest.name
     data = read_file(str(name), manifest.size)
     if len(data) != manifest.size:
@@ -240,12 +240,12 @@ def _list_files(folder: Path, manifest: Manifest) -> Iterator[tuple[Place, str]]
 
 
 def manifests_of(snapshot: dict[str, Any]) -> dict[str, list[Manifest]]:
-    """Return the manifests of each array, by its path, from a snapshot's description.
+    """Return the manifests of each array, by array path, from the description of a snapshot.
 
     Raises
     ------
     DamagedError
-        When an array refers to a manifest that the snapshot does not list.
+        If an array refers to a manifest that the snapshot does not list.
     """
     known = {m["id"]: m for m in snapshot["manifests"]}
     try:
@@ -277,7 +277,7 @@ def _swapped(name: Path | str) -> DamagedError:
 
 
 def check_regular(name: Path | str) -> None:
-    """Reject a directory, pipe or device where a file should be: opening one may block forever.
+    """Reject a directory, pipe or device in place of a file, because opening it may block forever.
 
     A missing file is not rejected here.
 
@@ -294,7 +294,7 @@ def check_regular(name: Path | str) -> None:
 
 
 def check_all_regular(folder: Path) -> None:
-    """Reject a folder in which there is anything but files and links to files.
+    """Reject a folder that contains anything but files and links to files.
 
     Raises
     ------
@@ -331,7 +331,7 @@ def read_file(name: str, most: int) -> bytes:
     Raises
     ------
     DamagedError
-        When it is not a file, or has more than `most` bytes.
+        If this is not a regular file, or if it has more than `most` bytes.
     """
     descriptor = _open(name)
     try:
@@ -390,7 +390,7 @@ def _map(name: str) -> memoryview | None:
 
 
 def _read_at(descriptor: int, start: int, length: int) -> bytes:
-    """Return `length` bytes of a file from `start` on, in as many calls as the system needs."""
+    """Return `length` bytes of a file from `start` on, repeating short reads."""
     if hasattr(os, "pread"):
         data = os.pread(descriptor, length, start)
         while len(data) < length and (
@@ -405,15 +405,15 @@ def _read_at(descriptor: int, start: int, length: int) -> bytes:
 def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[tuple[Place, str]]:
     """Yield the place and the file name of each chunk in a manifest.
 
-    Chunks that are inlined, virtual, or begin elsewhere than at the first byte of a file are left
+    Chunks that are inlined or virtual, or that do not begin at the first byte of a file, are left
     out.
 
     Raises
     ------
     ValueError
-        When the bytes are not a manifest of a single array in the format that this release knows.
+        If the bytes are not a manifest for a single array in the format that this release knows.
     DamagedError
-        When it is not the expected manifest.
+        If this is not the expected manifest.
     """
     head = manifest[:HEADER_BYTES]
     if not head.startswith(MAGIC) or not head.endswith(KIND):
@@ -436,7 +436,7 @@ def chunk_names(manifest: bytes, expected: Manifest | None = None) -> Iterator[t
 
 
 def _place(data: bytes, index: int) -> Place:
-    """Return the chunk whose indices are in a vector."""
+    """Return the chunk with the indices in a vector."""
     at = index + struct.unpack_from("<I", data, index)[0]
     (axes,) = struct.unpack_from("<I", data, at)
     first, *others = struct.unpack_from(f"<{axes}I", data, at + 4)
@@ -444,7 +444,7 @@ def _place(data: bytes, index: int) -> Place:
 
 
 def _is_set(data: bytes, offset: int) -> bool:
-    """Return whether the field `offset` is set and not 0: the chunk begins later in its file."""
+    """Return whether the field `offset` is set and not 0, so that the chunk begins later."""
     return bool(offset) and struct.unpack_from("<Q", data, offset)[0] != 0
 
 
@@ -472,7 +472,7 @@ def _vector(data: bytes, field: int) -> list[int]:
 
 
 def _base32(raw: bytes) -> str:
-    """Return the name of an object, from its id.
+    """Return the name of an object with the given id.
 
     >>> _base32(bytes(range(12)))
     '000G40R40M30E209185G'

@@ -1,7 +1,7 @@
-"""The arithmetic of chunks: which of them hold which rows or bytes. Nothing here does I/O.
+"""Arithmetic of chunks: find the chunks that contain given rows or bytes, without any I/O.
 
-A chunk of a `SlotArray` has ``chunk_rows`` rows. A heap is one run of bytes, cut into chunks of a
-fixed size; `plan_reads` turns the extents of cells into few byte ranges, each within one chunk.
+A chunk of a `SlotArray` has ``chunk_rows`` rows. A heap is a sequence of bytes, cut into chunks of
+a fixed size; `plan_reads` combines the extents of cells into few byte ranges, each in one chunk.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 COPY_ROWS = 1_024
-"""Rows copied at a time from one table to another."""
+"""Number of rows that are copied at a time from one table to another."""
 
 GAP_BYTES = 64 * 1024
-"""Cells of one chunk with at most this many bytes between them are read in one request."""
+"""Maximum number of bytes between cells of one chunk that are read in the same request."""
 
 
 _MOST_CACHED = 4_194_304
-"""Maximum length of the cache of `count_up`, in numbers: 32 MiB."""
+"""Maximum number of integers that `count_up` caches, which take 32 MiB."""
 
 _cached = np.arange(0)
 
 
 def count_up(count: int) -> NDArray[np.int64]:
-    """Return the read-only array 0, 1, 2, …, a view of a cached array unless it is very long.
+    """Return a read-only array 0, 1, 2, …, which is a view of a cached array unless very long.
 
     Creating an array of a million numbers takes longer than many queries on a million rows.
 
@@ -50,7 +50,7 @@ def count_up(count: int) -> NDArray[np.int64]:
 
 
 def _is_cached(slots: NDArray[np.int64]) -> bool:
-    """Return whether an array is a contiguous part of the cached one, without reading it."""
+    """Return whether an array is a contiguous view of the cached array, without reading it."""
     return slots.base is _cached and slots.strides == _cached.strides
 
 
@@ -70,7 +70,7 @@ def contiguous(slots: NDArray[np.int64]) -> slice | None:
 
 
 def counts_up(slots: NDArray[np.int64], size: int = 65_536) -> bool:
-    """Return whether slots are 0, 1, 2, …, without allocating an array of their length.
+    """Return whether slots are 0, 1, 2, …, without allocating an array of the same length.
 
     >>> counts_up(np.array([0, 1, 2])), counts_up(np.array([1, 2, 0]))
     (True, False)
@@ -121,7 +121,7 @@ def spans(length: int, size: int) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class ChunkRead:
-    """One request: a range of bytes of one chunk, and the cells in this range."""
+    """One request: a byte range in one chunk, and the cells in this range."""
 
     chunk: int
     """Number of the chunk."""
@@ -136,9 +136,9 @@ class ChunkRead:
 def plan_reads(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], chunk_bytes: int, *, gap: int = GAP_BYTES
 ) -> tuple[list[ChunkRead], list[int]]:
-    """Plan the reads of cells that begin at the bytes `starts` and have `lengths` bytes.
+    """Plan reads for cells that begin at the bytes `starts` and have `lengths` bytes.
 
-    Cells of one chunk are read together if there are at most `gap` bytes between them::
+    Cells in the same chunk are read together if there are at most `gap` bytes between them::
 
         bytes  0       8       16
                │aa    bb:bb    │
@@ -148,7 +148,7 @@ def plan_reads(
     Returns
     -------
     reads : list of ChunkRead
-        Each non-empty cell within a single chunk is in exactly one of them.
+        Reads that together contain each non-empty cell within a single chunk exactly once.
     spanning : list of int
         Indices of the cells that cross the end of a chunk.
 
@@ -181,10 +181,10 @@ def plan_reads(
 def copies(
     starts: NDArray[np.int64], lengths: NDArray[np.int64], to: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Combine copies of non-empty byte ranges to fewer copies, each from a single chunk.
+    """Combine copies of non-empty byte ranges into fewer copies, each from a single chunk.
 
-    Copies that follow each other in both source and target are joined. The results are cut at the
-    ends of chunks, which have `size` bytes.
+    Copies that are adjacent in both source and target are joined. The results are cut at the ends
+    of chunks, which have `size` bytes.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def copies(
     first = np.flatnonzero(np.append(True, breaks))
     starts, to, lengths = starts[first], to[first], np.add.reduceat(lengths, first)
     chunk, ends = starts // size, starts + lengths
-    counts = (ends - 1) // size - chunk + 1  # how many chunks each copy touches
+    counts = (ends - 1) // size - chunk + 1  # number of chunks that each copy touches
     # For all pieces of all copies, the index of the piece within its copy: 0, 1, 2, 0, 0, 1, …
     nth = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     edge = (np.repeat(chunk, counts) + nth) * size
@@ -212,7 +212,7 @@ def copies(
 
 
 def pieces(start: int, length: int, chunk_bytes: int) -> Sequence[tuple[int, int, int]]:
-    """Cut a range of bytes at the ends of chunks; return (chunk, start, stop) of each piece.
+    """Cut a byte range at the ends of chunks; return (chunk, start, stop) for each piece.
 
     >>> pieces(6, 12, 8)
     [(0, 6, 8), (1, 0, 8), (2, 0, 2)]

@@ -1,7 +1,7 @@
 """The interface of a column of any layout: read, append and set cells by slot.
 
-A column consists of slot arrays, and perhaps a heap or a column of items. These hold the edits of
-the open transaction; the column itself only converts between their entries and cells.
+A column consists of slot arrays, and possibly a heap or a column of items. These store the edits of
+the open transaction; the column itself only converts between array entries and cells.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a column's arrays in the lake."""
+    """The location of a column's arrays in the lake."""
 
     session: Session
-    """The session from which committed cells are read."""
+    """The session that committed cells are read from."""
     path: str
     """Path of the column's group."""
     cache: ChunkCache
-    """Cache that the columns of one table share."""
+    """Cache shared by the columns of one table."""
     new: bool = False
     """Whether the arrays have yet to be created."""
     slots: int | None = None
-    """Number of committed slots, if it is known."""
+    """Number of committed slots, if known."""
     lengths: Mapping[str, int] = field(default_factory=dict)
     """Committed lengths of arrays that do not have one entry per slot, by path (FORMAT.md, §2)."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the first chunk after those in use, by path of an array ``values``."""
+    """Number of the first unused chunk, by path of an array ``values``."""
     checksums: Checksums | None = None
     """Checksums of the stored chunks of the arrays."""
     checked: bool = False
@@ -68,12 +68,12 @@ class Place:
         )
 
     def below(self, name: str) -> Place:
-        """Return the place of a column within this one."""
+        """Return the place of a column nested in this one."""
         path = f"{self.path}/{name}"
         return replace(self, path=path, slots=self.length(path))
 
     def length(self, path: str) -> int | None:
-        """Return the committed length in the document for a path, or None if there is none."""
+        """Return the committed length that the document has for a path, or None."""
         return self.lengths.get(path.partition("/")[2])
 
 
@@ -104,12 +104,12 @@ class Column(ABC):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that compares every read with checksums and hashes.
+        """Return a copy for reading that verifies checksums and hashes at every read.
 
         Parameters
         ----------
         cache : ChunkCache
-            Cache for chunks that were compared.
+            Cache for verified chunks.
         """
         checked = self.forked()
         checked.arrays = {name: array.checked(cache) for name, array in self.arrays.items()}
@@ -117,7 +117,7 @@ class Column(ABC):
 
     @abstractmethod
     async def read(self, slots: Slots) -> Cells:
-        """Return the cells of `slots`, in their order."""
+        """Return the cells of `slots`, in the given order."""
 
     @abstractmethod
     async def stage(self, cells: Cells, claims: Claims) -> Staged:
@@ -125,10 +125,10 @@ class Column(ABC):
 
     @abstractmethod
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return digests of cells, (n,) uint64: equal for equal cells, and special for nulls."""
+        """Return digests, (n,) uint64, which are equal for equal cells; nulls have their own."""
 
     def digest(self, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests of `cells` that need not be stored."""
+        """Return the digests of `cells`, which may be unstored."""
         return digests_of(self.htype.layout, cells)
 
     @abstractmethod
@@ -141,12 +141,12 @@ class Column(ABC):
 
     @property
     def compared(self) -> str:
-        """Name of the slot array that changes whenever a cell does."""
+        """Name of the slot array that changes whenever a cell changes."""
         return "hashes" if "hashes" in self.arrays else "data"
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """The slot arrays whose pending values are final, so that they may be written early."""
+        """The slot arrays whose pending values are final, and can be written early."""
         return list(self.arrays.values())
 
     async def append(self, cells: Cells, claims: Claims) -> None:
@@ -160,7 +160,7 @@ class Column(ABC):
             await self.arrays[name].set(slots, values)
 
     async def read_valid(self, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return which cells are not null, (n,) bool, or None if no cell is null."""
+        """Return a mask of the non-null cells, (n,) bool, or None if no cell is null."""
         if "valid" not in self.arrays:
             return None
         valid: NDArray[np.bool_] = await self.arrays["valid"].read(slots)
@@ -178,11 +178,11 @@ class Column(ABC):
         await next(iter(self.arrays.values())).check()
 
     async def length(self) -> int:
-        """Return the number of slots of the column."""
+        """Return the number of slots in the column."""
         return await next(iter(self.arrays.values())).length()
 
     async def drain(self) -> None:  # noqa: B027 (only heaps write in the background)
-        """Wait until all appended bytes are written. Raises the error of a failed write."""
+        """Wait until all appended bytes have been written. Raises the error of a failed write."""
 
     async def abandon(self) -> None:  # noqa: B027 (only heaps write in the background)
         """Cancel the writes in progress, and wait until they have ended."""
@@ -195,7 +195,7 @@ class Column(ABC):
         return bool(large)
 
     async def adopt(self, other: Column) -> None:
-        """Take over the pending edits of `other`, the same column at an earlier version."""
+        """Take over the pending edits of `other`, which is this column at an earlier version."""
         for name, array in self.arrays.items():
             array.adopt(other.arrays[name])
 
@@ -227,5 +227,5 @@ async def _pending_bytes(array: SlotArray) -> int:
 
 
 def validity(cells: Cells) -> NDArray[np.bool_]:
-    """Return which cells are not null, (n,) bool."""
+    """Return a mask of the non-null cells, (n,) bool."""
     return np.ones(len(cells), bool) if cells.valid is None else cells.valid

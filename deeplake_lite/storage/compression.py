@@ -1,7 +1,7 @@
-"""Zstandard and Blosc: the codecs, and their configurations in Zarr metadata.
+"""The codecs Zstandard and Blosc, and their configurations in Zarr metadata.
 
-The codecs are imported when they are first used. Importing them takes as long as opening a lake,
-which needs neither.
+The codecs are imported on first use, since importing them takes as long as opening a lake, which
+needs neither of them.
 """
 
 from __future__ import annotations

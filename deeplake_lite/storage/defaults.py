@@ -1,4 +1,4 @@
-"""Values of a column for rows from a source that does not have the column.
+"""Values of a column for rows from a source without that column.
 
 Such rows come from another branch, or from a transaction that began before the column was added.
 """
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 class MissingDefaultError(InvalidValueError):
-    """Rows need the default of a column that has none."""
+    """Raised if rows need the default of a column that has no default."""
 
     field_id: str = ""
     """Id of the column."""
 
 
 def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
-    """Return cells of one column for new rows: its default, or a blank where a row was deleted.
+    """Return cells of one column for new rows: the default, or a blank for deleted rows.
 
-    A transaction that appends rows and deletes some of them again still has slots for all of them.
+    A transaction that appends rows and then deletes some of them still has slots for all of them.
 
     Raises
     ------
     MissingDefaultError
-        When there are live rows, and the column has no default and is not nullable.
+        If there are live rows, and the column has no default and is not nullable.
     """
     live, gone = np.flatnonzero(is_live), np.flatnonzero(~is_live)
     parts = [default_cells(f, len(live))] if len(live) or not len(gone) else []
@@ -47,12 +47,12 @@ def cells_of_new_rows(f: Field, is_live: NDArray[np.bool_]) -> Cells:
 
 
 def default_cells(f: Field, count: int) -> Cells:
-    """Return cells for rows from a source that does not have a column.
+    """Return cells for rows from a source without the column.
 
     Raises
     ------
     MissingDefaultError
-        When the column has no default and is not nullable.
+        If the column has no default and is not nullable.
     """
     try:
         return f.htype.encode_default(count)

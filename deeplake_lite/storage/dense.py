@@ -1,7 +1,7 @@
-"""Columns whose cells have one fixed shape: a Zarr array that any Zarr library can read.
+"""Columns whose cells have one fixed shape, stored as an array that any Zarr library can read.
 
-The cells are in ``data``. A nullable column has the array ``valid``, too. A scalar column whose
-values have an order has ``bounds`` and ``counts``, with one row per chunk of ``data``.
+The cells are in ``data``. A nullable column also has the array ``valid``. A scalar column whose
+values have an order also has ``bounds`` and ``counts``, with one row per chunk of ``data``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class DenseColumn(Column):
-    """Cells of one fixed shape."""
+    """A column whose cells have one fixed shape."""
 
     def __init__(self, htype: Htype, place: Place) -> None:
         layout = cast("Dense", htype.layout)
@@ -49,7 +49,7 @@ class DenseColumn(Column):
         return fork
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> DenseCells:
-        """Return the cells of `slots`, in their order: in `out` if the slots are a range."""
+        """Return the cells of `slots`, in the given order; uses `out` if the slots are a range."""
         values = await self.arrays["data"].read(slots, out)
         return DenseCells(values, await self.read_valid(slots))
 
@@ -67,7 +67,7 @@ class DenseColumn(Column):
         return staged
 
     async def digests(self, slots: Slots) -> NDArray[np.uint64]:
-        """Return digests, (n,) uint64: bits of small cells, hashes of others. NaN equals NaN."""
+        """Return digests, (n,) uint64: bits of small cells, hashes of others; NaN equals NaN."""
         return self.digest(await self.read(slots))
 
     async def verify(self, slots: Slots) -> list[Damage]:
@@ -94,8 +94,8 @@ class DenseColumn(Column):
     async def spill(self, claims: Claims) -> bool:
         """Write large pending arrays before the commit; return whether any was written.
 
-        Rows that are written leave `pending_rows`, from which `write` computes the statistics at
-        the commit, so those of these rows are computed here.
+        At the commit, `write` computes statistics from `pending_rows`. Rows that are written here
+        are no longer pending then, so their statistics are computed now.
         """
         data = self.arrays["data"]
         first, rows = (0, None) if self._stats is None else await data.pending_rows()
@@ -113,7 +113,7 @@ class DenseColumn(Column):
         if self._stats is not None and other._stats is not None:
             for name, array in self._stats.arrays.items():
                 array.adopt(other._stats.arrays[name])
-                array.revise(np.copy)  # `write` widens them, and `other` must not change
+                array.revise(np.copy)  # `write` widens the values, and `other` must not change
 
     async def write(self, session: Session) -> None:
         """Write all pending edits to `session`."""
@@ -123,7 +123,7 @@ class DenseColumn(Column):
             await self._stats.add_rows(first, rows, await self._valid_from(first, len(rows)))
             if (updates := data.pending_updates()) is not None:
                 await self._stats.add_updates(*updates, await self._valid_at(updates[0]))
-        if self._stats is not None:  # even if `data` has nothing pending: `spill` adds rows, too
+        if self._stats is not None:  # even if `data` has nothing pending, since `spill` adds rows
             await self._stats.write(session)
         await super().write(session)
 
@@ -159,7 +159,7 @@ class _Statistics:
     async def add_rows(
         self, first: int, rows: NDArray[Any], valid: NDArray[np.bool_] | None
     ) -> None:
-        """Add rows at the slots from `first` on to the statistics."""
+        """Add rows, whose slots start at `first`, to the statistics."""
         keys = (first + np.arange(len(rows))) // self._chunk_rows
         for run in chunks.runs_of_equal(keys):
             part = None if valid is None else valid[run]
@@ -175,7 +175,7 @@ class _Statistics:
             await self._add_to_chunk(int(keys[run.start]), stats.summarize(values[run], part))
 
     async def _add_to_chunk(self, chunk: int, new: tuple[NDArray[Any], NDArray[np.int64]]) -> None:
-        """Widen the summary of a chunk by another one; it still covers replaced values."""
+        """Widen the summary of a chunk by another summary; it still covers replaced values."""
         bounds, counts = self.arrays["bounds"], self.arrays["counts"]
         if chunk == await bounds.length():
             bounds.append(new[0][None])
@@ -195,7 +195,7 @@ class _Statistics:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` of each array; all, if None. A chunk that cannot be read damages all its slots.
+    """Read `slots` of each array, or all if None; all slots of an unreadable chunk are damaged.
 
     Each array must be as long as the lake's document says. This is checked first, because a wrong
     length in the document would make the read below allocate memory for rows that do not exist.

@@ -1,7 +1,7 @@
-"""Digests of cells: 64 bits that stand for a cell where only equality matters.
+"""Digests of cells: 64 bits that represent a cell when only equality matters.
 
-Equal cells of columns with the same layout have equal digests, whether they are stored or not. The
-lake stores the digests of ragged and nested cells as hashes (FORMAT.md, §5).
+Equal cells of columns with the same layout have equal digests, whether stored or not. The lake
+stores the digests of ragged and nested cells as hashes (FORMAT.md, §5).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ NULL_DIGEST = np.uint64(0x6E75_6C6C_9E37_79B9)
 """Digest of a null in a dense column. In all other columns, a null has the digest 0."""
 
 NARROW = 128
-"""Rows of up to this many bytes are copied to `bytes` objects to be hashed: that is cheaper than
-an array object for each row."""
+"""Maximum size of rows that are copied to `bytes` objects for hashing, which is cheaper than an
+array object for each row."""
 
 
 def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
@@ -52,7 +52,7 @@ def digests_of(layout: Layout, cells: Cells) -> NDArray[np.uint64]:
 
 
 def row_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return digests of rows, (n,) uint64: the bits of up to 8 bytes, the xxh3_64 hash of more.
+    """Return digests of rows, (n,) uint64: the bits of up to 8 bytes, or else an xxh3_64 hash.
 
     All NaNs have the same digest.
 
@@ -82,7 +82,7 @@ def nested_digests(
     items : ndarray, (m,) uint64
         Digests of the items of all sequences, concatenated.
     counts : ndarray, (n,) int64
-        Number of items of each sequence.
+        Number of items in each sequence.
     valid : ndarray, (n,) bool, optional
         False where the sequence is null.
     """
@@ -113,7 +113,7 @@ def _ragged_digests(dtype: str, cells: RaggedCells) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=65_536)
 def _seed(dtype: str, shape: tuple[int, ...]) -> int:
-    """Return the seed for a cell's hash: the bytes do not distinguish (2, 3) from (3, 2).
+    """Return the seed for a cell's hash, since its bytes are the same for (2, 3) and (3, 2).
 
     >>> _seed("uint8", (2, 3)) == _seed("uint8", (3, 2))
     False

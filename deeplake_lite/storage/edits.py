@@ -1,4 +1,4 @@
-"""A record of the edits of an open transaction, with the name by which its commit is found."""
+"""A record of the edits in an open transaction, with a name for finding its commit again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 RESTORED = "restored"
-"""Key of a commit's metadata: the version that a restore replaced, and the one it restored."""
+"""Key in a commit's metadata: the version that a restore replaced, and the restored version."""
 
 
 def _draw_name() -> str:
@@ -24,31 +24,31 @@ def _draw_name() -> str:
 
 @dataclass
 class Edits:
-    """The edits of an open transaction, in terms of slots."""
+    """The edits in an open transaction, in terms of slots."""
 
     appended: int = 0
-    """Number of rows that were added."""
+    """Number of added rows."""
     deleted: list[Slots] = field(default_factory=list)
-    """Slots of the rows that were deleted."""
+    """Slots of deleted rows."""
     updated: dict[str, list[Slots]] = field(default_factory=dict)
-    """Slots of the cells that were changed, by column id."""
+    """Slots of changed cells, by column id."""
     document: bool = False
     """Whether the schema or the metadata changed."""
     arranged: bool = False
-    """Whether the rows were put into another order."""
+    """Whether the rows were put into a different order."""
     spilled: bool = False
     """Whether rows were written before the commit.
 
-    Their slots are free only in the version that the transaction started from: if the branch has
-    moved, another writer's rows may be there.
+    Their slots are free only in the version that the transaction started from. If the branch has
+    moved, they may contain another writer's rows.
     """
     restored: tuple[str, str] | None = None
     """After a restore: the version that was replaced, and the older one that replaced it."""
     transaction: str = field(default_factory=_draw_name)
-    """Random name by which the commit of exactly these edits is found. Every edit draws a new one,
-    so that a commit whose reply was lost is not mistaken for one with the edits made since."""
+    """Random name that identifies the commit of exactly these edits. Every edit draws a new name,
+    so that a commit whose reply was lost is not confused with a commit of later edits."""
     tried: set[str] = field(default_factory=set)
-    """Values of `transaction` with which a commit was attempted, whether it succeeded or not."""
+    """Values of `transaction` for which a commit was attempted, whether it succeeded or not."""
 
     def __bool__(self) -> bool:
         return bool(self.appended or self.deleted or self.updated or self.document or self.arranged)
@@ -59,7 +59,7 @@ class Edits:
         return {} if self.restored is None else {RESTORED: list(self.restored)}
 
     def forked(self) -> Edits:
-        """Return a copy of the edits to which more can be added."""
+        """Return a copy of the edits that can be extended."""
         return replace(
             self,
             deleted=few_blocks(self.deleted),
@@ -77,9 +77,9 @@ class Edits:
         return bool(self.deleted or self.updated or self.document or self.arranged)
 
     def slots_updated(self, column: str) -> Slots:
-        """Return the distinct slots of one column's changed cells, in ascending order."""
+        """Return the distinct slots of changed cells in one column, in ascending order."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *self.updated.get(column, [])]))
 
     def slots_deleted(self) -> Slots:
-        """Return the slots of the rows that were deleted."""
+        """Return the slots of deleted rows."""
         return np.concatenate([np.empty(0, np.int64), *self.deleted])

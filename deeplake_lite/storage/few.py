@@ -1,4 +1,4 @@
-"""Short lists of blocks. Each edit copies such a list and adds to it, so long lists are joined."""
+"""Keep lists of blocks short by joining blocks, since each edit copies and extends such a list."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 64
-"""Maximum number of blocks in a list; a longer one is joined to one block."""
+"""Maximum number of blocks in a list; a longer list is joined into one block."""
 
 
 def few_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
-    """Return a copy of a list of row blocks, joined to one block if there are more than `MOST`.
+    """Return a copy of a list of row blocks, joined into one block if there are more than `MOST`.
 
     >>> [len(few_blocks([np.zeros(2)] * count)) for count in (64, 65)]
     [64, 1]
@@ -25,5 +25,5 @@ def few_blocks(blocks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
 
 
 def few_pieces(pieces: Sequence[bytes]) -> list[bytes]:
-    """Return a copy of a list of bytes, joined to one piece if there are more than `MOST`."""
+    """Return a copy of a list of bytes, joined into one piece if there are more than `MOST`."""
     return list(pieces) if len(pieces) <= MOST else [b"".join(pieces)]

@@ -1,7 +1,7 @@
-"""Decompression that checks the size of the result before it allocates memory.
+"""Decompress data, checking the size of the result before allocating memory.
 
-A frame of 46 KB can decompress to 1.4 GB. The schema gives the size of every chunk of a lake, so a
-frame that declares another size is damaged.
+A frame of 46 KB can decompress to 1.4 GB. The schema determines the size of every chunk in a lake,
+so a frame that declares a different size is damaged.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ BLOSC_HEADER = 16
 
 
 def unzstd(data: bytes | memoryview, size: int) -> bytes:
-    """Return the `size` bytes of content of one Zstandard frame.
+    """Decompress a Zstandard frame with `size` bytes of content.
 
     Raises
     ------
     ValueError
-        When it declares another number of bytes, or does not declare one.
+        If the frame declares a different size, or none.
     RuntimeError
-        When its blocks do not decompress.
+        If its blocks cannot be decompressed.
 
     Examples
     --------
@@ -40,17 +40,17 @@ def unzstd(data: bytes | memoryview, size: int) -> bytes:
 
 
 def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
-    """Return the content of one Zstandard frame, which may be no more than `most` bytes.
+    """Decompress a Zstandard frame with at most `most` bytes of content.
 
-    A frame that does not declare its size has an upper bound: the number of its blocks times the
-    largest size of a block.
+    If a frame does not declare its size, the number of its blocks times the maximum block size is
+    an upper bound.
 
     Raises
     ------
     ValueError
-        When it could be more.
+        If the content may be larger.
     RuntimeError
-        When its blocks do not decompress.
+        If its blocks cannot be decompressed.
     """
     declared, begin = content_size(memoryview(data))
     bound = most_bytes(memoryview(data), begin)
@@ -60,7 +60,7 @@ def unzstd_within(data: bytes | memoryview, most: int) -> bytes:
 
 
 def check_blosc(data: bytes | memoryview, size: int) -> None:
-    """Reject a Blosc chunk that is not all of `data`, or does not decompress to `size` bytes.
+    """Reject data that is not exactly one Blosc chunk with `size` decompressed bytes.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""The files of a local lake that belong to versions, found through their manifests.
+"""Find the files that belong to versions of a local lake, through their manifests.
 
-They tell how much space a vacuum would free. The engine only counts the files that no version needs
-now, not those that would become unneeded after some versions have expired.
+This is used to estimate how much space a vacuum would free. The engine itself only counts files
+that no version needs now, and not those that will become unneeded once some versions have expired.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_BYTES = 2**30
 """Maximum size of a manifest file, in bytes."""
 
 KINDS = ("chunks", "manifests", "snapshots")
-"""Folders whose files are counted. Of transaction logs, only the bytes are."""
+"""Folders whose files are counted. For transaction logs, only the bytes are counted."""
 
 
 def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -37,7 +37,7 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
     Raises
     ------
     DamagedError
-        When a manifest cannot be read.
+        If a manifest cannot be read.
     """
     files, manifests = set[str](), set[str]()
     for version in versions:
@@ -53,19 +53,19 @@ def files_of(folder: Path, versions: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def missing(folder: Path, versions: Iterable[Mapping[str, object]]) -> set[str]:
-    """Return the files of versions that do not exist. Transaction logs are not looked for.
+    """Return the missing files of versions, ignoring transaction logs.
 
     Raises
     ------
     DamagedError
-        When a manifest cannot be read.
+        If a manifest cannot be read.
     """
     files = (name for name in files_of(folder, versions) if name.partition("/")[0] in KINDS)
     return {name for name in files if not (folder / name).is_file()}
 
 
 def count(folder: Path, files: Iterable[str], older_than: datetime) -> dict[str, int]:
-    """Return the number of files of each kind that are older than a time, and their bytes."""
+    """Return the number of files of each kind that are older than a time, and their total size."""
     counts = {"bytes": 0, **dict.fromkeys(KINDS, 0)}
     for name in files:
         try:

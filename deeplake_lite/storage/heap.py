@@ -1,13 +1,13 @@
-"""The bytes of a ragged column, stored as one contiguous run and located by extents.
+"""The bytes of a ragged column, stored as one contiguous sequence and located by extents.
 
 An extent is ``(start, length)``. A start of zero or more is a position in ``values``, an array that
-has its full size from the start. Every transaction claims a free range of its chunks, so that two
-writers never touch the same one. A negative start is byte ``~start`` of ``tail``, an array that
-grows with every commit: the bytes of a transaction that do not fill a chunk of ``values`` go there.
-Which bytes these are is known only at the commit. Until then, starts count from `PENDING`, and a
-start less `PENDING` is an offset in the bytes that this transaction has appended.
+is created with its full size. Every transaction claims a free range of its chunks, so that two
+writers never touch the same chunk. A negative start is byte ``~start`` of ``tail``, an array that
+grows with every commit: it stores the bytes of a transaction that do not fill a chunk of
+``values``. These bytes are not known before the commit. Until then, starts count from `PENDING`:
+``start - PENDING`` is an offset in the bytes that this transaction has appended.
 
-Take a transaction that has claimed the chunks from 10 on and has appended the cells a to e::
+For example, a transaction has claimed the chunks from 10 on and has appended the cells a to e::
 
     offset  0               chunk_bytes     2 × chunk_bytes
             ├───────────────┼───────────────┤
@@ -17,21 +17,21 @@ Take a transaction that has claimed the chunks from 10 on and has appended the c
             └───────┴───────────┴───────┴──────┴───────┘
                                         ↑ `_straddle`
 
-Cell b straddles two chunks of ``values``. That is fine: an extent may cross the border. Cell d
-straddles the last chunk that was written and the bytes in memory. An extent cannot begin in
+Cell b straddles two chunks of ``values``, which is fine, since an extent may cross this border.
+Cell d straddles the last written chunk and the bytes in memory. An extent cannot begin in
 ``values`` and end in ``tail``, so the commit does one of two things.
 
-1. The part of d in chunk 11 is short (up to `STRADDLE_BYTES`): it is written a second time, to the
-   tail, followed by the bytes in memory. In chunk 11 it is padding from then on (x). ::
+1. If the part of d in chunk 11 is short (up to `STRADDLE_BYTES`), it is written again to the tail,
+   followed by the bytes in memory. In chunk 11, it becomes unused padding (x). ::
 
     values  │   a   │     b     │   c   │xxx│          tail  │ … │  d   │   e   │
 
-2. It is long: the bytes in memory are filled up with zeros and become chunk 12. ::
+2. If it is long, the bytes in memory are padded with zeros and become chunk 12. ::
 
     values  │   a   │     b     │   c   │  d   │   e   │0000│
 
-Steps: `append` returns pending extents, and writes full chunks as it goes. `settle` writes the rest
-at the commit, and returns a `Settled` that translates pending extents to final ones.
+`append` returns pending extents, and writes full chunks along the way. At the commit, `settle`
+writes the rest and returns a `Settled` that translates pending extents to final extents.
 """
 
 from __future__ import annotations
@@ -64,44 +64,45 @@ if TYPE_CHECKING:
 type Extents = NDArray[np.int64]
 
 HEAP_CHUNKS = 2**28
-"""Number of chunks of ``values``: an address space of 1 PiB of encoded samples, of which nearly no
+"""Number of chunks of ``values``: an address space of 1 PiB of encoded samples, in which hardly any
 chunk exists."""
 
 RAW_CHUNK = 4 * 2**20
-"""Bytes of a chunk of ``values`` without compression. Cells are read by byte range, so large chunks
-cost nothing."""
+"""Size of a chunk of ``values`` without compression, in bytes. Cells are read by byte range, so
+large chunks have no cost."""
 
 TEXT_CHUNK = 256 * 1024
-"""Bytes of a chunk of ``values`` with Zstandard. Reading one string decodes a whole chunk."""
+"""Size of a chunk of ``values`` with Zstandard, in bytes. Reading one string decodes a whole chunk.
+"""
 
 TAIL_CHUNK = 64 * 1024
-"""Bytes of a chunk of ``tail``. A commit of one row rewrites one of them."""
+"""Size of a chunk of ``tail``, in bytes. Committing one row rewrites one chunk."""
 
 MOST_BYTES = 2**31
 """Maximum size of one cell, in bytes."""
 
 PENDING = 2**61
-"""Starts at or above this are offsets in the bytes of the open transaction."""
+"""Starts from this value on are offsets in the bytes of the open transaction."""
 
 STRADDLE_BYTES = 2**20
-"""A cell that has at most this many bytes before the end of the last full chunk is moved to the
+"""Maximum number of bytes that a straddling cell may have in the last full chunk to be moved to the
 tail as a whole."""
 
 IN_FLIGHT = 16
-"""Maximum number of reads at a time."""
+"""Maximum number of concurrent reads."""
 
 MINE_BYTES = 16 * 2**20
 """Size of the cache for decoded chunks of the open transaction."""
 
 WRITES_IN_FLIGHT = 2
-"""Maximum number of chunks that are being written while the next is filled."""
+"""Maximum number of chunks that are being written while the next one is filled."""
 
 
 class Claims(Protocol):
     """The part of the open transaction that a heap uses."""
 
     async def fork(self) -> Session:
-        """Return the session to which chunks are written before the commit."""
+        """Return the session that chunks are written to before the commit."""
 
     async def claim(self, path: str) -> int:
         """Return the first chunk of a free range in the array at `path`."""
@@ -109,7 +110,7 @@ class Claims(Protocol):
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Decoded bytes of one chunk, as the cache holds them."""
+    """Decoded bytes of one chunk, as stored in the cache."""
 
     data: memoryview
 
@@ -119,7 +120,7 @@ class _Chunk:
 
 
 class _Buffer:
-    """The bytes after the last full chunk, in pieces that are joined when they are needed."""
+    """The bytes after the last full chunk, in pieces that are joined when needed."""
 
     def __init__(self, pieces: Sequence[bytes] = ()) -> None:
         self._pieces: list[Any] = list(pieces)
@@ -129,12 +130,12 @@ class _Buffer:
         return self._size
 
     def add(self, pieces: Sequence[Buffer], size: int) -> None:
-        """Append pieces of `size` bytes; the caller must not modify them before `own` or `take`."""
+        """Append pieces of `size` bytes, which the caller must not modify until `own` or `take`."""
         self._pieces += pieces
         self._size += size
 
     def own(self) -> None:
-        """Copy the pieces that are views of memory of the caller."""
+        """Copy the pieces that are views of the caller's memory."""
         self._pieces = [p if isinstance(p, bytes) else bytes(p) for p in self._pieces]
 
     def data(self) -> bytes:
@@ -150,7 +151,7 @@ class _Buffer:
         return data
 
     def pieces(self) -> tuple[bytes, ...]:
-        """Return the pieces; none of them is a view of memory of the caller."""
+        """Return the pieces; none of them is a view of the caller's memory."""
         self.own()
         return tuple(self._pieces)
 
@@ -162,7 +163,7 @@ def _between(
     start: int,
     stop: int,
 ) -> list[Buffer]:
-    """Return bytes `start` to `stop` of concatenated cells, of which cell i is at ``starts[i]``."""
+    """Return bytes `start` to `stop` of concatenated cells; cell i begins at ``starts[i]``."""
     if start == stop:
         return []
     first = int(np.searchsorted(ends, start, side="right"))
@@ -185,19 +186,19 @@ class Heap:
     Parameters
     ----------
     session : Session
-        The session from which committed bytes are read.
+        The session that committed bytes are read from.
     path : str
         Path of the column's group.
     compressed : bool
         Whether the chunks of ``values`` are compressed with Zstandard.
     cache : ChunkCache
-        Cache that the arrays of one table share.
+        Cache shared by the arrays of one table.
     new : bool
         Whether the arrays have yet to be created.
     tail_bytes : int
-        Number of bytes of ``tail`` that are committed.
+        Number of committed bytes in ``tail``.
     values_end : int
-        Number of the chunk after the last committed one of ``values``.
+        Number of the chunk after the last committed chunk of ``values``.
     """
 
     def __init__(
@@ -217,11 +218,11 @@ class Heap:
         self.chunk_bytes = TEXT_CHUNK if compressed else RAW_CHUNK
         self._session, self._cache = session, cache
         self._mine = ChunkCache(MINE_BYTES)  # chunks of the open transaction
-        self._fork: Session | None = None  # holds the full chunks of the open transaction
+        self._fork: Session | None = None  # has the full chunks of the open transaction
         self._first = -1  # first claimed chunk; -1 until one is claimed
-        self._written = 0  # number of full chunks written from there on
-        self._open = _Buffer()  # the bytes after those chunks
-        self._straddle = 0  # offset of the first cell that does not end within those chunks
+        self._written = 0  # number of full chunks written, starting at `_first`
+        self._open = _Buffer()  # the bytes after these chunks
+        self._straddle = 0  # offset of the first cell that does not end within these chunks
         self._writes: list[asyncio.Task[None]] = []  # writes in progress
         self._error: BaseException | None = None  # the first error of a write
 
@@ -229,7 +230,7 @@ class Heap:
         """Return a copy for further edits. From now on, this heap must only be read."""
         fork = copy.copy(self)
         fork._open, fork._writes = _Buffer(few_pieces(self._open.pieces())), list(self._writes)
-        # If an edit fails, the next one writes other bytes to the same chunk numbers.
+        # If an edit fails, the next edit writes different bytes to the same chunk numbers.
         fork._mine = ChunkCache(MINE_BYTES)
         return fork
 
@@ -258,10 +259,10 @@ class Heap:
         at = self._written * self.chunk_bytes + len(self._open)
         ends = at + np.cumsum(lengths)
         starts, end = ends - lengths, at + int(lengths.sum())
-        # All of these are offsets in the transaction's bytes; those before `at` are added already.
+        # These are offsets in the transaction's bytes; bytes before `at` have already been added.
         while end >= (boundary := (self._written + 1) * self.chunk_bytes):
             self._open.add(_between(buffers, starts, ends, at, boundary), boundary - at)
-            if self._first < 0:  # only once a chunk is full: most transactions have none
+            if self._first < 0:  # only when a chunk is full, which most transactions never have
                 self._first = await claims.claim(f"{self.path}/values")
             self._fork = await claims.fork()
             if self._new:
@@ -289,7 +290,7 @@ class Heap:
         await asyncio.gather(*self._writes, return_exceptions=True)
 
     async def read(self, extents: Extents) -> list[Buffer]:
-        """Return the bytes of each extent, in order: views of the chunks where that is possible."""
+        """Return the bytes of each extent, in order, as views of the chunks if possible."""
         if self._writes:
             await self.drain()
         self._check_extents(extents)
@@ -307,7 +308,7 @@ class Heap:
         return out
 
     async def read_flat(self, extents: Extents) -> NDArray[np.uint8]:
-        """Return the bytes of all extents, concatenated; adjacent extents are copied as one."""
+        """Return the concatenated bytes of all extents; adjacent extents are copied together."""
         if (extents[:, 0] >= PENDING).any():
             return np.frombuffer(b"".join(await self.read(extents)), np.uint8)
         self._check_extents(extents)
@@ -321,7 +322,7 @@ class Heap:
         return out
 
     def _check_extents(self, extents: Extents) -> None:
-        """Reject extents outside of the written bytes, before memory is allocated for them.
+        """Reject extents outside the written bytes before allocating memory for them.
 
         Raises
         ------
@@ -335,29 +336,29 @@ class Heap:
         if not (sound | (lengths == 0)).all():
             start, length = extents[~sound][0].tolist()
             raise DamagedError(
-                f"A cell of {self.path} has {length} bytes at {start}, where nothing was written. "
-                "Run ds.verify()."
+                f"A cell of {self.path} has {length} bytes at position {start}, where nothing was "
+                "written. Run ds.verify()."
             )
 
     async def settle(self, session: Session) -> Settled:
         """Write the remaining bytes to `session`; return the new addresses of pending bytes.
 
-        The module's docstring has a drawing of both ways.
+        The module docstring has a drawing of both cases.
         """
         if self._new:
             await self._create(session)
         boundary = self._written * self.chunk_bytes
         end = self.tail_bytes
         if len(self._open) and boundary - self._straddle > min(STRADDLE_BYTES, self.chunk_bytes):
-            # This takes one more chunk than was written so far. If the branch has moved, the caller
-            # has made sure that this chunk is free as well (`Table._can_follow`).
+            # This uses one more chunk. If the branch has moved, the caller has made sure that this
+            # chunk is free as well (`Table._can_follow`).
             padding = self.chunk_bytes - len(self._open)
             self._open.add([bytes(padding)], padding)
             await self._write_open(session)
             await self.drain()
             self._straddle = self._written * self.chunk_bytes
         elif len(self._open):
-            # The head of a straddling cell is in a chunk that is never changed: read it back.
+            # The head of the straddling cell is in a chunk that is already written, so read it.
             head = await self._read_pieces(
                 "values", self._address(self._straddle), boundary - self._straddle
             )
@@ -379,24 +380,24 @@ class Heap:
             await session.put(f"{path}/c/{chunk}", _encode(whole.ljust(TAIL_CHUNK, b"\0")))
 
     def adopt(self, other: Heap) -> None:
-        """Take over the pending bytes of `other`, the same heap at an earlier version."""
+        """Take over the pending bytes of `other`, which is this heap at an earlier version."""
         self._new, self._fork = other._new, other._fork
         self._first, self._written = other._first, other._written
         self._open, self._straddle = _Buffer([other._open.data()]), other._straddle
 
     def _address(self, offset: int) -> int:
-        """Return the byte of ``values`` that an offset in the transaction's bytes stands for."""
+        """Return the position in ``values`` of an offset in the transaction's bytes."""
         return max(self._first, 0) * self.chunk_bytes + offset
 
     async def _write_open(self, session: Session) -> None:
-        """Start to write the full chunk and empty the buffer; wait if too many writes are going on.
+        """Start writing the full chunk and empty the buffer; wait if there are too many writes.
 
         Raises
         ------
         StorageError
-            When there is no chunk number left.
+            If there are no chunk numbers left.
         DamagedError
-            When the chunk exists although the lake's metadata document says that it is free.
+            If the chunk exists although it is free according to the lake's metadata document.
         """
         if self._first + self._written >= HEAP_CHUNKS:
             raise StorageError(
@@ -423,9 +424,9 @@ class Heap:
     async def _read_open(
         self, starts: Extents, lengths: Extents, pending: NDArray[np.bool_], out: list[Buffer]
     ) -> None:
-        """Read pending cells that end in memory; turn the starts of the others into addresses.
+        """Read pending cells that end in memory; convert the starts of other cells to addresses.
 
-        A cell that is read here gets the length 0, so that `_read_array` skips it.
+        Cells that are read here get length 0, so that `_read_array` skips them.
         """
         boundary = self._written * self.chunk_bytes
         for i in np.flatnonzero(pending & (lengths > 0)).tolist():
@@ -442,7 +443,7 @@ class Heap:
     async def _read_array(
         self, name: str, starts: Extents, lengths: Extents, out: list[Buffer]
     ) -> None:
-        """Set the entries of `out` whose length is not 0, and leave the others alone."""
+        """Set the entries of `out` whose length is not 0, and leave the others unchanged."""
         size = self._chunk_size(name)
         gap = size if self._is_decoded(name) else chunks.GAP_BYTES
         reads, spanning = chunks.plan_reads(starts, lengths, size, gap=gap)
@@ -483,11 +484,11 @@ class Heap:
         return data
 
     async def _read_pieces(self, name: str, start: int, length: int) -> bytes:
-        """Return a run of bytes that may cross chunks.
+        """Return a range of bytes that may span several chunks.
 
-        Each part is copied to its place as soon as it is read; joining the parts at the end would
-        take twice the memory of the cell. ``BytesIO`` is used because ``getvalue`` returns its
-        bytes object without a copy.
+        Each part is copied to its place as soon as it is read, since joining the parts at the end
+        would take twice the memory of the cell. ``BytesIO`` is used because ``getvalue`` returns
+        its bytes object without a copy.
         """
         try:
             whole, at = io.BytesIO(bytes(length)), 0
@@ -508,7 +509,7 @@ class Heap:
         return TAIL_CHUNK if name == "tail" else self.chunk_bytes
 
     def _is_decoded(self, name: str) -> bool:
-        """Return whether the chunks of an array are compressed, so that they must be read whole."""
+        """Return whether the chunks of an array are compressed, and so must be read as a whole."""
         return name == "tail" or self.compressed
 
     async def _read_ranges(
@@ -521,7 +522,7 @@ class Heap:
         Raises
         ------
         DamagedError
-            When some are missing.
+            If some bytes are missing.
         """
         mine = self.claimed if name == "values" else range(0)
         datas: list[Any] = [None] * len(ranges)
@@ -556,7 +557,7 @@ class Heap:
         return [whole[chunk][start:stop] for chunk, start, stop in ranges]
 
     async def _read_decoded(self, session: Session, path: str, chunk: int) -> memoryview:
-        """Return the content of a compressed chunk, from the cache if it is there."""
+        """Return the content of a compressed chunk, from the cache if possible."""
         cache = self._mine if session is self._fork else self._cache
         cached = cache.get((path, chunk))
         if cached is None:
@@ -572,11 +573,11 @@ class Settled:
     """The final position of the pending bytes of a heap."""
 
     address: int
-    """Byte of ``values`` that offset 0 of the transaction's bytes became."""
+    """Position in ``values`` of offset 0 of the transaction's bytes."""
     remainder: int
-    """Offset of the first cell in the tail; all cells after it are there, too."""
+    """Offset of the first cell in the tail, which also has all later cells."""
     tail: int
-    """Byte of ``tail`` that the offset `remainder` became."""
+    """Position in ``tail`` of the offset `remainder`."""
 
     def translate(self, extents: Extents) -> Extents:
         """Return a copy of `extents`, (n, 2), with final starts instead of pending ones."""
@@ -590,13 +591,13 @@ class Settled:
 
 
 def _encode(data: bytes) -> bytes:
-    """Return the bytes of a chunk as Zarr's ``zstd`` and ``crc32c`` codecs write it."""
+    """Encode a chunk like Zarr's ``zstd`` and ``crc32c`` codecs."""
     stored = bytes(zstd().encode(data))
     return stored + int(google_crc32c.value(stored)).to_bytes(4, "little")
 
 
 def _decode(key: str, stored: memoryview | None, size: int) -> memoryview:
-    """Return the `size` bytes from which `_encode` made a chunk. Raises DamagedError."""
+    """Decode a chunk with `size` bytes of content. Raises DamagedError."""
     if stored is None:
         raise DamagedError(f"Chunk {key!r} is missing. Run ds.verify().")
     data, checksum = bytes(stored[:-4]), int.from_bytes(stored[-4:], "little")

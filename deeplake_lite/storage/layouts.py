@@ -1,4 +1,4 @@
-"""The choice of a column class for an htype, by its layout."""
+"""Choose the column class for an htype, based on its layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_column(htype: Htype, place: Place) -> Column:
-    """Return a column that stores the layout of an htype."""
+    """Return a column of the class that stores the layout of an htype."""
     match htype.layout:
         case Dense():
             return DenseColumn(htype, place)

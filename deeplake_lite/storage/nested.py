@@ -1,6 +1,6 @@
-"""Columns whose cells are sequences of items, which are stored in a column of their own.
+"""Columns whose cells are sequences of items, which are stored in a separate column.
 
-Each cell has the slot of its first item and the number of its items::
+Each cell has the slot of its first item and the number of items::
 
     spans of the column        items: a column with slots of its own
     slot   first  count        slot    0    1    2    3    4
@@ -8,8 +8,8 @@ Each cell has the slot of its first item and the number of its items::
       1      2      0                │    │    │    │    │    │
       2      2      3   ──►          │    │    │ c0 │ c1 │ c2 │
 
-Next to ``spans`` (slots, 2) int64 there are ``hashes`` (slots,) uint64, the xxh3_64 of the digests
-of the items, and ``valid`` (slots,) bool if the column is nullable.
+In addition to ``spans`` (slots, 2) int64, there are ``hashes`` (slots,) uint64, the xxh3_64 of the
+items' digests, and ``valid`` (slots,) bool if the column is nullable.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 VERIFIED_ROWS = 8_192
-"""Number of cells whose hashes are compared at a time."""
+"""Number of cells whose hashes are verified at a time."""
 
 
 class NestedColumn(Column):
-    """Cells that are sequences of items.
+    """A column whose cells are sequences of items.
 
     Parameters
     ----------
     htype : Htype
         Type of the column.
     place : Place
-        Place of its arrays.
+        Location of the column's arrays.
     make : callable
-        Creates the column of items from their type and place.
+        Creates the column of items, given their type and place.
     """
 
     def __init__(self, htype: Htype, place: Place, make: Callable[[Htype, Place], Column]) -> None:
@@ -72,13 +72,13 @@ class NestedColumn(Column):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that compares every read with checksums and hashes."""
+        """Return a copy for reading that verifies checksums and hashes at every read."""
         checked = super().checked(cache)
         checked.items = self.items.checked(cache)
         return checked
 
     async def read(self, slots: Slots) -> NestedCells:
-        """Return the cells of `slots`, in their order."""
+        """Return the cells of `slots`, in the given order."""
         spans = await self.read_spans(slots)
         items = await self.items.read(item_slots(spans))
         return NestedCells(spans[:, 1].copy(), items, await self.read_valid(slots))
@@ -89,8 +89,8 @@ class NestedColumn(Column):
         Raises
         ------
         DamagedError
-            When a span is out of bounds, or cells share items: to read those, memory would be
-            allocated for items that do not exist.
+            If a span is out of bounds, or if cells share items. Reading them would allocate memory
+            for items that do not exist.
         """
         spans = await self.arrays["spans"].read(slots)
         length = await self._items_length(spans)
@@ -102,8 +102,8 @@ class NestedColumn(Column):
                 f"but there are only {length} items. Run ds.verify()."
             )
         if int(spans[:, 1].sum()) > length:
-            # More items are requested than exist. That is fine if some slots are repeated, as in
-            # a view that has a row several times; otherwise cells overlap.
+            # More items are requested than exist. This is fine if some slots are repeated, as in
+            # a view that contains a row several times; otherwise, cells overlap.
             _, once = np.unique(slots, return_index=True)
             if int(spans[once, 1].sum()) > length:
                 raise DamagedError(
@@ -113,12 +113,12 @@ class NestedColumn(Column):
         return spans
 
     async def _items_length(self, spans: NDArray[np.int64]) -> int:
-        """Return the number of items, after a check of the array if the spans claim many of them.
+        """Return the number of items; if the spans claim many items, check the array first.
 
         Raises
         ------
         DamagedError
-            When there are fewer than the lake's document says.
+            If there are fewer items than the lake's document says.
         """
         if int(spans[:, 1].max(initial=0)) * len(spans) > MANY_ROWS:
             await self.items.check()
@@ -129,10 +129,10 @@ class NestedColumn(Column):
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Compare all cells with their hashes; damage to an item is reported for its cell.
+        """Compare all cells with their hashes; report damage to an item for its cell.
 
-        The steps follow each other because each relies on the one before: spans must be within the
-        items before the items are read, and items must be intact before they can be hashed.
+        Each step relies on the previous one: spans must be within the range of items before items
+        can be read, and items must be intact before they can be hashed.
         """
         damaged = await check_arrays(self.arrays, slots)
         if damaged:
@@ -160,7 +160,7 @@ class NestedColumn(Column):
         return damaged + await self._verify_hashes(sound)
 
     async def _verify_hashes(self, slots: Slots) -> list[Damage]:
-        """Compare the hashes of cells, whose items are intact, with the digests of their items."""
+        """Compare the hashes of cells with intact items with the digests of these items."""
         damaged: list[Damage] = []
         for run in chunks.spans(len(slots), VERIFIED_ROWS):
             part = slots[run]
@@ -202,10 +202,10 @@ class NestedColumn(Column):
         return bool(await super().spill(claims) | await self.items.spill(claims))  # not `or`
 
     async def adopt(self, other: Column) -> None:
-        """Take over the pending edits of `other`, the same column at an earlier version.
+        """Take over the pending edits of `other`, which is this column at an earlier version.
 
-        Other writers may have committed items since. Pending items then have higher slots than
-        the open transaction expected, and pending spans are shifted by the difference.
+        Other writers may have committed items since then. If so, pending items get higher slots
+        than the open transaction expected, and pending spans are shifted by the difference.
         """
         assert isinstance(other, NestedColumn)
         await super().adopt(other)
@@ -244,13 +244,13 @@ class NestedColumn(Column):
 
 
 def are_within(spans: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
-    """Return which spans (first, count) are within `length` items, (n,) bool.
+    """Return a mask of the spans (first, count) that are within `length` items, (n,) bool.
 
     >>> are_within(np.array([[4, 2], [0, 7], [0, -1], [-1, 1]]), 6).tolist()
     [True, False, False, False]
     """
     firsts, counts = spans[:, 0], spans[:, 1]
-    # Not `firsts + counts <= length`: the sum of two damaged numbers may overflow.
+    # Not `firsts + counts <= length`, since the sum of two damaged numbers may overflow.
     in_range = (firsts >= 0) & (counts >= 0) & (counts <= length)
     sound: NDArray[np.bool_] = in_range & (firsts <= length - np.where(in_range, counts, 0))
     return sound

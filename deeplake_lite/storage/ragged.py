@@ -1,12 +1,12 @@
 """Columns whose cells differ in size or are encoded.
 
-The bytes of the cells are in a heap. Arrays with one entry per slot describe them:
+The bytes of the cells are in a heap. Arrays with one entry per slot describe the cells:
 
 ======================  =====  ==================================================================
 ``extents`` (slots, 2)  int64  start and length of the bytes in the heap
 ``shapes`` (slots, n)   int32  shape of the decoded value; only if the layout has axes
 ``hashes`` (slots,)     uint64 xxh3_64 of the bytes, seeded by a hash of the dtype and the shape
-``valid`` (slots,)      bool   whether the cell is not null; only if the column is nullable
+``valid`` (slots,)      bool   whether the cell is non-null; only if the column is nullable
 ======================  =====  ==================================================================
 
 A null has no bytes and the hash 0.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class RaggedColumn(Column):
-    """Cells of any length."""
+    """A column whose cells have any length."""
 
     def __init__(self, htype: Htype, place: Place) -> None:
         layout = cast("Ragged", htype.layout)
@@ -70,13 +70,13 @@ class RaggedColumn(Column):
         return fork
 
     def checked(self, cache: ChunkCache) -> Self:
-        """Return a copy for reading that compares every read with checksums and hashes."""
+        """Return a copy for reading that verifies checksums and hashes at every read."""
         checked = super().checked(cache)
         checked._checked = True
         return checked
 
     async def read(self, slots: Slots) -> RaggedCells:
-        """Return the cells of `slots`, in their order."""
+        """Return the cells of `slots`, in the given order."""
         cells = await self._read(slots)
         if self._checked and len(wrong := await self._find_changed(slots, cells)):
             raise DamagedError(
@@ -95,7 +95,7 @@ class RaggedColumn(Column):
         return changed
 
     async def read_flat(self, slots: Slots) -> FlatCells:
-        """Return the bytes of the cells of `slots`, concatenated in that order."""
+        """Return the bytes of the cells in `slots`, concatenated in the given order."""
         extents = await self.arrays["extents"].read(slots)
         if self._checked:
             cells = await self.read(slots)
@@ -115,7 +115,7 @@ class RaggedColumn(Column):
         return await self.arrays["hashes"].read(slots)
 
     async def verify(self, slots: Slots) -> list[Damage]:
-        """Read the cells, some at a time, and compare each with its hash."""
+        """Read the cells in batches, and compare each with its hash."""
         damage = []
         try:
             await self.place.session.check_length(f"{self.heap.path}/tail", self.heap.tail_bytes)
@@ -133,7 +133,7 @@ class RaggedColumn(Column):
 
     @property
     def spillable(self) -> list[SlotArray]:
-        """All slot arrays except ``extents``: only the commit knows which cells go to the tail."""
+        """All slot arrays except ``extents``, which only the commit can complete."""
         return [array for name, array in self.arrays.items() if name != "extents"]
 
     async def lengths(self) -> dict[str, int]:
@@ -149,7 +149,7 @@ class RaggedColumn(Column):
         await self.heap.abandon()
 
     async def adopt(self, other: Column) -> None:
-        """Take over the pending edits of `other`, the same column at an earlier version."""
+        """Take over the pending edits of `other`, which is this column at an earlier version."""
         assert isinstance(other, RaggedColumn)
         await super().adopt(other)
         self.heap.adopt(other.heap)
@@ -162,8 +162,8 @@ class RaggedColumn(Column):
         """Write all pending edits to `session`."""
         extents = self.arrays["extents"]
         if extents.dirty:
-            # Only now is it known which bytes went to the tail: until then, pending extents count
-            # from heap.PENDING, and they become addresses just before they are written.
+            # `settle` decides which bytes go to the tail. Until then, pending extents count from
+            # heap.PENDING; here they become addresses, just before they are written.
             extents.revise((await self.heap.settle(session)).translate)
         await super().write(session)
 

@@ -1,17 +1,17 @@
-"""The rows of a lake: their slots, their order and their ids.
+"""The rows of a lake, with their slots, order and ids.
 
-A row stays in its slot for good. `Rows.order` maps positions to slots, and is None as long as the
-row at position *i* is in slot *i*; deleting or reordering rows changes nothing else.
+A row never leaves its slot. `Rows.order` maps positions to slots, and is None as long as the row at
+position *i* is in slot *i*. Deleting or reordering rows changes nothing but the order.
 
-Each slot has a row id, an int64 that no other row on any branch or machine has::
+Each slot has a row id, an int64 that is unique across branches and machines::
 
      63  62            16 15        0
     ┌───┬────────────────┬───────────┐
     │ 0 │ block, 47 bits │  counter  │
     └───┴────────────────┴───────────┘
 
-The block is drawn at random, per transaction and 65,536 rows. The lake lists the blocks that are
-taken, so that a commit can see a collision with another writer and renumber its rows.
+Each transaction draws a random block for every 65,536 rows. The lake lists the blocks that are
+taken, so that a commit can detect a collision with another writer and renumber its rows.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ BLOCK_BITS = 47
 BLOCK_ROWS = 1 << COUNTER_BITS
 
 SCAN_ROWS = 2**20
-"""Row ids read at a time when they are searched for runs."""
+"""Number of row ids that are read at a time to find runs."""
 
 
 @dataclass(frozen=True)
 class IdRuns:
-    """Row ids as runs in which slot and id increase by one. A million rows have only a few runs.
+    """Row ids as runs, in which slots and ids increase by one. A million rows have only a few runs.
 
     >>> runs = IdRuns.of(np.array([0, 1, 4]), np.array([71, 72, 70]))
     >>> runs.slots.tolist(), runs.ids.tolist(), runs.lengths.tolist()
@@ -69,13 +69,13 @@ class IdRuns:
 
     @classmethod
     def of(cls, slots: Slots, ids: NDArray[np.int64]) -> IdRuns:
-        """Return the runs of rows with these slots, in ascending order, and ids."""
+        """Return the runs of rows with the given slots, in ascending order, and ids."""
         breaks = (np.diff(ids) != 1) | (np.diff(slots) != 1)
         starts = np.concatenate([[0], np.flatnonzero(breaks) + 1])[: len(ids)].astype(np.int64)
         return cls(slots[starts], ids[starts], np.diff(np.append(starts, len(ids))))
 
     def at(self, slots: Slots) -> NDArray[np.int64]:
-        """Return the ids of slots, which must be among those of the runs."""
+        """Return the ids of slots, which must be in the runs."""
         if len(self.slots) == 1:
             return np.asarray(slots + (self.ids[0] - self.slots[0]))
         run = np.searchsorted(self.slots, slots, side="right") - 1
@@ -87,13 +87,14 @@ class IdRuns:
         >>> IdRuns(np.array([0, 4]), np.array([70, 71]), np.array([2, 3])).repeated().tolist()
         [4]
         """
-        # By first id; a run shares an id with an earlier one if it begins before the latest end.
+        # Ordered by first id, a run shares an id with an earlier one if it begins before the end
+        # of any earlier run.
         order = np.argsort(self.ids, kind="stable")
         ends = np.maximum.accumulate(self.ids[order] + self.lengths[order])
         return np.sort(self.slots[order[1:][self.ids[order[1:]] < ends[:-1]]])
 
     def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of each id, or -1 if it has none. No id may be in two slots."""
+        """Return the slot of each id, or -1 if there is none. No id may be in two slots."""
         if not len(self.ids):
             return np.full(len(ids), -1, np.int64)
         order = np.argsort(self.ids)
@@ -105,7 +106,7 @@ class IdRuns:
 
 
 class StoredIds:
-    """Ids of committed rows, read when they are first needed. Handles of a version share them.
+    """Ids of committed rows, which are read on demand and shared by the handles of a version.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ class Rows:
     Parameters
     ----------
     place : Place
-        Place of the arrays; its `slots` are those that are committed.
+        Where the arrays are stored. Its `slots` is the number of committed slots.
     ordered : bool
         Whether the row at position *i* is in slot *i*.
     """
@@ -170,7 +171,7 @@ class Rows:
             self._loaded = True
 
     def share(self, other: Rows) -> None:
-        """Share the order and the ids that `other`, of the same version, has read."""
+        """Share the order and ids that have been read by `other`, which is of the same version."""
         self.order = self._stored_order = other._stored_order
         self._loaded = True
         self.share_ids(other)
@@ -182,7 +183,7 @@ class Rows:
         return fork
 
     def checked(self, cache: ChunkCache) -> Rows:
-        """Return a copy for reading that compares ids with checksums; `check_order`, the order."""
+        """Return a copy that compares ids, and in `check_order` the order, with checksums."""
         rows = self.forked()
         rows.ids, rows.blocks = self.ids.checked(cache), self.blocks.checked(cache)
         rows._order_array = self._order_array.checked(cache)
@@ -191,12 +192,12 @@ class Rows:
         return rows
 
     async def check_order(self) -> None:
-        """Read the stored order again, if there is one. Raises DamagedError."""
+        """Read the stored order again, if there is one, to check it. Raises DamagedError."""
         if self._had_order:
             await self._order_array.read_all()
 
     def share_ids(self, other: Rows) -> None:
-        """Share the ids that `other`, with the same committed rows, has read or will read."""
+        """Share the ids that `other` has read or will read; its committed rows must be the same."""
         self._stored_ids = other._stored_ids
 
     def __len__(self) -> int:
@@ -207,7 +208,7 @@ class Rows:
         return positions if self.order is None else self.order[positions]
 
     def are_live(self, start: int) -> NDArray[np.bool_]:
-        """Return which of the slots from `start` on hold a row, (n,) bool."""
+        """Return a mask of the slots from `start` on that contain a row, (n,) bool."""
         is_live = np.full(self.slots - start, self.order is None)
         if self.order is not None:
             is_live[self.order[self.order >= start] - start] = True
@@ -218,7 +219,7 @@ class Rows:
         return int(slot) if self.order is None else int(np.argmax(self.order == slot))
 
     def live(self) -> Slots:
-        """Return the slots of all rows, in their order."""
+        """Return the slots of all rows, in row order."""
         return chunks.count_up(self.slots) if self.order is None else self.order
 
     async def ids_at(self, slots: Slots) -> NDArray[np.int64]:
@@ -235,7 +236,7 @@ class Rows:
         return out
 
     async def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of the live row with each id; -1 if there is none."""
+        """Return the slot of the live row with each id, or -1 if there is none."""
         runs = await self._stored_ids.load()
         if self.order is not None or self.slots > await self.ids.stored():
             runs = await self._live_runs()
@@ -256,12 +257,12 @@ class Rows:
         return ids
 
     async def has_any(self, ids: NDArray[np.int64]) -> bool:
-        """Return whether a row has one of the ids, or may get it: whether its block is taken."""
+        """Return whether a row has or may get one of the ids, because the id's block is taken."""
         taken = await self.blocks.read_all()
         return bool(np.isin(ids >> COUNTER_BITS, taken).any())
 
     async def append(self, count: int, ids: NDArray[np.int64] | None = None) -> Slots:
-        """Append rows, with new ids unless `ids` are given; return their slots."""
+        """Append rows, with new ids unless `ids` are given, and return their slots."""
         if ids is None:
             self.ids.append(await self._draw(count))
         else:
@@ -275,19 +276,19 @@ class Rows:
         return added
 
     def delete(self, positions: NDArray[np.int64]) -> None:
-        """Delete rows. Their slots stay."""
+        """Delete rows. Their slots are not reused."""
         self.order = np.delete(self.live(), positions)
 
     def arrange(self, order: Slots | None) -> None:
-        """Set the slots of all rows, in their order."""
+        """Set the order of the rows, given as the slots of all rows."""
         identity = order is None or np.array_equal(order, np.arange(self.slots))
         self.order = None if identity else order
 
     async def adopt(self, other: Rows, deleted: Slots) -> None:
         """Append the pending rows of `other`, an earlier version, and delete rows by their slots.
 
-        Slots below `base` mean the same row in both versions. The pending rows of `other` have the
-        slots from `base` on, which other writers have meanwhile used here::
+        Slots below `base` contain the same rows in both versions. The pending rows of `other` have
+        the slots from `base` on, which other writers have meanwhile used here::
 
             other   │ committed        │ pending p          │
             slot    0                  base          other.slots
@@ -309,7 +310,7 @@ class Rows:
         self.arrange(np.concatenate([remaining, pending]))
 
     async def verify(self) -> list[Damage]:
-        """Read all arrays, whose chunks carry checksums, and look for ids that two rows share."""
+        """Compare all arrays with the checksums of their chunks, and look for repeated ids."""
         damage = await check_arrays({"row ids": self.ids}, np.arange(self.slots))
         damage += await check_arrays({"blocks of row ids": self.blocks}, None)
         damage += await self._verify_order()
@@ -321,7 +322,7 @@ class Rows:
         return damage
 
     async def _verify_blocks(self) -> list[Damage]:
-        """Look for ids whose block is not listed as taken, so that the block may be drawn again."""
+        """Look for ids whose block is not listed as taken, and so could be drawn again."""
         runs, taken = await self._stored_ids.load(), await self.blocks.read_all()
         first, last = runs.ids >> COUNTER_BITS, (runs.ids + runs.lengths - 1) >> COUNTER_BITS
         spans = np.stack([first, last - first + 1], axis=1)
@@ -343,7 +344,7 @@ class Rows:
         return blocks if self.order is None else blocks | {self._order_array.path: len(self.order)}
 
     def new_checksums(self) -> dict[tuple[str, int], int]:
-        """Return the checksums of the chunks that were written, by path and number."""
+        """Return the checksums of the chunks that were written, by path and chunk number."""
         arrays = (self.ids, self.blocks, self._order_array)
         return {k: v for array in arrays for k, v in array.new_checksums().items()}
 
@@ -354,7 +355,7 @@ class Rows:
         await self._write_order(session)
 
     async def _write_order(self, session: Session) -> None:
-        """Write the order from the first position that differs from the stored one."""
+        """Write the order from the first position at which it differs from the stored order."""
         path = self._order_array.path
         if self.order is None:
             if self._had_order:
@@ -370,7 +371,7 @@ class Rows:
         await self._order_array.rewrite(session, start, rest, new=not self._had_order)
 
     async def _draw(self, count: int) -> NDArray[np.int64]:
-        """Return new ids. The rest of the last block is used first."""
+        """Return new ids. What is left of the last block is used first."""
         parts = []
         while count:
             if not self._ids_left:
@@ -393,10 +394,10 @@ class Rows:
     async def _without_collision(
         self, ids: NDArray[np.int64], blocks: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Mark `blocks` as taken; return `ids` with new blocks where another writer drew the same.
+        """Mark `blocks` as taken, and move ids to new blocks where another writer drew the same.
 
         Two writers that draw the same block do not see each other's rows until they commit. The
-        second one to commit moves its ids to another block.
+        second writer to commit moves its ids to another block.
         """
         ids = ids.copy()
         taken = await self.blocks.read_all()

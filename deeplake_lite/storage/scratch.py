@@ -1,29 +1,29 @@
 """Chunks that open transactions write before their commit, and the claims that keep them apart.
 
-A `Scratch` holds the chunks that a transaction has written up to one of its edits, in a fork of the
-version that it builds on. Each edit gets a scratch of its own. If the edit fails, its scratch is
-dropped with all of its chunks, and the scratch of the edit before is as it was::
+A `Scratch` collects the chunks that a transaction has written up to one of its edits, in a fork of
+the version that the transaction builds on. Each edit gets its own scratch. If the edit fails, its
+scratch is dropped with all of its chunks, and the previous edit's scratch is unchanged::
 
     edit 1 ──► scratch 1 {10}
     edit 2 ──► scratch 2 {10, 11, 12}    fails: dropped
     edit 3 ──► scratch 3 {10, 11'}       built on scratch 1
 
 `Ranges` claims ranges of heap chunks for one transaction. In a local lake, writers coordinate
-through the folder ``.writers/``: each open transaction has a file there with its start, the version
-that it builds on and its claims, and holds a file lock, which the operating system releases if the
-process dies. A claim has a start but no end, because it is not yet known how much its transaction
-will write. So the next claim begins some distance after it::
+through the folder ``.writers/``. Each open transaction has a file there, which records when it
+started, the version that it builds on and its claims. It also holds a file lock, which the
+operating system releases if the process dies. A claim has a start but no end, because it is not yet
+known how much the transaction will write. So the next claim begins some distance after it::
 
      taken             claim of A            claim of B
     ─────────────────►├─────────────────────┼─────────────────────►
                      end            end + room(end)
 
-On an object store, a claim begins at a random chunk within that distance after the last one taken,
-and the commit checks that nobody else has taken the same chunks. In both cases, some chunks stay
-unused forever. The distance shrinks with the number of chunks that are left.
+On an object store, a claim begins at a random chunk within that distance after the last chunk that
+is taken, and the commit checks that nobody else has taken the same chunks. In both cases, some
+chunk numbers are never used. The distance shrinks with the number of chunks that are left.
 
-If a process is killed, its lock becomes free. The next writer that looks at its file notices that,
-and removes the file and with it the claim. The chunks that the dead process has written belong to
+If a process is killed, its lock becomes free. The next writer that looks at its file notices this
+and removes the file, and thereby the claim. The chunks that the dead process has written belong to
 no version, and a vacuum deletes them.
 """
 
@@ -56,12 +56,12 @@ else:
     secrets = LazyModule("secrets")
 
 ROOM = 16
-"""Number of bits by which the count of chunks that are left is shifted right to give the room of a
-claim. In a new heap this is 4,096 chunks, or 16 GiB of encoded samples."""
+"""The room of a claim is the number of chunks that are left, shifted right by this many bits. In a
+new heap the room is 4,096 chunks, or 16 GiB of encoded samples."""
 
 LEAST_ROOM = 2**6
-"""Smallest room of a claim, in chunks. If a transaction outgrows its room and runs into another's
-chunks, its commit copies the cells."""
+"""Smallest room of a claim, in chunks. If a transaction outgrows its room and collides with another
+transaction's chunks, its commit copies the cells."""
 
 
 class Scratch:
@@ -74,9 +74,9 @@ class Scratch:
     branch : str
         The branch that the transaction will commit to.
     version : str
-        Snapshot id of the version that it started from.
+        Snapshot id of the version that the transaction started from.
     state : State
-        That version's document.
+        The document of that version.
     """
 
     def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
@@ -97,8 +97,8 @@ class Scratch:
     async def fork(self) -> Session:
         """Return the session to which chunks are written.
 
-        The session of the edit before is taken over when the first chunk is written, not earlier:
-        most edits write none, and saving a session takes time.
+        The previous edit's session is only taken over when the first chunk is written, because most
+        edits do not write chunks, and saving a session takes time.
         """
         if not self._has_own_chunks:
             earlier = self._chunks
@@ -118,18 +118,18 @@ class Scratch:
 class _Chunks:
     """The chunks that were in a session when an edit ended.
 
-    A session cannot be copied cheaply, so the next edit writes to the same one. If that edit fails,
-    the session has the chunks of both edits. A request for these chunks then returns a session that
-    is recreated from the serialized form, which was saved before the session was handed over.
+    Copying a session is expensive, so the next edit writes to the same session. If that edit fails,
+    the session contains the chunks of both edits. To get only the chunks from before, it is then
+    recreated from the serialized form, which was saved before the session was handed over.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._saved: bytes | None = None
-        """The session in serialized form; None while no later edit has written to it."""
+        """The serialized session, or None while no later edit has written to it."""
 
     def session(self) -> Session:
-        """Return a session that has these chunks, and no others."""
+        """Return a session that contains exactly these chunks."""
         if self._saved is not None:
             self._session, self._saved = self._session.at(self._saved), None
         return self._session
@@ -142,7 +142,7 @@ class _Chunks:
 
 
 class Ranges:
-    """Ranges of heap chunks that a transaction has claimed. Parameters are those of `Scratch`."""
+    """Ranges of heap chunks that a transaction has claimed. Takes the parameters of `Scratch`."""
 
     def __init__(self, repository: Repository, branch: str, version: str, state: State) -> None:
         self._repository, self._branch = repository, branch
@@ -150,7 +150,7 @@ class Ranges:
         local = local_folder(repository.url) is not None
         folder = repository.writers_folder() if local else None
         self._registration = None if folder is None else Registration.enter(folder, version)
-        # `release` is not called for a handle that is just dropped; the finalizer does it then.
+        # `release` is not called for a handle that is just dropped. The finalizer leaves then.
         entry = self._registration
         self._leave = None if entry is None else weakref.finalize(self, entry.leave)
         self._claims: dict[str, int] = {}
@@ -170,25 +170,25 @@ class Ranges:
             end = self._end(path)
             return min(MOST_CHUNKS, end + secrets.randbelow(room(end)))
         with self._repository.lock("claims"):
-            # Read the claims of others before the end of the heap. A writer that commits moves the
-            # end first and withdraws its claim second, so its chunks are seen by one of the two
-            # reads, or by both. In the other order it could do both in between, unseen.
+            # Read the claims of others before the end of the heap. A writer that commits first
+            # moves the end and then withdraws its claim, so at least one of our two reads sees its
+            # chunks. If we read in the opposite order, it could do both in between, unnoticed.
             others = [claims[path] for claims in self._registration.others() if path in claims]
             self._claims[path] = first_free(self._end(path), others)
             self._registration.write(self._claims)
         return self._claims[path]
 
     def _end(self, path: str) -> int:
-        """Return the chunk after the last one taken, in our version or at the branch's tip."""
+        """Return the chunk after the last taken one, in our version or at the branch's tip."""
         tip = State.from_json(run(self._repository.writer(self._branch).attributes()))
         return max(self._state.heaps.get(path, 0), tip.heaps.get(path, 0))
 
 
 def room(end: int) -> int:
-    """Return how many chunks from `end` on belong to one claim before the next may begin.
+    """Return how many chunks a claim at `end` gets before the next claim may begin.
 
-    With these numbers a heap has room for 350,000 overlapping transactions, and for twice as many
-    on an object store.
+    This leaves space for 350,000 overlapping transactions in a heap, and for twice as many on an
+    object store.
 
     >>> room(0), room(2**27), room(2**28)
     (4096, 2048, 64)
@@ -197,7 +197,7 @@ def room(end: int) -> int:
 
 
 def first_free(end: int, claims: Iterable[int]) -> int:
-    """Return the first chunk at or after `end` that has room before the next claim of others.
+    """Return the first chunk from `end` on with enough room before the next claim of others.
 
     >>> first_free(0, []), first_free(0, [0]), first_free(0, [0, 4096]), first_free(0, [8192])
     (0, 4096, 8192, 0)
@@ -211,28 +211,28 @@ def first_free(end: int, claims: Iterable[int]) -> int:
 
 
 class Direct:
-    """The scratch of a writer that holds the lock: it writes chunks straight to its session."""
+    """The scratch of a writer that holds the lock and writes chunks directly to its session."""
 
     def __init__(self, session: Session, ends: dict[str, int]) -> None:
         self._session, self._ends = session, ends
 
     def forked(self) -> Direct:
-        """Return this object: such a writer commits all of its edits or none."""
+        """Return this object, since such a writer commits all of its edits or none."""
         return self
 
     def collected(self) -> None:
-        """Return None: there is no session to merge."""
+        """Return None, since there is no session to merge."""
 
     async def fork(self) -> Session:
         """Return the writer's own session."""
         return self._session
 
     async def claim(self, path: str) -> int:
-        """Return the chunk after the last one taken."""
+        """Return the chunk after the last taken one."""
         return self._ends.get(path, 0)
 
     def release(self) -> None:
-        """Do nothing: nothing was claimed."""
+        """Do nothing, since nothing was claimed."""
 
 
 class Registration:
@@ -247,7 +247,7 @@ class Registration:
     folder : Path
         The folder ``.writers/``.
     name : str
-        Name of this writer's files, without suffix.
+        Name of this writer's files, without the suffix.
     version : str
         Snapshot id of the version that the writer builds on.
     """
@@ -280,14 +280,14 @@ class Registration:
             draft.replace(self._folder / f"{self._name}.json")
 
     def others(self) -> list[dict[str, int]]:
-        """Return the claims of all other writers that are alive."""
+        """Return the claims of all other live writers."""
         return [note["claims"] for note in open_transactions(self._folder, but=self._name)]
 
     def leave(self) -> None:
-        """Remove the entry, unless that has been done.
+        """Remove the entry, unless it has been removed already.
 
-        A forked process has copies of the handles of its parent. If it drops one, this does nothing
-        there, as the entry is the parent's.
+        A forked process has copies of its parent's handles. In the fork this does nothing, as the
+        entry belongs to the parent.
         """
         if self._left or os.getpid() != self._process:
             return
@@ -301,7 +301,7 @@ class Registration:
         self._remove("lock")
 
     def _remove(self, kind: str) -> None:
-        """Remove one of our files. If that fails, the next writer does it."""
+        """Remove one of our files. If that fails, the next writer removes it."""
         with contextlib.suppress(OSError):
             (self._folder / f"{self._name}.{kind}").unlink()
 
@@ -310,20 +310,20 @@ class Note(TypedDict):
     """The record of an open transaction that other writers read."""
 
     started: str
-    """When it began, ISO 8601, UTC. Readers get the time of its files if that is earlier."""
+    """When the transaction began (ISO 8601, UTC), or the time of its files if that is earlier."""
     version: str
-    """Snapshot id of the version that it builds on."""
+    """Snapshot id of the version that the transaction builds on."""
     claims: dict[str, int]
-    """First chunk that it has claimed, by path of the array ``values``."""
+    """First chunk that the transaction has claimed, by path of the array ``values``."""
 
 
 def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
-    """Return the notes of the writers that are alive, and remove those of dead ones.
+    """Return the notes of live writers, and remove the notes of dead ones.
 
     Raises
     ------
     DamagedError
-        When a note cannot be read, so that its writer's claims are unknown.
+        When a note cannot be read, which leaves its writer's claims unknown.
     StorageError
         When the folder is not writable.
     """
@@ -349,7 +349,7 @@ def clear_dead(folder: Path) -> None:
     Raises
     ------
     DamagedError
-        When the note of a writer that is alive cannot be read.
+        When the note of a live writer cannot be read.
     StorageError
         When the folder is not writable.
     """
@@ -365,7 +365,7 @@ def clear_dead(folder: Path) -> None:
 
 
 def _read_note(path: Path) -> Note:
-    """Read the note of a writer that is alive. Raises DamagedError."""
+    """Read the note of a live writer. Raises DamagedError."""
     try:
         return _parse_note(json.loads(path.read_bytes()))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -378,8 +378,8 @@ def _read_note(path: Path) -> Note:
 def _with_time_of_files(note: Note, path: Path) -> Note:
     """Return a note whose start is no later than the times of its files.
 
-    A vacuum compares the start with the times of chunk files, which the file system's clock gives.
-    That clock may be behind the writer's, or the writer's may have been set back.
+    A vacuum compares the start with the times of chunk files, which come from the file system's
+    clock. That clock may be behind the writer's clock, or the writer's may have been set back.
     """
     files = (path, path.with_suffix(".lock"))
     made = datetime.fromtimestamp(min(file.stat().st_mtime for file in files), UTC)

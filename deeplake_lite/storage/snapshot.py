@@ -1,7 +1,8 @@
 """One version of the lake for reading, by slot.
 
-Steps: `Snapshot.open` reads the document of a version; columns open when they are first read. The
-methods of this class are synchronous, and all code below it is asynchronous: `run` is in between.
+`Snapshot.open` reads the document of a version. A column is opened when it is first read. The
+methods of this class are synchronous, and use `run` to call lower-level code, which is
+asynchronous.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Snapshot:
     state : State
         The version's document.
     cache : ChunkCache, optional
-        Cache that objects of the same version share.
+        A cache that is shared by objects of the same version.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Snapshot:
         self.repository, self.session, self.state = repository, session, state
         self.snapshot_id = session.snapshot_id
         self.committed = state
-        """The document as it was committed; `state` includes changes of the open transaction."""
+        """The committed document. In contrast, `state` includes the open transaction's changes."""
         self._cache = cache or ChunkCache()
         self._columns: dict[str, Column] = {}
         self._new: set[str] = set()
@@ -85,10 +86,11 @@ class Snapshot:
         return snapshot
 
     def checked(self) -> Self:
-        """Return this table as the source of a copy; it must only be read.
+        """Return this table as the source of a copy, which must only be read.
 
-        Copied cells get new hashes. Everything that is read from a source is compared with its
-        checksums and hashes, pending edits included, so that damaged cells raise an error instead.
+        Copied cells get new hashes, which would hide damage. So everything that is read from a
+        source, including pending edits, is verified against its checksums and hashes, and damaged
+        cells raise an error.
         """
         source = copy.copy(self)
         source._is_source = True
@@ -104,22 +106,22 @@ class Snapshot:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The user's metadata of the dataset."""
+        """The user's metadata for the dataset."""
         return self.state.metadata
 
     @property
     def slots(self) -> int:
-        """Number of slots, including those of deleted rows."""
+        """Number of slots, including the slots of deleted rows."""
         return self.rows.slots
 
     @property
     def uncommitted(self) -> bool:
-        """Whether the table has edits that are not committed."""
+        """Whether the table has uncommitted edits."""
         return False
 
     @property
     def has_ids(self) -> bool:
-        """Whether the rows have ids: those of a lake always do."""
+        """Whether the rows have ids, which is always true in a lake."""
         return True
 
     def __len__(self) -> int:
@@ -146,7 +148,7 @@ class Snapshot:
         Parameters
         ----------
         into : mapping, optional
-            Arrays by column id into which dense cells may be read, to save a copy.
+            Arrays into which dense cells may be read to save a copy, by column id.
 
         Raises
         ------
@@ -196,13 +198,13 @@ class Snapshot:
         )
 
     def flat(self, column: str, slots: Slots) -> FlatCells:
-        """Return the bytes of the cells of `slots` of a ragged column, concatenated."""
+        """Return the concatenated bytes of the cells of a ragged column in `slots`."""
         ragged = self._column(column)
         assert isinstance(ragged, RaggedColumn), "only ragged columns are bytes"
         return run(ragged.read_flat(slots))
 
     def part(self, column: str, slots: Slots, index: Index) -> DenseCells | None:
-        """Return each cell of a dense column indexed with `index`, reading only those bytes.
+        """Return the part at `index` of each cell of a dense column, reading only these bytes.
 
         Returns None if that is not possible or would save nothing.
         """
@@ -210,11 +212,11 @@ class Snapshot:
         return run(dense.read_part(slots, index)) if isinstance(dense, DenseColumn) else None
 
     def digests(self, column: str, slots: Slots) -> NDArray[np.uint64]:
-        """Return digests of cells, (n,) uint64; equal cells have equal digests."""
+        """Return digests of cells, (n,) uint64. Equal cells have equal digests."""
         return run(self._column(column).digests(slots))
 
     def shapes(self, column: str, slots: Slots) -> NDArray[np.int32]:
-        """Return shapes, (n, ndim) int32; -1 for missing axes, as in a null."""
+        """Return the shapes of cells, (n, ndim) int32. Missing axes, as in a null, are -1."""
         stored = self._column(column)
         if isinstance(stored, RaggedColumn):
             return run(stored.read_shapes(slots))
@@ -229,18 +231,18 @@ class Snapshot:
         return shapes
 
     def valid(self, column: str, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return which cells are not null, (n,) bool, without reading them; None if all are."""
+        """Return a mask of non-null cells, (n,) bool, without reading cells; None if all are."""
         return run(self._column(column).read_valid(slots))
 
     def in_chunks(
         self, column: str, slots: Slots, touched: Mapping[str, set[int]]
     ) -> NDArray[np.bool_]:
-        """Return which slots may have a changed cell, (n,) bool, given the written chunks.
+        """Return a mask of slots whose cells may have changed, (n,) bool, given written chunks.
 
         Parameters
         ----------
         touched : mapping
-            Numbers of the chunks that were written, by path of the array.
+            Numbers of the chunks that were written, by array path.
         """
         stored, may_differ = self._column(column), np.zeros(len(slots), bool)
         for name in {stored.compared, "valid"} & set(stored.arrays):
@@ -253,7 +255,7 @@ class Snapshot:
         return may_differ
 
     def digest(self, column: str, cells: Cells) -> NDArray[np.uint64]:
-        """Return the digests of cells of a column that need not be stored."""
+        """Return the digests of cells, which need not be stored in the column."""
         return self._column(column).digest(cells)
 
     def sizes(self, column: str, slots: Slots) -> NDArray[np.int64]:
@@ -269,11 +271,11 @@ class Snapshot:
         return run(self.rows.ids_at(slots))
 
     def find(self, ids: NDArray[np.int64]) -> Slots:
-        """Return the slot of the row with each id; -1 if there is none."""
+        """Return the slot of the row with each id, or -1 if there is none."""
         return run(self.rows.find(ids))
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return a scalar column's committed bounds and counts by chunk; None for other columns."""
+        """Return committed bounds and counts by chunk for a scalar column, or None for others."""
         dense = self._column(column)
         return run(dense.statistics()) if isinstance(dense, DenseColumn) else None
 
@@ -282,7 +284,7 @@ class Snapshot:
         return self._column(column).arrays["data"].spec.chunk_rows
 
     def verify(self, column: str, slots: Slots) -> list[Damage]:
-        """Read cells and compare them with their checksums and hashes."""
+        """Read cells and verify them against their checksums and hashes."""
         return run(self._column(column).verify(slots))
 
     def verify_rows(self) -> list[Damage]:

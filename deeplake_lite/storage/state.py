@@ -1,6 +1,6 @@
 """The document of a version: a JSON object in the attributes of the root group.
 
-It holds the number of the format, the schema, the user's metadata, and numbers that say how far
+It contains the format number, the schema, the user's metadata, and numbers that tell which parts of
 arrays and heaps are in use. Everything else is in arrays. The document is checked completely before
 any part of it is used, because a write that relies on a wrong number would overwrite data.
 """
@@ -32,7 +32,7 @@ FORMAT = 1
 """Number of the on-disk format, described in FORMAT.md."""
 
 KEY = "deeplake_lite"
-"""Attribute that holds the document."""
+"""Attribute that contains the document."""
 
 DIGEST = "digest"
 """Key of a document's own digest."""
@@ -42,10 +42,10 @@ MOST_CHUNKS = 2**28
 MOST_TABLE_ROWS = 2**20
 MOST_GENERATIONS = MOST_REVISIONS = 2**53
 MOST_ROW_BYTES = 2**31
-"""The largest numbers that a document may hold."""
+"""The largest numbers that a document may contain."""
 
 DEEPEST = 16
-"""Maximum number of levels of sequences within sequences."""
+"""Maximum depth of nested sequences."""
 
 _COLUMN = r"c[0-9a-f]{8}"
 _HEAP = re.compile(rf"\d+/{_COLUMN}(/items)*/values")
@@ -59,28 +59,28 @@ class State:
     schema: Schema
     """Columns, in order."""
     slots: int = 0
-    """Number of slots, including those of deleted rows."""
+    """Number of slots, including the slots of deleted rows."""
     ordered: bool = True
-    """Whether row *i* is in slot *i*; if not, the array ``rows/slot`` has the slots."""
+    """Whether row *i* is in slot *i*. If not, the array ``rows/slot`` contains the slots."""
     generation: int = 0
-    """Number of the group that holds the arrays; `optimize` writes the next."""
+    """Number of the group that contains the arrays. `optimize` writes a new group."""
     revision: int = 0
-    """Number of commits that led to this version. Without it, a merge that changes no row would
-    change nothing, and the engine rejects such a commit."""
+    """Number of commits that led to this version. It makes each commit change something, even a
+    merge that changes no row, because the engine rejects empty commits."""
     heaps: Mapping[str, int] = field(default_factory=dict)
-    """Number of the chunk after the last one taken, by path of an array ``values``."""
+    """Number of the chunk after the last taken one, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Length of each array that does not have one entry per slot, by path in the generation."""
+    """Length of each array without exactly one entry per slot, by path in the generation."""
     checksums: Mapping[str, int] = field(default_factory=dict)
     """First row of each column in the table of checksums, by column id."""
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """The user's metadata of the dataset."""
+    """The user's metadata for the dataset."""
 
     def __post_init__(self) -> None:
         check_metadata("The dataset's metadata", self.metadata)
 
     def to_json(self) -> dict[str, object]:
-        """Return the attributes of the root group that hold the document."""
+        """Return the attributes of the root group that contain the document."""
         document = {
             "format": FORMAT,
             "generation": self.generation,
@@ -157,7 +157,7 @@ class State:
         return state
 
     def limited(self, limits: Limits) -> State:
-        """Return the document with htypes that know the limits of a handle."""
+        """Return the document with a handle's limits applied to its htypes."""
         schema = self.schema.limited(limits)
         return self if schema is self.schema else replace(self, schema=schema)
 
@@ -223,7 +223,7 @@ def _numbers(
 
 
 def _paths_with_length(path: str, layout: Layout) -> set[str]:
-    """Return the paths of a column's arrays whose lengths must be in the document."""
+    """Return the paths of those arrays of a column whose lengths must be in the document."""
     if isinstance(layout, Nested):
         items = f"{path}/items"
         return {items} | _paths_with_length(items, layout.item.layout)
@@ -231,7 +231,7 @@ def _paths_with_length(path: str, layout: Layout) -> set[str]:
 
 
 def _check_layout(name: str, layout: Layout) -> None:
-    """Reject a layout whose cells would be larger than any column allows. Raises ValueError."""
+    """Reject a layout with larger cells than any column allows. Raises ValueError."""
     if levels(layout) > DEEPEST:
         raise ValueError(f"column {name!r} has more than {DEEPEST} levels of sequences.")
     while isinstance(layout, Nested):

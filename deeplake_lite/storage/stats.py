@@ -1,8 +1,8 @@
-"""Statistics of the chunks of a scalar column: bounds, and how many nulls and NaNs there are.
+"""Statistics of the chunks of a scalar column: bounds, and the counts of nulls and NaNs.
 
-Bounds are stored in the column's dtype. An update can only widen them, so they may be wider than
-the data, and the counts may be too high; `optimize` makes both exact again. A chunk without a
-number has a lower bound above its upper bound.
+Bounds are stored in the column's dtype. Updates only widen the bounds and raise the counts, so the
+bounds may be too wide and the counts too high, until `optimize` makes them exact again. A chunk
+without numbers has a lower bound above its upper bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KINDS = "biufM"
 
 
 def empty_bounds(dtype: np.dtype[Any]) -> tuple[object, object]:
-    """Return the bounds of a chunk without numbers: the largest value, then the smallest.
+    """Return the bounds of a chunk without numbers, which are the largest and smallest values.
 
     >>> empty_bounds(np.dtype("int8"))
     (np.int8(127), np.int8(-128))
@@ -35,7 +35,7 @@ def empty_bounds(dtype: np.dtype[Any]) -> tuple[object, object]:
 def summarize(
     values: NDArray[Any], valid: NDArray[np.bool_] | None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the bounds, (2,), and the counts of nulls and NaNs, (2,) int64, of values, (n,).
+    """Return the bounds (2,) and the int64 counts of nulls and NaNs (2,) in values (n,).
 
     >>> bounds, counts = summarize(np.array([2.0, np.nan, 5.0]), None)
     >>> bounds.tolist(), counts.tolist()
@@ -53,6 +53,6 @@ def summarize(
 def widen(
     old: tuple[NDArray[Any], NDArray[np.int64]], new: tuple[NDArray[Any], NDArray[np.int64]]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return bounds and counts that hold for the values of two summaries together."""
+    """Combine the bounds and counts of two summaries."""
     low, high = min(old[0][0], new[0][0]), max(old[0][1], new[0][1])
     return np.array([low, high], old[0].dtype), old[1] + new[1]

@@ -1,11 +1,11 @@
 """One version of the lake, by slot, with the edits of an open transaction.
 
-Steps: `edit` returns a table that accepts edits. `commit` puts them on top of the tip of the branch
-as it is by then, and writes everything that is pending.
+`edit` returns a table that accepts edits. `commit` applies them to the current tip of the branch,
+and writes everything that is pending.
 
-At the commit, the caller holds the writers' lock, and a new `Table` at the branch's tip adopts the
-pending edits. If the branch has moved since the transaction started, others have taken the slots
-that its new rows had. The rows get the next free slots, but no cell is written a second time::
+During a commit, the caller holds the writers' lock, and a new `Table` at the branch's tip adopts
+the pending edits. If the branch has moved since the transaction started, other writers have taken
+the slots of its new rows. The rows get the next free slots, but no cell is written again::
 
     version 7           slots 0–99
     this transaction    appends 100–104, and writes to chunks 30 and 31 of `values`
@@ -14,8 +14,8 @@ that its new rows had. The rows get the next free slots, but no cell is written 
 
 If that is not possible (`MovedError`), the caller copies the edits onto the tip, cell by cell.
 
-A process may be killed at any step. A version becomes visible by one atomic change of the branch's
-file, at the end of the engine's commit. Until then the branch is where it was, and everything that
+A process may be killed at any step. A version becomes visible when the engine atomically changes
+the branch's file at the end of its commit. Until then the branch is unchanged, and everything that
 was written belongs to no version and is deleted by a vacuum.
 """
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 class MovedError(ConflictError):
-    """The pending edits cannot be put onto the branch's tip as they are, and must be copied."""
+    """The pending edits cannot be applied to the branch's tip directly, and must be copied."""
 
 
 class Table(Snapshot):
@@ -73,7 +73,7 @@ class Table(Snapshot):
     state : State
         The version's document.
     cache : ChunkCache, optional
-        Cache that tables of the same version share.
+        A cache that is shared by tables of the same version.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class Table(Snapshot):
 
     @property
     def uncommitted(self) -> bool:
-        """Whether there are edits that are not committed."""
+        """Whether there are uncommitted edits."""
         return bool(self.edits)
 
     @classmethod
     def create(cls, repository: Repository, schema: Schema, metadata: Mapping[str, object]) -> str:
-        """Write the first version of a lake; return its snapshot id."""
+        """Write the first version of a lake, and return its snapshot id."""
         session = repository.writer("main")
         run(cls._blank(repository, session, State(schema, metadata=metadata))._flush_new(session))
         return session.commit("created")
@@ -110,7 +110,7 @@ class Table(Snapshot):
         Raises
         ------
         DamagedError
-            When a cell is damaged; the branch is unchanged.
+            When a cell is damaged. The branch is then unchanged.
         """
         session = self.repository.writer(branch)
         old = self.state
@@ -128,7 +128,7 @@ class Table(Snapshot):
 
     @classmethod
     def _blank(cls, repository: Repository, session: Session, state: State) -> Table:
-        """Return a table that creates its arrays, directly in `session`."""
+        """Return a table that creates its arrays directly in `session`."""
         table = cls(repository, session, state)
         table._new = {f.id for f in state.schema}
         table.rows = Rows(table._place("rows", new=True), ordered=True)
@@ -151,13 +151,13 @@ class Table(Snapshot):
     # ---- editing
 
     def clean(self) -> Table:
-        """Return a table of the version without edits that shares the caches of this one."""
+        """Return a table of the same version, without edits, that shares this table's caches."""
         table = Table(self.repository, self.session, self.committed, self._cache)
         table.rows.share(self.rows)
         return table
 
     def edit(self) -> Table:
-        """Return a table of the same version that accepts edits; this one stays as it is."""
+        """Return a table of the same version that accepts edits. This table is unchanged."""
         table = self.clean()
         table.edits = Edits()
         return table
@@ -165,9 +165,9 @@ class Table(Snapshot):
     def forked(self) -> Table:
         """Return a copy for the next edit. From now on, this table must only be read.
 
-        Other threads may read this table meanwhile and see one consistent state. If the edit fails,
-        at any point, its table is abandoned, and this one is still as it was. Columns are
-        shared until an edit writes to them (see `_edited`).
+        Meanwhile, other threads may read this table and see a consistent state. If the edit fails
+        at any point, its table is abandoned, and this table is unchanged. Columns are shared until
+        an edit writes to them (see `_edited`).
         """
         edits, scratch = self._open_edits()
         fork = copy.copy(self)
@@ -177,35 +177,35 @@ class Table(Snapshot):
         return fork
 
     def abandon(self) -> None:
-        """End the writes of an edit that failed. This table must not be used afterwards."""
+        """End the writes of a failed edit. This table must not be used afterwards."""
         run(self._abandon())
 
     async def _abandon(self) -> None:
         await gather(self._columns[column].abandon() for column in self._forked)
 
     def _edited(self, column: str) -> Column:
-        """Return a column for writing; it is copied unless this table already has its own."""
+        """Return a column for writing. It is copied unless this table already has its own copy."""
         if column not in self._forked:
             self._columns[column] = self._column(column).forked()
             self._forked.add(column)
         return self._columns[column]
 
     def on_branch(self, branch: str) -> Table:
-        """Set the branch to which the edits will be committed; return this table."""
+        """Set the branch to which the edits will be committed, and return this table."""
         self._scratch = Scratch(self.repository, branch, self.snapshot_id, self.state)
         return self
 
     def append(
         self, blocks: Iterable[Mapping[str, Cells]], ids: NDArray[np.int64] | None = None
     ) -> Slots:
-        """Append rows, given as blocks of cells by column id; return their slots.
+        """Append rows, given as blocks of cells by column id, and return their slots.
 
-        Row ids are drawn unless `ids` are given, one for each row of all blocks.
+        New row ids are drawn unless `ids` contains an id for each row of all blocks.
         """
         return self._write_rows([f.id for f in self.schema], blocks, [], ids)
 
     def update(self, slots: Slots, cells: Mapping[str, Cells]) -> None:
-        """Change cells, given by column id, of the rows in `slots`; no slot may be repeated."""
+        """Replace cells, given by column id, of the rows in `slots`. No slot may be repeated."""
         self._write_rows(list(cells), [], [(slots, cells)])
 
     def write(
@@ -213,7 +213,7 @@ class Table(Snapshot):
         blocks: Iterable[Mapping[str, Cells]],
         updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
     ) -> Slots:
-        """Append rows and change cells of others in one edit; return the slots of the new rows."""
+        """Append rows and update others in one edit, and return the slots of the new rows."""
         return self._write_rows([f.id for f in self.schema], blocks, updates)
 
     def _write_rows(
@@ -223,7 +223,7 @@ class Table(Snapshot):
         updates: Iterable[tuple[Slots, Mapping[str, Cells]]],
         ids: NDArray[np.int64] | None = None,
     ) -> Slots:
-        """Append rows and update cells of `columns`; return the slots of the new rows."""
+        """Append rows and update cells of `columns`, and return the slots of the new rows."""
         edits, scratch = self._more_edits()
         staged = [(slots, run(self._stage(cells, scratch))) for slots, cells in updates]
         count = self._append_all(blocks)
@@ -236,9 +236,9 @@ class Table(Snapshot):
         return added
 
     def _append_all(self, blocks: Iterable[Mapping[str, Cells]]) -> int:
-        """Append blocks of cells; return the number of rows.
+        """Append blocks of cells, and return the number of rows.
 
-        `blocks` encodes as it is iterated, so the next block is encoded while one is written.
+        Iterating over `blocks` encodes them, so the next block is encoded while one is written.
         """
         count, writing = 0, None
         try:
@@ -279,13 +279,13 @@ class Table(Snapshot):
         self.rows.delete(positions)
 
     def arrange(self, slots: Slots) -> None:
-        """Set the slots of all rows, in their order."""
+        """Set the order of the rows, given as the slots of all rows."""
         edits, _ = self._more_edits()
         edits.arranged = True
         self.rows.arrange(slots)
 
     def add_column(self, added: Field, blocks: Iterable[Cells]) -> None:
-        """Add a column; `blocks` has cells for every slot, those of deleted rows included."""
+        """Add a column. `blocks` has cells for all slots, including those of deleted rows."""
         edits, _ = self._more_edits()
         schema = Schema((*self.schema, added))
         self.state = replace(self.state, schema=schema).limited(self.repository.limits)
@@ -298,7 +298,7 @@ class Table(Snapshot):
     def set_document(
         self, *, schema: Schema | None = None, metadata: Mapping[str, object] | None = None
     ) -> None:
-        """Change fields of the document; None leaves one unchanged."""
+        """Change fields of the document. A field that is None is left unchanged."""
         edits, _ = self._more_edits()
         edits.document = True
         old = {f.id: f.htype for f in self.schema}
@@ -310,36 +310,36 @@ class Table(Snapshot):
                 run(self._edited(f.id).make_nullable(f.htype))
 
     def note_restored(self, version: str, older: str) -> None:
-        """Record for the commit that the edits replace `version` with the rows of `older`."""
+        """Record that the edits replace `version` with the rows of `older`."""
         edits, _ = self._more_edits()
         edits.restored = (version, older)
 
     def commit(self, branch: str, tip_id: str, message: str, metadata: Mapping[str, object]) -> str:
-        """Write the edits on top of the branch's tip; return the new snapshot's id.
+        """Write the edits on top of the branch's tip, and return the new snapshot's id.
 
         The caller holds the writers' lock and has made sure that nobody else changed the same
         cells up to the version `tip_id`.
 
         On an object store there is no lock. Another writer may move the branch after the caller has
-        looked at `tip_id`, or while this commit is written. The first is seen here, the second by
-        the engine, which moves the branch by compare-and-swap. Both raise ConflictError, and this
-        table is unchanged.
+        looked at `tip_id`, or while this commit is written. The former is detected here, the latter
+        by the engine, which moves the branch by compare-and-swap. Both raise ConflictError, and
+        leave this table unchanged.
 
         Raises
         ------
         MovedError
-            When the edits cannot be put onto the tip as they are.
+            When the edits cannot be applied to the tip directly.
         ConflictError
-            When the branch of an object store has moved meanwhile. Nothing is lost: call again.
+            When the branch has meanwhile moved, on an object store. Nothing is lost; call again.
         StorageError
-            When the store did not confirm the commit. Check with `landed` before calling again.
+            When the store did not confirm the commit. Call `landed` before calling this again.
         """
         session = self.repository.writer(branch)
         if session.snapshot_id != tip_id:
             raise ConflictError(f"Branch {branch!r} has moved on from {tip_id}. Commit again.")
         run(self._write(session))
         edits, _ = self._open_edits()
-        # Before the commit: if its reply is lost, `landed` finds it by this name.
+        # Recorded before the commit: if the reply is lost, `landed` finds the commit by this name.
         edits.tried.add(edits.transaction)
         with self._naming_lost_columns():
             return session.commit(
@@ -348,7 +348,7 @@ class Table(Snapshot):
 
     @contextlib.contextmanager
     def _naming_lost_columns(self) -> Iterator[None]:
-        """Add the names of the columns to an error about lost chunks."""
+        """Add column names to an error about lost chunks."""
         try:
             yield
         except LostChunksError as error:
@@ -364,15 +364,15 @@ class Table(Snapshot):
             ) from error
 
     def shares_rows(self, tip: Table) -> bool:
-        """Return whether `tip` has rows with ids of the pending rows, or has taken their blocks."""
+        """Return whether `tip` has rows with the ids of pending rows, or has taken their blocks."""
         added = run(self.rows.pending_ids())
         return bool(len(added)) and run(tip.rows.has_any(added))
 
     def landed(self, tip_id: str) -> Commit | None:
         """Return the commit of an earlier attempt whose reply was lost, or None if there is none.
 
-        It may be any commit between the version that the edits build on and the tip, because other
-        writers may have committed on top of it.
+        It may be any commit after the version that the edits build on, because other writers may
+        have committed on top of it.
         """
         if self.edits is None or not self.edits.tried:
             return None
@@ -398,8 +398,8 @@ class Table(Snapshot):
             if not moved and f.htype.nullable and f.id in columns and not self._is_nullable(f.id):
                 await session.delete_tree(f"{tip.generation}/{f.id}/valid")
         if (written := scratch.collected()) is not None:
-            # Chunks of the fork are merged without a conflict check by the engine: `_can_follow`
-            # has looked whether the tip has any chunk of the same number.
+            # The engine merges the chunks of the fork without checking for conflicts, but
+            # `_can_follow` has checked that the tip has no chunk with the same number.
             await in_thread(session.merge, written)
         target = Table(self.repository, session, tip)
         target.state = tip if moved else self.state
@@ -413,9 +413,9 @@ class Table(Snapshot):
         return any(f.htype.nullable for f in self.schema if f.id == column)
 
     async def _can_follow(self, tip: State, session: Session, claimed: Mapping[str, range]) -> bool:
-        """Return whether the edits can be put onto `tip` without copying a cell.
+        """Return whether the edits can be applied to `tip` without copying cells.
 
-        Claims of writers may overlap: on an object store they begin at random, and a large
+        Writers' claims may overlap, because on an object store they begin at random, and a large
         transaction may outgrow its room. So the chunks themselves are looked for at the tip.
         """
         edits, _ = self._open_edits()
@@ -434,7 +434,7 @@ class Table(Snapshot):
         return not any(await gather(map(session.has, keys)))
 
     async def _adopt(self, other: Table, edits: Edits, *, moved: bool) -> None:
-        """Take over the pending edits of `other`; missing columns get their default."""
+        """Take over the pending edits of `other`, and fill missing columns with their defaults."""
         for f in self.schema:
             column = self._column(f.id)
             if f.id in other._columns:
@@ -448,12 +448,12 @@ class Table(Snapshot):
             self.rows = other.rows
 
     async def _flush(self, session: Session) -> None:
-        """Write all pending edits, the checksums of the chunks, and at last the document."""
+        """Write all pending edits, the checksums of the chunks, and finally the document."""
         await self._drain(f.id for f in self.schema if f.id in self._columns)
         columns = [self._columns[f.id] for f in self.schema if f.id in self._columns]
         await gather([*(c.write(session) for c in columns), self.rows.write(session)])
-        # The ends are those after `write`: settling may have filled up one more chunk. A claim on
-        # an object store may begin before the end of a larger one that was committed meanwhile.
+        # The ends are read after `write`, as settling may have filled another chunk. On an object
+        # store, a claim may begin before the end of a larger one that was committed meanwhile.
         ends = {path: taken.stop for column in columns for path, taken in column.claimed().items()}
         heaps = {path: max(end, self.state.heaps.get(path, 0)) for path, end in ends.items()}
         by_path = {path: n for c in columns for path, n in (await c.lengths()).items()}
@@ -498,5 +498,5 @@ class Table(Snapshot):
 
 
 def _is_readable_as(theirs: Htype, ours: Htype) -> bool:
-    """Return whether cells that were written as our type mean the same as theirs."""
+    """Return whether cells that were written as our type have the same meaning in theirs."""
     return theirs.nullable == ours.nullable and theirs.bare.continues(ours.bare)

@@ -1,4 +1,4 @@
-"""Descriptions of the lake, its columns and the query result, which the page gets as traits."""
+"""Descriptions of the lake, its columns and the query result, which the page reads as traits."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def about_of(shown: Shown) -> dict[str, object]:
 
 
 def _columns(view: View) -> list[dict[str, Any]]:
-    """Describe the shown columns. Only those that are stored can be edited."""
+    """Describe the shown columns. Only stored columns can be edited."""
     columns = zip(about_columns(view), view.schema, strict=True)
     return [{**column, "stored": stored_field(view, f) is not None} for column, f in columns]
 
 
 def state_of(shown: Shown) -> dict[str, object]:
-    """Describe the query result that is shown."""
+    """Describe the shown query result."""
     return {
         "generation": shown.generation,
         "rows": len(shown.view),
@@ -56,7 +56,7 @@ def state_of(shown: Shown) -> dict[str, object]:
 
 
 def _order(text: str) -> dict[str, object] | None:
-    """Return the order of a query, or None if it has none."""
+    """Return the sort order of a query, or None if it has none."""
     if not text:
         return None
     from deeplake_lite.widget.filters.choices import order_of

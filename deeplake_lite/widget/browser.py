@@ -63,13 +63,13 @@ PARTS: tuple[type[Part], ...] = (
     Map,
     Reviewing,
 )
-"""The parts of the browser, each for one kind of request."""
+"""The parts of the browser. Each answers one kind of request."""
 
 GIVEN = "given"
-"""Name under which queries read a view that was assigned to `Browser.view`."""
+"""Name by which queries read a view that was assigned to `Browser.view`."""
 
 NO_VALUE: Final = object()
-"""Default of an argument for which None means null."""
+"""Default of an argument that may be None, which means null."""
 
 SETTINGS: dict[str, Any] = {
     "size": 160,
@@ -80,7 +80,7 @@ SETTINGS: dict[str, Any] = {
     "panel": "facets",
     "theme": "auto",
 }
-"""Initial settings. The page chooses captions as long as ``caption`` is None."""
+"""Initial settings. As long as ``caption`` is None, the page chooses captions."""
 
 
 class Browser(Display):
@@ -98,15 +98,15 @@ class Browser(Display):
     Attributes
     ----------
     query : str
-        The query that is shown; empty for all rows. Setting it runs the query. If that fails, the
-        error is raised and nothing changes.
+        The shown query, or an empty string for all rows. Setting it runs the query. If the query
+        fails, the error is raised and nothing changes.
     view : View
-        The rows that are shown. Setting it shows other rows, as the source ``given`` of the query.
+        The shown rows. Setting it shows other rows, which queries read as the source ``given``.
     selected : ndarray, (n,) int64
         Positions of the selected rows in `view`, ascending. Can be set to positions or a mask. When
         the query changes, the same rows stay selected, except those that it hides.
     settings : dict
-        Settings of the user: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
+        The user's settings: ``size`` in pixels, ``picture``, ``caption``, ``overlays``.
 
     Examples
     --------
@@ -120,8 +120,8 @@ class Browser(Display):
     array([3], dtype=int32)
     """
 
-    query = QueryText("", help="The query that is shown; empty for all rows.").tag(sync=True)
-    view = ShownView(help="The rows that are shown.")
+    query = QueryText("", help="The shown query, or empty for all rows.").tag(sync=True)
+    view = ShownView(help="The shown rows.")
     selected = Positions(help="Positions of the selected rows in `view`, (n,) int64, ascending.")
 
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
@@ -155,16 +155,16 @@ class Browser(Display):
 
     @property
     def shown(self) -> Shown:
-        """The state that is shown."""
+        """The shown state."""
         return self._shown
 
     @property
     def generation(self) -> int:
-        """Number of the shown query result. Positions are valid only within one result."""
+        """Number of the shown query result. Positions are only valid within one result."""
         return self._shown.generation
 
     def ask(self, text: str) -> Mapping[str, object]:
-        """Show the result of a query; return the number of rows, and the time it took."""
+        """Show the result of a query, and return its number of rows and the time it took."""
         self.query = text
         return query_reply(self)
 
@@ -175,9 +175,9 @@ class Browser(Display):
             return self.ask(f"SELECT * FROM {name}")
 
     def browse(self, view: View) -> None:
-        """Browse another view, with the same query if that is possible.
+        """Browse another view, with the same query if possible.
 
-        Raises UncommittedError for another branch or lake while edits are staged.
+        Raises UncommittedError if edits are staged and the view is of another branch or lake.
         """
         with self._lock:
             self.part(Editing).check_moves(view)
@@ -219,30 +219,31 @@ class Browser(Display):
     # ---- edits
 
     def commit(self, message: str = "", *, on_conflict: Resolution = "raise") -> str:
-        """Commit the edits that are staged in the browser as a version, and clear the selection.
+        """Commit the browser's staged edits as a version, and clear the selection.
 
         Parameters
         ----------
         message : str
-            Message for the log; if empty, it names the edited columns.
+            Message for the log. By default, it names the edited columns.
         on_conflict : {"raise", "ours", "theirs"}
-            Choice for cells that another writer changed since they were shown here: write these
-            edits ("ours"), or leave the other writer's values ("theirs"). Tags of both are kept.
-            Rows and columns that another writer removed stay removed with either choice, unlike
-            with `Dataset.rebase`. Their edits are dropped, and the page lists them.
+            What to do about cells that another writer has changed since they were shown here:
+            write these edits ("ours"), or keep the other writer's values ("theirs"). Tags from
+            both are kept. With either choice, unlike in `Dataset.rebase`, rows and columns that
+            another writer removed stay removed. Their edits are dropped, and the page lists them.
 
         Returns
         -------
         str
-            Id of the version; if nothing is staged, the current one, and the page says so.
+            Id of the version. If nothing is staged, this is the current version, and the page says
+            so.
 
         Raises
         ------
         ConflictError
-            When another writer changed the same cells. Nothing is written, and all edits stay
+            When another writer has changed the same cells. Nothing is written, and all edits stay
             staged.
         UncommittedError
-            When the dataset has uncommitted edits made outside the browser.
+            When the dataset has uncommitted edits that were made outside the browser.
         ReadOnlyError
             When the browsed version is read-only.
 
@@ -272,11 +273,11 @@ class Browser(Display):
         column : str
             The column to edit.
         value : object
-            The new value; a class by its name or number; None for null.
+            The new value. A class can be given by name or number. None means null.
         take : str, optional
-            Name of a shown column whose values are copied instead, such as ``"suggested"``.
+            Name of a shown column from which to copy values instead, such as ``"suggested"``.
         new_class : bool
-            Whether to accept an unknown name as a new class, which the commit adds.
+            Whether to accept an unknown name as a new class, which the commit will add.
 
         Returns
         -------
@@ -286,7 +287,7 @@ class Browser(Display):
         Raises
         ------
         InvalidValueError
-            When the column rejects the value, or there is no class of that name.
+            When the column rejects the value, or there is no class with that name.
         LakeError
             When there is no such column, or no row is selected.
 
@@ -325,20 +326,20 @@ class Browser(Display):
     def restore(self) -> int:
         """Stage the edits that earlier browsers left uncommitted. Nothing is committed.
 
-        Staged edits survive a restart or crash of the kernel, and running the cell again: they are
+        Staged edits survive when the kernel restarts or crashes, or the cell is run again: they are
         recorded by lake, branch and row id, and the next browser offers them. `drafts` lists them.
-        A commit reports the cells that other writers changed in the meantime, as usual. Edits of
-        rows that the branch does not have stay in their draft, and the page says so.
+        As usual, a commit reports cells that other writers have changed in the meantime. Edits of
+        rows that the branch no longer has stay in their draft, and the page says so.
 
         Returns
         -------
         int
-            Number of edits that are staged afterwards.
+            Number of staged edits after the call.
 
         Raises
         ------
         InvalidValueError
-            When boxes or classes of a draft do not fit those that are staged here.
+            When the boxes or classes in a draft do not match those staged here.
 
         Examples
         --------
@@ -383,9 +384,9 @@ class Browser(Display):
         path : str or Path
             File to write, in an existing folder.
         rows : int
-            Maximum number of rows of the page, the first ones that are shown.
+            Maximum number of rows on the page, counted from the first shown row.
         size, large : int
-            Longer side of images in the grid and of a single row, in pixels.
+            Longer side of images in the grid and in the view of a single row, in pixels.
 
         Returns
         -------
@@ -434,28 +435,28 @@ class Browser(Display):
         return strip(self._shown, self.thumbnails, picture=picture, **more)
 
     def _ready(self) -> None:
-        """Show the current rows if the shown ones belong to a transaction that has ended."""
+        """Show the current rows if the shown rows belong to a transaction that has ended."""
         if self._shown.is_gone:
             self.refresh()
 
     # ---- traits
 
     def take_query(self, text: str) -> str:
-        """Run a query that was assigned, before the trait changes; return the query shown then."""
+        """Run an assigned query before the trait changes, and return the query then shown."""
         with self._lock, shown_briefly():  # another thread may be about to show something else
             if not self._applying:
                 self._update(self._shown.with_query(text))
             return self._shown.text
 
     def take_view(self, view: View) -> View:
-        """Show a view that was assigned, before the trait changes; return the view shown then."""
+        """Show an assigned view before the trait changes, and return the view then shown."""
         with self._lock:
             if view is not self._shown.view and not self._applying:
                 self.show(view, GIVEN)
             return self._shown.view
 
     def _update(self, shown: Shown) -> None:
-        """Show another state: set all traits, which reach the page in one message."""
+        """Show another state by setting all traits, which reach the page in one message."""
         before, selected, self._shown = self._shown, self.selected, shown
         is_moved = before.handle is not shown.handle or before.branch != shown.branch
         is_elsewhere = (before.base.url, before.branch) != (shown.base.url, shown.branch)
@@ -488,7 +489,7 @@ class Browser(Display):
 
     @t.observe("_selected")
     def _receive_selected(self, change: Any) -> None:
-        """Apply a selection from the page, or send back ours if the page's is of an old result."""
+        """Apply the page's selection, or send ours back if the page's is from an old result."""
         with self._lock:
             positions = np.frombuffer(change["new"], "<u4").astype(np.int64)
             if np.array_equal(positions, self.selected):
@@ -504,7 +505,7 @@ class Browser(Display):
 
 
 def _warm_up() -> None:
-    """Import the modules for the first images and the first query, while the page is drawn."""
+    """Import the modules for the first images and query while the page is being drawn."""
     for name in ("PIL.Image", "deeplake_lite.query.api"):
         import_module(name)
 

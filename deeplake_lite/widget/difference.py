@@ -1,6 +1,6 @@
 """The widget that shows the changed, added and removed rows of two versions side by side.
 
-The same page as that of the browser draws it, but requests pairs instead of rows.
+It is drawn by the same page as the browser, but the page requests pairs instead of rows.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Difference(Display):
         return {"probe": 4}
 
     def _tab(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Show the rows of another kind of change, or those where one column changed."""
+        """Show rows with another kind of change, or only those where one column changed."""
         column = fields.text_or_none(request, "column")
         self._pairs = Pairs.of(self.diff, fields.text(request, "tab"), column)
         self._generation += 1
@@ -122,7 +122,7 @@ class Difference(Display):
         rows : int
             Maximum number of rows for each kind of change.
         size, large : int
-            Longer side of images in the grid and of a single row, in pixels.
+            Longer side of images in the grid and in the view of a single row, in pixels.
 
         Returns
         -------
@@ -216,17 +216,17 @@ def browse_diff(
     ds : Dataset
         A dataset with both versions in its lake.
     a : str, datetime, date or Commit, optional
-        Branch, tag, commit id, time, or a commit of ``ds.log()``; by default the current version.
+        Branch, tag, commit id, time, or a commit from ``ds.log()``. Defaults to the current
+        version.
     b : optional
-        A version like `a`; by default the dataset with its uncommitted edits.
+        A version, given like `a`. Defaults to the dataset with its uncommitted edits.
     cache_bytes : int
         Maximum memory for thumbnails, in bytes.
 
     Returns
     -------
     Difference
-        A widget with the changed rows, in which changed columns are marked, the added rows, and the
-        removed rows.
+        A widget with the changed, added and removed rows, in which changed columns are marked.
 
     Raises
     ------

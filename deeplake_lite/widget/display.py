@@ -1,4 +1,4 @@
-"""The base class of the widgets: the traits that the page shares, and the display in notebooks."""
+"""The widgets' base class, with the traits shared with the page and the display in notebooks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def _selection_of(value: object, widget: Display) -> bytes:
-    """Return the positions that the page sent, uint32; the current ones if the data are invalid."""
+    """Return the positions that the page sent, or the current ones if the data are invalid."""
     if isinstance(value, bytes | bytearray | memoryview) and memoryview(value).nbytes % 4 == 0:
         return bytes(value)
     return widget._selected  # noqa: SLF001 # traitlets calls this outside of the class
 
 
 class Display(anywidget.AnyWidget):
-    """A widget that JavaScript draws on the page; a dispatcher answers the page's requests."""
+    """A widget that JavaScript draws on the page. A dispatcher answers the page's requests."""
 
     _esm = front_end.script("browser")
     _css = front_end.style()
@@ -58,20 +58,20 @@ class Display(anywidget.AnyWidget):
         """Return the shown rows as plain HTML, for notebooks without a kernel."""
 
     def freeze(self, rows: int = FROZEN) -> None:
-        """Replace the browser in the notebook by static HTML of the first rows.
+        """Replace the browser in the notebook with static HTML of the first rows.
 
-        The browser itself is shown only as long as its kernel runs. The static rows are stored in
-        the notebook, and so they are shown when it is opened again or read on the web.
+        The browser itself is only shown as long as its kernel runs. The static rows are stored in
+        the notebook, so they are shown when it is opened again or read on the web.
 
         Parameters
         ----------
         rows : int
-            Maximum number of rows, the first ones that are shown.
+            Maximum number of rows, counted from the first shown row.
 
         Raises
         ------
         LakeError
-            When no cell has shown the browser.
+            When the browser has not been shown in a cell.
         """
         if not self._displays:
             raise LakeError(
@@ -84,16 +84,16 @@ class Display(anywidget.AnyWidget):
             strip.update({"text/html": "", "text/plain": ""}, raw=True)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget, and static HTML for hosts that run no widgets."""
+        """Return the widget, and static HTML for hosts that do not run widgets."""
         data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
         return {**data, "text/html": self._strip(), "text/plain": repr(self)}, metadata
 
     def _ipython_display_(self) -> None:
         """Show the widget under an id, which `freeze` updates, and a strip of rows.
 
-        The strip is a separate output. If it were in one bundle with the widget, hosts would choose
-        the widget wherever its state is stored with the notebook, as after `nbconvert --execute`,
-        and show nothing without a kernel. Beside a working widget, our style sheet hides the strip.
+        The strip is a separate output. If it were in the widget's bundle, hosts would choose the
+        widget whenever its state is stored with the notebook, as after `nbconvert --execute`, and
+        would show nothing without a kernel. Our style sheet hides the strip beside a live widget.
         """
         from IPython import display
 

@@ -1,8 +1,8 @@
 """Turn a syntax tree into a plan: resolve names, and split the work between DuckDB and NumPy.
 
-`clauses.select` lowers a SELECT, with its sources (`tables`), its last clauses (`endings`) and its
-set operations (`sets`). `expressions.lowering` turns expressions into values, with one handler for
-each kind of node.
+`clauses.select` lowers a SELECT; `tables` lowers its sources, `endings` its last clauses, and
+`sets` its set operations. `expressions.lowering` turns expressions into values, with one handler
+for each kind of node.
 """
 
 from __future__ import annotations

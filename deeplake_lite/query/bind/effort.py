@@ -1,4 +1,4 @@
-"""The limit on how long a query may grow while it is lowered.
+"""Limit how large a query may become while it is lowered.
 
 Some functions repeat their arguments in the SQL for DuckDB, so nested calls grow exponentially.
 """
@@ -15,42 +15,42 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.sources import Source
 
 MOST_NODES = 200_000
-"""Maximum number of SQL nodes for a short query; that many take a few seconds."""
+"""Maximum number of SQL nodes for a short query, which take a few seconds to process."""
 
 PER_CHARACTER = 2_000
 """Additional nodes for each of the first `LONG` characters of the query."""
 
 LONG = 5_000
-"""Characters that may be nested calls; longer queries are lists or chains of short parts."""
+"""Number of characters assumed to be nested calls; the rest are long lists or chains."""
 
 PER_CHARACTER_OF_LISTS = 200
 """Additional nodes for each character after those."""
 
 PER_COLUMN = 10_000
-"""Additional nodes for each column of a source, since ``*`` stands for all of them."""
+"""Additional nodes for each column of a source, since ``*`` expands to all columns."""
 
 PER_VALUE = 50
 """Additional nodes for each value in the parameters."""
 
 EXPRESSION_COST = 100
-"""Nodes that take as long as lowering one expression."""
+"""Cost of lowering one expression, in nodes that take the same time."""
 
 REPEATED_COST = 50
-"""Nodes that count for each node of an expression that is repeated, by its alias or by NULLIF.
+"""Cost of each node in an expression that is repeated because of an alias or NULLIF.
 
-Chains of these double at each step, and a repeated node is copied dozens of times until the SQL is
-complete.
+A chain of such repetitions doubles at each step, and a repeated node is copied dozens of times
+before the SQL is complete.
 """
 
 SHORT = 50
-"""Nodes of an expression that may be repeated at no cost."""
+"""Maximum number of nodes in an expression that may be repeated at no cost."""
 
 SUBQUERY_COST = 5_000
-"""Nodes that take as long as running a subquery whose value is needed during lowering."""
+"""Cost of running a subquery whose value is needed during lowering."""
 
 
 class Effort:
-    """The number of SQL nodes that one query may still create.
+    """A budget of SQL nodes that one query may still create.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Effort:
         self._left += PER_VALUE * count
 
     def allow_columns(self, source: Source) -> None:
-        """Raise the limit for the columns of a source, once even if it is named repeatedly."""
+        """Allow more SQL nodes for the columns of a source, only once if it is used repeatedly."""
         if id(source) not in self._sources:
             self._sources.add(id(source))
             self._left += PER_COLUMN * len(source.fields)
@@ -86,8 +86,9 @@ class Effort:
         self._left -= nodes
         if self._left < 0:
             raise QueryError(
-                f"The SQL for DuckDB may have at most {MOST_NODES:,} parts, and more if the query "
-                "is long. This query needs more, because some functions repeat their arguments, "
-                "or because aliases of long expressions are used many times. Compute the inner "
-                "expressions in FROM: SELECT f(part) FROM (SELECT g(x) AS part FROM dataset)."
+                f"The SQL for DuckDB may have at most {MOST_NODES:,} parts, or more if the query "
+                "is long. This query exceeds the limit, because some functions repeat their "
+                "arguments, or because aliases of long expressions are used many times. Compute "
+                "the inner expressions in FROM: SELECT f(part) FROM (SELECT g(x) AS part FROM "
+                "dataset)."
             )

@@ -1,4 +1,4 @@
-"""Find the place in a query's text where an error is, and add it to the error."""
+"""Find the position of an error in the text of a query, and add it to the error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def start_of(e: exp.Expr) -> int | None:
     """Return the position of an expression's first word in the query.
 
-    None for an expression that the lowering created.
+    Return None for an expression that was created during lowering.
     """
     # `node.meta` would create a dict for every node.
     starts = (node.meta["start"] for node in e.walk() if "start" in (node._meta or ()))  # noqa: SLF001
@@ -26,7 +26,7 @@ def start_of(e: exp.Expr) -> int | None:
 
 @contextmanager
 def placed(text: str, e: exp.Expr | None) -> Iterator[None]:
-    """Add the place of `e` in the query `text` to errors that are raised within the block."""
+    """Add the position of `e` in the query `text` to errors that are raised within the block."""
     try:
         yield
     except (QueryError, NotFoundError) as error:
@@ -35,7 +35,7 @@ def placed(text: str, e: exp.Expr | None) -> Iterator[None]:
 
 
 def add_place(error: QueryError | NotFoundError, text: str, e: exp.Expr | None) -> None:
-    """Add a place to an error that has none, and shorten a message that repeats the query."""
+    """Add a position to an error without one, and shorten a message that repeats the query."""
     if error.args:
         error.args = (shortened(str(error.args[0])), *error.args[1:])
     if error.place is not None or isinstance(error, QuerySyntaxError) or e is None:

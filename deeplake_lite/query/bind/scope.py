@@ -1,4 +1,4 @@
-"""Scopes: the relations, aliases and parameters that names refer to at a place of a query."""
+"""Scopes: the relations, aliases and parameters that names can refer to in a part of a query."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
 
 SELF = ("dataset", "ds", "this", "self")
-"""Names of the view whose `query` method runs the query."""
+"""Names that refer to the view whose `query` method runs the query."""
 
 OWN = "dataset"
-"""Alias of that view when the query has no FROM."""
+"""Alias of that view in a query without FROM."""
 
 
 @dataclass(eq=False)
 class Relation:
-    """An item of FROM: a source, a subquery, or a query that WITH names."""
+    """An item of FROM: a source, a subquery, or a query named by WITH."""
 
     alias: str
-    """Name that users write."""
+    """Name in the user's query."""
     table: str
     """Name in the SQL for DuckDB."""
     columns: dict[str, Value]
-    """Columns in order, by the names that users see."""
+    """Columns in order, by their names in the user's query."""
     instance: Instance | None = None
     """The source, if the relation is one."""
     source: exp.Expr | None = None
-    """The subquery in FROM, to which a column of row positions can be added."""
+    """The subquery in FROM, so that a column of row positions can be added to it."""
     tested: bool = False
-    """Whether the relation is the right side of a SEMI or ANTI join, which returns no rows."""
+    """Whether this is the right side of a SEMI or ANTI join, which contributes no rows."""
     hidden: set[str] = field(default_factory=set)
-    """Columns that ``*`` leaves out, since those of USING come from the left side."""
+    """Columns that ``*`` leaves out, since the columns of USING come from the left side."""
 
 
 @dataclass(frozen=True)
@@ -50,54 +50,54 @@ class Parameter:
 
     value: Sql
     depth: int
-    """Number of lambdas around it, including its own."""
+    """Nesting depth of its lambda, starting at 1."""
     in_aggregate: bool
     """Whether the lambda is within an aggregate."""
 
 
 @dataclass
 class Aggregates:
-    """A count of lowered aggregates; if an expression increases it, it has one."""
+    """A count of lowered aggregates; it increases when an expression contains one."""
 
     count: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """The meaning of names at a place in a SELECT.
+    """The meaning of names in a part of a SELECT.
 
-    The SELECT's own names (relations, merged, aliases, keys) become known clause by clause, and
-    all places share them. The other fields describe the place: an expression within an aggregate
-    or a lambda is lowered in a copy, made by `dataclasses.replace`.
+    The SELECT's own names (relations, merged, aliases, keys) become known clause by clause and are
+    shared by all parts of the SELECT. The other fields are specific to one part: an expression
+    within an aggregate or a lambda is lowered in a copy, made by `dataclasses.replace`.
     """
 
     relations: list[Relation] = field(default_factory=list)
     parent: Scope | None = None
     merged: dict[str, Value] = field(default_factory=dict)
-    """Columns of USING."""
+    """Columns merged by USING."""
     aliases: dict[str, exp.Expr] = field(default_factory=dict)
     """Expressions of the select list, by alias."""
     keys: dict[exp.Expr, Value | None] = field(default_factory=dict)
-    """Values of GROUP BY's expressions over a group; None for plain columns."""
+    """Value of each GROUP BY expression for a group; None for plain columns."""
     aggregates: Aggregates = field(default_factory=Aggregates)
     """Count of the aggregates over the SELECT's rows; a window has its own."""
     grouped: bool = False
-    """Whether the query has GROUP BY, and the clause sees its groups."""
+    """Whether the query has GROUP BY, and the clause is evaluated for each group."""
     unfolding: tuple[str, ...] = ()
-    """Aliases around the place; within their expressions, the names mean columns."""
+    """Aliases whose expressions are being lowered; within them, the names refer to columns."""
     names_first: bool = False
-    """Whether an alias takes precedence over a column of that name, as in HAVING."""
+    """Whether an alias takes precedence over a column with the same name, as in HAVING."""
     in_aggregate: bool = False
-    """Whether the place is within an aggregate."""
+    """Whether the expression is within an aggregate."""
     in_window: bool = False
-    """Whether the place is within a window, where aggregates may be nested."""
+    """Whether the expression is within a window, where aggregates may be nested."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    """Parameters of the lambdas around the place, by name."""
+    """Parameters of the surrounding lambdas, by name."""
     lengths: tuple[exp.Expr, ...] = ()
-    """Lengths of those lambdas' lists, where a lambda makes long values of their items."""
+    """Lengths of the lists of surrounding lambdas that may produce long values."""
 
     def within_alias(self, name: str) -> Scope:
-        """Return the scope of the expression that has an alias."""
+        """Return the scope for lowering the expression of an alias."""
         return replace(self, unfolding=(*self.unfolding, name))
 
     @property
@@ -114,7 +114,7 @@ class Scope:
         return None if name in self.unfolding else self.aliases.get(name)
 
     def add(self, relation: Relation) -> None:
-        """Add a relation of FROM. Raises QueryError when its alias is taken."""
+        """Add a relation from FROM. Raises QueryError if its alias is already used."""
         if relation.alias in [r.alias for r in self.relations]:
             raise QueryError(
                 f"Sources in FROM must have different names, but {relation.alias!r} occurs "
@@ -130,12 +130,12 @@ class Scope:
         name : str
             Name of the column.
         table : str or None
-            Name of its relation, if the query writes one before the column.
+            Name of the relation, if the query has one before the column.
 
         Raises
         ------
         QueryError
-            When two relations have the column.
+            If two relations have a column with this name.
         """
         if table is None and name in self.merged:
             return self.merged[name]
@@ -169,7 +169,7 @@ class Scope:
         return alike.pop() if len(alike) == 1 else name
 
     def names(self, table: str | None = None) -> list[str]:
-        """Return the names of all visible columns, or of those of one relation."""
+        """Return the names of all visible columns, or of the columns of one relation."""
         relations = [r for r in self.relations if table in (None, r.alias)]
         own = [name for relation in relations for name in relation.columns]
         return list(dict.fromkeys([*own, *(self.parent.names(table) if self.parent else ())]))
@@ -178,7 +178,7 @@ class Scope:
         """Return the error for a name that matches no column."""
         if not self.tables():
             return QueryError(
-                "A query that is not run on a dataset must have FROM, but this query uses "
+                "A query that is not run on a dataset must have a FROM clause, but this query uses "
                 f"{name!r} without FROM. Write SELECT … FROM 'url'."
             )
         if table is not None and table not in (known := self.tables()):
@@ -202,12 +202,12 @@ class Scope:
         meaning : str
             Explanation of the keyword, for the message.
         column, other : str
-            How to write the column, and how to write the meaning without the keyword.
+            How to refer to the column, and how to get the effect of the keyword without it.
 
         Raises
         ------
         QueryError
-            When there is such a column, in any case.
+            If there is such a column, regardless of case.
         """
         if any(name.casefold() == word for name in self.names()):
             raise QueryError(
@@ -226,7 +226,7 @@ def relation_columns(
 ) -> dict[str, Value]:
     """Return the columns of a query as columns of the relation `table`.
 
-    Keys of trees get `number` as a suffix, so that two uses of one query stay apart.
+    Keys of trees get `number` as a suffix, so that two uses of the same query have different keys.
     """
     from deeplake_lite.query.values import rename_keys
 

@@ -1,1 +1,1 @@
-"""Everything that talks to DuckDB: connections, threads, errors, and conversion of columns."""
+"""The interface to DuckDB: connections, threads, errors, and conversion of columns."""

@@ -1,6 +1,6 @@
-"""A small second database, which computes constants and the types of expressions.
+"""A small second database that computes constants and determines the types of expressions.
 
-It can be used while a query runs. It starts no threads, so it still works in a forked process.
+It can be used while a query runs. It starts no threads, so it also works in a forked process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Opening in-memory DuckDB databases without access to files."""
+"""Open in-memory DuckDB databases without access to files."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def connect(**config: Any) -> duckdb.DuckDBPyConnection:
-    """Return a new database with the functions that our queries call, without access to files.
+    """Return a new database with our functions registered and without access to files.
 
     Parameters
     ----------
     **config : object
-        Further DuckDB settings.
+        Additional DuckDB settings.
 
     Raises
     ------
     StorageError
-        If the system has no memory or no file descriptor left for it.
+        If the system has run out of memory or file descriptors.
     """
     import duckdb
 
@@ -42,7 +42,7 @@ def connect(**config: Any) -> duckdb.DuckDBPyConnection:
             f"DuckDB, which runs the queries, could not start: {error}. Close files or free "
             "memory, and run the query again."
         ) from error
-    database.execute("SET GLOBAL TimeZone = 'UTC'")  # by default, the zone of the machine
+    database.execute("SET GLOBAL TimeZone = 'UTC'")  # the default is the machine's time zone
     create_json_key(database)
     create_have_room(database)
     return database

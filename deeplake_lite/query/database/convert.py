@@ -1,4 +1,4 @@
-"""Conversion of columns between NumPy and DuckDB, which exchanges data as Arrow."""
+"""Convert columns between NumPy and DuckDB, which exchanges data as Arrow."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def sql_type(dtype: str) -> str:
         return "TIMESTAMP_S"
     if dtype not in _SQL_TYPES:
         raise QueryTypeError(
-            "Conditions, ORDER BY and GROUP BY take real numbers, booleans, strings and times, but "
-            f"this is {dtype}. Use HASH(…) to find equal values."
+            "Conditions, ORDER BY and GROUP BY need real numbers, booleans, strings or times, but "
+            f"this value is {dtype}. Use HASH(…) to find equal values."
         )
     return _SQL_TYPES[dtype]
 
@@ -59,7 +59,7 @@ def as_arrow(values: Any, dtype: str) -> pa.Array:
     Raises
     ------
     QueryTypeError
-        For complex numbers, which SQL does not have.
+        For complex numbers, which SQL does not support.
 
     Examples
     --------
@@ -95,19 +95,19 @@ def _times(values: Any, dtype: str) -> pa.Array:
 
 
 def as_sql_numbers(array: pa.Array) -> pa.Array:
-    """Return numbers in a type that DuckDB has: float16 becomes float32."""
+    """Convert numbers to a type that DuckDB supports: float16 becomes float32."""
     return array.cast(pa.float32()) if pa.types.is_float16(array.type) else array
 
 
 def from_arrow(column: pa.Array | pa.ChunkedArray) -> Any:
     """Return a DuckDB column as a NumPy array, masked where it is null.
 
-    Strings, bytes, lists, structs and maps become objects, and lists of structs `GroupRows`.
+    Strings, bytes, lists, structs and maps become objects. Lists of structs become `GroupRows`.
 
     Raises
     ------
     QueryTypeError
-        For infinite times, which NumPy does not have.
+        For infinite times, which NumPy does not support.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _lists_times(kind: pa.DataType) -> bool:
 
 
 def _lists_of_times(array: pa.Array) -> list[Any]:
-    """Convert times in lists to NumPy times, because Python's times have no nanoseconds.
+    """Convert times in lists to NumPy times, because Python's times lack nanoseconds.
 
     >>> _lists_of_times(pa.array([[1], None, [None, 2]], pa.list_(pa.timestamp("ns"))))[2]
     [None, np.datetime64('1970-01-01T00:00:00.000000002')]
@@ -161,12 +161,12 @@ def _lists_of_times(array: pa.Array) -> list[Any]:
 
 @dataclass(frozen=True)
 class GroupRows:
-    """The inputs of a tree for the rows of a group. Two are equal if their rows are."""
+    """The inputs of a tree for the rows of a group; equal if they have the same rows."""
 
     env: Mapping[str, Any] = field(compare=False)
-    """An array for each key, with an entry for each row, as `from_arrow` returns it."""
+    """For each key, an array from `from_arrow` with one entry per row."""
     digest: int
-    """Hash of the rows in their order."""
+    """Hash of the rows, which depends on their order."""
 
     def __len__(self) -> int:
         return max(map(len, self.env.values()), default=0)
@@ -221,7 +221,7 @@ def _null(values: np.ndarray[Any, Any]) -> Any:
 
 
 def json_document(value: object) -> str:
-    """Return a value as JSON, written in the same way as in columns of JSON.
+    """Return a value as JSON, formatted like the values of JSON columns.
 
     >>> json_document({"a": [1, "b"]})
     '{"a":[1,"b"]}'
@@ -234,7 +234,7 @@ def _json_part(value: Any) -> Any:
     converted = plain(value)
     if converted is value:
         raise QueryTypeError(
-            "A list of values of several types is treated as JSON, which can hold strings, "
+            "A list of values of several types is treated as JSON, which supports strings, "
             f"numbers, booleans and lists, but one of its values is {type(value).__name__} "
             f"{brief(value)}. Pass a separate list for each type."
         )

@@ -1,4 +1,4 @@
-"""Translation of DuckDB's error messages into messages that fit the query and suggest a fix."""
+"""Translate DuckDB's error messages into messages that fit the query and suggest a fix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LONGEST = 2_000
-"""Maximum length of a message, in characters; the middle of a longer one is left out."""
+"""Maximum length of a message, in characters; the middle of longer messages is left out."""
 
 _DATE = "A date must be 'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS', but it is '{0}'."
 
@@ -24,7 +24,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         r"Could not parse string \"(.*?)\" according to format specifier \"(.*?)\"",
         (
-            "The string '{0}' does not have the date format '{1}'. TRY_STRPTIME gives null for "
+            "The string '{0}' does not have the date format '{1}'. TRY_STRPTIME returns null for "
             "such strings."
         ),
     ),
@@ -32,7 +32,7 @@ _RULES: tuple[tuple[str, str], ...] = (
         r"JSON path error near '(.*?)'$",
         (
             'A JSON path must consist of keys and positions, such as $.key or $."a key"[0], but '
-            "one cannot be read from '{0}' on. Subscripts name any key: meta['a key'][0]."
+            "one is invalid from '{0}' on. Subscripts support any key: meta['a key'][0]."
         ),
     ),
     (
@@ -80,9 +80,9 @@ _RULES: tuple[tuple[str, str], ...] = (
             r"|Type INT32 with value \d+-\d\d-\d\d(?: \(BC\))? can't be cast to .* INT64"
         ),
         (
-            "Timestamps in nanoseconds cover the years 1677 to 2262, but one that is combined with "
-            "them or converted to them is outside. CAST those in nanoseconds AS TIMESTAMP, which "
-            "has microseconds."
+            "Timestamps in nanoseconds cover the years 1677 to 2262, but a timestamp that is "
+            "combined with them or converted to them is outside. CAST the nanoseconds AS "
+            "TIMESTAMP, which has microseconds."
         ),
     ),
     (
@@ -91,7 +91,7 @@ _RULES: tuple[tuple[str, str], ...] = (
             r"(?:INT64|INT32|BIGINT|INTEGER)"
         ),
         (
-            "The string '{0}' is not a time, or its unit cannot hold it. A date must be "
+            "The string '{0}' is not a time, or it is out of range for its unit. A date must be "
             "'YYYY-MM-DD', and a time 'YYYY-MM-DD HH:MM:SS'; nanoseconds cover the years 1677 to "
             "2262."
         ),
@@ -99,7 +99,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         r"Could not convert string '(.*?)' to (\w+)",
         (
-            "The string '{0}' cannot be converted to {1}. TRY_CAST(x AS {1}) gives null for such "
+            "The string '{0}' cannot be converted to {1}. TRY_CAST(x AS {1}) returns null for such "
             "strings."
         ),
     ),
@@ -131,15 +131,15 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         r"Window (?:ROWS|RANGE|GROUPS) (\w+) expression cannot be (?:NULL|negative)",
         (
-            "A window's frame must begin and end a number of rows away that is not null or "
-            "negative, such as 2 {0}."
+            "The ends of a window's frame must be at a distance that is not null or negative, such "
+            "as 2 {0}."
         ),
     ),
     (
         r"Argument index \"(\d+)\" out of range",
         (
-            "A format string must name only values that the call has, which are numbered from 0, "
-            "but it names value {0}."
+            "A format string must refer only to values in the call, which are numbered from 0, "
+            "but it refers to value {0}."
         ),
     ),
     (
@@ -152,7 +152,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"'(?:array_extract|struct_extract)\(MAP\(",
-        "A map does not take subscripts. Use MAP_EXTRACT_VALUE(m, key).",
+        "A map does not support this subscript. Use MAP_EXTRACT_VALUE(m, key).",
     ),
     (
         r"(?:given name and argument types|function call) ['\"](.*?)\((.*?)\)['\"]",
@@ -189,13 +189,13 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         r"(?i)more than one row returned by a subquery",
         (
-            "A subquery in place of a value must give one row, but it gives more. Add LIMIT 1, an "
-            "aggregate or a condition, or use IN to compare with any of the rows."
+            "A subquery that is used as a value must return one row, but it returns more. Add "
+            "LIMIT 1, an aggregate or a condition, or use IN to compare with any of the rows."
         ),
     ),
     (
         r"(?i)overflow in ([\w ]+?)(?: of (\w+))?\b.*",
-        "A number does not fit into 64 bits: overflow in {0}. CAST an operand AS DOUBLE.",
+        "A number does not fit in 64 bits: overflow in {0}. CAST an operand AS DOUBLE.",
     ),
     (
         r"must appear in the GROUP BY clause",
@@ -207,8 +207,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         r"(?i)clause cannot contain (?:aggregate|window)|aggregate function calls cannot",
         (
-            "GROUP BY, ON and WHERE see one row at a time, so they cannot contain aggregates or "
-            "windows. Compute those in a subquery, FROM (SELECT …), or use HAVING."
+            "GROUP BY, ON and WHERE are evaluated row by row, so they cannot contain aggregates or "
+            "windows. Compute them in a subquery, FROM (SELECT …), or use HAVING."
         ),
     ),
     (
@@ -231,7 +231,7 @@ _OTHERWISE = {
     "Parser": "This is not a valid SQL expression. Write it in another way.",
     "Out of Range": "A number is out of range here. Use smaller numbers, or TRY_CAST.",
     "Invalid Input": "A value is not valid here. Exclude such rows with a condition.",
-    "Conversion": "A value cannot be converted. TRY_CAST(x AS …) gives null for such values.",
+    "Conversion": "A value cannot be converted. TRY_CAST(x AS …) returns null for such values.",
 }
 """Messages for all other errors, by the kind of DuckDB's error."""
 
@@ -245,7 +245,7 @@ _TYPES = {
     "INT16": "SMALLINT", "INT32": "INTEGER", "INT64": "BIGINT", "INT128": "HUGEINT",
     "BOOL": "BOOLEAN",
 }  # fmt: skip
-"""Names of types in messages that users would not write, and the usual names."""
+"""Usual names of types that DuckDB's messages call by internal names."""
 
 _FUNCTIONS = {
     "~~": "LIKE", "!~~": "NOT LIKE", "~~~": "GLOB", "~~*": "ILIKE", "!~~*": "NOT ILIKE",
@@ -253,7 +253,7 @@ _FUNCTIONS = {
     "list_value": "[…]", "array_extract": "A subscript", "array_slice": "A slice",
     "struct_extract": "A key",
 }  # fmt: skip
-"""Names of functions in messages that users would not write, and the usual names."""
+"""Usual names of functions that DuckDB's messages call by internal names."""
 
 
 def explain_error(error: BaseException) -> str:
@@ -278,9 +278,9 @@ def explain_error(error: BaseException) -> str:
 
 
 def explain_call(error: BaseException, node: exp.Expr) -> str | None:
-    """Return a message that names the function that rejects its arguments, with DuckDB's reason.
+    """Return a message with the function that rejects its arguments, and DuckDB's reason.
 
-    None if `explain_error` has a message of its own for the error, or if it comes from a CAST.
+    Return None if `explain_error` has a specific message for the error, or if a CAST failed.
 
     >>> node = exp.Anonymous(this="UNHEX", expressions=[exp.Literal.string("zz")])
     >>> explain_call(RuntimeError("Invalid Input Error: Invalid input for hex digit: z"), node)
@@ -304,14 +304,14 @@ def explain_call(error: BaseException, node: exp.Expr) -> str | None:
 
 
 _OF_VALUES = {"Conversion", "Invalid Input", "Not implemented", "Out of Range", "Syntax"}
-"""Kinds of DuckDB's errors for values that a function does not take."""
+"""Kinds of DuckDB errors for values that a function does not accept."""
 
 _CALLS = {"escape": "LIKE … ESCAPE", "attimezone": "AT TIME ZONE"}
-"""Names that messages use for expressions whose syntax is not that of a call."""
+"""Names of expressions in messages, if their syntax is not that of a call."""
 
 
 def shortened(message: str) -> str:
-    """Return a message without its middle if it is long because it quotes a query or a value.
+    """Remove the middle of a long message, which may quote a query or a value.
 
     >>> len(shortened("x" * 100_000)) < 3_000
     True
@@ -321,7 +321,7 @@ def shortened(message: str) -> str:
 
 
 def bare(error: BaseException) -> str:
-    """Return the message of an error without its kind, its advice, and its place in our SQL."""
+    """Return the message of an error without the kind, the advice, and the place in our SQL."""
     text = re.split(r"\n+LINE|\n\t?Candidate|\n+Possible solutions|\n\* SET", str(error))[0]
     text = " ".join(text.split()).split(' Use "SET ')[0].split(" You might need to add")[0]
     for kind in _KINDS:
@@ -330,7 +330,7 @@ def bare(error: BaseException) -> str:
 
 
 def gist(complaint: str) -> str:
-    """Return a message up to the first value in it, so that messages of one cause are equal.
+    """Return a message up to the first value in it, so that messages with the same cause are equal.
 
     >>> gist("Could not convert string 'a' to INT32")
     'Could not convert string '

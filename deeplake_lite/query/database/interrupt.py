@@ -1,4 +1,4 @@
-"""Interrupting a query that runs in another thread.
+"""Interrupt a query that runs in another thread.
 
 NumPy's part of a query calls `check` between blocks of rows, and between two calls of a user's
 function. DuckDB's part is interrupted through its connection.
@@ -22,31 +22,31 @@ class Interruptible(Protocol):
     """Work that can be interrupted: a connection to DuckDB, or an `Interrupt`."""
 
     def interrupt(self) -> None:
-        """Ask the work to end."""
+        """Ask the work to stop."""
 
 
 class Interrupt:
-    """A request to end a query, and the parts of the query that it is passed on to."""
+    """A request to stop a query, which is passed on to the parts of the query."""
 
     def __init__(self) -> None:
         self._requested, self._lock = Event(), Lock()
         self._parts: list[Interruptible] = []
 
     def interrupt(self) -> None:
-        """Ask the query to end."""
+        """Ask the query to stop."""
         self._requested.set()
         with self._lock:
             for part in self._parts:
                 part.interrupt()
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if the query has been asked to end."""
+        """Raise KeyboardInterrupt if the query has been asked to stop."""
         if self._requested.is_set():
             raise KeyboardInterrupt
 
     @contextmanager
     def including(self, part: Interruptible) -> Iterator[None]:
-        """Interrupt a part, too, while the context is open."""
+        """While the context is open, pass an interrupt on to a part."""
         with self._lock:
             self._parts.append(part)
         try:
@@ -57,7 +57,7 @@ class Interrupt:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Within this block, `check` looks at this interrupt."""
+        """Within this block, the function `check` refers to this interrupt."""
         token = _CURRENT.set(self)
         try:
             yield
@@ -66,7 +66,7 @@ class Interrupt:
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt if the query of this context has been asked to end."""
+    """Raise KeyboardInterrupt if the current query has been asked to stop."""
     interrupt = _CURRENT.get()
     if interrupt is not None:
         interrupt.check()
@@ -74,7 +74,7 @@ def check() -> None:
 
 @contextmanager
 def interruptible(part: Interruptible) -> Iterator[None]:
-    """Within this block, pass a request of the context's `Interrupt`, if any, on to a part."""
+    """Within this block, pass an interrupt of the current query, if any, on to a part."""
     interrupt = _CURRENT.get()
     if interrupt is None:
         yield
@@ -84,7 +84,7 @@ def interruptible(part: Interruptible) -> Iterator[None]:
 
 
 async def in_thread[T](work: Callable[[], T]) -> T:
-    """Run work in a thread. If the task is cancelled, interrupt the work and wait for its end.
+    """Run work in a thread. If the task is cancelled, interrupt the work and wait until it stops.
 
     >>> asyncio.run(in_thread(lambda: 1 + 1))
     2
@@ -92,7 +92,7 @@ async def in_thread[T](work: Callable[[], T]) -> T:
     interrupt = Interrupt()
 
     def run_work() -> tuple[T] | None:
-        _CURRENT.set(interrupt)  # `to_thread` has copied the context, so this is not shared
+        _CURRENT.set(interrupt)  # only for this thread, since `to_thread` has copied the context
         with suppress(KeyboardInterrupt):
             return (work(),)
         return None

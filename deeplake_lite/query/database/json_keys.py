@@ -1,6 +1,6 @@
-"""Reading JSON of queries, and the function that DuckDB calls to compare JSON values.
+"""Read JSON from queries, and define the function that DuckDB calls to compare JSON values.
 
-That function writes equal values in the same way.
+This function returns the same string for equal values.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ JSON_KEY = "lake_json_key"
 _IS_CANONICAL = re.compile(
     r'true|false|-?[1-9][0-9]*|0|"[^"\\\x00-\x1f\x7f-\U0010ffff]*"'
 ).fullmatch
-"""Matches documents that are already canonical."""
+"""Matches simple documents that are already canonical."""
 
 
 def keys_of(texts: pa.Array) -> pa.Array:
-    """Return the canonical document of each JSON value; JSON's null becomes null.
+    """Return each JSON value in canonical form; JSON's null becomes null.
 
     >>> keys_of(pa.array(['{"b":1.0,"a":2}', '{"a":2,"b":1}', "null", None])).to_pylist()
     ['{"a": 2, "b": 1}', '{"a": 2, "b": 1}', None, None]
@@ -53,7 +53,7 @@ def _key(text: str) -> str | None:
 
 
 def read_json(text: str) -> Any:
-    """Return the value of a JSON document that a query has made.
+    """Parse a JSON document from the result of a query.
 
     >>> read_json("[1, null]")
     [1, None]
@@ -69,7 +69,7 @@ def read_json(text: str) -> Any:
         raise QueryError(
             f"JSON in results may be nested up to about {sys.getrecursionlimit():,} levels deep, "
             f"Python's recursion limit, but a value is nested more deeply: {brief(text)}. Return "
-            "it as a string, CAST(x AS TEXT), or select a part of it."
+            "it as a string with CAST(x AS TEXT), or select a part of it."
         ) from error
 
 

@@ -1,7 +1,7 @@
 """A thread that calls DuckDB for one query, so that Ctrl-C never interrupts DuckDB itself.
 
-Python delivers signals to the main thread only. If DuckDB ran there, a KeyboardInterrupt could be
-raised in one of its calls to our functions, and DuckDB would report another error instead.
+Python delivers signals only to the main thread. If DuckDB ran there, a KeyboardInterrupt could be
+raised while DuckDB calls one of our functions, and DuckDB would report a different error.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 POLL = 0.02
-"""Seconds of each wait for DuckDB; between two waits, Python handles signals."""
+"""Duration of each wait for DuckDB, in seconds; between two waits, Python handles signals."""
 
 PATIENCE = 0.2
-"""Seconds that an interrupted call has to end by itself."""
+"""Time that an interrupted call gets to end by itself, in seconds."""
 
 _RUNNING = set["CallThread"]()
 """Threads that are still running."""
@@ -33,24 +33,24 @@ if hasattr(os, "register_at_fork"):  # a forked child has none of these threads
 
 
 class CallThread:
-    """A thread that runs calls one after the other, and a last one at its end.
+    """A thread that runs calls one after the other, and a final call when it ends.
 
     Parameters
     ----------
     last : callable
-        Function for the last call, which runs even if others have failed or were interrupted.
+        Function for the final call, which runs even if other calls failed or were interrupted.
     """
 
     def __init__(self, last: Callable[[], object]) -> None:
         self._last, self.ended, self._is_awaited = last, Outcome[object](), False
         self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self.end = partial(self._calls.put, None)
-        """End the thread. This is not a Python function, which Ctrl-C could stop as it starts."""
+        """End the thread. Unlike a Python function, it cannot be interrupted by Ctrl-C."""
 
     def begin(self) -> None:
         """Start the thread."""
-        # `threading.Thread` waits for its start in Python code, holding a lock that an interrupt
-        # there would leave locked.
+        # `threading.Thread` holds a lock while it waits for the thread to start. An interrupt at
+        # that point would leave it locked.
         _thread.start_new_thread(self._serve, ())
         self._is_awaited = True
 
@@ -60,8 +60,8 @@ class CallThread:
         Parameters
         ----------
         interrupt : callable
-            Makes the function end early if Ctrl-C interrupts the wait for it. A function that
-            still does not end is abandoned.
+            Makes the function end early if Ctrl-C interrupts the wait. If the function still does
+            not end, it is abandoned.
         """
         outcome, context = Outcome[T](), copy_context()
         try:
@@ -72,13 +72,13 @@ class CallThread:
             self._is_awaited = False
             deadline = time.perf_counter() + PATIENCE
             while not outcome.wait(POLL) and time.perf_counter() < deadline:
-                interrupt()  # repeatedly: it has no effect before the call begins
+                interrupt()  # repeatedly, since it has no effect before the call begins
             self._is_awaited = outcome.is_given
             raise
         return outcome.result()
 
     def wait(self) -> None:
-        """Wait until the last call has ended, unless a call was abandoned."""
+        """Wait until the final call has ended, unless a call was abandoned."""
         if self._is_awaited:
             self.ended.wait()
 
@@ -89,7 +89,7 @@ class CallThread:
                 call()
         finally:
             _hand_over(self.ended, self._last)
-            del self._last  # frees the query that it is a method of, with the query's result
+            del self._last  # a bound method, which would keep the query and its result alive
             _RUNNING.discard(self)
 
 

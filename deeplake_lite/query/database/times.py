@@ -1,8 +1,8 @@
-"""Exact conversion of durations and timestamps between Arrow and DuckDB.
+"""Convert durations and timestamps between Arrow and DuckDB exactly.
 
-DuckDB stores a duration as an INTERVAL of months, days and microseconds. It rounds nanoseconds on
-the way in. On the way out, it converts the microseconds to int64 nanoseconds, which overflow after
-292 years. So only durations of whole microseconds are accepted, and they come back as int64
+DuckDB stores a duration as an INTERVAL of months, days and microseconds. On input, it rounds
+nanoseconds. On output, it converts the microseconds to int64 nanoseconds, which overflow at 292
+years. Therefore, only durations of whole microseconds are accepted, and they are returned as int64
 microseconds.
 """
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 _PER_MICROSECOND = 1000
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
-"""Microseconds in each of Arrow's coarser units."""
+"""Number of microseconds in each of Arrow's units except nanoseconds."""
 
 _TIMESTAMP = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.]\d{1,9})?)?)?)(?P<finer>(?<=[.]\d{9})\d+)?"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?",
     re.ASCII,
 )
-"""Timestamps that DuckDB and NumPy read in the same way, except for the offset from UTC."""
+"""Matches timestamps that DuckDB and NumPy read alike, except for the offset from UTC."""
 
 _IN_ZONE = re.compile(_TIMESTAMP.pattern + r"\s*(?P<rest>[+-]\d.*|(?!T\d)[A-Za-z].*)", re.ASCII)
-"""Timestamps with a time zone of another form."""
+"""Matches timestamps with a time zone that is not such an offset."""
 
 
 def read_timestamp(text: str) -> np.datetime64 | None:
-    """Read a timestamp and return it in UTC; return None if the form or the date is not valid.
+    """Parse a timestamp and return it in UTC; return None if its format or date is invalid.
 
     Raises
     ------
@@ -78,13 +78,13 @@ def read_timestamp(text: str) -> np.datetime64 | None:
 
 
 _PLACES = 6
-"""Number of decimal places of a second up to which times of any year fit int64."""
+"""Number of decimal places of a second up to which times in any year fit in int64."""
 
 
 def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.datetime64:
-    """Add a fraction to a second. Raises QueryTypeError beyond the years of nanoseconds."""
+    """Add a fraction to a second. Raises QueryTypeError if nanoseconds cannot represent it."""
     count = int(second.astype("M8[s]").astype(np.int64)) * 10**9 + int(fraction.ljust(9, "0"))
-    if abs(count) >= 2**63 - 1:  # the last count of either sign is infinite in SQL
+    if abs(count) >= 2**63 - 1:  # the largest count of either sign means infinity in SQL
         raise QueryTypeError(
             "A quoted time with more than six decimal places must be in the years 1677 to 2262, "
             f"but it is {brief(text, 60)}. Write at most six decimal places."
@@ -93,7 +93,7 @@ def _with_nanoseconds(second: np.datetime64, fraction: str, text: str) -> np.dat
 
 
 _FRACTION = re.compile(r"[.](?P<digits>\d*?)0*(?!\d)\s*(?P<unit>[a-z]*)", re.ASCII | re.IGNORECASE)
-"""Matches the fraction of a number without trailing zeros, and the unit of the number."""
+"""Matches the fraction of a number without trailing zeros, and the number's unit."""
 
 
 def check_microseconds(text: str) -> None:
@@ -119,7 +119,7 @@ def check_microseconds(text: str) -> None:
 
 
 def advise_interval(text: str) -> str:
-    """Return how to write a duration, if a string that must be a time looks like one; else "".
+    """Return a hint on how to write a duration if a string looks like one, otherwise "".
 
     >>> advise_interval("1 day"), advise_interval("2026-01-32")
     (" For a duration, write INTERVAL '1 day'.", '')
@@ -152,23 +152,23 @@ def check_time_of_day(text: str) -> None:
     >>> check_time_of_day("2026-01-02")
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.QueryTypeError: A string compared with times of day must be one, ...
+    deeplake_lite.errors.QueryTypeError: A string compared with times of day must be a time ...
     """
     if _TIME_OF_DAY.fullmatch(text) is None:
         raise QueryTypeError(
-            "A string compared with times of day must be one, such as '09:30' or '09:30:00.5', but "
-            f"it is {brief(text, 60)}. To compare dates, write CAST(t AS DATE)."
+            "A string compared with times of day must be a time of day, such as '09:30' or "
+            f"'09:30:00.5', but it is {brief(text, 60)}. To compare dates, write CAST(t AS DATE)."
             f"{advise_interval(text)}"
         )
     check_microseconds(text)
 
 
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{1,2}(:\d{1,2}([.]\d*)?)?", re.ASCII)
-"""Matches times of day; DuckDB checks their hours and minutes."""
+"""Matches times of day; DuckDB checks the hours and minutes."""
 
 
 def _places(unit: str) -> int:
-    """Return the number of decimal places of a unit that DuckDB reads exactly."""
+    """Return the number of decimal places that DuckDB reads exactly for a unit."""
     if unit.startswith(("us", "micro")):
         return 0
     return 3 if unit.startswith(("ms", "milli")) else 6
@@ -177,8 +177,8 @@ def _places(unit: str) -> int:
 def may_be_timestamp(text: str) -> bool:
     """Return whether DuckDB may read a string as a timestamp without changing it.
 
-    Those in another form than that of `read_timestamp` must have neither a fraction, which DuckDB
-    may round, nor an offset from UTC, which it ignores. Whether their day exists is left to DuckDB.
+    A timestamp that `read_timestamp` does not parse must have neither a fraction, which DuckDB may
+    round, nor an offset from UTC, which DuckDB ignores. DuckDB checks whether its date exists.
 
     >>> may_be_timestamp("2026/01/02 03:04:05"), may_be_timestamp("2026/01/02 03:04:05.5")
     (True, False)
@@ -193,7 +193,7 @@ def may_be_timestamp(text: str) -> bool:
 
 
 def has_odd_zone(text: str) -> bool:
-    """Return whether a string has an offset from UTC that DuckDB ignores, after an unusual time.
+    """Return whether a string has an unusual time with an offset from UTC that DuckDB ignores.
 
     >>> has_odd_zone("2026/01/02 03:04+01:00"), has_odd_zone("2026-01-02 03:04+01:00")
     (True, False)
@@ -204,14 +204,14 @@ def has_odd_zone(text: str) -> bool:
 _LIKE_A_TIMESTAMP = re.compile(
     r"[+-]?\d+[-/ ]\d+[-/ ]\d+.*|-?infinity|epoch", re.IGNORECASE | re.DOTALL
 )
-"""Matches strings that DuckDB may read as times."""
+"""Matches strings that DuckDB may parse as timestamps."""
 
 _ODD_ZONE = re.compile(r":\d+\s*[-+a-z]", re.IGNORECASE)
 """Matches the start of a time zone after a time of day."""
 
 
 def read_odd_timestamp(text: str) -> np.datetime64 | None:
-    """Read a timestamp in another form than that of `read_timestamp`, as DuckDB reads it.
+    """Parse a timestamp that `read_timestamp` does not support, in the way DuckDB does.
 
     Return None if DuckDB cannot read it, or if it is infinite.
 
@@ -230,17 +230,17 @@ def _check_zone(text: str) -> None:
     match = _IN_ZONE.fullmatch(text)
     if match is not None:
         raise QueryTypeError(
-            "The time zone of a quoted time must be Z or an offset from UTC such as +01:00, but it "
-            f"is {brief(match['rest'], 30)}. Write the time in UTC, or pass a datetime with a "
+            "The time zone of a quoted time must be Z or an offset from UTC, such as +01:00, but "
+            f"it is {brief(match['rest'], 30)}. Write the time in UTC, or pass a datetime with a "
             "tzinfo as a parameter."
         )
 
 
 def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
-    """Return the timestamp in a string if DuckDB would read another one, otherwise None.
+    """Return the timestamp in a string if DuckDB would misread it, otherwise None.
 
-    DuckDB would round it to the unit of the times that it is compared with, which have a dtype,
-    and would ignore the offset from UTC.
+    DuckDB ignores the offset from UTC, and rounds the timestamp to the unit of the times that it is
+    compared with, whose dtype is `dtype`.
 
     >>> exact_timestamp("2026-01-02 03:04:05.6", "datetime64[s]")
     np.datetime64('2026-01-02T03:04:05.600')
@@ -257,7 +257,7 @@ def exact_timestamp(text: str, dtype: str) -> np.datetime64 | None:
 
 
 def _fits(timestamp: np.datetime64, unit: str) -> bool:
-    """Return whether a unit holds a timestamp exactly, or not at all because it is out of range."""
+    """Return whether a unit represents a timestamp exactly, or cannot represent it at all."""
     try:
         return bool(timestamp.astype(unit) == timestamp)
     except OverflowError:
@@ -265,13 +265,13 @@ def _fits(timestamp: np.datetime64, unit: str) -> bool:
 
 
 def check_times(array: pa.Array, name: str) -> None:
-    """Reject durations and timestamps that DuckDB would change; arrays of other types pass.
+    """Reject durations and timestamps that DuckDB would change; accept arrays of other types.
 
     Raises
     ------
     QueryTypeError
-        For durations with nanoseconds, or too long for int64 microseconds; for the first and the
-        last timestamp of a unit, which mean infinity to DuckDB.
+        For durations with nanoseconds, for durations too long for int64 microseconds, and for the
+        first and the last timestamp of a unit, which DuckDB interprets as infinity.
 
     >>> check_times(pa.array([2_000, 1_500], pa.duration("ns")), "took")
     Traceback (most recent call last):
@@ -298,30 +298,31 @@ def check_times(array: pa.Array, name: str) -> None:
 
 
 def _check_finite(times: pa.Array, name: str) -> None:
-    """Reject timestamps that mean infinity to DuckDB: those with the largest int64 count."""
+    """Reject timestamps with the largest int64 count, which DuckDB interprets as infinity."""
     counts = _counts(times)
     ends = np.abs(counts) == np.iinfo(np.int64).max
     if ends.any():
         timestamp = counts[ends][0].view(f"datetime64[{times.type.unit}]")
         raise QueryTypeError(
-            f"{name} contains {timestamp}, the first or last timestamp of its unit, which means "
-            "infinity in SQL. Store null for a missing time: ds.set_nullable(…)."
+            f"Timestamps must be finite, but {name} contains {timestamp}, the first or last "
+            "timestamp of its unit, which means infinity in SQL. Store null for a missing time: "
+            "ds.set_nullable(…)."
         )
 
 
 def check_result(array: pa.Array) -> None:
-    """Reject times from DuckDB that Arrow or NumPy lacks, also in lists, structs and maps.
+    """Reject times from DuckDB that Arrow or NumPy cannot represent, at any depth of nesting.
 
     Raises
     ------
     QueryTypeError
-        For infinity, which arrives as the first or last time of the unit, and for a duration that
-        means null in NumPy.
+        For infinity, which DuckDB exports as the first or last time of the unit, and for a duration
+        that means null in NumPy.
 
     >>> check_result(pa.array([[2**63 - 1]], pa.list_(pa.timestamp("us"))))
     Traceback (most recent call last):
         ...
-    deeplake_lite.errors.QueryTypeError: A query returns finite times, but one is infinity. ...
+    deeplake_lite.errors.QueryTypeError: Times in a result must be finite, but one is infinity. ...
     """
     kind = array.type
     if pa.types.is_struct(kind):
@@ -336,13 +337,13 @@ def check_result(array: pa.Array) -> None:
         _check_no_infinity(_counts(array))
     elif pa.types.is_duration(kind) and (_counts(array) == np.iinfo(np.int64).min).any():
         raise QueryTypeError(
-            "A query returns durations of at least -(2**63 - 1) microseconds, but one is -2**63, "
+            "Durations in a result must be at least -(2**63 - 1) microseconds, but one is -2**63, "
             "which means null in NumPy. Return it as a string: CAST(d AS TEXT)."
         )
 
 
 def _counts(times: pa.Array) -> NDArray[Any]:
-    """Return the counts of times, 0 for null."""
+    """Return times as integers, with 0 for null."""
     kind = pa.int32() if pa.types.is_date32(times.type) else pa.int64()
     return np.asarray(times.view(kind).fill_null(0).to_numpy(zero_copy_only=False))
 
@@ -352,8 +353,8 @@ def _check_no_infinity(counts: NDArray[Any]) -> None:
     ends = counts[(counts >= most) | (counts <= -most)]
     if len(ends):
         raise QueryTypeError(
-            f"A query returns finite times, but one is {'-' if ends[0] < 0 else ''}infinity. "
-            "Replace it: CASE WHEN ISFINITE(t) THEN t END; or return a string: CAST(t AS TEXT)."
+            f"Times in a result must be finite, but one is {'-' if ends[0] < 0 else ''}infinity. "
+            "Replace it, CASE WHEN ISFINITE(t) THEN t END, or return a string, CAST(t AS TEXT)."
         )
 
 
@@ -376,8 +377,8 @@ def _microseconds(interval: Any) -> int:
 
 
 _MONTHS = (
-    "Durations in a result or combined with an array must have no months, which differ in length, "
-    "but one is "
+    "Durations in a result or combined with an array must not contain months, since months differ "
+    "in length, but one is "
 )
 _WAY_OUT = (
     ". Add it to a time in the same query, t + INTERVAL 1 MONTH, or count days between times: "
@@ -407,9 +408,9 @@ def _without_months(span: exp.Expr, result: exp.Expr) -> exp.Expr:
 def without_intervals(
     relation: duckdb.DuckDBPyRelation, results: Collection[str] = ()
 ) -> duckdb.DuckDBPyRelation | None:
-    """Return a relation with int64 microseconds for INTERVALs, or None if it has no INTERVALs.
+    """Convert INTERVALs in a relation to int64 microseconds; return None if there are none.
 
-    In the columns `results`, structs and maps are JSON for the user. There, INTERVALs become
+    In the columns `results`, users get structs and maps as JSON, so INTERVALs in them become
     strings, as in ``CAST(d AS TEXT)``.
     """
     if not any(map(_has_interval, relation.types)):
@@ -424,9 +425,9 @@ def without_intervals(
 def with_durations(
     table: pa.Table, types: list[DuckDBPyType], results: Collection[str] = ()
 ) -> pa.Table:
-    """Return the result of such a relation, with durations in place of int64 microseconds.
+    """Convert the microseconds in the result of `without_intervals` back to durations.
 
-    `types` are those of the relation before `without_intervals`.
+    `types` are the types of the relation before `without_intervals`.
     """
     columns = [
         column.cast(_duration(column.type, type_, spells=name in results))
@@ -458,12 +459,12 @@ def _quoted(name: str) -> str:
 def _exchange(
     node: str, type_: DuckDBPyType, *, spells: bool, is_inside: bool = False, depth: int = 0
 ) -> str:
-    """Return SQL for a value with strings or microseconds for the INTERVALs in it.
+    """Return SQL that replaces the INTERVALs in a value with strings or microseconds.
 
     Parameters
     ----------
     spells : bool
-        Whether those in structs and maps become strings.
+        Whether INTERVALs in structs and maps become strings.
     is_inside : bool
         Whether the value is in a struct or a map.
     depth : int
@@ -509,7 +510,7 @@ def _exchange(
 
 
 def _duration(kind: pa.DataType, type_: DuckDBPyType, *, spells: bool) -> pa.DataType:
-    """Return an Arrow type with durations where DuckDB's type has INTERVALs, unless in strings."""
+    """Return an Arrow type with durations for the INTERVALs that were converted to integers."""
     if not _has_interval(type_) or (spells and type_.id in _STRUCTS):
         return kind
     if type_.id == "interval":

@@ -1,6 +1,6 @@
-"""A function that DuckDB calls to check that the values of a vector fit into memory.
+"""A function that DuckDB calls to check that the values of a vector fit in memory.
 
-DuckDB computes an expression for up to 2,048 rows at once, and its memory limit does not cover
+DuckDB computes an expression for up to 2,048 rows at once, and its memory limit does not apply to
 these values.
 """
 
@@ -18,11 +18,11 @@ HAVE_ROOM = "lake_have_room"
 """Name of the function, which takes the size of each value in bytes."""
 
 MOST_BYTES = 1 << 30
-"""Maximum number of bytes that the values of one vector may take together."""
+"""Maximum total size of the values in one vector, in bytes."""
 
 
 def have_room(sizes: pa.Array) -> pa.Array:
-    """Return true for each value if all values of its vector together are small enough.
+    """Return true for each value of a vector if their total size is within the limit.
 
     >>> have_room(pa.array([2.0**29, None])).to_pylist(), have_room(pa.array([2.0**29] * 3))[0]
     ([True, True], <pyarrow.BooleanScalar: False>)

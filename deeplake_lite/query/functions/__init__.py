@@ -39,10 +39,10 @@ __all__ = [
 
 
 def reference() -> str:
-    r"""Return Markdown tables of all functions, one for each group.
+    r"""Return Markdown tables of all functions, one per group.
 
     >>> print("\n".join(line for line in reference().splitlines() if "IOU(" in line))
-    | `IOU(boxes, others)` | Sum of the IoUs of the optimal one-to-one matching, divided by ... |
+    | `IOU(boxes, others)` | Total IoU of the best one-to-one matching, divided by the larger ... |
     """
     entries = list({id(entry): entry for entry in REGISTRY.values()}.values())
     lines = []

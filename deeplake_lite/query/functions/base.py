@@ -1,20 +1,20 @@
-"""Tensor functions: their registry, and how they are bound to arguments.
+"""The registry of tensor functions, and their binding to arguments.
 
 A function is bound once per query, when the types of its arguments are known (`Function.bind`).
-Its binder checks them and returns a `Bound`, which has the type of the result and computes values.
+The binder checks them and returns a `Bound`, which has the type of the result and computes values.
 Values are passed in one of two forms, depending on `lead`:
 
 - One row at a time (``lead=0``). Null is None, and the result may be None.
-- Rows of one shape, stacked along a first axis (``lead=1``). Nulls are masked rows of a masked
-  array, in arguments and results. Rows without elements have nothing to mask, so they are stacked
+- Rows of the same shape, stacked along a first axis (``lead=1``). In arguments and results, nulls
+  are masked rows of a masked array. Rows without elements have nothing to mask, so they are stacked
   only if none of them is null; the result for such rows may be a list.
 
-Arguments that are the same for all rows are passed without the first axis. Single numbers among
-them are Python numbers, which have a weak dtype as in NumPy: ``float32 + 0.5`` is float32. The axes
-that users name do not include the first axis. `Guarded` wraps each function and deals with nulls,
-warnings and errors, so the function sees values only.
+Arguments that are the same for all rows are passed without the first axis. If they are single
+numbers, they are Python numbers, which have a weak dtype as in NumPy: ``float32 + 0.5`` is float32.
+The axes in a query do not count the first axis. `Guarded` wraps each function and handles nulls,
+warnings and errors, so that the function only receives values.
 
-To add a function, write a binder with `@function` in one of this folder's files, and its test case.
+To add a function, write a binder with `@function` in one of this folder's files, and a test case.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ __all__ = ["REGISTRY", "Arg", "Bound", "Compute", "Function", "Type", "Unknown",
 
 
 class Unknown:
-    """The value of an argument that differs from row to row."""
+    """Stands for the value of an argument that differs from row to row."""
 
 
 @dataclass(frozen=True)
 class Arg:
-    """An argument of a function, as the binder sees it."""
+    """An argument that a binder receives."""
 
     text: str
-    """The expression, as written in the query, for messages."""
+    """The expression as written in the query, for messages."""
     type: Type
-    """Type of its values."""
+    """Type of the values."""
     value: Any = Unknown
-    """Its value if that is the same for all rows, otherwise `Unknown`."""
+    """The value if it is the same for all rows, otherwise `Unknown`."""
 
     @classmethod
     def constant(cls, value: object) -> Self:
@@ -74,28 +74,28 @@ class Arg:
 
 
 type Compute = Callable[..., Any]
-"""Takes the arguments' values, and `lead`: one row (``lead=0``) or many, stacked (``lead=1``)."""
+"""Computes a result from argument values: of one row (``lead=0``) or stacked rows (``lead=1``)."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A function that is bound to arguments of known types."""
+    """A function bound to arguments with known types."""
 
     type: Type
     """Type of the result."""
     compute: Compute
     """Computes the result."""
     stacks: bool = True
-    """Whether `compute` takes rows stacked along a first axis; otherwise one row at a time."""
+    """Whether `compute` accepts rows stacked along a first axis, or only one row at a time."""
     lists: bool = False
     """Whether stacked arguments and results may also be lists with one entry per row."""
     sees_null: bool = False
-    """Whether `compute` takes nulls; otherwise a null argument makes the result null."""
+    """Whether `compute` receives nulls; otherwise a null argument makes the result null."""
     null_items: bool = False
-    """Whether `compute` takes arrays of booleans some of which are null; see `truths`."""
+    """Whether `compute` accepts arrays of booleans that contain nulls; see `truths`."""
     auxiliary: Callable[[NDArray[Any]], NDArray[Any]] | None = None
-    """Computes an array from a column, (rows, *shape), that is worth caching for further queries;
-    it has one entry per row. `compute` then takes the entries of its rows as ``auxiliary``."""
+    """Computes an array from a column, (rows, *shape), with one entry per row, which is cached for
+    later queries. `compute` then receives the entries for its rows as ``auxiliary``."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Function:
     """An entry of the registry."""
 
     name: str
-    """Name in capitals, or the sign of an operator."""
+    """Name in capitals, or the symbol of an operator."""
     group: str
     """Heading in the reference."""
     signature: str
@@ -111,15 +111,15 @@ class Function:
     summary: str
     """Description in one sentence."""
     binder: Callable[..., Bound] = field(repr=False)
-    """Takes an `Arg` for each argument, and the values of options such as ``axis``."""
+    """Called with an `Arg` for each argument, and with the values of options such as ``axis``."""
     aliases: tuple[str, ...] = ()
     """Other names."""
 
     def bind(self, *args: object, **named: Any) -> Bound:
-        """Bind the function to arguments, positional or by name.
+        """Bind the function to positional and named arguments.
 
         Each argument is an `Arg` or the value of a constant. The bound function takes a value for
-        each `Arg`, in order. It knows the values of constants, and ignores those passed for them.
+        each `Arg`, in order. It ignores the values passed for constants, which it already knows.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class Function:
             )
         except TypeError as error:
             raise QueryTypeError(
-                f"A call must have the form {self.signature}, but it is {text}: {error}."
+                f"A call must have the form {self.signature}, but it is {text} ({error})."
             ) from None
         inputs = self._convert_options(call)
         try:
@@ -158,14 +158,14 @@ class Function:
         return replace(bound, compute=compute)
 
     def _call_text(self, args: list[str]) -> str:
-        """Return the text of a call with these arguments."""
+        """Return the text of a call with the given arguments."""
         if "(" in self.signature:
             return f"{self.name}({', '.join(args)})"
         infix = f" {self.name} ".join(args)
         return self.signature.replace("x", args[0]) if len(args) == 1 else infix
 
     def _convert_options(self, call: inspect.BoundArguments) -> list[Arg]:
-        """Replace options in a call by their values; return the other arguments."""
+        """Replace the options in a call with their values; return the other arguments."""
         inputs: list[Arg] = []
         for name, parameter in call.signature.parameters.items():
             argument = call.arguments.get(name)
@@ -182,7 +182,7 @@ class Function:
         return inputs
 
     def _option(self, name: str, arg: Arg) -> object:
-        """Return the value of an option in built-in types."""
+        """Return the value of an option as built-in types."""
         if not arg.is_constant:
             raise QueryTypeError(
                 f"{name} of {self.name} must be the same for all rows, but it is {arg.text}. "
@@ -198,7 +198,7 @@ def _check_type(result: Type) -> None:
 
 
 def _as_arg(value: object) -> Arg:
-    """Return an argument; constant numbers become Python numbers."""
+    """Convert a value to an argument; constant numbers become Python numbers."""
     if not isinstance(value, Arg):
         return Arg.constant(value)
     if value.type.is_number and value.is_constant and value.value is not None:
@@ -208,7 +208,7 @@ def _as_arg(value: object) -> Arg:
 
 
 REGISTRY: dict[str, Function] = {}
-"""All functions by their names and aliases, in capitals."""
+"""All functions by name and alias, in capitals."""
 
 
 def function(

@@ -1,4 +1,4 @@
-"""Helpers of binders: checks of arguments, axes, broadcasting by row, types of results."""
+"""Helpers for binders: check arguments and axes, broadcast row by row, infer result types."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 type Axis = int | tuple[int, ...] | list[int] | None
 
 _IMAGES: tuple[Shape, ...] = ((None, None, None), (None, None))
-"""Possible shapes of images whose number of axes is unknown: coloured and grey."""
+"""Possible shapes of images with an unknown number of axes: colour and greyscale."""
 
 _ARRAYS: tuple[Shape, ...] = tuple((None,) * ndim for ndim in range(MOST_ANY_AXES + 1))
-"""Possible shapes of arrays whose number of axes is unknown."""
+"""Possible shapes of arrays with an unknown number of axes."""
 
 
 def numbers(name: str, *args: Arg) -> None:
@@ -42,7 +42,7 @@ def numbers(name: str, *args: Arg) -> None:
 
 
 def numbers_or_times(name: str, x: Arg) -> None:
-    """Check that an argument can be ordered: numbers, or an array of times.
+    """Check that an argument has an order: numbers, or an array of times.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def numbers_or_times(name: str, x: Arg) -> None:
 
 
 def class_number(name: Arg, classes: Arg) -> int:
-    """Return the number of a class by its name; `classes` is an argument that has the classes.
+    """Return the number of the class `name` in the classes of the argument `classes`.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def class_number(name: Arg, classes: Arg) -> int:
 
 
 def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
-    """Return the axes that a user names (all for None), shifted by the leading axis and sorted.
+    """Return the user's axes (None for all), shifted by the leading axis and sorted.
 
     >>> axes(3, None, 1), axes(3, -1, 1), axes(2, 0, 0)
     ((1, 2), (2,), (0,))
@@ -89,12 +89,12 @@ def axes(ndim: int, axis: Axis, lead: int) -> tuple[int, ...]:
 
 
 def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
-    """Return values that broadcast row by row: axes of size 1 are added after the leading axis.
+    """Make values broadcast row by row by adding axes of size 1 after the leading axis.
 
     Raises
     ------
     TooMany, ValueError
-        If the result would be too large, as for `check_room`.
+        If the result would be too large; see `check_room`.
 
     Examples
     --------
@@ -118,13 +118,13 @@ def align(values: Sequence[Any], args: Sequence[Arg], lead: int) -> list[Any]:
 
 
 def _checked(values: Sequence[Any], lead: int) -> list[Any]:
-    """Return the values; check the size of the shape that they broadcast to."""
+    """Check the size of the shape that values broadcast to, and return the values."""
     itemsize = max(np.asarray(v).itemsize for v in values)
     if math.prod(max(1, np.size(v)) for v in values) * itemsize > STACK_BYTES:
         try:
             shape = np.broadcast_shapes(*map(np.shape, values))
         except ValueError:
-            return list(values)  # they do not broadcast: the function raises the error for that
+            return list(values)  # if they do not broadcast, the function itself raises an error
         check_room(shape, itemsize, lead=lead)
     return list(values)
 
@@ -138,23 +138,24 @@ def weak(value: Any) -> object:
 
 
 _NO_LESS: dict[np.ufunc, np.ufunc] = {np.less: np.less_equal, np.greater: np.greater_equal}
-"""Comparisons that also hold for equal values, by those that do not."""
+"""For each strict comparison, the one that includes equality."""
 
 
 def beside_floats(
     compare: np.ufunc, number: object, dtype: str, *, is_first: bool
 ) -> tuple[np.ufunc, object]:
-    """Return a comparison with a number, and that number, for the other side's dtype.
+    """Return a comparison and a number that give exact results for floats on the other side.
 
-    NumPy would round an integer to floats of that dtype. Here, an integer that the dtype does not
-    hold is replaced with the next float on the side that decides, or with NaN if it equals none.
+    NumPy would round an integer to the dtype of the other side. Here, an integer that this dtype
+    cannot represent is replaced with an adjacent float for which the comparison has the same
+    results, or with NaN in tests for equality.
 
     Parameters
     ----------
     compare : ufunc
         The comparison.
     number : object
-        One side, as `weak` returns it; only integers are replaced.
+        One side, as returned by `weak`; only integers are replaced.
     dtype : str
         Dtype of the other side.
     is_first : bool
@@ -182,7 +183,7 @@ def beside_floats(
 
 
 def beside_whole(item: object, number: object) -> object:
-    """Convert an item that is compared with an integer to a Python number, for exactness.
+    """Convert an item to a Python number if it is compared with an integer, to keep it exact.
 
     >>> beside_whole(np.float32(2**24), 2**24 + 1) == 2**24 + 1
     False
@@ -209,7 +210,7 @@ def widened(value: object) -> Any:
 
 
 def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]:
-    """Return integers in dtypes that NumPy combines exactly; it makes floats of uint64 and int64.
+    """Convert integers to one dtype if NumPy would convert a mixture of uint64 and int64 to floats.
 
     If there are signed integers, uint64 is converted to int64. Otherwise all are converted to
     uint64: booleans, unsigned integers, and constants without negative integers. Python numbers are
@@ -218,7 +219,7 @@ def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]
     Raises
     ------
     QueryTypeError
-        For a uint64 value that int64 cannot hold.
+        For a uint64 value that is too large for int64.
 
     Examples
     --------
@@ -246,12 +247,12 @@ def without_rounding(values: Sequence[object], args: Sequence[Arg]) -> list[Any]
 
 
 def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
-    """Convert uint64 to int64, for combining it with signed integers.
+    """Convert uint64 to int64, to combine it with signed integers.
 
     Raises
     ------
     QueryTypeError
-        For a value that int64 cannot hold; `text` is the expression in the query.
+        For a value that is too large for int64. The message shows the expression `text`.
     """
     most = np.iinfo(np.int64).max
     if array.size and array.max() > most:
@@ -263,7 +264,7 @@ def as_int64(array: NDArray[Any], text: str) -> NDArray[np.int64]:
 
 
 def with_room(values: Sequence[object]) -> list[object]:
-    """Return values with Python numbers beyond the range of an array's dtype as NumPy numbers.
+    """Convert Python numbers that are out of range for an array's dtype to NumPy numbers.
 
     NumPy then widens the arrays, instead of raising an error or turning the number into infinity.
 
@@ -277,7 +278,7 @@ def with_room(values: Sequence[object]) -> list[object]:
 
 
 def _fitted(number: float, dtypes: Sequence[np.dtype[Any]]) -> object:
-    """Return a number, in a dtype that holds it if one of the dtypes does not."""
+    """Return a number, converted to a larger dtype if one of the given dtypes is too small."""
     size = abs(number)
     if isinstance(number, int):
         ranges = [np.iinfo(dtype) for dtype in dtypes if dtype.kind in "iu"]
@@ -294,11 +295,11 @@ def bare(value: object) -> object:
 
 
 def result_of(compute: Compute, *args: Arg) -> Type:
-    """Return the type of a function's result by running it on zeros.
+    """Determine the type of a function's result by running the function on zeros.
 
-    Axes that vary have size 1 in the run. An axis of the result counts as varying if it has size 1
-    and an axis of an argument varies. So this works for functions that keep, drop or broadcast
-    axes. If the number of axes of an argument is unknown, each possible number is tried.
+    Axes of varying size have size 1 in this run. If there are any, an axis of the result that has
+    size 1 is considered to vary, too. This works for functions that keep, drop or broadcast axes.
+    If the number of axes of an argument is unknown, each possible number is tried.
     """
     shapes = [_possible_shapes(arg) for arg in args]
     results, errors = [], []
@@ -324,18 +325,18 @@ def _possible_shapes(arg: Arg) -> tuple[Shape | None, ...]:
 
 
 def image_numbers(*args: Arg) -> ImageNumbers | None:
-    """Return the meaning of a result whose number of axes is unknown only if it is an image."""
+    """Return the meaning of a result with an unknown number of axes: an image, or None."""
     unknown = [arg.type for arg in args if arg.type.shape is None]
     return ImageNumbers() if all(type_.is_like_image for type_ in unknown) else None
 
 
 def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | None:
-    """Return the meaning of a result computed from boxes, if it has four numbers on the last axis.
+    """Return the meaning of a result computed from boxes, if its last axis has four numbers.
 
     Raises
     ------
     ValueError
-        For boxes of several formats.
+        For boxes in several formats.
 
     Examples
     --------
@@ -350,7 +351,7 @@ def box_numbers(dtype: str, shape: Shape | None, *args: Arg) -> BoxNumbers | Non
     if len(formats) > 1:
         raise ValueError(
             f"boxes must have the same format, but they are {' and '.join(sorted(formats))}. "
-            "BOX_CONVERT one of them"
+            "Convert one of them with BOX_CONVERT"
         )
     return BoxNumbers(formats.pop())
 

@@ -1,4 +1,4 @@
-"""Functions of boxes and masks: overlap, area, conversion."""
+"""Functions for boxes and masks: overlap, area, conversion."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ GROUP = "Boxes and masks"
 
 
 def format_of(boxes: Arg) -> str:
-    """Return the format of boxes; xyxy for numbers that do not come from a column of boxes."""
+    """Return the format of boxes; numbers from other columns are taken to be xyxy."""
     return boxes.type.box_format or "xyxy"
 
 
 def box_type(name: str, boxes: Arg) -> Type:
-    """Check that an argument is boxes, (n, 4), or one box, (4,), and return its type."""
+    """Check that an argument has boxes, (n, 4), or one box, (4,), and return the type."""
     numbers(name, boxes)
     shape = boxes.type.shape
     if shape is not None and (len(shape) not in (1, 2) or shape[-1] not in (4, None)):
@@ -41,8 +41,8 @@ def _check_units(*args: Arg) -> None:
     units = {a.type.boxes.units for a in args if a.type.boxes is not None}
     if len(units) > 1:
         raise ValueError(
-            "boxes must have the same units, but one argument has pixels and the other fractions "
-            "of the image. Multiply the fractions by the size of the image"
+            "boxes must have the same units, but one argument is in pixels and the other in "
+            "fractions of the image. Multiply the fractions by the size of the image"
         )
 
 
@@ -59,9 +59,9 @@ def _corners(value: object, format_: str, lead: int) -> NDArray[Any]:
 
 
 def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Return the intersection over union of boxes, xyxy: (…, n, 4) and (…, m, 4) to (…, n, m).
+    """Return the intersection over union of xyxy boxes: (…, n, 4) and (…, m, 4) to (…, n, m).
 
-    Boxes without area overlap nothing.
+    Boxes without area do not overlap anything.
 
     >>> overlaps(np.array([[0, 0, 2, 2.0]]), np.array([[0, 0, 2, 1], [5, 5, 6, 6.0]]))
     array([[0.5, 0. ]])
@@ -77,7 +77,7 @@ def overlaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 @function("IOU(boxes, others)", group=GROUP)
 def _iou(boxes: Arg, others: Arg) -> Bound:
-    """Sum of the IoUs of the optimal one-to-one matching, divided by the larger number of boxes."""
+    """Total IoU of the best one-to-one matching, divided by the larger number of boxes."""
     pairs = _pair("IOU", boxes, others)
 
     def compute(value: object, other: object, *, lead: int) -> NDArray[Any]:
@@ -111,7 +111,7 @@ def _pair(name: str, boxes: Arg, others: Arg) -> Callable[[Any, Any, int], NDArr
             for v, arg in ((value, boxes), (other, others))
         )
         shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))  # the sides of intersections
+        check_room((*shape, 2), 8, lead=min(lead, len(shape) - 2))  # sides of the intersections
         return overlaps(a, b)
 
     return pairs
@@ -178,7 +178,7 @@ def _mask_to_boxes(mask: Arg) -> Bound:
     _check_binary(mask)
     if mask.type.dtype != "bool" or mask.type.ndim not in (None, 2, 3):
         raise ValueError(
-            f"a mask must have booleans of shape (h, w) or (n, h, w), but {mask.text} is "
+            f"a mask must be booleans of shape (h, w) or (n, h, w), but {mask.text} is "
             f"{mask.type}. Compare it with a number"
         )
 
@@ -216,7 +216,7 @@ def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def in_window(boxes: NDArray[Any], window: NDArray[Any], format_: str) -> NDArray[Any]:
-    """Return boxes in fractions of a window, [x0, y0, x1, y1], in their format.
+    """Return boxes as fractions of a window, [x0, y0, x1, y1], in the same format.
 
     >>> in_window(np.array([[10.0, 20, 5, 5]]), np.array([0.0, 0, 20, 40]), "xywh")
     array([[0.5  , 0.5  , 0.25 , 0.125]])

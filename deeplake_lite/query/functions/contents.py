@@ -1,4 +1,4 @@
-"""Functions of the contents of a value: CONTAINS and KEYS."""
+"""Functions that look into a value: CONTAINS and KEYS."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ GROUP = "Contents"
 
 @function("CONTAINS(x, value)", group=GROUP)
 def _contains(x: Arg, value: Arg) -> Bound:
-    """Whether an array contains a number or class, a string a substring, JSON a key or item."""
+    """Whether an array has a number or class, a string a substring, or JSON a key or item."""
     if x.type.dtype == "str":
         if value.type.dtype != "str":
             raise QueryTypeError(
-                f"CONTAINS looks for a string in a string, but {value.text} is {value.type}."
+                f"CONTAINS searches a string for a string, but {value.text} is {value.type}."
             )
         return Bound(Type("bool"), _in_string, stacks=False)
     if x.type.items is not None:
         if x.type.items.of.ndim != 0:
             raise QueryTypeError(
-                f"CONTAINS looks for a single value, but {x.text} is {x.type}, whose items have "
+                f"CONTAINS searches for a single value, but {x.text} is {x.type}, whose items have "
                 f"axes. Compare HASH({x.text}[0]) with HASH(…)."
             )
         if x.type.items.of.dtype == "object":
@@ -49,7 +49,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
             return _in_list_of_times(x, as_times(value, x))
         if not x.type.items.of.is_like(value.type):
             raise QueryTypeError(
-                "CONTAINS looks for a number in numbers and for a string in strings, but "
+                "CONTAINS searches numbers for a number, and strings for a string, but "
                 f"{x.text} is {x.type} and {value.text} is {value.type}."
             )
         return Bound(Type("bool"), _in_list, stacks=False)
@@ -66,7 +66,7 @@ def _contains(x: Arg, value: Arg) -> Bound:
             raise ValueError(f"value must be one number, but {value.text} is {value.type}")
 
     def compute(values: object, single: Any, *, lead: int) -> object:
-        if value.is_constant:  # exact beside floats, and without a dtype that would widen the array
+        if value.is_constant:  # exact among floats, and without a dtype that would widen the array
             single = weak(value.value if wanted is None else wanted)
             _, single = beside_floats(np.equal, single, x.type.dtype, is_first=False)
         if np.ndim(single) > (0 if value.is_constant else lead):
@@ -82,7 +82,9 @@ def _contains_time(x: Arg, value: Arg) -> Bound:
     """Bind CONTAINS for an array of times."""
     check_times("CONTAINS", x, value)
     if value.type.ndim != 0:
-        raise QueryTypeError(f"CONTAINS looks for a single time, but {value.text} is {value.type}.")
+        raise QueryTypeError(
+            f"CONTAINS searches for a single time, but {value.text} is {value.type}."
+        )
 
     def compute(times: object, single: object, *, lead: int) -> object:
         single = value.value if value.is_constant else single

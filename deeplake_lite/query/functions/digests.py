@@ -1,4 +1,4 @@
-"""HASH: hashes by which values of any type can be compared for equality."""
+"""HASH: compute hashes with which values of any type can be tested for equality."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def hash_(x: Arg) -> Bound:
 
 
 def _typed(value: object, type_: Type) -> object:
-    """Convert DuckDB's booleans in lists, perhaps nested, to NumPy's; leave those of JSON.
+    """Convert Python booleans in (nested) lists from DuckDB to NumPy's, except those in JSON.
 
     >>> from deeplake_lite.query.functions.value_type import Items
     >>> _typed([True, None], Type("object", (None,), Items(Type("bool"))))
@@ -46,7 +46,7 @@ def _typed(value: object, type_: Type) -> object:
 
 
 def _hash_number(number: float) -> int:
-    """Return the hash of a single number, computed by DuckDB in the same way as for scalars."""
+    """Return the hash of a single number; DuckDB computes it as for scalars."""
     value: float | str
     form = ""
     is_whole = isinstance(number, int) or number.is_integer()
@@ -63,10 +63,10 @@ def _hash_number(number: float) -> int:
 
 
 def _digest(value: object) -> int:
-    """Return the digest of an array or another value; that of a list depends on its items'.
+    """Return the digest of any value; the digest of a list is computed from those of its items.
 
-    The items of a list may be numbers of Python, NumPy or JSON. The booleans of JSON are not
-    numbers, but those of NumPy are.
+    The items of a list may be Python, NumPy or JSON numbers. JSON's booleans are not numbers, but
+    NumPy's are.
     """
     value = _to_numpy_scalar(value)
     if isinstance(value, np.ndarray) and value.dtype == object and not value.ndim:
@@ -87,7 +87,7 @@ def _digest(value: object) -> int:
 
 
 def _by_value(array: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers or times in a dtype that is the same for all arrays of equal values.
+    """Convert numbers or times to a dtype that depends only on their values.
 
     >>> [_by_value(np.array([2, 0], dtype)).dtype.name for dtype in ("uint8", "float16", "bool")]
     ['int64', 'int64', 'int64']
@@ -97,7 +97,7 @@ def _by_value(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "mM":
         return _canonical_times(array)
     if array.dtype.kind == "c":
-        # Equal values must have equal bits: `+ 0` turns -0.0 into 0.0, and all NaN become one.
+        # Equal values must have equal bits: `+ 0` turns -0.0 into 0.0, and all NaNs become equal.
         array = np.where(np.isnan(array), np.nan, array.astype(np.complex128) + 0)
         return array if array.imag.any() else _by_value(array.real)
     if array.dtype.kind == "f":
@@ -114,10 +114,10 @@ _INT64 = (-(2.0**63), 2.0**63)
 
 
 def _canonical_times(times: NDArray[Any]) -> NDArray[Any]:
-    """Return times, in any unit, as whole days and the nanoseconds after them.
+    """Convert times in any unit to whole days and remaining nanoseconds.
 
-    Durations in months or years are counts of months, because months differ in length. An array
-    without times is like any other empty array.
+    Durations in months or years become numbers of months, because months differ in length. An empty
+    array of times is like any other empty array.
 
     >>> _canonical_times(np.array(["1970-01-02T00:00:01", "NaT"], "M8[s]")).tolist()
     [(1, 1000000000), (-9223372036854775808, 0)]
@@ -144,11 +144,11 @@ def _canonical_times(times: NDArray[Any]) -> NDArray[Any]:
 
 
 _DAY = 86_400 * 10**9
-"""Nanoseconds of a day."""
+"""Number of nanoseconds in a day."""
 
 
 def _to_numpy_scalar(value: Any) -> Any:
-    """Convert a Python number or time to NumPy, if one of NumPy's types can hold it."""
+    """Convert a Python number or time to NumPy if a NumPy type can represent it."""
     match value:
         case np.generic() | bool():
             return value
@@ -161,7 +161,7 @@ def _to_numpy_scalar(value: Any) -> Any:
 
 
 def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
-    """Return a list of numbers or times, or of arrays of one shape, as the array that it equals.
+    """Convert a list of numbers or times, or of arrays of the same shape, to an equal array.
 
     Return None for any other list.
 
@@ -191,16 +191,16 @@ def _stack(items: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
 
 
 _KINDS = "biufcmMV"
-"""Dtype kinds of numbers and times; V is the kind of times that are hashed by value."""
+"""Dtype kinds of numbers and times; V stands for the structs that `_canonical_times` returns."""
 
 
 def _is_list(value: object) -> TypeGuard[list[Any] | NDArray[Any]]:
-    """Return whether a value is a list, or an array of objects, which stands for one."""
+    """Return whether a value is a list, or an array of objects, which represents a list."""
     return isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype == object)
 
 
 def _holds(dtype: np.dtype[Any], array: NDArray[Any]) -> bool:
-    """Return whether a dtype holds the numbers of an array exactly."""
+    """Return whether a dtype can represent the numbers of an array exactly."""
     if dtype.kind == "u" and not (array.dtype.kind == "i" and (array >= 0).all()):
         return False
     if array.dtype.kind == "c" and dtype.kind != "c":

@@ -75,7 +75,7 @@ _extreme("LEAST", "The smaller number, element by element.", np.minimum)
 
 @function("CAST(x AS type)", group=GROUP)
 def _cast(x: Arg, type: str) -> Bound:
-    """Conversion to a type, by its SQL or NumPy name; converts as NumPy's `astype` does."""
+    """Value converted to a type, given by its SQL or NumPy name, like NumPy's `astype`."""
     numbers("CAST", x)
 
     def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
@@ -101,7 +101,7 @@ def _round(x: Arg, decimals: int = 0) -> Bound:
 
 @function("CLIP(x, low, high)", group=GROUP)
 def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
-    """Numbers below low become low; numbers above high become high."""
+    """Numbers limited to the range from low to high."""
     args = (x, low, high)
     numbers("CLIP", *args)
 
@@ -115,7 +115,7 @@ def _clip(x: Arg, low: Arg, high: Arg) -> Bound:
 
 @function("NORMALIZE(x, range=None)", group=GROUP)
 def _normalize(x: Arg, range: Arg | None = None) -> Bound:
-    """Rescales [low, high] (default: min and max of x) to [0, 1]; for boxes, range is a window."""
+    """Numbers rescaled from [low, high] (default: min, max) to [0, 1]; for boxes, from a window."""
     numbers("NORMALIZE", x, *([range] if range else []))
     is_boxes = x.type.boxes is not None
     if range is None:

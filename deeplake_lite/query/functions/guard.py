@@ -1,4 +1,4 @@
-"""The wrapper around each function, which handles nulls, suppresses warnings and locates errors."""
+"""A wrapper around each function that handles nulls, suppresses warnings and explains errors."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ def refusal(text: str, error: Exception, types: Sequence[str]) -> QueryTypeError
 
 @dataclass(frozen=True)
 class Guarded:
-    """The `compute` of a function, wrapped for values that may be null."""
+    """The `compute` of a function, wrapped so that values may be null."""
 
     text: str
-    """The call, as written in the query."""
+    """The call as written in the query."""
     type: Type
     """Type of the result."""
     compute: Compute
-    """The wrapped function, which sees values only."""
+    """The wrapped function, which receives no nulls unless `sees_null` is set."""
     args: tuple[Arg, ...]
     """The arguments that the function is bound to."""
     places: tuple[int, ...]
-    """Position of each argument among the values passed; constants have their own values."""
+    """Position of each argument in the call; constants are taken from `args` instead."""
     sees_null: bool
     """Whether nulls are passed to the function."""
     null_items: bool = False
-    """Whether arrays of booleans some of which are null are passed to the function."""
+    """Whether arrays of booleans that contain nulls are passed to the function."""
     is_users: bool = False
-    """Whether it is a user's function, which takes values of any type without conversion."""
+    """Whether this is a user's function, which accepts values of any type without conversion."""
 
     def __call__(self, *inputs: Any, lead: int, auxiliary: object = None) -> object:
         """Compute one row (``lead=0``), or rows stacked along the first axis (``lead=1``).
 
-        The `auxiliary` array of the rows is used only if none of them is null.
+        The `auxiliary` array is used only if no row is null.
         """
         if lead and all(arg.is_constant for arg in self.args):
             return self._compute_constants(*inputs)
@@ -81,14 +81,14 @@ class Guarded:
         return self._spread(self._run(present, lead) if not nulls.all() else None, nulls)
 
     def _compute_constants(self, *inputs: object) -> Block:
-        """Return the only result of constants, with a first axis of size 1."""
+        """Return the result for constant arguments, with a first axis of size 1."""
         result = self(*inputs, lead=0)
         if result is None:
             return self._spread(None, np.ones(1, bool))
         return np.asarray(result)[None] if self.type.is_number else [result]
 
     def _count(self, values: tuple[Any, ...]) -> int:
-        """Return the number of rows; constants have no axis for them."""
+        """Return the number of rows, which constants do not have an axis for."""
         pairs = zip(values, self.args, strict=True)
         return next(len(value) for value, arg in pairs if not arg.is_constant)
 
@@ -106,7 +106,7 @@ class Guarded:
             raise
         except REFUSALS as error:
             if lead and not self.is_users and self._count(values):
-                self._run(self._first(values), lead=0)  # the error of a row does not count rows
+                self._run(self._first(values), lead=0)  # its error shows the shapes of a single row
             types = [
                 f"{arg.type.dtype} {np.shape(v)[0 if arg.is_constant else lead :]}"
                 for v, arg in zip(values, self.args, strict=True)
@@ -119,7 +119,7 @@ class Guarded:
         return tuple(value if arg.is_constant else value[0] for value, arg in pairs)
 
     def _spread(self, result: Block | None, nulls: NDArray[np.bool_]) -> Block:
-        """Return the result for all rows; `result` has only the rows that are not null."""
+        """Return the result for all rows, given the result for the non-null rows."""
         if result is None:
             shape = tuple(n or 0 for n in self.type.shape or ())
             return all_null(len(nulls), shape, self.type.dtype if self.type.is_number else "object")
@@ -136,7 +136,7 @@ def _may_have_null(values: Block) -> bool:
 
 
 def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Block:
-    """Return null rows as a masked array, or as a list if rows have no elements to mask.
+    """Return an array of masked rows, or a list of None if rows have no elements to mask.
 
     >>> all_null(2, (3, 0), "float32")
     [None, None]
@@ -145,7 +145,7 @@ def all_null(count: int, shape: tuple[int, ...], dtype: str) -> Block:
 
 
 def null_rows(values: Block) -> NDArray[np.bool_]:
-    """Return a mask of the null rows: None in a list, or rows of an array with a masked element."""
+    """Return a mask of the null rows: None in a list, or rows with a masked element in an array."""
     if isinstance(values, list) or (values.dtype == object and values.ndim == 1):
         return np.array([value is None for value in values], bool)
     mask = np.ma.getmaskarray(values)
@@ -153,16 +153,16 @@ def null_rows(values: Block) -> NDArray[np.bool_]:
 
 
 def _drop_rows(values: Block, nulls: NDArray[np.bool_]) -> Block:
-    """Return the rows that are not null."""
+    """Return the non-null rows."""
     if isinstance(values, list):
         return [value for value, null in zip(values, nulls, strict=True) if not null]
     return values[~nulls]
 
 
 def _as_declared(value: object, arg: Arg) -> object:
-    """Convert a row's number or list to the dtype of its argument; return others unchanged."""
+    """Convert a number or list to the dtype of its argument; return other values unchanged."""
     if arg.type.dtype == "bool" and has_null_items(value):
-        known, nulls = split(value)  # an index may have left out all nulls
+        known, nulls = split(value)  # an index may have removed all nulls
         return value if np.any(nulls) else known
     if arg.is_constant or value is None or not arg.type.is_number or hasattr(value, "dtype"):
         return value
@@ -170,22 +170,22 @@ def _as_declared(value: object, arg: Arg) -> object:
 
 
 def _check_items(text: str, values: Sequence[object], args: Sequence[Arg]) -> None:
-    """Reject arrays of booleans some of which are null. Raises QueryTypeError."""
+    """Reject arrays of booleans that contain nulls. Raises QueryTypeError."""
     for value, arg in zip(values, args, strict=True):
         if arg.type.dtype == "bool" and has_null_items(value):
             raise QueryTypeError(
-                f"{text} takes booleans, but some of {arg.text} are null, because an item is "
-                f"null. Leave them out with an index: c[c OR NOT c] for {arg.text} as c."
+                f"{text} takes booleans, but {arg.text} contains nulls, because an item is null. "
+                f"Leave them out with an index: c[c OR NOT c] for {arg.text} as c."
             )
 
 
 def listed(value: object, type_: Type) -> NDArray[Any] | None:
-    """Return a list that DuckDB computed as an array of numbers; None for null.
+    """Convert a list from DuckDB to an array of numbers; return None for null.
 
     Raises
     ------
     QueryTypeError
-        If there are nulls or other values in it, or integers that the dtype would round.
+        If the list contains nulls, non-numeric values, or integers that the dtype would round.
     """
     if value is None:
         return None
@@ -203,14 +203,14 @@ def listed(value: object, type_: Type) -> NDArray[Any] | None:
         ) from error
     if array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
         raise QueryTypeError(
-            f"A {type_} cannot hold integers beyond 2**53 exactly, but it is {brief(value, 80)}. "
-            "CAST the items: CAST(x AS BIGINT)."
+            f"A {type_} cannot represent integers beyond 2**53 exactly, but it is "
+            f"{brief(value, 80)}. CAST the items: CAST(x AS BIGINT)."
         )
     return array
 
 
 def _has_none(value: object) -> bool:
-    """Return whether None is among the items of a list or of a nested list.
+    """Return whether a list, or a list nested in it, contains None.
 
     >>> _has_none([1, None]), _has_none([[1], [None]]), _has_none([[1], []])
     (True, True, False)

@@ -1,4 +1,4 @@
-"""Functions of images: CROP and RESIZE."""
+"""Functions for images: CROP and RESIZE."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def _check_image(name: str, image: Arg) -> None:
 
 
 def _with_size(image: Arg, height: int | None, width: int | None) -> Shape | None:
-    """Return the shape of an image with another height and width."""
+    """Return the shape of an image after changing its height and width."""
     return None if image.type.shape is None else (height, width, *image.type.shape[2:])
 
 
 @function("CROP(image, window)", group=GROUP)
 def _crop(image: Arg, window: Arg) -> Bound:
-    """Part of an image, [x0, y0, x1, y1] in pixels, excluding x1 and y1, clipped at its edges."""
+    """Part of an image; the window is [x0, y0, x1, y1] in pixels, without x1 and y1."""
     _check_image("CROP", image)
     numbers("CROP", window)
     if window.type.shape not in ((4,), (None,)):
@@ -115,7 +115,7 @@ def _resize_pixels(pixels: NDArray[Any], size: tuple[int, int], nearest: bool) -
 
 
 def _resize_bilinear(pixels: NDArray[Any], size: tuple[int, int]) -> NDArray[Any]:
-    """Resize a grey image, or a coloured one of uint8; Pillow has no other modes for colours."""
+    """Resize a greyscale image, or a colour image of uint8, Pillow's only dtype for colours."""
     from PIL import Image  # takes 60 ms, and only this function needs it
 
     small = pixels.dtype == np.uint8

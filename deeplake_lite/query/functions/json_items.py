@@ -1,6 +1,6 @@
-"""Comparisons of JSON values in lists with numbers, strings and booleans.
+"""Compare JSON values in lists with numbers, strings and booleans.
 
-They give the same results as those of JSON columns, which DuckDB computes.
+The results are the same as for JSON columns, which DuckDB compares.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ type Comparison = Callable[[Any, Any], bool]
 
 
 def check_beside_json(name: str, items: Arg, other: Arg) -> None:
-    """Refuse to compare JSON items with times and bytes. Raises QueryTypeError."""
+    """Raise QueryTypeError if JSON items are compared with times or bytes."""
     if other.type.is_time or other.type.dtype == "bytes":
         raise QueryTypeError(
             f"{name} compares JSON with numbers, strings and booleans, but {items.text} is "
@@ -30,10 +30,9 @@ def check_beside_json(name: str, items: Arg, other: Arg) -> None:
 
 
 def compare_json_item(compare: Comparison, item: object, other: object) -> bool | None:
-    """Return whether a comparison of two JSON values holds; null if it does not apply.
+    """Return the result of comparing two JSON values; None if they cannot be compared.
 
-    Numbers can be ordered, and so can strings and booleans, but values of different kinds
-    cannot.
+    Numbers have an order, and so do strings and booleans, but values of different kinds have none.
 
     >>> compare_json_item(operator.eq, True, 1), compare_json_item(operator.lt, "a", 1)
     (False, None)
@@ -49,7 +48,7 @@ def compare_json_item(compare: Comparison, item: object, other: object) -> bool 
 
 
 def _kind(value: object) -> str:
-    """Return the kind of a value that has an order; empty for lists and objects."""
+    """Return the kind of a value if it has an order; "" for lists and objects."""
     match value:
         case bool():
             return "truth"
@@ -61,7 +60,7 @@ def _kind(value: object) -> str:
 
 
 def is_json_item(items: Any, wanted: object) -> bool:
-    """Return whether a JSON value is among others.
+    """Return whether a list of JSON values contains a value.
 
     >>> is_json_item([True, [1]], 1), is_json_item([1.0], 1)
     (False, True)

@@ -1,4 +1,4 @@
-"""The assignment problem: the one-to-one matching with the largest sum.
+"""Solve the assignment problem: find the one-to-one matching with the largest sum.
 
 Notes
 -----
@@ -45,7 +45,7 @@ def best_matching(gains: NDArray[Any]) -> NDArray[Any]:
 
 
 def _assign(costs: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column of each row in the cheapest assignment; there are n <= m rows."""
+    """Return the column assigned to each row in the cheapest assignment; needs n <= m rows."""
     n, m = costs.shape
     row_price, column_price = np.zeros(n), np.zeros(m + 1)
     owner = np.full(m + 1, -1)  # row of each column; paths start at the extra last column

@@ -1,7 +1,7 @@
 """Operators on tensors: arithmetic, comparisons, logic.
 
-Division by zero gives infinities and NaN; for integers, ``//`` and ``%`` by zero give 0, as in
-NumPy. Comparisons with NaN are false, except ``<>``.
+As in NumPy, division by zero returns infinities and NaN, but ``//`` and ``%`` of integers by zero
+return 0. Comparisons with NaN are false, except ``<>``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ GROUP = "Operators"
 
 
 def _arithmetic(sign: str, summary: str, apply: np.ufunc) -> None:
-    """Register an operator on numbers, which widens small integers."""
+    """Register an arithmetic operator, which widens small integers."""
 
     def bind(x: Arg, y: Arg) -> Bound:
         numbers(sign, x, y)
@@ -75,8 +75,8 @@ def _arithmetic(sign: str, summary: str, apply: np.ufunc) -> None:
 
 
 _DOES_NOT_FIT = (
-    "an integer constant must fit into the dtype of the other side; a negative one does not fit "
-    "into uint64. Cast that side: CAST(x AS INT64)"
+    "an integer constant must fit in the dtype of the other side; negative integers do not fit in "
+    "uint64. Cast the other side: CAST(x AS INT64)"
 )
 
 
@@ -90,7 +90,7 @@ _arithmetic("%", "Remainder with the sign of the divisor (scalars: of the divide
 
 @function("x ** y", group=GROUP, name="**")
 def _power(x: Arg, y: Arg) -> Bound:
-    """Power; an integer to a negative literal exponent gives a float."""
+    """Power; an integer with a negative literal exponent becomes a float."""
     numbers("**", x, y)
     fraction = y.is_constant and bool(np.any(np.less(y.value, 0)))
 
@@ -144,7 +144,7 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
         if numeric == 0:
             return Bound(Type("bool"), _compare_strings(compare), stacks=False)
         fixed = [weak(arg.value) if arg.is_constant else None for arg in (x, y)]
-        box_numbers("float32", (4,), x, y)  # raises an error for boxes of two formats
+        box_numbers("float32", (4,), x, y)  # raises an error for boxes in two formats
         exact, fixed[0] = beside_floats(apply, fixed[0], y.type.dtype, is_first=True)
         exact, fixed[1] = beside_floats(exact, fixed[1], x.type.dtype, is_first=False)
 
@@ -161,14 +161,14 @@ def _comparison(sign: str, summary: str, apply: np.ufunc, compare: Comparison) -
 
 
 def _compare_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound | None:
-    """Bind a comparison of each item of a list with a single value.
+    """Bind a comparison of each item in a list with a single value.
 
     Return None if neither argument is a list.
 
     Raises
     ------
     QueryTypeError
-        For lists whose items are arrays, and for two lists.
+        For lists of arrays, and for two lists.
     """
     is_json = "object" in (x.type.dtype, y.type.dtype)
     lists = [a for a in (x, y) if a.type.items is not None or (_is_strings(a) and not is_json)]
@@ -214,7 +214,7 @@ def _compare_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound | No
 
 
 def _check_kinds(sign: str, list_: Arg, item: Type, other: Arg) -> None:
-    """Refuse to compare the items of a list with values of another kind. Raises QueryTypeError."""
+    """Raise QueryTypeError if list items are compared with values of another kind."""
     if item.is_time or other.type.is_time:
         check_times(sign, Arg(list_.text, item), other)
     elif not item.is_like(other.type):
@@ -228,11 +228,11 @@ _MIRRORED: dict[Comparison, Comparison] = {
     operator.eq: operator.eq, operator.ne: operator.ne, operator.lt: operator.gt,
     operator.le: operator.ge, operator.gt: operator.lt, operator.ge: operator.le,
 }  # fmt: skip
-"""Comparisons with the same result if the sides are exchanged."""
+"""For each comparison, the equivalent comparison with its sides swapped."""
 
 
 def _compare_json_items(sign: str, x: Arg, y: Arg, compare: Comparison) -> Bound:
-    """Bind a comparison of each item of a list of JSON, which may be on either side."""
+    """Bind a comparison of each item in a list of JSON, which may be on either side."""
     is_first = x.type.items is not None
     check_beside_json(sign, *((x, y) if is_first else (y, x)))
     compare = compare if is_first else _MIRRORED[compare]
@@ -253,7 +253,7 @@ def _is_strings(arg: Arg) -> bool:
 
 
 def _holds(compare: Comparison, a: object, b: object) -> bool:
-    """Return whether a comparison holds; it does not for null or for values without an order."""
+    """Return whether a comparison is true; it is false for null and for values without an order."""
     if a is None or b is None:
         return False
     if isinstance(a, np.datetime64 | np.timedelta64):
@@ -287,7 +287,7 @@ def _compare_strings(compare: Comparison) -> Compute:
 
 
 def _compare_json(compare: Comparison) -> Compute:
-    """Return a function that compares the JSON of a row; strings and numbers have no order."""
+    """Return a function that compares JSON values; strings and numbers have no common order."""
 
     def compute(*values: object, lead: int) -> object:  # noqa: ARG001
         a, b = map(built_in_value, values)
@@ -302,19 +302,19 @@ def _compare_json(compare: Comparison) -> Compute:
 
 
 def _check_booleans(*args: Arg) -> None:
-    """Refuse to compare classes with booleans. Raises QueryTypeError."""
+    """Raise QueryTypeError if classes are compared with booleans."""
     types = [arg.type.items.of if arg.type.items is not None else arg.type for arg in args]
     classes = [t.classes for t in types if t.classes is not None]
     if "bool" in {t.dtype for t in types} and not all(c.takes_truth for c in classes):
         raise QueryTypeError(
             f"Classes cannot be compared with booleans, but {args[0].text} is compared with "
-            f"{args[1].text}. Compare classes with their names, or with their numbers, which begin "
+            f"{args[1].text}. Compare classes with their names, or with their numbers, which start "
             "at 0."
         )
 
 
 def _name_to_number(arg: Arg, other: Arg) -> Arg:
-    """Return the number of a class for its name, if the other argument has classes."""
+    """Replace the name of a class with its number if the other argument has classes."""
     if arg.is_constant and isinstance(arg.value, str) and other.type.names is not None:
         return Arg(arg.text, Type("int64"), class_number(arg, other))
     return arg
@@ -329,10 +329,10 @@ _comparison(">=", "Whether elements are greater than or equal.", np.greater_equa
 
 
 def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
-    """Register AND or OR. A `decisive` value determines the result, even if the other one is null.
+    """Register AND or OR. A `decisive` value determines the result even if the other is null.
 
-    That holds for scalars and for the items of lists. If a value has axes, the result of a row is
-    null where either side is: the other side may not have the shape of the result.
+    This is true for scalars and for the items of lists. If a value has axes and either side is null
+    in a row, the result of that row is null, since the other side may have a different shape.
     """
 
     def bind(x: Arg, y: Arg) -> Bound:
@@ -357,7 +357,7 @@ def _logic(word: str, summary: str, apply: np.ufunc, decisive: bool) -> None:
         return Bound(type_, compute, sees_null=are_scalars, null_items=True)
 
     def _known_items(value: object) -> tuple[Any, Any]:
-        """Replace null items by the neutral value; return the value and a mask of the nulls."""
+        """Replace null items with the neutral value; return the value and a mask of the nulls."""
         if not has_null_items(value):
             return value, False
         known, nulls = split(value)

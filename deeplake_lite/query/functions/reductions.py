@@ -1,7 +1,7 @@
-"""Reductions along axes or over all elements of a row's value: sums, extremes, moments.
+"""Reductions along axes or over all elements of a row: sums, extremes, moments.
 
-For values without elements, SUM, PROD, ANY and ALL return NumPy's value; others, such as MAX,
-return null.
+For values without elements, SUM, PROD, ANY and ALL return the same as in NumPy; other reductions,
+such as MAX, return null.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def _reduction(
     decisive: bool | None = None,
     check: Callable[[str, Arg], None] = numbers,
 ) -> None:
-    """Register a reduction with ``axis``, whose argument passes a check.
+    """Register a reduction with the option ``axis``; `check` validates its argument.
 
-    `of_nothing` says if it has a value without elements. A `decisive` truth value decides alone,
-    even if others are null; if there is none, nulls are left out.
+    `of_nothing` says whether the reduction of no elements has a value. A `decisive` boolean
+    determines the result even if other elements are null; if it is None, nulls are left out.
     """
 
     def bind(x: Arg, axis: Axis = None) -> Bound:
@@ -117,7 +117,7 @@ def _reduction(
 
 
 def _null_if_empty(reduce: Compute, axis: Axis, dtype: str) -> Compute:
-    """Return a reduction that is null if there are no elements, in each row if rows are stacked."""
+    """Wrap a reduction so that rows without elements are null."""
 
     def compute(value: object, *, lead: int) -> object:
         array = np.asarray(value)
@@ -133,7 +133,7 @@ def _null_if_empty(reduce: Compute, axis: Axis, dtype: str) -> Compute:
 
 
 def _not_empty(x: Arg) -> Arg:
-    """Return the argument with axes that vary in place of empty ones, for `result_of`."""
+    """Return the argument with varying axes in place of empty ones, for `result_of`."""
     shape = x.type.shape and tuple(n or None for n in x.type.shape)
     return replace(x, type=replace(x.type, shape=shape))
 
@@ -161,7 +161,7 @@ def _position(name: str, summary: str, find: Callable[..., object]) -> None:
 
 
 def _plain(reduce: Callable[..., object]) -> Reduce:
-    """Return a NumPy reduction that takes its axes as the second argument."""
+    """Adapt a NumPy reduction so that its second argument is the axes."""
     return lambda x, over: reduce(x, axis=over)
 
 

@@ -1,6 +1,6 @@
-"""Limits for the size of a function's result, checked by its shape before it is allocated.
+"""Limit the size of a function's result, which is computed from the shape before allocation.
 
-Broadcasting, comparing all pairs of boxes, and enlarging images can give results that are far
+Broadcasting, comparing all pairs of boxes, and enlarging images can produce results that are far
 larger than the arguments.
 """
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_BYTES = 1 << 31
-"""Maximum size of a row's value in bytes, as for any cell."""
+"""Maximum size of one row in bytes, which is also the limit for a cell."""
 
 STACK_BYTES = 1 << 29
-"""Maximum size of stacked rows in bytes: eight times that of a block, as integers are widened."""
+"""Maximum size of stacked rows in bytes: eight times a block, since integers are widened."""
 
 
 class TooMany(Exception):
@@ -31,7 +31,7 @@ def check_room(shape: Sequence[int], itemsize: int, *, lead: int) -> None:
     Parameters
     ----------
     lead : int
-        1 if the first axis is that of stacked rows, otherwise 0.
+        1 if rows are stacked along the first axis, otherwise 0.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Functions that return the shape of a value, or its elements in another order or shape."""
+"""Functions that return the shape of a value, or rearrange its elements."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _about_shape(
     of: Callable[..., Any],
     *aliases: str,
 ) -> None:
-    """Register a function of the shape alone."""
+    """Register a function that depends only on the shape."""
 
     def bind(x: Arg) -> Bound:
         if x.type.items is None:
@@ -62,7 +62,7 @@ _about_shape(
 
 @function("TRANSPOSE(x, axes=None)", group=GROUP)
 def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
-    """Axes in another order, reversed if none is given."""
+    """Array with its axes in the given order, by default reversed."""
     numbers_or_times("TRANSPOSE", x)
     if axes is not None and not all(type(a) is int for a in axes):
         raise ValueError(f"axes must be integers, but they are {brief(axes)}")
@@ -82,7 +82,7 @@ def _transpose(x: Arg, axes: list[int] | None = None) -> Bound:
 
 @function("RESHAPE(x, shape)", group=GROUP)
 def _reshape(x: Arg, shape: list[int] | int) -> Bound:
-    """Elements in another shape; one length may be -1 and is then inferred."""
+    """Elements in a new shape; one length may be -1 and is then inferred."""
     numbers_or_times("RESHAPE", x)
     sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
     if not all(type(n) is int and n >= -1 for n in sizes) or sizes.count(-1) > 1:
@@ -133,7 +133,7 @@ def _sort(x: Arg, axis: int = -1) -> Bound:
 
 @function("UNIQUE(x)", group=GROUP)
 def _unique(x: Arg) -> Bound:
-    """Elements in ascending order, each once."""
+    """Distinct elements in ascending order."""
     numbers_or_times("UNIQUE", x)
 
     def compute(value: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
@@ -145,7 +145,7 @@ def _unique(x: Arg) -> Bound:
 
 @function("NONZERO(x)", group=GROUP)
 def _nonzero(x: Arg) -> Bound:
-    """Positions of the nonzero elements: one row of indices per nonzero element."""
+    """Positions of the nonzero elements, one row of indices per element."""
     numbers("NONZERO", x)
 
     def compute(value: Any, *, lead: int) -> NDArray[Any]:  # noqa: ARG001
@@ -155,7 +155,7 @@ def _nonzero(x: Arg) -> Bound:
 
 
 def _size(x: Arg) -> int | None:
-    """Return the number of elements of each row, or None if it varies."""
+    """Return the number of elements per row, or None if it varies."""
     sizes = [] if x.type.shape is None else [n for n in x.type.shape if n is not None]
     varies = x.type.shape is None or len(sizes) < len(x.type.shape)
     return None if varies else prod(sizes)

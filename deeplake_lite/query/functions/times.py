@@ -1,4 +1,4 @@
-"""Exact comparisons of timestamps, and of durations, in any units."""
+"""Compare timestamps with each other, or durations with each other, exactly in any units."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 _UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
-"""Units of times, the coarsest first."""
+"""Units of times, from coarse to fine."""
 
 
 def as_times(arg: Arg, other: Arg) -> Arg:
-    """Convert a constant that is compared with times: strings, and Python's times.
+    """Convert the strings or Python times in a constant that is compared with times.
 
     Raises
     ------
     QueryTypeError
-        For strings that are not timestamps, and for times that do not fit into one unit.
+        For strings that are not timestamps, and for times that do not fit in one unit.
     """
     beside = other.type if other.type.items is None else other.type.items.of
     if not beside.is_time or not arg.is_constant or arg.value is None:
@@ -45,7 +45,7 @@ def as_times(arg: Arg, other: Arg) -> Arg:
 
 
 def times_of(values: list[Any]) -> NDArray[Any] | None:
-    """Return a list of timestamps, or of durations, as an array; None for any other list.
+    """Convert a list of timestamps or of durations to an array; return None for other lists.
 
     >>> times_of([dt.date(2026, 1, 2), dt.datetime(2026, 1, 2, 3)])
     array(['2026-01-02T00:00:00.000000', '2026-01-02T03:00:00.000000'],
@@ -73,7 +73,7 @@ def as_numpy_time(value: Any) -> Any:
 
 
 def _part(value: Any, arg: Arg, beside: Type) -> Any:
-    """Convert one value to a NumPy time; return it unchanged if it is not a time."""
+    """Convert one value to a NumPy time; return other values unchanged."""
     match value:
         case None:
             return np.array("NaT", beside.dtype)[()]
@@ -83,7 +83,7 @@ def _part(value: Any, arg: Arg, beside: Type) -> Any:
 
 
 def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
-    """Read a timestamp. Raises QueryTypeError if the string does not have one."""
+    """Parse a timestamp. Raises QueryTypeError if the string is not one."""
     if beside.dtype.startswith("timedelta"):
         raise QueryTypeError(
             f"Durations can only be compared with durations, but {arg.text} is a string. Write "
@@ -101,23 +101,23 @@ def _read(text: str, arg: Arg, beside: Type) -> np.datetime64:
 
 
 def _in_one_unit(parts: list[Any], arg: Arg) -> NDArray[Any]:
-    """Return times as one array. Raises QueryTypeError if they do not fit into one unit."""
+    """Return times as one array. Raises QueryTypeError if they do not fit in one unit."""
     times = np.array(parts)
     if not all(map(_is_same, parts, times)):
         raise QueryTypeError(
-            f"All times of an array have the same unit, but no unit can hold all of {arg.text}: "
+            f"All times in an array must have the same unit, but no unit fits all of {arg.text}: "
             f"{brief(arg.value, 80)}. Compare with single times."
         )
     return times
 
 
 def _is_same(part: Any, converted: object) -> bool:
-    """Return whether a time is unchanged in another unit, in which it may have overflowed."""
+    """Return whether a time is unchanged after conversion to another unit, which may overflow."""
     return bool(np.isnat(part) or compare_times(np.equal, part, converted))
 
 
 def check_times(sign: str, x: Arg, y: Arg) -> None:
-    """Refuse to compare timestamps, durations and other values with each other.
+    """Check that both values are timestamps or both are durations.
 
     Raises
     ------
@@ -132,10 +132,11 @@ def check_times(sign: str, x: Arg, y: Arg) -> None:
 
 
 def compare_times(compare: Comparison, a: object, b: object) -> Any:
-    """Compare times element by element; NaT compares as NaN does.
+    """Compare times element by element; NaT behaves like NaN.
 
-    If the units differ, the finer times are truncated to the coarser unit, because nanoseconds
-    cannot hold the year 3000, for which NumPy raises OverflowError.
+    If the units differ, the finer times are truncated to the coarser unit, and the remainder is
+    considered separately. Converting to the finer unit could overflow: nanoseconds cannot represent
+    the year 3000.
 
     >>> days = np.array(["2020-01-01", "3000-01-01", "NaT"], "M8[D]")
     >>> compare_times(np.less, days, np.datetime64("2020-01-01T00:00:00.000000001"))
@@ -151,7 +152,7 @@ def compare_times(compare: Comparison, a: object, b: object) -> Any:
 
 
 def _order(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return -1, 0 or 1 where a is less than, equal to or greater than b, and NaN for NaT."""
+    """Return -1, 0 or 1 if a is less than, equal to or greater than b, and NaN for NaT."""
     coarse, fine = (np.datetime_data(side.dtype)[0] for side in (a, b))
     if _UNITS.index(coarse) > _UNITS.index(fine):
         return -_order(b, a)
@@ -162,7 +163,7 @@ def _order(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _cut(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the number of whole units of times, and whether there is a remainder."""
+    """Return the number of whole units in each time, and whether there is a remainder."""
     fine = np.datetime_data(times.dtype)[0]
     ratio = np.array(1, f"m8[{unit}]") // np.array(1, f"m8[{fine}]")
     counts = times.view(np.int64)
@@ -170,7 +171,7 @@ def _cut(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def _cut_months(times: NDArray[Any], unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the number of whole months or years of times, and whether there is a remainder.
+    """Return the number of whole months or years in each time, and whether there is a remainder.
 
     Raises TypeError for durations in days or finer units, because months differ in length.
     """

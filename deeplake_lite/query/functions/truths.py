@@ -1,6 +1,6 @@
-"""Truth values of the items of lists, which may be null: SQL's three-valued logic.
+"""Three-valued logic of SQL for booleans that belong to the items of a list and may be null.
 
-A row that has nulls is an array of objects, in which null is None; other rows are booleans.
+A row with nulls is an array of objects in which null is None; other rows are boolean arrays.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def split(value: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | bool]:
 
 
 def join(truths: object, nulls: Any) -> NDArray[Any]:
-    """Return booleans that are null where a mask says so.
+    """Return booleans with nulls where a mask is true.
 
     >>> join(np.array([True, False]), np.array([False, True]))
     array([np.True_, None], dtype=object)
@@ -52,7 +52,7 @@ def join(truths: object, nulls: Any) -> NDArray[Any]:
 
 
 def three_valued(compute: Compute) -> Compute:
-    """Return a function of booleans, element by element, that is null where one of them is."""
+    """Wrap an elementwise function of booleans so that it returns null if an argument is null."""
 
     def of_items(*values: object, lead: int) -> object:
         if not any(map(has_null_items, values)):
@@ -66,14 +66,14 @@ def three_valued(compute: Compute) -> Compute:
 
 
 def with_truths(type_: Type, *args: Arg) -> Type:
-    """Return the type of booleans computed from arguments: null where theirs may be null."""
+    """Return the type of computed booleans, which may be null if those of an argument may be."""
     is_nullable = type_.dtype == "bool" and type_.ndim != 0
     may_be_null = is_nullable and any(isinstance(a.type.meaning, Truths) for a in args)
     return replace(type_, meaning=Truths()) if may_be_null else type_
 
 
 def may_hold_null(list_: Type) -> bool:
-    """Return whether items of lists of a type may be null."""
+    """Return whether the items of lists with the given type may be null."""
     if list_.items is None:
         return False
     htype = list_.items.htype
@@ -81,13 +81,10 @@ def may_hold_null(list_: Type) -> bool:
 
 
 def way_around_nulls(type_: Type, text: str) -> str:
-    """Return how to compute with the items of a sequence of numbers that has null items.
-
-    It is empty for other types.
-    """
+    """Return a hint on how to compute with a sequence of numbers that has null items, or ""."""
     if type_.items is None or not type_.items.of.is_number or not may_hold_null(type_):
         return ""
     return (
-        f" Null items keep {text} from being a tensor: in FROM (SELECT UNNEST({text}) AS item FROM "
-        "dataset), each item has a row, and aggregates skip nulls."
+        f" Because of null items, {text} is not a tensor. Write FROM (SELECT UNNEST({text}) AS "
+        "item FROM dataset) for one row per item; aggregates skip nulls."
     )

@@ -1,4 +1,4 @@
-"""Calling users' functions with copies of their arguments, and checking their results."""
+"""Call users' functions with copies of their arguments, and check their results."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ GROUP = "Your own"
 type Returns = str | tuple[str, tuple[int | None, ...]] | Htype
 
 _CASTS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf", "c": "biufc", "M": "M", "m": "m"}
-"""Kinds of dtypes that a result may have, by the kind of the declared dtype."""
+"""Dtype kinds that a result may have, by the kind of the declared dtype."""
 
 
 OWN: dict[str, Function] = {}
-"""Users' functions by name, in capitals. They are not in `REGISTRY`, whose functions they may
-override."""
+"""Users' functions by name, in capitals. They are kept apart from `REGISTRY`, because they may
+override its functions."""
 
 
 def entry(name: str, function: Callable[..., Any], type_: Type, per: str) -> Function:
@@ -65,7 +65,7 @@ def _without_annotations(signature: inspect.Signature) -> str:
 
 
 def declared_type(returns: Returns) -> Type:
-    """Return the type for the `returns` argument of `function`."""
+    """Convert the `returns` argument of `function` to a type."""
     if isinstance(returns, Htype):
         return Type.of(returns)
     spec: Any = returns
@@ -84,7 +84,7 @@ def declared_type(returns: Returns) -> Type:
 
 
 def _as_block(value: object, arg: Arg) -> object:
-    """Return a row's value as a block of one row; it is an array if rows have a fixed shape."""
+    """Return the value of one row as a block, which is an array if rows have a fixed shape."""
     if arg.is_constant:
         return value
     if arg.type.ndim != 0 and not arg.type.is_of_one_shape:
@@ -93,7 +93,7 @@ def _as_block(value: object, arg: Arg) -> object:
 
 
 def _copied(value: object) -> object:
-    """Return a copy of an argument, into which a function may write."""
+    """Return a copy of an argument that a function may modify."""
     match value:
         case np.ndarray():
             return deepcopy(value) if value.dtype.hasobject else np.array(value, subok=True)
@@ -107,7 +107,7 @@ def _copied(value: object) -> object:
 
 
 _NO_SEQUENCES = (str, bytes, bytearray, Mapping, Set)
-"""Types that have a length, but do not hold one result per row in order."""
+"""Types that have a length but are not a sequence of results."""
 
 
 class _Call:
@@ -147,7 +147,7 @@ class _Call:
             if len(results) != count:
                 raise QueryTypeError(
                     f"{self.name} must return a result for each of {count} rows, but it returned "
-                    f"{len(results)}."
+                    f"{len(results)} results."
                 )
             return [self._check(result, row) for row, result in enumerate(results)]
         return [self._row_result(values, row) for row in range(count)]
@@ -173,9 +173,9 @@ class _Call:
             ) from error
 
     def _check(self, value: object, row: int | None) -> Any:
-        """Return a copy of a result in the declared dtype.
+        """Return a copy of a result, converted to the declared dtype.
 
-        It is a copy because a function may return the same array again with other numbers in it.
+        It is a copy because the function may later modify the array and return it again.
 
         Raises
         ------
@@ -205,14 +205,14 @@ class _Call:
         """Return a string. Raises InvalidValueError if UTF-8 cannot encode it."""
         if (half := checks.find_lone_surrogate(value)) is not None:
             raise self._invalid(
-                f"the string has a lone surrogate at {half}, which UTF-8 cannot encode. "
+                f"the string has a lone surrogate at position {half}, which UTF-8 cannot encode. "
                 "Replace it: value.encode(errors='replace').decode().",
                 row,
             )
         return str(value)
 
     def _json(self, value: object, row: int | None) -> object:
-        """Return a JSON value as a column of JSON would return it."""
+        """Return a JSON value as it would be read from a JSON column."""
         try:
             return Json().decode_cells(Json().encode([value]))[0]
         except InvalidValueError as error:
@@ -233,7 +233,7 @@ class _Call:
         return cast[()]
 
     def _check_meaning(self, array: NDArray[Any], row: int | None) -> None:
-        """Reject numbers that no class has, and shapes that cells of the htype cannot have.
+        """Reject numbers outside the range of classes, and shapes that the htype does not allow.
 
         Raises
         ------
@@ -249,13 +249,13 @@ class _Call:
             try:
                 htype.check_shape(array.shape)
                 fits = not self.type.is_like_image or array.ndim in (2, 3)
-            except DamagedError:  # `check_shape` is meant for stored cells
+            except DamagedError:  # the error that `check_shape` raises for stored cells
                 fits = False
             if not fits:
                 raise self._invalid(f"it returned an array of shape {array.shape}.", row)
 
     def _array(self, value: object, row: int | None) -> NDArray[Any]:
-        """Return a result as an array: names of classes as numbers, an empty list with its axes."""
+        """Convert a result to an array; class names become numbers, and empty lists keep axes."""
         kind, classes = np.dtype(self.type.dtype).kind, self.type.classes
         if classes is not None and classes.names:
             try:
@@ -285,7 +285,7 @@ class _Call:
         )
 
     def _stack(self, results: list[Any]) -> object:
-        """Return results of a fixed shape as an array, masked where null; others as a list."""
+        """Stack results of a fixed shape, masked where null; return other results as a list."""
         if not self.type.is_of_one_shape:
             return results
         null = np.array([result is None for result in results], bool)

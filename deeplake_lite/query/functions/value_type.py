@@ -1,4 +1,4 @@
-"""The type of a value, which is known before the query runs: dtype, shape and meaning."""
+"""The type of a value (dtype, shape and meaning), which is known before the query runs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 type Shape = tuple[int | None, ...]
 
 type Block = NDArray[Any] | list[Any]
-"""Values of many rows: stacked along a first axis, masked where null, or a list with an entry per
-row, None where null."""
+"""Values of many rows: an array stacked along a first axis and masked where null, or a list with
+one entry per row and None for null."""
 
 
 @dataclass(frozen=True)
 class BoxNumbers:
-    """The meaning of numbers computed from boxes, whose format is known but not their unit."""
+    """The meaning of numbers computed from boxes; the format is known, but the unit is not."""
 
     format: str
     """Format, as in `Boxes`."""
@@ -38,7 +38,7 @@ class ImageNumbers:
 
 @dataclass(frozen=True)
 class Truths:
-    """The meaning of booleans that a list has for its items, each of which may be null."""
+    """The meaning of booleans computed from the items of a list, each of which may be null."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Items:
     of: Type
     """Type of each item."""
     htype: Htype | None = None
-    """Type of the column from which the list, or a part of it, comes unchanged."""
+    """Type of the column that the list, or a slice of it, was read from unchanged."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class Type:
     """The type of a value."""
 
     dtype: str
-    """NumPy's name of the elements' dtype, or ``"str"``, ``"bytes"``, or ``"object"`` for JSON and
-    for lists of items."""
+    """NumPy name of the elements' dtype, or ``"str"``, ``"bytes"``, or ``"object"`` for JSON and
+    for lists."""
     shape: Shape | None = ()
-    """Shape of one row's value, with None for an axis that varies; None if even the number of axes
-    varies, as for grey and coloured images."""
+    """Shape of one row, with None for an axis of varying length; None if even the number of axes
+    varies, as for a mixture of greyscale and colour images."""
     meaning: Htype | BoxNumbers | ImageNumbers | Truths | Items | None = None
-    """Meaning of the elements, if it is known, such as boxes of a format, or classes."""
+    """Meaning of the elements, if known, such as boxes in a format, or classes."""
 
     @property
     def ndim(self) -> int | None:
-        """Number of axes of a row's value; 0 for a scalar, None if it varies."""
+        """Number of axes of one row; 0 for a scalar, None if it varies."""
         return None if self.shape is None else len(self.shape)
 
     @property
@@ -87,7 +87,7 @@ class Type:
 
     @property
     def list_of(self) -> Type | None:
-        """Type of the items of a column's lists, which NumPy computes with as arrays.
+        """Type of the items if values are lists from a column that NumPy treats as arrays.
 
         None for other values.
 
@@ -102,7 +102,7 @@ class Type:
 
     @property
     def htype(self) -> Htype | None:
-        """The htype that the elements have; None for numbers without one, and for lists."""
+        """The htype of the elements; None for plain numbers and for lists."""
         return self.meaning if isinstance(self.meaning, Htype) else None
 
     @property
@@ -112,12 +112,12 @@ class Type:
 
     @property
     def pixels(self) -> Pixels | None:
-        """Properties of images and masks; None for other values, and for numbers from them."""
+        """Properties of images and masks; None for anything else, including computed numbers."""
         return None if self.htype is None else self.htype.pixels
 
     @property
     def coordinates(self) -> Coordinates | None:
-        """Properties of positions in an image; None for other values, and for numbers from them."""
+        """Properties of positions in an image; None for anything else, including computed ones."""
         return None if self.htype is None else self.htype.coordinates
 
     @property
@@ -132,32 +132,32 @@ class Type:
 
     @property
     def is_like_image(self) -> bool:
-        """Whether values are images or computed from them, and have two or three axes."""
+        """Whether values are images, or are computed from images and have two or three axes."""
         return self.is_image or isinstance(self.meaning, ImageNumbers)
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the classes; empty if they have no names, None for values of other types."""
+        """Names of the classes; empty if the classes have no names, None for other values."""
         if self.classes is not None:
             return tuple(self.classes.names)
         return self.pixels.names if self.pixels is not None and self.pixels.is_mask else None
 
     @property
     def boxes(self) -> Coordinates | None:
-        """Properties of boxes; None for other values, and for numbers computed from boxes."""
+        """Properties of boxes; None for anything else, including numbers computed from boxes."""
         places = self.coordinates
         return places if places is not None and places.marks == "boxes" else None
 
     @property
     def box_format(self) -> str | None:
-        """Format of boxes, and of numbers computed from them; None for others."""
+        """Format of boxes or of numbers computed from boxes; None for other values."""
         if isinstance(self.meaning, BoxNumbers):
             return self.meaning.format
         return None if self.boxes is None else self.boxes.format
 
     @classmethod
     def of(cls, htype: Htype) -> Type:
-        """Return the type of the values of a column.
+        """Return the type of the values in a column.
 
         >>> from deeplake_lite.htypes import Boxes, Embedding, Image
         >>> [str(Type.of(htype)) for htype in (Boxes(), Embedding(8), Image("jpeg"))]
@@ -173,14 +173,14 @@ class Type:
         return cls(htype.value_dtype or "uint8", _shape_of(htype), htype)
 
     def listed(self, htype: Htype | None = None) -> Type:
-        """Return the type of a list of values of this type; an array if all have the same shape.
+        """Return the type of a list of such values, which is an array if they have one shape.
 
         >>> str(Type("int32").listed()), str(Type("uint8", (None, None)).listed())
         ('int32 (?,)', 'list of uint8 (?, ?)')
         """
         is_nullable = self.htype is not None and self.htype.nullable
         has_more = htype is not None and (is_nullable or self.names is not None)
-        if self.is_of_one_shape and not has_more:  # an array has no nulls and no class names
+        if self.is_of_one_shape and not has_more:  # arrays have neither nulls nor class names
             return Type(self.dtype, (None, *(self.shape or ())), htype or self.meaning)
         return Type("object", (None,), Items(self, htype))
 
@@ -202,7 +202,7 @@ class Type:
         return self.is_number == other.is_number and (self.is_number or self.dtype == other.dtype)
 
     def admits(self, dtype: str, shape: tuple[int, ...]) -> bool:
-        """Return whether a value with this dtype and shape has the type.
+        """Return whether a value with the given dtype and shape has this type.
 
         >>> Type("float32", (None, 4)).admits("float32", (7, 4))
         True
@@ -230,9 +230,9 @@ class Type:
 
 
 def _shape_of(htype: Htype) -> Shape | None:
-    """Return the shape of a column's values, or None if rows may differ in their number of axes.
+    """Return the shape of a column's values, or None if the number of axes may vary.
 
-    Images may have two or three axes. For keypoints, only the number of axes is used.
+    Images may have two or three axes. For keypoints, only the number of axes is fixed.
     """
     if htype.is_image:
         return None

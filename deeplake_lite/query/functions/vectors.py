@@ -1,7 +1,7 @@
 """Functions of vectors along the last axis: products, norms and distances.
 
-Products call BLAS without temporary arrays. 16-bit floats are computed in 32 bits, and integers in
-64 bits. A constant vector is converted to the dtype of the column that it is compared with.
+Products call BLAS without temporary arrays. Computations use 32 bits for 16-bit floats, and 64 bits
+for integers. A constant vector is converted to the dtype of the column that it is compared with.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 GROUP = "Vectors"
 
-_NEAR = 1e-2  # share of |x|² + |y|² below which |x|² - 2xy + |y|² loses two of seven digits
-_BLOCK = 512  # number of vectors whose differences fit into the CPU's cache
+_NEAR = 1e-2  # fraction of |x|² + |y|² below which |x|² - 2xy + |y|² loses two of seven digits
+_BLOCK = 512  # number of vectors whose differences fit in the CPU's cache
 
 
 def _working_dtype(dtype: str) -> str:
-    """Return the dtype in which vectors of a dtype are computed."""
+    """Return the dtype for computations with vectors of a given dtype."""
     return {"float16": "float32", "float32": "float32"}.get(dtype, "float64")
 
 
@@ -52,7 +52,7 @@ def _product_dtype(x: Arg, y: Arg) -> str:
 
 
 def _pair_shape(name: str, x: Arg, y: Arg) -> Shape | None:
-    """Check that vectors have the same length; return the shape of a result for each pair."""
+    """Check that vectors have the same length; return the shape of a result with one per pair."""
     numbers(name, x, y)
     shapes = x.type.shape, y.type.shape
     if shapes[0] is None or shapes[1] is None:
@@ -77,8 +77,8 @@ def _of_two(
 ) -> None:
     """Register a symmetric function of two vectors.
 
-    With `whole`, the result for integers is an integer. With `squares`, the squared lengths of a
-    column's vectors are cached.
+    With `whole`, the result for integers is an integer. With `squares`, the squared lengths of the
+    vectors in a column are cached.
     """
 
     def bind(x: Arg, y: Arg) -> Bound:
@@ -133,7 +133,7 @@ def _squares(a: NDArray[Any], dtype: str) -> NDArray[Any]:
 
 
 def _products(a: NDArray[Any], b: NDArray[Any], auxiliary: object = None) -> Any:  # noqa: ARG001
-    """Return inner products. For many vectors and a single one, BLAS uses several threads."""
+    """Return inner products. BLAS uses several threads for many vectors with a single one."""
     return a @ b if a.ndim == 2 and b.ndim == 1 else np.vecdot(a, b)
 
 
@@ -149,14 +149,14 @@ def _cosine(a: NDArray[Any], b: NDArray[Any], auxiliary: NDArray[Any] | None) ->
     far = ~(
         (squares[0] >= least) & (squares[0] < most) & (squares[1] >= least) & (squares[1] < most)
     )
-    if far.any():  # these squares overflow or lose digits; vectors of zeros and NaN are among them
+    if far.any():  # the squares overflow or lose digits, or the vector has only zeros or a NaN
         shape = (*ratio.shape, a.shape[-1])
         ratio[far] = _cosine_of_any(np.broadcast_to(a, shape)[far], np.broadcast_to(b, shape)[far])
     return np.clip(ratio, -1, 1, out=ratio)
 
 
 def _cosine_of_any(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return cosines of vectors, (n, d), of any lengths, by scaling each by its largest element."""
+    """Return cosines of vectors, (n, d), after dividing each vector by its largest element."""
     units = []
     for vectors in (a.astype(np.float64), b.astype(np.float64)):
         largest = np.abs(vectors).max(axis=-1, initial=0, keepdims=True)
@@ -194,7 +194,7 @@ _of_two("L2_DISTANCE", "Euclidean distance between vectors.", _distance, squares
 
 @function("HAMMING_DISTANCE(x, y)", group=GROUP)
 def _hamming(x: Arg, y: Arg) -> Bound:
-    """Count of the elements in which two vectors differ."""
+    """Count of elements in which two vectors differ."""
     shape = _pair_shape("HAMMING_DISTANCE", x, y)
 
     def compute(*values: object, lead: int) -> object:
@@ -208,7 +208,7 @@ def _hamming(x: Arg, y: Arg) -> Bound:
 
 @function("MAXSIM(x, query)", group=GROUP)
 def _maxsim(x: Arg, query: Arg) -> Bound:
-    """Late interaction (ColBERT): largest inner product with x, summed over query vectors."""
+    """Late interaction (ColBERT): for each query vector, the largest product with x; summed."""
     numbers("MAXSIM", x, query)
     if {x.type.ndim, query.type.ndim} - {2, None}:
         raise ValueError("x must have shape (n, d), and query (m, d)")
@@ -230,7 +230,7 @@ def _maxsim(x: Arg, query: Arg) -> Bound:
 
 
 def _as_one_vector(x: Arg) -> Arg:
-    """Return an argument with the type of one of its vectors."""
+    """Return an argument with the type of a single vector."""
     return replace(x, type=replace(x.type, shape=x.type.shape and x.type.shape[-1:]))
 
 

@@ -1,1 +1,1 @@
-"""Parsing of queries to syntax trees, and the names and literals that queries may have."""
+"""Parse queries to syntax trees, and quote names and literals for queries."""

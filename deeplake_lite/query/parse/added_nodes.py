@@ -1,4 +1,4 @@
-"""Nodes of the syntax tree, and arguments and metadata of nodes, that sqlglot does not have."""
+"""Nodes, arguments and metadata of the syntax tree that sqlglot does not have."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ AT = "at"
 """Metadata key of a parameter: the position of its ``?`` in the text."""
 
 WRITTEN = "written"
-"""Metadata key of a type: its name as written."""
+"""Metadata key of a type: the name as written in the query."""
 
 CALL = "call"
-"""Metadata key of a CASE: the call that it stands for, for messages."""
+"""Metadata key of a CASE: the call that was lowered to it, for messages."""
 
 WORDY = "wordy"
-"""Metadata key of a list that is written ARRAY[…], which may also mean an item of a column."""
+"""Metadata key of a list written as ARRAY[…], which could also be an item of a column."""
 
 UNGROUP = "ungroup"
 """Argument of a SELECT node: the lists that UNGROUP BY splits into rows."""
@@ -62,21 +62,21 @@ class Ellipsis(exp.Expression):
 
 
 def check_extensible(node: Callable[[], object]) -> None:
-    """Refuse the compiled build of sqlglot, which cannot be extended.
+    """Reject the compiled build of sqlglot, which cannot be extended.
 
-    Its classes allow no subclasses in Python: https://github.com/tobymao/sqlglot/issues/7923.
+    Python classes cannot inherit from its classes: https://github.com/tobymao/sqlglot/issues/7923.
 
     Raises
     ------
     MissingPackageError
-        When `node`, a class of this module, cannot be created.
+        If `node`, a class in this module, cannot be instantiated.
     """
     try:
         node()
     except TypeError as error:
         raise MissingPackageError(
             "Queries need sqlglot without its compiled build, which cannot be extended, but the "
-            "build is installed. Remove it: pip uninstall sqlglotc."
+            "compiled build is installed. Remove it: pip uninstall sqlglotc."
         ) from error
 
 

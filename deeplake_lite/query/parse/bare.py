@@ -1,4 +1,4 @@
-"""Completion of a condition or a clause, such as ``label = 'rose'``, to a whole query."""
+"""Turn a condition or a clause, such as ``label = 'rose'``, into a whole query."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from deeplake_lite.errors import LakeError, QuerySyntaxError
 from deeplake_lite.query.parse.dialect import Lakes
 
 _STARTS = ("SELECT", "WITH", "FROM", "SEMICOLON")
-"""Tokens with which a query starts."""
+"""Tokens that a query can start with."""
 
 _CLAUSES = ("WHERE", "ORDER_BY", "LIMIT")
 """Tokens of clauses that may follow the select list."""
 
 
 def whole(text: str) -> str:
-    """Return a query; a condition or a clause gets ``SELECT *`` in front.
+    """Put ``SELECT *`` in front of a condition or a clause; return a query as it is.
 
     >>> whole("x > 1 ORDER BY x"), whole("WHERE x > 1"), whole("(x > 1) OR y")
     ('SELECT * WHERE x > 1 ORDER BY x', 'SELECT * WHERE x > 1', 'SELECT * WHERE (x > 1) OR y')
@@ -31,7 +31,7 @@ def whole(text: str) -> str:
 
 
 def as_typed(error: LakeError, text: str) -> LakeError:
-    """Return an error of the query `whole(text)` with its place in `text`.
+    """Convert an error in the query `whole(text)` so that it points into `text`.
 
     >>> from deeplake_lite.errors import QuerySyntaxError
     >>> error = QuerySyntaxError.at(whole("x > "), 1, 18, "Expected a number")
@@ -50,5 +50,5 @@ def as_typed(error: LakeError, text: str) -> LakeError:
 def _kinds(text: str) -> list[str]:
     try:
         return [token.token_type.name for token in Lakes().tokenize(text)]
-    except TokenError:  # for an open quote, the first word is enough
+    except TokenError:  # an unclosed quote; the caller only needs the first word
         return re.findall(r"\w+", text.upper())

@@ -1,4 +1,4 @@
-"""The order in which a query must have its clauses."""
+"""Check the order of the clauses in a query."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
 type ParseClause = Callable[[Parser], tuple[str, object]]
-"""Parses a clause; returns the name of the argument of its node, and the value."""
+"""Parses a clause; returns the name and the value of an argument for the query's node."""
 
 _CLAUSE_ORDER = (
     (TokenType.WHERE,),
@@ -26,20 +26,20 @@ _CLAUSE_ORDER = (
     (TokenType.LIMIT, TokenType.FETCH, TokenType.OFFSET),
     (TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY),
 )
-"""Tokens of clauses in the order in which a query must have them."""
+"""Tokens of clauses in the required order."""
 
 NAMED = {"limit", "offset", "locks", "sample", "group"}
-"""Clauses that errors may refer to as a whole, so the place is their first word."""
+"""Clauses that errors may refer to as a whole, by pointing to the first word."""
 
 
 def note_start(e: object, first: Token) -> None:
-    """Record the position of an expression in the text, unless the parser has."""
+    """Record the position of an expression in the text, unless the parser has recorded it."""
     if isinstance(e, exp.Expression):
         e.meta.setdefault("start", first.start)
 
 
 def in_order(token: TokenType, parse: ParseClause) -> ParseClause:
-    """Wrap the parser of a clause, so that it rejects an earlier clause after this one."""
+    """Wrap the parser of a clause so that it rejects a following clause that must come earlier."""
     turn = next((at for at, tokens in enumerate(_CLAUSE_ORDER) if token in tokens), 0)
     earlier = {token for tokens in _CLAUSE_ORDER[:turn] for token in tokens}
 

@@ -1,4 +1,4 @@
-"""Completions for the word at the cursor of a query that is being written."""
+"""Complete the word at the cursor while a query is being written."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _WORD = re.compile(r'(?:\b\w+\.)?(?P<word>\w*|"[^"]*)$')
 
 
 def complete(text: str, cursor: int, view: View) -> list[tuple[str, CompletionKind]]:
-    """Return the completions at the cursor, the likeliest first.
+    """Return the completions at the cursor, most likely first.
 
     Parameters
     ----------
     text : str
         The query so far.
     cursor : int
-        Position in it, from 0.
+        Position in the query, from 0.
     view : View
         The view that is queried.
 
     Returns
     -------
     list of (str, str)
-        Replacements for the word before the cursor, including its quote, and their kinds: columns,
-        names of classes after a comparison, sources after FROM, functions and keywords.
+        Replacements for the word before the cursor, including its quote, with their kinds: columns,
+        class names after a comparison, sources after FROM, functions and keywords.
 
     Examples
     --------

@@ -4,8 +4,8 @@ It differs from DuckDB in these points:
 
 - Subscripts are NumPy's (``x[10:20, ::2, -1]``, ``x[..., 0]``), so a cast is always written CAST.
 - A source may be a URL, and may have a VERSION.
-- ARRANGE BY, SAMPLE BY and EXPAND BY follow LIMIT, and apply in the order written.
-- Functions keep the names that they were written with, whether the parser knows them or not.
+- ARRANGE BY, SAMPLE BY and EXPAND BY follow LIMIT, and are applied in the order written.
+- Functions keep the names used in the query, whether the parser knows them or not.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ WEIGHTS = ("MAX_WEIGHT", "SUM_WEIGHT")
 _BORROWED = (
     TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.ORDER_SIBLINGS_BY,
 )  # fmt: skip
-"""Tokens of clauses of other databases that stand for the clauses of this language."""
+"""Tokens of other databases' clauses that are reused for the clauses of this language."""
 
 _BEFORE_CALLS = {
     TokenType.SELECT, TokenType.L_PAREN, TokenType.COMMA, TokenType.GROUP_BY, TokenType.ORDER_BY,
     TokenType.DISTINCT,
 }  # fmt: skip
-"""Tokens after which ALL may be a keyword; before a parenthesis, it is a function there."""
+"""Tokens after which ALL may be a keyword; followed by a parenthesis, it is a function."""
 
 
 _JOIN_WORDS = frozenset({*_Parser.JOIN_METHODS, *_Parser.JOIN_SIDES, *_Parser.JOIN_KINDS})
 """Words before JOIN that select its method, side or kind."""
 
 _AMBIGUOUS = {"<=>"}
-"""Operators with different meanings in different databases, which this language leaves out."""
+"""Operators whose meaning differs between databases, which this language does not have."""
 
 
 class Lakes(DuckDB):
-    """The dialect of queries of lakes."""
+    """The dialect for queries of lakes."""
 
     INDEX_OFFSET = 0
 
     class Tokenizer(DuckDB.Tokenizer):
         """Tokenizer with additional keywords."""
 
-        # $a,$b are two parameters, and not a string that begins with $a,$.
+        # $a,$b are two parameters, not a string that begins with $a,$.
         HEREDOC_STRINGS: ClassVar[list[str | tuple[str, str]]] = []
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **{
@@ -88,7 +88,7 @@ class Lakes(DuckDB):
         }
 
     class Generator(_Generator):
-        """Writer of additional nodes, for messages and names."""
+        """Generator that also formats the additional nodes, for messages and names."""
 
         TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
             **_Generator.TRANSFORMS,
@@ -148,13 +148,13 @@ class Lakes(DuckDB):
         }
 
         def _question(self) -> exp.Expr:
-            """Parse a ``?``, and record its position, by which parameters are numbered."""
+            """Parse a ``?``, and record its position, which determines its number."""
             placeholder = exp.Placeholder()
             placeholder.meta[AT] = self._prev.start
             return placeholder
 
         def _parse_lambda(self, alias: bool = False) -> exp.Expr | None:
-            """Parse ``DISTINCT x, y`` in a call as two arguments, the first with DISTINCT."""
+            """Parse ``DISTINCT x, y`` in a call as two arguments; DISTINCT belongs to the first."""
             if not self._match(TokenType.DISTINCT):
                 return super()._parse_lambda(alias)
             distinct = exp.Distinct(expressions=[self._parse_disjunction()])
@@ -232,9 +232,10 @@ class Lakes(DuckDB):
         def _parse_ordered(
             self, parse_method: Callable[[], exp.Expr | None] | None = None
         ) -> exp.Ordered | None:
-            """Parse a term of ORDER BY; ALL means all items only as a bare word.
+            """Parse a term of ORDER BY; ALL means all items only if it is a bare word.
 
-            The base class also reads a quoted column and a call of that name as the keyword.
+            The base class also treats a quoted column ``"all"`` and a call ``all(…)`` as the
+            keyword.
             """
             term: exp.Expr | None = None
 
@@ -251,7 +252,7 @@ class Lakes(DuckDB):
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             """Parse a subscript; ARRAY[…] is a list only if ARRAY is a bare word.
 
-            The base class also reads a quoted column and a string of that name as the keyword.
+            The base class also treats a quoted column ``"array"`` and a string as the keyword.
             """
             if this is None or this.name.upper() not in self.ARRAY_CONSTRUCTORS:
                 return super()._parse_bracket(this)
@@ -270,7 +271,7 @@ class Lakes(DuckDB):
             return bracket
 
         def _parse_alias(self, this: exp.Expr | None, explicit: bool = False) -> exp.Expr | None:
-            """Parse an alias; LEFT before JOIN is not one, since FROM may be left out."""
+            """Parse an alias; LEFT before JOIN is not an alias, since FROM may be left out."""
             return this if self._begins_join() else super()._parse_alias(this, explicit)
 
         def _begins_join(self) -> bool:
@@ -298,10 +299,10 @@ class Lakes(DuckDB):
             return alias
 
         def parse(self, raw_tokens: list[Token], sql: str) -> list[exp.Expr | None]:
-            """Parse after correcting the types of some tokens.
+            """Correct the types of some tokens, and then parse them.
 
-            ALL in ``SELECT ALL(x)`` is a function, AS right after SELECT, which the base class
-            skips, is a name, and ``@`` must not be read as AS.
+            ALL in ``SELECT ALL(x)`` is a function; AS right after SELECT is a name, but the base
+            class would skip it; and ``@`` must not be read as AS.
             """
             kinds = [token.token_type for token in raw_tokens]
             for at, token in enumerate(raw_tokens[1:], 1):
@@ -322,7 +323,7 @@ class Lakes(DuckDB):
             return field
 
         def _parse_type(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """Parse a type; ``text[0]`` and ``date[1:]`` are columns named like types."""
+            """Parse a type, unless it is a column named like a type: ``text[0]``, ``date[1:]``."""
             named = self._curr.token_type in self.TYPE_TOKENS
             if named and self._next and self._next.token_type == TokenType.L_BRACKET:
                 column = self.expression(exp.Column(this=self._parse_id_var()))
@@ -330,7 +331,7 @@ class Lakes(DuckDB):
             return super()._parse_type(*args, **kwargs)
 
         def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """Parse a type, and record its name: ``int8`` has 8 bits in NumPy, 8 bytes in SQL."""
+            """Parse a type and record its name: ``int8`` has 8 bits in NumPy, 8 bytes in SQL."""
             first = self._curr
             type_ = super()._parse_types(*args, **kwargs)
             if isinstance(type_, exp.DataType):
@@ -390,7 +391,7 @@ class Lakes(DuckDB):
             return exp.Slice(this=start, expression=stop, step=step)
 
         def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-            """Parse a source and VERSION 'v' [AS name] after it."""
+            """Parse a source, optionally followed by VERSION 'v' and an alias."""
             quoted = self._curr.token_type == TokenType.STRING
             if quoted:
                 name = exp.to_identifier(self._curr.text, quoted=True)
@@ -430,5 +431,5 @@ def _is_bare_word(e: exp.Expr | None) -> bool:
 
 
 def text_of(e: exp.Expr) -> str:
-    """Return an expression as a query writes it."""
+    """Return the text of an expression in the query language."""
     return e.sql(dialect=Lakes, unsupported_level=ErrorLevel.IGNORE)

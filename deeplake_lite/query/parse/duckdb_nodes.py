@@ -1,4 +1,4 @@
-"""Builders of syntax nodes of DuckDB's SQL: calls, lists, errors, connected conditions, sources."""
+"""Build syntax nodes for DuckDB's SQL: calls, lists, errors, AND and OR, sources."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def func(name: str, *args: exp.Expr) -> exp.Expr:
 
 
 OUR_ERROR = "deeplake_lite: "
-"""Beginning of the messages that a query makes DuckDB raise; users see the rest."""
+"""Prefix of messages that our SQL makes DuckDB raise; it is removed before users see them."""
 
 
 def raises(message: str, *more: exp.Expr) -> exp.Expr:
-    """Return a call with which DuckDB raises an error; its message joins a string and SQL.
+    """Return a call that makes DuckDB raise an error; the message joins a string and SQL values.
 
     >>> raises("There is no ", exp.column("x")).sql("duckdb")
     "ERROR(CONCAT('deeplake_lite: There is no ', x))"
@@ -30,7 +30,7 @@ def raises(message: str, *more: exp.Expr) -> exp.Expr:
 
 
 def as_list(*items: exp.Expr) -> exp.Array:
-    """Return ``[a, b]``; a query gets parentheses, or sqlglot would write ARRAY(SELECT …).
+    """Return ``[a, b]``, with parentheses around a query, since sqlglot would add ARRAY(…).
 
     >>> as_list(exp.select("1").subquery()).sql("duckdb")
     '[((SELECT 1))]'
@@ -52,7 +52,7 @@ def each(node: exp.Expr, body: exp.Expr) -> exp.Expr:
 
 
 def paired(kind: type[exp.Connector], terms: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a balanced tree of AND or OR, whose depth is the logarithm of its length.
+    """Combine terms with AND or OR as a balanced tree, whose depth is logarithmic.
 
     >>> terms = [exp.column("a") for _ in range(1024)]
     >>> max(node.depth for node in paired(exp.Or, terms).walk())

@@ -1,7 +1,7 @@
-"""The list of the parts of syntax trees that are part of the language; any other is an error.
+"""The syntax that belongs to the language; anything else is an error.
 
-The parser knows the SQL of many databases. Without this check, parts that the lowering does not
-know would be ignored silently: ASOF in a join, SYMMETRIC in BETWEEN, WITH TIES in LIMIT.
+The parser knows the SQL of many databases. Without this check, syntax that the lowering does not
+handle would be silently ignored: ASOF in a join, SYMMETRIC in BETWEEN, WITH TIES in LIMIT.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from deeplake_lite.query.parse.added_nodes import CLAUSES, UNGROUP
 from deeplake_lite.query.parse.dialect import text_of
 
 _OPERANDS = frozenset({"this", "expression", "expressions"})
-"""Parts of nodes that `PARTS` does not list."""
+"""Allowed parts of nodes that are not in `PARTS`."""
 
 _SET = frozenset(
     {"this", "expression", "distinct", "with_", "order", "limit", "offset", UNGROUP, CLAUSES}
@@ -76,23 +76,23 @@ PARTS: dict[str, frozenset[str]] = {
     ),
     "with": frozenset({"expressions", "recursive"}),
 }  # fmt: skip
-"""Parts of nodes, by the node's key, if these are not only operands."""
+"""Allowed parts of nodes that have more than operands, by the key of the node."""
 
 _WORDS = {
     ("limit", "expressions"): "LIMIT BY", ("limit", "this"): "LIMIT within a call",
     ("select", "locks"): "FOR UPDATE", ("select", "laterals"): "LATERAL VIEW",
     ("subquery", "pivots"): "PIVOT", ("table", "pivots"): "PIVOT",
 }  # fmt: skip
-"""SQL keywords for parts that have another name in the parser."""
+"""SQL keywords for parts that the parser calls by a different name."""
 
 
 def check_parts(tree: exp.Query, text: str) -> None:
-    """Reject parts of a query that the parser reads, but that are not part of the language.
+    """Reject syntax that the parser accepts but that is not part of the language.
 
     Raises
     ------
     QueryError
-        With the place in the text.
+        For such syntax, with its position in the text.
     """
     for node in tree.walk():
         known = PARTS.get(node.key, _OPERANDS)
@@ -131,7 +131,7 @@ def _unknown(name: str, node: exp.Expr) -> QueryError:
         )
     if isinstance(node, exp.ColumnDef):
         return QueryError(
-            "The type in CAST must be a single type or a list of one, such as TIMESTAMP or INT[], "
+            "The type in CAST must be a simple type or a list type, such as TIMESTAMP or INT[], "
             f"but it contains {text_of(node).strip()}. Cast each part: {{'a': CAST(x.a AS "
             "TIMESTAMP)}."
         )

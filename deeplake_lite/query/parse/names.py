@@ -1,4 +1,4 @@
-"""Keywords of the language, and names of columns and constants as they are written in a query."""
+"""Keywords of the language, and how to write column names and constants in a query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def quoted(column: str) -> str:
-    """Return the name of a column as a query writes it, in quotes unless it is a plain word.
+    """Return the name of a column for use in a query, quoted unless it is a plain word.
 
     >>> quoted("label"), quoted("a/b"), quoted("order"), quoted("current_date")
     ('label', '"a/b"', '"order"', '"current_date"')
@@ -37,10 +37,10 @@ def quoted(column: str) -> str:
 
 
 def unused(columns: Iterable[str], *names: str) -> list[str]:
-    """Return names for result columns that differ from all columns of the source in any case.
+    """Return names for result columns that differ from all columns of the source, ignoring case.
 
-    If the source has a column ``b``, a query that names an expression ``b`` and groups by ``b``
-    groups by the column of the source.
+    If the source has a column ``b`` and a query has an alias ``b``, then GROUP BY ``b`` refers to
+    the column of the source.
 
     >>> unused(["B", "x"], "b", "n")
     ['b_', 'n']
@@ -57,7 +57,7 @@ def unused(columns: Iterable[str], *names: str) -> list[str]:
 
 @cache
 def _is_always_column(word: str) -> bool:
-    """Return whether the parser reads a word as a column wherever a column may be.
+    """Return whether the parser reads a word as a column in every place where columns may occur.
 
     DuckDB's dialect has hundreds of words, such as ``row`` and ``list``, that are columns in some
     places and keywords in others.
@@ -79,7 +79,7 @@ def _is_always_column(word: str) -> bool:
 
 
 def literal(value: object) -> str:
-    """Return a value as a query writes it.
+    """Return a value as a literal for use in a query.
 
     >>> literal("it's"), literal(True), literal(0.5), literal(-3)
     ("'it''s'", 'TRUE', '0.5', '-3')

@@ -1,4 +1,4 @@
-"""Parsing of a query to a syntax tree, and its syntax errors."""
+"""Parse a query to a syntax tree, and explain syntax errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TOO_DEEP = (
 )
 
 LONG = 16
-"""Number of terms from which on a chain of AND or OR is balanced."""
+"""Minimum number of terms for balancing a chain of AND or OR."""
 
 _STARTS = (
     TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM,
@@ -35,7 +35,7 @@ _SIGNS = {
     "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>", "ADD": "+", "SUB": "-",
     "MUL": "*", "DIV": "/", "SAMPLE": "SAMPLE BY", "EXPAND": "EXPAND BY", "ARRANGE": "ARRANGE BY",
 }  # fmt: skip
-"""How a query writes nodes, by the parser's names for them."""
+"""Symbols and keywords of nodes, by the parser's names."""
 
 
 def parse(text: str) -> exp.Query:
@@ -44,9 +44,9 @@ def parse(text: str) -> exp.Query:
     Raises
     ------
     QuerySyntaxError
-        With the line, a caret under the word at fault, and what was expected.
+        For a syntax error. The message shows the line, a caret, and the expected syntax.
     QueryTypeError
-        When the query is not a string.
+        If the query is not a string.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def parse(text: str) -> exp.Query:
 
 
 def _balance(tree: exp.Expr) -> None:
-    """Balance long chains of AND and OR, which the parser nests as deeply as they are long.
+    """Balance long chains of AND or OR, which the parser nests as deeply as they are long.
 
     >>> chain = parse("SELECT x WHERE " + " OR ".join(["a"] * 1024)).args["where"].this
     >>> max(node.depth for node in chain.walk()) - chain.depth
@@ -94,20 +94,20 @@ def _balance(tree: exp.Expr) -> None:
         terms = list(chain.flatten(unnest=False))
         if len(terms) < LONG:
             continue
-        whole = exp.Null()  # a placeholder, since `paired` moves the terms out of the chain
+        whole = exp.Null()  # stands in for the chain, since `paired` moves the terms out of it
         chain.replace(whole)
         whole.replace(paired(kind, terms))
 
 
 def _parts(term: exp.Expr) -> list[exp.Expr]:
-    """Split ``(a, b) DESC`` of ORDER BY into ``a DESC, b DESC``; return other terms as they are."""
+    """Split ``(a, b) DESC`` in ORDER BY into ``a DESC, b DESC``; return other terms as they are."""
     if not isinstance(term, exp.Ordered) or not isinstance(term.this, exp.Tuple):
         return [term]
     return [exp.Ordered(**{**term.args, "this": part}) for part in term.this.expressions]
 
 
 def _surrogate_error(text: str, position: int) -> QuerySyntaxError:
-    """Return the error for a lone surrogate in a query, which is replaced in the shown text."""
+    """Return the error for a lone surrogate, which is replaced in the text that the error shows."""
     shown = re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
     place = Place.at(shown, position)
     wanted = f"Expected Unicode text, got a lone surrogate, {text[position]!a}"
@@ -128,7 +128,7 @@ def _check_start(text: str) -> None:
 
 
 def _parser_error(text: str, error: Mapping[str, Any]) -> QuerySyntaxError:
-    """Convert an error of the parser."""
+    """Convert a parser error to ours."""
     line, end, word = error["line"] or 1, error["col"] or 1, error["highlight"] or ""
     column = end - len(word) + 1
     if text.splitlines()[line - 1][column - 1 :].startswith("::"):
@@ -137,7 +137,7 @@ def _parser_error(text: str, error: Mapping[str, Any]) -> QuerySyntaxError:
 
 
 def _reason(message: str, word: str) -> str:
-    """Return a parser message in terms of the language.
+    """Rewrite a parser message in the terms of the language.
 
     >>> _reason("Required keyword: 'this' missing for <class 'sqlglot.query.Where'>", "")
     'Expected an expression in WHERE'
@@ -153,7 +153,7 @@ def _reason(message: str, word: str) -> str:
 
 
 def _token_error(text: str, error: TokenError) -> QuerySyntaxError:
-    """Return the error for a text that cannot be split into tokens, mostly due to an open quote."""
+    """Return the error for text that cannot be tokenized, usually because of an unclosed quote."""
     if opened := re.match(r"Missing (\S+) from (\d+):(\d+)", str(error.__cause__)):
         quote, line, before = opened[1], int(opened[2]), int(opened[3])
         return QuerySyntaxError.at(text, line, before + 1, f"Expected a closing {quote}")

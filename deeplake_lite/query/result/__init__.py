@@ -1,1 +1,1 @@
-"""Building a view and its columns from the results of DuckDB and NumPy."""
+"""Build a view and its columns from the results of DuckDB and NumPy."""

@@ -1,4 +1,4 @@
-"""The columns of a result: values that DuckDB computed, and trees that are computed on access."""
+"""The columns of a result: values computed by DuckDB, and trees that are computed on access."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class SqlColumn:
     array: pa.Array
     htype: Htype
     locate: Callable[[LakeError], None]
-    """Sets the place of an error to the expression of the column."""
+    """Makes an error point to the expression of the column."""
     adds_up: bool = False
-    """Whether the query aggregates. Its floats then depend on the order in which they are added."""
+    """Whether the query aggregates. If so, its floats depend on the order of addition."""
     computed = False
 
     @classmethod
@@ -79,12 +79,12 @@ class SqlColumn:
         return cls(array, htype_of_arrow(array, kind), locate, adds_up)
 
     def read(self, rows: Rows) -> Cells:
-        """Return the cells of rows."""
+        """Return the cells of the given rows."""
         is_whole = len(rows) == len(self.array) and bool((np.diff(rows) == 1).all())
         array = self.array if is_whole else self.array.take(numbers_of(rows))
         try:
             return self.htype.encode(to_values(array, self.htype))
-        except InvalidValueError as error:  # such as a struct with NaN, which JSON cannot hold
+        except InvalidValueError as error:  # such as a struct with NaN, which JSON does not allow
             self.locate(error)
             raise
 
@@ -94,10 +94,10 @@ class SqlColumn:
 
 
 def _reproducible(cells: Cells, *, adds_up: bool) -> Cells:
-    """Return cells with only those parts of floats that are the same in every run of a query.
+    """Remove the parts of floats that may differ from run to run.
 
-    Sums depend on the order of the threads, so floats of a query with aggregates become 0. Other
-    floats are rounded to float32, since machines may differ in the last bits.
+    Sums depend on the order in which threads finish, so floats become 0 in a query with aggregates.
+    Other floats are rounded to float32, since machines may differ in the last bits.
     """
     if isinstance(cells, NestedCells):
         return replace(cells, items=_reproducible(cells.items, adds_up=adds_up))
@@ -119,9 +119,9 @@ class ComputedColumn:
     env: Mapping[str, Any]
     """An array for each key of the tree, with one entry for each row of the result."""
     locate: Callable[[LakeError, str], None]
-    """Sets the place of an error to the expression that it names, or to the given one."""
+    """Makes an error point to the expression that it quotes, or to the given expression."""
     adds_up: bool = False
-    """Whether the query aggregates, as for `SqlColumn`."""
+    """Whether the query aggregates; see `SqlColumn`."""
     computed = True
 
     @property
@@ -143,7 +143,7 @@ class ComputedColumn:
             raise
 
     def marks(self, rows: Rows) -> list[NDArray[np.uint64]]:
-        """Return digests of the inputs of the tree: rows of sources, groups and scalars."""
+        """Return digests of the inputs of the tree, which are row positions, groups and scalars."""
         return [self._marks(np.ma.asarray(values[rows])) for values in self.env.values()]
 
     def _marks(self, values: np.ma.MaskedArray[Any, Any]) -> NDArray[np.uint64]:
@@ -164,14 +164,14 @@ class ComputedColumn:
 
 
 def _object_digests(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return digests of groups (by their rows), strings and lists."""
+    """Return digests of groups (based on their rows), strings and lists."""
     parts = (str(v.digest) if isinstance(v, GroupRows) else repr(v) for v in values)
     digests = (xxhash.xxh3_64_intdigest(part.encode(errors="replace")) for part in parts)
     return np.fromiter(digests, np.uint64, len(values))
 
 
 def _encode_unchecked(values: Any, layout: Ragged) -> RaggedCells:
-    """Encode computed arrays without the checks that values from users need."""
+    """Encode computed arrays without the checks that are needed for values from users."""
     arrays = [
         None if v is None else _cast_exactly(np.asarray(v), layout.dtype) for v in with_none(values)
     ]
@@ -189,14 +189,14 @@ def _cast_exactly(array: NDArray[Any], dtype: str) -> NDArray[Any]:
     cast = array.astype(dtype, copy=False)
     if array.dtype.kind in "iu" and not np.can_cast(array.dtype, dtype) and (cast != array).any():
         raise QueryError(
-            f"The result column is {dtype}, but some {array.dtype} values do not fit into that "
-            f"type. CAST them: CAST(x AS {array.dtype})."
+            f"The result column is {dtype}, but some {array.dtype} values do not fit in that type. "
+            f"CAST them: CAST(x AS {array.dtype})."
         )
     return cast
 
 
 def _for_htype(values: Any) -> Block:
-    """Return computed values in a form that htypes encode: None for null, lists for objects."""
+    """Convert computed values for an htype's `encode`: None for null, lists for object arrays."""
     if isinstance(values, np.ndarray):
         return values
     rows = (None if v is np.ma.masked else v for v in values)
@@ -207,7 +207,7 @@ def _for_htype(values: Any) -> Block:
 
 
 def storable(array: pa.Array) -> pa.Array:
-    """Convert values, and those in lists, to types that columns have.
+    """Convert values, including items of lists, to types that columns support.
 
     Wide integers and decimals become int64, uint64 or float64, INTERVALs become durations in
     microseconds, and times of day become strings.
@@ -246,7 +246,7 @@ def _from_decimals(array: pa.Array) -> pa.Array:
     Raises
     ------
     QueryTypeError
-        For integers that none of the three types can hold.
+        For integers that none of the three types can represent.
     """
     values = array.to_pylist()
     whole = array.type.scale == 0
@@ -256,15 +256,15 @@ def _from_decimals(array: pa.Array) -> pa.Array:
     if whole and (rounded := next((v for v in values if v is not None and float(v) != v), None)):
         numbers = [v for v in values if v is not None]
         raise QueryTypeError(
-            f"The values of a column range from {min(numbers)} to {max(numbers)}, which neither "
-            f"int64 nor uint64 can hold, and float64 would round {rounded}. CAST an operand AS "
-            "DOUBLE for rounded values, or AS TEXT for the digits."
+            "Integers in a result must fit in int64 or uint64, but a column has values from "
+            f"{min(numbers)} to {max(numbers)}, and float64 would round {rounded}. CAST an operand "
+            "AS DOUBLE to round the values, or AS TEXT to keep all digits."
         )
     return pa.array([None if v is None else float(v) for v in values], pa.float64())
 
 
 def to_values(array: pa.Array, htype: Htype) -> Any:
-    """Return Arrow values in a form that an htype encodes.
+    """Convert Arrow values for the `encode` method of an htype.
 
     >>> from deeplake_lite.htypes import Json
     >>> to_values(pa.array(['{"a": 1}', None]), Json(nullable=True))
@@ -284,7 +284,7 @@ def to_values(array: pa.Array, htype: Htype) -> Any:
 
 
 def _split(array: pa.Array, items: Any) -> list[Any]:
-    """Return the items of each list, None for a null; `items` are those of all lists."""
+    """Split the items of all lists into one list per row; None for a null list."""
     import pyarrow.compute as pc
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False)
@@ -312,14 +312,15 @@ def _jsonable(value: object) -> Any:
             return [_jsonable(v) for v in value]
         case bytes():
             raise InvalidValueError(
-                "Structs and maps are returned as JSON, which cannot hold bytes, but one has "
-                f"{brief(value)}. Select them as a separate column, or as a string: BASE64(x)."
+                "Structs and maps are returned as JSON, which does not support bytes, but one of "
+                f"them contains {brief(value)}. Select the bytes as a separate column, or as a "
+                "string: BASE64(x)."
             )
         case decimal.Decimal():
             is_whole = value.as_tuple().exponent == 0
             return int(value) if is_whole else float(value)
         case None | bool() | int() | float() | str():
             return value
-        case np.datetime64():  # in a year that Python's datetime does not have
+        case np.datetime64():  # in a year that Python's datetime does not support
             return re.sub(r"\.0+$", "", str(value)).replace("T", " ")
     return str(value)

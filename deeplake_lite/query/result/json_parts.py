@@ -1,6 +1,6 @@
-"""Marking JSON in a result: DuckDB has a JSON type, but in Arrow it arrives as a string.
+"""Mark JSON in a result, since DuckDB exports its JSON type to Arrow as plain strings.
 
-The metadata of the Arrow fields marks JSON, also within lists, structs and maps.
+The metadata of Arrow fields marks JSON, including JSON within lists, structs and maps.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def mark_json(table: pa.Table, types: list[DuckDBPyType]) -> pa.Table:
     Parameters
     ----------
     table : pyarrow.Table
-        Result of DuckDB.
+        The result from DuckDB.
     types : list
-        DuckDB's types of its columns.
+        DuckDB's types of the columns.
     """
     if not any("JSON" in str(type_) for type_ in types):
         return table
@@ -41,7 +41,7 @@ def is_json(field: pa.Field) -> bool:
 
 
 def _marked(field: pa.Field, type_: Any) -> pa.Field:
-    """Return a field with the JSON in its type marked."""
+    """Return a field with JSON marked, at any depth of its type."""
     if str(type_) == "JSON":
         return field.with_metadata(_METADATA)
     kind = field.type
@@ -58,7 +58,7 @@ def _marked(field: pa.Field, type_: Any) -> pa.Field:
 
 
 def parse_within(value: Any, kind: pa.DataType) -> Any:
-    """Return a Python value of a nested Arrow type with the marked JSON in it parsed.
+    """Parse the marked JSON in a Python value of a nested Arrow type.
 
     >>> kind = pa.struct([pa.field("k", pa.string(), metadata=_METADATA)])
     >>> parse_within({"k": '{"a": 1}'}, kind)

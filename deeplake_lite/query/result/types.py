@@ -1,4 +1,4 @@
-"""The htypes of result columns, whether an expression tree or DuckDB computes them."""
+"""Determine the htypes of result columns computed by trees or by DuckDB."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _with_meaning(type_: Type, shape: Shape | None) -> Htype | None:
 
 
 def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
-    """Return the htype of a column that DuckDB computed and whose values have a kind.
+    """Return the htype of a column computed by DuckDB, given the kind of its values.
 
     >>> from deeplake_lite.query.values import ANY, Kind
     >>> htype_of_arrow(pa.array([1, None]), ANY)
@@ -109,7 +109,7 @@ def htype_of_arrow(array: pa.Array, kind: Kind) -> Htype:
 
 
 def _item(type_: pa.DataType, kind: Kind) -> Htype:
-    """Return the htype of the items of lists that have a kind."""
+    """Return the htype of the items of lists, given the kind of the lists."""
     unchanged = None if kind.item is None else _unchanged(type_, kind.item)
     if unchanged is not None:
         return Scalar(unchanged, nullable=True)
@@ -117,9 +117,9 @@ def _item(type_: pa.DataType, kind: Kind) -> Htype:
 
 
 def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
-    """Return the dtype of the column from which values come unchanged, if DuckDB's differs.
+    """Return the original dtype of unchanged values from a column, if DuckDB's dtype differs.
 
-    DuckDB has no float16, and other units of times.
+    DuckDB has no float16, and it has different units of times.
     """
     dtype, sql_dtype = kind.column_dtype, dtype_of(type_)
     if not dtype or sql_dtype is None or sql_dtype == dtype:
@@ -135,7 +135,7 @@ def _unchanged(type_: pa.DataType, kind: Kind) -> str | None:
 def _scalar(type_: pa.DataType, kind: Kind, *, nullable: bool) -> Htype:
     """Return the htype of single values, which may be the items of lists."""
     if kind.name == "json" and is_text(type_):
-        return Json(nullable=True)  # a document may be JSON's null
+        return Json(nullable=True)  # a document may be a JSON null
     if pa.types.is_null(type_):
         return Scalar("int32", nullable=True)
     if (dtype := dtype_of(type_)) is not None:

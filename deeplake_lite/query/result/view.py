@@ -1,6 +1,6 @@
-"""Building the view of a query's result.
+"""Build the view for the result of a query.
 
-If the result consists of rows and columns of one lake, it is a plain view of that lake. Otherwise
+If the result consists of rows and columns of one lake, it is a plain view of that lake. Otherwise,
 it is a view of a virtual table, whose columns are read or computed on access.
 """
 
@@ -38,13 +38,13 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """Takes the place of the repository in a result that has no source, such as ``SELECT 1``."""
+    """Stands in for the repository in a result without a source, such as ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False
-    """Whether every read is checked. There is nothing to read."""
+    """Whether every read is checked; there is nothing to read here."""
     limits: Limits = DEFAULT_LIMITS
-    """Limits for the lakes that a query of the result names."""
+    """Limits for lakes that are opened when the result is queried."""
 
 
 def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View:
@@ -55,11 +55,11 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
     plan : Plan
         The plan that was run.
     table : pyarrow.Table
-        The result of its SQL.
+        The result of the plan's SQL.
     rows : ndarray, (n,) int64
-        The rows of the table that are the result, in order.
+        Positions of the rows that form the result, in order.
     question : Question
-        The query, from which the view can be computed again.
+        The query, so that the view can be computed again.
     """
     if len(rows) != len(table) or (len(rows) and not (np.diff(rows) == 1).all()):
         table = table.take(numbers_of(rows))
@@ -82,7 +82,7 @@ def to_view(plan: Plan, table: pa.Table, rows: Rows, question: Question) -> View
 
 
 def _plain_view(plan: Plan, table: pa.Table) -> View | None:
-    """Return the result as a view of its source if it consists of rows and columns of one."""
+    """Return the result as a view of a source if it consists of rows and columns of one source."""
     columns = {o.name: o.plain for o in plan.outputs if o.plain is not None}
     rows = _rows_read(plan, table)
     if rows is None or len(columns) < len(plan.outputs):
@@ -101,15 +101,15 @@ def _ids(plan: Plan, table: pa.Table) -> Rows | None:
     if rows is None:
         return None
     source = plan.instances[0].source
-    if not getattr(source.table, "has_ids", True):  # rows of a join, or of groups, have none
+    if not getattr(source.table, "has_ids", True):  # rows of joins and groups have no ids
         return None
     return source.table.ids(source.at(rows))
 
 
 def _rows_read(plan: Plan, table: pa.Table) -> Rows | None:
-    """Return the source's row that each row of the result reads.
+    """Return the position of the source row that each row of the result reads.
 
-    Return None if a row reads no row, several rows, or a row that stands for others.
+    Return None if a row of the result does not correspond to exactly one source row.
     """
     if any(o.plain is not None and o.plain.of_several for o in plan.outputs):
         return None
@@ -146,5 +146,5 @@ def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
 
 
 def _aggregates(plan: Plan) -> bool:
-    """Return whether a query has aggregates, for which threads may add floats in any order."""
+    """Return whether a query has aggregates, in which threads may add floats in any order."""
     return any(c.name.upper() in AGGREGATES for c in plan.sql.find_all(exp.Anonymous))

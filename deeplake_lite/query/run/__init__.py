@@ -1,1 +1,1 @@
-"""Running a plan: sources, pruning, staging, SQL, and the clauses that follow it."""
+"""Run a plan: read sources, prune and stage rows, run the SQL, and apply the last clauses."""

@@ -1,8 +1,8 @@
-"""The cache of committed columns, which all queries of the process share.
+"""The cache of committed columns, which is shared by all queries in the process.
 
-It holds NumPy or Arrow arrays by lake, version, column and purpose, up to a limit. An array larger
-than half the limit is not cached; queries then read the column in blocks. Cached arrays are
-read-only, and so are their slices and reshaped views, so they cannot be changed by accident.
+It contains NumPy or Arrow arrays by lake, version, column and purpose, up to a limit. An array
+larger than half the limit is not cached; queries then read the column in blocks. Cached arrays are
+read-only, and so are their slices and reshaped views, so that they cannot be changed by accident.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CACHE_BYTES = 1 << 30
-"""Size limit of the cache."""
+"""Maximum total size of the cache, in bytes."""
 
 LARGEST_SHARE = 2
-"""An array larger than the limit divided by this is not cached."""
+"""Arrays larger than the limit divided by this number are not cached."""
 
 
 class Sized(Protocol):
-    """An array, or an object that holds arrays."""
+    """An array, or an object that contains arrays."""
 
     @property
     def nbytes(self) -> int:

@@ -1,4 +1,4 @@
-"""The clauses that follow LIMIT: ARRANGE BY, SAMPLE BY and EXPAND BY, on row numbers."""
+"""Apply the clauses that follow LIMIT (ARRANGE BY, SAMPLE BY and EXPAND BY) to row positions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ type Rows = NDArray[np.int64]
 
 
 def arrange(keys: Sequence[object]) -> Rows:
-    """Return an order that puts rows of equal keys together.
+    """Return an order that puts rows with equal keys next to each other.
 
-    The groups are in the order of their first rows, and the rows of a group stay in their order.
+    Groups are ordered by their first rows, and the rows within a group keep their order.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def arrange(keys: Sequence[object]) -> Rows:
 
 
 def _hashable(key: object) -> object:
-    """Return a key in hashable form: lists and dicts as tuples, any NaN as the same object."""
+    """Make a key hashable: lists and dicts become tuples, and every NaN the same object."""
     match key:
         case list() | tuple():
             return tuple(map(_hashable, key))
@@ -67,12 +67,12 @@ def sample(
     Parameters
     ----------
     weights : ndarray, (n,) float64
-        Rows of weight 0 are never drawn.
+        Weights of the rows. Rows with weight 0 are never drawn.
     replace : bool
         Whether a row may be drawn more than once.
     limit : float, optional
-        Number of rows to draw. By default, as many as there are; without `replace`, rows of
-        weight 0 are then left out.
+        Number of rows to draw, by default as many as there are. Without `replace`, there may be
+        fewer, because rows with weight 0 are left out.
     percent : bool
         Whether `limit` is a percentage of the rows.
     seed : int
@@ -92,13 +92,13 @@ def sample(
     if len(wrong):
         raise QueryError(
             f"The weights of SAMPLE BY must be finite and at least 0, but one is {wrong[0]:g}. Use "
-            "null for rows that must not be drawn: IF(ISNAN(x), NULL, x)."
+            "null for rows that must not be drawn, as in IF(ISNAN(x), NULL, x)."
         )
     likely, rng = np.flatnonzero(weights), np.random.default_rng(seed)
     wanted = len(weights) if limit is None else limit * len(weights) / 100 if percent else limit
     if replace and wanted > MOST_DRAWN:
         raise QueryError(
-            f"SAMPLE BY … REPLACE must draw at most {MOST_DRAWN:,} rows, but the limit is "
+            f"SAMPLE BY … REPLACE must draw at most {MOST_DRAWN:,} rows, but it would draw "
             f"{round(wanted):,}. Lower its LIMIT."
         )
     draw = _draw_with_replacement if replace else _draw_without_replacement
@@ -106,9 +106,9 @@ def sample(
 
 
 def _scaled(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights divided by a power of 2, so that their sum is finite.
+    """Divide weights by a power of 2, so that their sum is finite.
 
-    This is exact, except for weights that are too small to be drawn next to the largest one.
+    This is exact, except for weights that are too small to be drawn compared with the largest one.
 
     >>> _scaled(np.array([1e308, 5e307])) / _scaled(np.array([1e308]))
     array([1. , 0.5])
@@ -141,7 +141,7 @@ def _draw_without_replacement(
 
 
 def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
-    """Return rows with their neighbouring rows; each row occurs once, where it is first reached.
+    """Return rows with their neighbours; each row appears once, where it first occurs.
 
     >>> expand(np.array([5, 1]), 7, before=1, after=2).tolist()
     [4, 5, 6, 0, 1, 2, 3]
@@ -156,10 +156,10 @@ def expand(rows: Rows, total: int, *, before: int, after: int) -> Rows:
 
 
 def _expand_many(rows: Rows, total: int, before: int, after: int) -> Rows:
-    """Do the same as `expand` with memory in proportion to `total`.
+    """Do the same as `expand`, with memory proportional to `total`.
 
-    Each row of the result is first reached by the first of `rows` that is near enough, so the
-    result is sorted by that.
+    Each row of the result belongs to the first of `rows` that is near enough, so the result is
+    sorted by the position of that row in `rows`.
     """
     first = np.full(after + total + before, len(rows))
     np.minimum.at(first, rows + after, np.arange(len(rows)))

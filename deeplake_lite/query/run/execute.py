@@ -1,7 +1,7 @@
-"""Running a plan in DuckDB.
+"""Run a plan in DuckDB.
 
 Each source becomes an Arrow table (`staging`), trees that DuckDB calls are registered as functions,
-and then the SQL runs over the tables. DuckDB reads no files and stores nothing between queries.
+and then the SQL runs over the tables. DuckDB reads no files and keeps no data between queries.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ else:
     pc = LazyModule("pyarrow.compute")
 
 NULLS_PASS = FunctionNullHandling.SPECIAL
-"""Makes DuckDB call a function with nulls, too, and accept nulls from it."""
+"""Makes DuckDB pass nulls to a function and accept nulls from it."""
 
 
 def _physical_memory() -> int:
@@ -63,17 +63,17 @@ MEMORY = _physical_memory() // 2
 """DuckDB's memory limit in bytes."""
 
 MOST_BYTES = MEMORY // 4
-"""Maximum size of a result that may be larger than its sources, in bytes."""
+"""Maximum size in bytes of a result that may be larger than its sources."""
 
 MOST_PAIRS = 1 << 18
-"""Maximum number of rows of a cross join of sources in which the place of an error is searched."""
+"""Maximum number of rows in a cross join of sources that is run to find the cause of an error."""
 
 BATCH_ROWS = 1 << 13
-"""Rows of a growing result that are fetched between two checks of its size."""
+"""Number of rows that are fetched between two checks of the size of a result."""
 
 
 def _spill_folder() -> str:
-    """Return the folder to which DuckDB spills. DuckDB creates and removes it.
+    """Return the folder that DuckDB spills to. DuckDB creates and removes it.
 
     By default, DuckDB would spill to ``.tmp`` in the current folder.
     """
@@ -85,7 +85,7 @@ def _spill_folder() -> str:
 def _database() -> duckdb.DuckDBPyConnection:
     """Return the database that all queries share: empty, without files or extensions."""
     database = connect(memory_limit=f"{MEMORY}B", temp_directory=_spill_folder())
-    with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, the result is null anyway
+    with contextlib.suppress(duckdb.CatalogException):  # before DuckDB 2, the result is always null
         database.execute("SET GLOBAL error_on_division_by_zero = false")
     atexit.register(_end, database)
     return database
@@ -111,15 +111,15 @@ def run(
     Parameters
     ----------
     most_rows : int, optional
-        Number of rows that the caller needs. A result that may be larger than its sources ends soon
+        Number of rows that the caller needs. A result that may be larger than its sources may end
         after these rows; any other result is complete.
 
     Raises
     ------
     QueryError
-        For an error that only the values show, such as a string that is not a number.
+        For an error that depends on the values, such as a string that is not a number.
     KeyboardInterrupt
-        When the user has interrupted the query. It leaves nothing behind.
+        If the user has interrupted the query. Its tables and functions are removed.
     """
 
     def work(query: _Query) -> Run:
@@ -134,14 +134,14 @@ def run(
 
 
 def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.Table:
-    """Return the result of a plan's SELECT for given rows of a source, in their order.
+    """Return the result of a plan's SELECT for the given rows of a source, in the given order.
 
     Parameters
     ----------
     source : str
         Table of the source that SELECT reads. The plan's other sources belong to its subqueries.
     name : str
-        Column of the result that has the positions of the rows.
+        Column of the result that contains the row positions.
     """
     select = plan.sql.copy()
     for part in ("where", "order", "limit", "offset"):
@@ -160,13 +160,13 @@ def at_rows(plan: Plan, source: str, rows: NDArray[np.int64], name: str) -> pa.T
             return query.execute(select)
 
     result = _in_database(plan, work)
-    # DuckDB may return the rows in another order: sort them by position, and then as in `rows`.
+    # DuckDB may return the rows in a different order: sort them by position, then as in `rows`.
     order = np.argsort(numbers_in(result[name]), kind="stable")
     return result.take(numbers_of(order[np.argsort(np.argsort(rows))]))
 
 
 def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
-    """Call a function with a query that is connected to the database, and clean up after it."""
+    """Call a function with a query that is connected to the database, and clean up afterwards."""
     query = _Query(plan)
     try:
         query.begin()
@@ -178,7 +178,7 @@ def _in_database[T](plan: Plan, work: Callable[[_Query], T]) -> T:
 
 
 class _Query:
-    """One query in the database: its tables, its functions, and the error that a function raised.
+    """One query in the database, with its tables and functions, and any error that they raised.
 
     All calls to DuckDB are made in a thread that belongs to the query.
     """
@@ -194,7 +194,7 @@ class _Query:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The query's connection, once it has begun."""
+        """The query's connection, after `begin`."""
         assert self._connection is not None, "begin() comes first"
         return self._connection
 
@@ -223,7 +223,7 @@ class _Query:
     def execute(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
         """Run a statement with additional tables, and translate DuckDB's errors.
 
-        A QueryTypeError gets the place of the expression that causes it, if that can be found.
+        A QueryTypeError points to the expression that causes it, if that can be found.
         """
         interrupt.check()
         for name, table in tables.items():
@@ -235,7 +235,7 @@ class _Query:
             if isinstance(error, duckdb.FatalException | duckdb.InternalException):
                 _database.cache_clear()  # after such an error, DuckDB rejects all further queries
             ours = self._translate(error)
-            if ours is self._raised:  # its cause is the error of a user's function: keep that
+            if ours is self._raised:  # keep its cause, the error of a user's function
                 raise ours from ours.__cause__
             if isinstance(ours, QueryTypeError):
                 if "must appear in the GROUP BY" in str(error) and self._plan.ungrouped:
@@ -248,7 +248,7 @@ class _Query:
                 self._call(partial(self.connection.unregister, name))
 
     def _fetch_table(self, text: str, *, grows: bool) -> pa.Table:
-        """Run a statement and return its result, as `_fetch` does."""
+        """Run a statement and return its result; see `_fetch`."""
         try:
             return self._run_text(text, grows=grows)
         except UnicodeDecodeError as error:  # DuckDB's message quotes bytes that are not UTF-8
@@ -265,8 +265,8 @@ class _Query:
     def _fetch(self, relation: duckdb.DuckDBPyRelation, *, grows: bool) -> pa.Table:
         """Return the rows of a relation.
 
-        If the result may grow beyond its sources, its size is checked as it is fetched. Raises
-        QueryError if it takes too much memory.
+        If the result may become larger than its sources, its size is checked as it is fetched.
+        Raises QueryError if it takes too much memory.
         """
         if not grows or not hasattr(relation, "to_arrow_reader"):
             return relation.to_arrow_table()
@@ -287,12 +287,13 @@ class _Query:
             raise duckdb.Error(str(error)) from error
 
     def _locate(self, ours: QueryTypeError, error: BaseException, staged: str | None) -> None:
-        """Set the place of an error to the smallest expression that raises it in DuckDB.
+        """Make an error point to the smallest expression that raises it in DuckDB.
 
-        The message also names the function, if it has no better explanation of the error.
+        If there is no better explanation, the message also names the function.
 
-        DuckDB does not say which expression fails, so they are run one by one over the sources.
-        If there is a table `staged`, it takes the place of the source that it was filtered from.
+        DuckDB does not tell which expression fails, so expressions are run one by one over the
+        sources. If there is a table `staged`, it is used in place of the source that it was
+        filtered from.
         """
         complaint = gist(bare(error))
         tables = {instance.table for instance in self._plan.instances}
@@ -315,7 +316,7 @@ class _Query:
                 return
 
     def _probe_source(self, name: str, limit: int | None, staged: str | None) -> exp.Expr:
-        """Return a source or a subquery under its name, up to `limit` rows."""
+        """Return a source or a subquery under its own name, limited to `limit` rows."""
         inner = self._plan.relations.get(name)
         query = inner or exp.select("*").from_(exp.to_table(staged or name))
         if limit is not None:
@@ -345,7 +346,7 @@ class _Query:
             self._connection.close()
 
     def _translate(self, error: BaseException) -> BaseException:
-        """Return the error of our function that caused a DuckDB error, or translate the latter."""
+        """Return the error of our function that caused a DuckDB error, or translate the error."""
         if self._raised is not None:
             return self._raised
         if isinstance(error, KeyboardInterrupt | duckdb.InterruptException):
@@ -355,7 +356,7 @@ class _Query:
         return QueryTypeError(explain_error(error))
 
     def _create(self, udf: Udf) -> None:
-        """Register a tree as a function. Its arguments are row positions, groups or scalars."""
+        """Register a tree as a function of row positions, groups or scalars."""
 
         def call(*columns: Any) -> Any:  # DuckDB reads the annotations
             try:
@@ -377,7 +378,7 @@ class _Query:
 
 
 def _sort(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
-    """Return a result sorted by columns of positions; rows without a position come last."""
+    """Sort a result by columns of positions; rows without a position come last."""
     if not names or len(table) < 2:
         return table
     keys = [(name, "ascending") for name in names]
@@ -389,8 +390,8 @@ _MULTIPLIES = ("RANGE", "GENERATE_SERIES", "UNNEST", "REPEAT", "LPAD", "RPAD", "
 
 def _too_large() -> QueryError:
     return QueryError(
-        f"A result must take at most {MOST_BYTES >> 20:,} MiB, but this one takes more. Use LIMIT, "
-        "a condition or an aggregate."
+        f"A result must take at most {MOST_BYTES >> 20:,} MiB, but this one takes more. Add a "
+        "LIMIT, a condition or an aggregate."
     )
 
 

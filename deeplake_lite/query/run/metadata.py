@@ -1,4 +1,4 @@
-"""Evaluation of `Meta` leaves: shapes, sizes, hashes, row ids and more, without reading values."""
+"""Evaluate `Meta` leaves (shapes, sizes, hashes, row ids, …) without reading values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def metadata(leaf: Meta, positions: NDArray[Any]) -> NDArray[Any]:
-    """Return the values of a leaf, one for each position, masked where the position is null."""
+    """Return the value of a leaf for each position, masked where the position is null."""
     rows, null = rows_of(positions)
     return masked(_evaluate(leaf, rows), null)
 
@@ -44,16 +44,16 @@ def _evaluate(leaf: Meta, rows: Rows) -> NDArray[Any]:
             present = source.present(leaf.field, rows)
             return np.ma.MaskedArray(present, ~present)
         case "shape":
-            axes = leaf.type.shape[0] if leaf.type.shape else None  # without unused padding
+            axes = leaf.type.shape[0] if leaf.type.shape else None  # drops unused padding
             shapes = source.shapes(leaf.field, rows).astype(np.int64)[:, :axes]
             return _mask_padding(shapes, _nulls(source, leaf.field, rows, shapes))
     return _from_shapes(source, leaf.field, rows, what, option)
 
 
 def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return shapes that are padded with -1 as a masked array.
+    """Convert shapes that are padded with -1 to a masked array.
 
-    If a value has no axes, return an array of objects: its mask would be that of a null.
+    If a value has no axes, return an array of objects, since its mask would look like a null.
 
     >>> _mask_padding(np.array([[2, -1], [-1, -1]]), np.array([False, True]))[1].tolist()
     [None, None]
@@ -70,7 +70,7 @@ def _mask_padding(shapes: NDArray[np.int64], null: NDArray[np.bool_] | None) -> 
 
 
 def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -> NDArray[Any]:
-    """Return the length of an axis, the number of axes or of elements."""
+    """Return the length of an axis, the number of axes or the number of elements."""
     shapes = source.shapes(f, rows).astype(np.int64)
     match what:
         case "axis":
@@ -86,7 +86,7 @@ def _from_shapes(source: Source, f: Field, rows: Rows, what: str, option: str) -
 def _nulls(
     source: Source, f: Field, rows: Rows, shapes: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
-    """Return which rows are null, or None if no row is. Arrays without axes are not null."""
+    """Return a mask of the null rows, or None if there are none; arrays without axes are not."""
     null = (shapes < 0).all(axis=1)
     if not f.htype.nullable or not null.any():
         return None
@@ -95,7 +95,7 @@ def _nulls(
 
 
 def _axis(shapes: NDArray[np.int64], axis: int) -> NDArray[Any]:
-    """Return the length of an axis from shapes padded with -1, masked where they do not have it.
+    """Return the length of an axis from shapes padded with -1, masked where the axis is missing.
 
     >>> _axis(np.array([[2, 3, -1], [4, 5, 6]]), -1)
     array([3, 6])

@@ -1,4 +1,4 @@
-"""Running a subquery that gives one tensor, whose value becomes a constant of the outer query."""
+"""Run a subquery that returns one tensor, which becomes a constant in the outer query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def only_value(plan: Plan) -> Any:
     if len(table) > 1:
         raise QueryError(
             f"A subquery that is used as a value must return one row, but ({plan.text}) returns "
-            f"{len(table)}. Select one with WHERE, or with ORDER BY … LIMIT 1."
+            f"{len(table)} rows. Select one with WHERE, or with ORDER BY … LIMIT 1."
         )
     output, plain = plan.outputs[0], plan.outputs[0].plain
     if not len(table):

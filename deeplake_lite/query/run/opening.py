@@ -1,8 +1,8 @@
-"""Opening the sources that FROM names: the queried view, other views by name, lakes by URL.
+"""Open the sources in FROM: the queried view, other views by name, and lakes by URL.
 
-A name is looked up in `sources`, and then among the saved views of the queried lake. A lake that is
-named by its URL is opened with the same checks and limits as the queried view, or else as the first
-of `sources`.
+A name is looked up in `sources`, and then among the saved views of the queried lake. A lake is
+opened with the same checks and limits as the queried view or, if there is none, as the first view
+in `sources`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Sources:
-    """Opens each source that FROM names once, in the state that it has then.
+    """Open each source in FROM once, and keep it in the state that it had then.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Sources:
     views : mapping
         Views by name.
     opened : mapping
-        Sources that the query opened when it ran before, by name and VERSION.
+        Sources that the query opened in an earlier run, by name and VERSION.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Sources:
         for name, source in self._views.items():
             if not hasattr(source, "pin"):
                 raise OptionError(
-                    f"sources must have a view for each name, but {brief(name)} is "
+                    f"sources must map names to views, but {brief(name)} is "
                     f"{brief(source, 80)}. Open a lake: sources={{'name': dl.open(url)}}."
                 )
         self._opened = {key: Source(v, key[0]) for key, v in (opened or {}).items()}
 
     def __call__(self, name: str, version: str | None) -> Source:
-        """Return a source. Raises QueryError if there is no source of that name."""
+        """Return a source. Raises QueryError if there is no source with that name."""
         key = (name, version)
         if key in self._opened:
             return self._opened[key]
@@ -81,7 +81,7 @@ class Sources:
         return open_for(model.rows.lake, url, version)
 
     def _find(self, name: str) -> View:
-        """Return the lake at a URL, or a saved view. Raises QueryError if there is neither."""
+        """Return the lake at a URL, or a saved view. Raises QueryError if neither exists."""
         try:
             return self._open(name)
         except LakeNotFoundError as error:
@@ -94,7 +94,7 @@ class Sources:
             ) from error
 
     def _saved(self) -> Mapping[str, View]:
-        """Return the saved views of the queried lake; none if it has no version."""
+        """Return the saved views of the queried lake; an empty mapping if it has no version."""
         view = None if self.default is None else self.default.view
         return SavedViews(view.rows.lake) if view is not None and view.version else {}
 

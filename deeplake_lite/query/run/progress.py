@@ -18,7 +18,7 @@ class Bar:
     Parameters
     ----------
     callback : callable, optional
-        Called with the number of computed rows and of all rows, instead of drawing a bar.
+        Called with the number of computed rows and the total number, instead of drawing a bar.
     """
 
     def __init__(self, callback: Callable[[int, int], None] | None = None) -> None:
@@ -37,7 +37,7 @@ class Bar:
             self._bar.close()
 
     def show(self, text: str, done: int, total: int) -> None:
-        """Show that `done` of `total` rows are computed for the expression `text`."""
+        """Show that `done` of `total` rows have been computed for the expression `text`."""
         if self._callback is not None:
             self._callback(done, total)
         elif self._bar is not None or time.perf_counter() - self._started > bars.DELAY:

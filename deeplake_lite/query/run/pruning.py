@@ -1,8 +1,8 @@
-"""Chunk pruning: ruling out rows by the statistics of the chunks of their columns.
+"""Chunk pruning: skip rows based on the chunk statistics of columns.
 
-A chunk is left out only if its bounds prove that none of its rows passes. Conditions that this
-module does not understand rule out nothing. Bounds only widen, and constants are widened by the
-rounding error of every DuckDB type, so pruning never changes the result of a query.
+A chunk is skipped only if its bounds prove that none of its rows satisfies the conditions.
+Conditions that this module does not understand skip nothing. Bounds only widen, and constants are
+widened by the rounding error of every DuckDB type, so pruning never changes the result of a query.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 WORTH = 4
-"""Pruning is worth it if at most one in this many rows remains."""
+"""Pruning is worthwhile if at most one in this many rows remains."""
 
 type Chunks = NDArray[np.bool_]
-"""For each chunk, whether a row of it may pass, (chunks,)."""
+"""For each chunk, whether any of its rows may satisfy a condition, (chunks,)."""
 
 
 def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
-    """Return the rows that may pass a source's cheap conditions, or None if all should be read."""
+    """Return the rows that may satisfy a source's cheap conditions, or None to read all rows."""
     source = instance.source
     if source.table.uncommitted or all(map(source.is_cached, instance.scalars.values())):
         return None
@@ -49,7 +49,7 @@ def remaining_rows(instance: Instance) -> NDArray[np.int64] | None:
 
 @dataclass(frozen=True)
 class _Statistics:
-    """The statistics of a column's chunks: bounds, and numbers of nulls and NaNs, (chunks,)."""
+    """Statistics of the chunks of a column: bounds, and numbers of nulls and NaNs, (chunks,)."""
 
     field: Field
     low: NDArray[Any]
@@ -58,7 +58,7 @@ class _Statistics:
     nans: NDArray[np.int64]
 
     def between(self, low: object, high: object) -> Chunks:
-        """Return the chunks that may have a number from `low` to `high`, or NaN."""
+        """Return the chunks that may contain a number from `low` to `high`, or NaN."""
         return np.asarray(((self.high >= low) & (self.low <= high)) | (self.nans > 0))
 
 
@@ -68,7 +68,7 @@ def _all_of(parts: Iterator[Chunks | None]) -> Chunks | None:
 
 
 def _may_pass(e: exp.Expr, instance: Instance) -> Chunks | None:
-    """Return the chunks in which a condition may hold, or None if that is unknown."""
+    """Return the chunks in which a condition may be true, or None if that is unknown."""
     match e:
         case exp.Paren():
             return _may_pass(e.this, instance)
@@ -99,7 +99,7 @@ _MIRRORED: dict[type[exp.Binary], type[exp.Binary]] = {
 
 
 def _may_compare(e: exp.Binary, instance: Instance) -> Chunks | None:
-    """Return the chunks in which a comparison of a column and a constant may hold."""
+    """Return the chunks in which a comparison of a column with a constant may be true."""
     kind, column, constant = type(e), _statistics(e.left, instance), e.right
     if column is None:
         kind, column, constant = _MIRRORED[kind], _statistics(e.right, instance), e.left
@@ -115,7 +115,7 @@ def _may_compare(e: exp.Binary, instance: Instance) -> Chunks | None:
 def _may_be_in(
     e: exp.Expr, ranges: list[tuple[exp.Expr, exp.Expr]], instance: Instance
 ) -> Chunks | None:
-    """Return the chunks that may have a value in one of the ranges."""
+    """Return the chunks that may contain a value in one of the ranges."""
     column = _statistics(e, instance)
     if column is None:
         return None
@@ -129,11 +129,11 @@ def _may_be_in(
 
 
 _NUMBERS = ("bool", "number", "time", "class")
-"""Kinds that are compared by their stored numbers, whose bounds the statistics have."""
+"""Kinds that are compared by their stored numbers, for which there are bounds."""
 
 
 def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
-    """Return the statistics of a column; None for other expressions, or if there are none."""
+    """Return the statistics of a column; None for other expressions and columns without any."""
     while isinstance(e, exp.Paren):
         e = e.this
     field = instance.scalars.get(e.name) if isinstance(e, exp.Column) else None
@@ -152,9 +152,9 @@ def _statistics(e: exp.Expr, instance: Instance) -> _Statistics | None:
 
 
 def _rounding_range(e: exp.Expr, column: _Statistics) -> tuple[Any, Any] | None:
-    """Return the smallest and the largest value to which DuckDB may round a constant.
+    """Return the smallest and the largest value that DuckDB may round a constant to.
 
-    Return None if it is not a constant that can be compared with the bounds.
+    Return None if the expression is not a constant, or cannot be compared with the bounds.
     """
     value = _constant(e)
     htype = column.field.htype
@@ -184,7 +184,7 @@ def _time_ends(value: object, dtype: str) -> tuple[int, int] | None:
 
 
 def _constant(e: exp.Expr) -> Any:
-    """Return the number or the string that an expression is; None for other expressions."""
+    """Return the value of a constant number or string; None for other expressions."""
     match e:
         case exp.Literal(is_string=True):
             return e.this

@@ -1,4 +1,4 @@
-"""The steps that a query took, with rows and times. `explain` shows the record of a view."""
+"""The steps of a query, with row counts and times, which `explain` shows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One step that has run, for `explain`."""
+    """One completed step, for `explain`."""
 
     name: str
     """``"read"``, ``"where"``, the name of a precomputed column, or ``"sql"``."""
     table: str
-    """Table of the instance that the step was for; empty for the query itself."""
+    """Table of the source that the step belongs to; empty for the query itself."""
     rows_in: int
     rows_out: int
     seconds: float
@@ -29,7 +29,7 @@ class Step:
 
 @dataclass
 class Run:
-    """The result of running a plan, and the steps that it took."""
+    """The result of running a plan, and the completed steps."""
 
     table: pa.Table = field(default_factory=lambda: pa.table({}))
     steps: list[Step] = field(default_factory=list)
@@ -44,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The plan of the query that made a view, and the steps that were run."""
+    """The plan of the query behind a view, and the completed steps."""
 
     plan: Plan
     steps: tuple[Step, ...]

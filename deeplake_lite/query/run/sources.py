@@ -1,7 +1,7 @@
 """The sources of a query: rows of a view, as Arrow columns for DuckDB and as arrays for NumPy.
 
-Columns of committed versions are cached in memory by lake, version and column (`run.cache`), so a
-second query reads nothing. Rows are numbered by their position in the view.
+Columns of committed versions are cached in memory by lake, version and column (`run.cache`), so
+that a second query reads nothing. Rows are numbered by their position in the view.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ BLOCK_BYTES = 64 * 2**20
 """Approximate size of a block of values in memory."""
 
 SCAN_BYTES = 4 * 2**20
-"""A request for at least this many bytes of consecutive rows counts as part of a scan: the whole
-column is then read and cached."""
+"""Minimum size of a request for consecutive rows that is considered part of a scan, so that the
+whole column is read and cached."""
 
 type Rows = NDArray[np.int64]
 
@@ -75,7 +75,7 @@ class Tally:
 
 
 PROBED = 1_000
-"""Number of rows in which the first image of a column is searched."""
+"""Number of rows that are searched for the first image of a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +92,12 @@ class Source:
 
     @cached_property
     def _located(self) -> tuple[ReadTable, Rows]:
-        """The version that is read, and the slots of all rows; fixed for the whole query."""
+        """The version to read, and the slots of all rows; fixed for the whole query."""
         return self.view.rows.locate()
 
     @property
     def table(self) -> ReadTable:
-        """The version that is read."""
+        """The version to read."""
         return self._located[0]
 
     @cached_property
@@ -107,7 +107,7 @@ class Source:
 
     @cached_property
     def _is_all(self) -> bool:
-        """Whether the rows are all slots, in their order."""
+        """Whether the rows are all slots of the version, in order."""
         slots = self._located[1]
         return len(slots) == self.table.slots and chunks.counts_up(slots)
 
@@ -118,7 +118,7 @@ class Source:
     def in_chunks(self, wanted: NDArray[np.bool_], size: int) -> Rows:
         """Return the rows whose slots are in a wanted chunk; each chunk has `size` slots.
 
-        Rows in later chunks than those that `wanted` covers are included.
+        Rows in chunks beyond the end of `wanted` are included.
         """
         padded = np.append(wanted, True)
         return np.flatnonzero(padded[np.minimum(self._located[1] // size, len(wanted))])
@@ -132,7 +132,7 @@ class Source:
         return self.view.schema.fields
 
     def scalar(self, f: Field, rows: Rows | None = None) -> pa.Array:
-        """Return a column that DuckDB computes with, (rows,), for the given rows or for all.
+        """Return a column for DuckDB, (rows,), for the given rows or for all rows.
 
         If most rows are needed, the column of the whole version is read and cached.
         """
@@ -150,7 +150,7 @@ class Source:
     def shapes(self, f: Field, rows: Rows) -> NDArray[np.int32]:
         """Return the shapes of values, (rows, ndim) int32, padded with -1.
 
-        Types that do not store shapes have their values decoded, one after the other.
+        If a type does not store shapes, the values are decoded one after the other.
         """
         if not f.htype.stores_shapes:
             decode = self.decoder(f, rows)
@@ -172,16 +172,16 @@ class Source:
         return decode_block(f.htype, cells, self.view.rows.lake.allow)
 
     def dense(self, f: Field, rows: Rows) -> Any:
-        """Return values of a column of fixed shape, whose whole column is cached if it fits."""
+        """Return values of a column of fixed shape; the whole column is cached if it fits."""
         whole = self._whole(f, rows)
         return self.values(f, rows) if whole is None else whole[_as_slice(rows)]
 
     def auxiliary(
         self, f: Field, of: Callable[[NDArray[Any]], NDArray[Any]], rows: Rows
     ) -> NDArray[Any] | None:
-        """Return an array that a function computes from a column, cached for the next query.
+        """Return an array that a function computes from a column, and cache it for later queries.
 
-        It has an entry for each of the rows. Return None if the column itself is not cached.
+        The array has one entry per row. Return None if the column itself is not cached.
         """
         whole = self._whole(f, rows)
         if whole is None or np.ma.isMaskedArray(whole) or self.table.uncommitted:
@@ -190,9 +190,9 @@ class Source:
         return self._cached(f, name, lambda: _in_blocks(of, whole))[_as_slice(rows)]
 
     def part(self, f: Field, rows: Rows, index: tuple[Any, ...]) -> Any:
-        """Return an index of the values of a column of fixed shape, reading only the bytes needed.
+        """Index the values of a column of fixed shape, reading only the required bytes.
 
-        Return None if whole rows have to be read, or the column is cached.
+        Return None if whole rows have to be read, or if the column is cached.
         """
         if self._key(f, "dense") in CACHE and not self.table.uncommitted:
             return None
@@ -205,7 +205,7 @@ class Source:
     def _whole(self, f: Field, rows: Rows) -> NDArray[Any] | None:
         """Return a whole column of fixed shape from the cache, or None if it is not worth caching.
 
-        It is worth caching if it is small or if `rows` are a large part of it.
+        A column is worth caching if it is small or if `rows` are a large part of it.
         """
         layout = f.htype.layout
         assert isinstance(layout, Dense)
@@ -228,7 +228,7 @@ class Source:
         return self._cached(f, "dense", read)
 
     def _read_scalar(self, f: Field, slots: Rows) -> pa.Array:
-        """Read a column as Arrow. Classes are integers, and JSON is a string."""
+        """Read a column as Arrow. Classes become integers, and JSON becomes strings."""
         interrupt.check()
         layout = f.htype.layout
         if isinstance(layout, Ragged) and layout.dtype in ("utf8", "json"):
@@ -244,7 +244,7 @@ class Source:
         return self.tally.add_cells(self.table.read([f.id], slots)[f.id])
 
     def narrow_kind(self, f: Field, kind: Kind) -> Kind:
-        """Return a column's kind, which is real only if a value is NaN or infinite."""
+        """Return a column's kind with `real` set only if some value is NaN or infinite."""
         if not kind.real:
             return kind
         return replace(kind, real=bool(self._cached(f, "real", lambda: self._not_finite(f))))
@@ -252,8 +252,8 @@ class Source:
     def type_of(self, f: Field) -> Type:
         """Return the type of a column's values.
 
-        The shape has a number of axes if all values have the same number of axes. The dtype of
-        image files is that of the first image, because files of one codec may differ in it.
+        The number of axes is known if it is the same for all values. The dtype of image files is
+        taken from the first image, because files with the same codec may have different dtypes.
         """
         declared = type_of(f.htype, self._pixels(f))
         if declared.shape is not None or not f.htype.stores_shapes:
@@ -266,7 +266,7 @@ class Source:
         return Type(declared.dtype, (None,) * int(counts[0]), declared.meaning)
 
     def _pixels(self, f: Field) -> str:
-        """Return the dtype of the first image of a column of files; "uint8" if there is none."""
+        """Return the dtype of the first image in a column of files; "uint8" if there is none."""
         if not _has_files(f.htype):
             return "uint8"
         if ("pixels", f.id) not in self.memo:
@@ -275,11 +275,11 @@ class Source:
         return str(self.memo["pixels", f.id])
 
     def _images_at(self, f: Field, row: int) -> Iterator[NDArray[Any]]:
-        """Yield the images of a row; none if they cannot be read."""
+        """Yield the images of a row, or nothing if they cannot be read."""
         cells = self._cells(f, self.at(np.array([row])))
         try:
             yield from _images(decode_one(f.htype, cells, self.view.rows.lake.allow))
-        except (LakeError, OSError):  # raised again when the query computes with the row
+        except (LakeError, OSError):  # raised again if the query uses the row
             return
 
     def _not_finite(self, f: Field) -> NDArray[np.bool_]:
@@ -294,7 +294,7 @@ class Source:
     def decoder(self, f: Field, positions: NDArray[Any]) -> Callable[[int], Any]:
         """Read the stored bytes of rows and return a function that decodes one of them.
 
-        The function takes an index into `positions`, and returns None if that is null.
+        The function takes an index into `positions`, and returns None if that position is null.
         """
         rows = np.asarray(np.ma.getdata(positions), np.int64)
         null = np.ma.getmaskarray(positions)
@@ -322,20 +322,20 @@ class Source:
         return item
 
     def _checked(self, f: Field, value: object) -> object:
-        """Return a value. Raises QueryTypeError if the column's type cannot hold its images."""
+        """Return a value. Raises QueryTypeError if an image does not fit the column's dtype."""
         if _has_files(f.htype):
             dtype = self._pixels(f)
             for image in _images(value):
                 if not np.can_cast(image.dtype, dtype):
                     raise QueryTypeError(
                         f"A query reads the images of {f.name} as {dtype}, the dtype of the first "
-                        f"one, but another has {image.dtype}. Store them in two columns, or query "
-                        "those rows separately."
+                        f"image, but another image is {image.dtype}. Store them in two columns, or "
+                        "query the rows separately."
                     )
         return value
 
     def each(self, f: Field, positions: NDArray[Any]) -> list[Any]:
-        """Return the values of rows, of any shapes, as a list; None where they are null."""
+        """Return the values of rows, which may have any shape, as a list; None for null."""
         rows, null = rows_of(positions)
         present = np.flatnonzero(np.ones(len(rows), bool) if null is None else ~null)
         values = with_none(self.values(f, rows[present]))
@@ -347,17 +347,17 @@ class Source:
     def digests(self, f: Field, rows: Rows) -> NDArray[np.uint64]:
         """Return the digests of values, (rows,); equal values have equal digests.
 
-        Values are read only where their stored digests do not suffice.
+        Values are read only if their stored digests are not sufficient.
         """
         return digests_by_value(self.table, f, self.at(rows), lambda at: self._cells(f, at))
 
     def present(self, f: Field, rows: Rows) -> NDArray[np.bool_]:
-        """Return which values are not null, (rows,) bool."""
+        """Return a mask of the non-null values, (rows,) bool."""
         valid = self.table.valid(f.id, self.at(rows))
         return np.ones(len(rows), bool) if valid is None else np.asarray(valid)
 
     def text_index(self, f: Field) -> tuple[TextIndex, Rows | None]:
-        """Return the index of all strings of a column, and the slots of the source's rows.
+        """Return the index of all strings in a column, and the slots of the source's rows.
 
         The slots are None if the source has all rows.
         """
@@ -371,12 +371,12 @@ class Source:
         return self._located[1] if self._is_all else chunks.count_up(self.table.slots)
 
     def _key(self, f: Field, what: object) -> tuple[Any, ...]:
-        # A lake that checks its reads must not get data that was cached without a check.
+        # A lake that checks its reads must not use data that was cached without a check.
         checked = self.view.rows.lake.repository.checks_reads
         return self.view.url, self.table.snapshot_id, f.id, checked, what
 
     def _cached[T: Sized](self, f: Field, what: object, make: Callable[[], T]) -> T:
-        """Return a value from the cache, or make it; uncommitted edits are never cached."""
+        """Return a value from the cache, or make it; uncommitted data is never cached."""
         return make() if self.table.uncommitted else CACHE.get_or_make(self._key(f, what), make)
 
 
@@ -395,7 +395,7 @@ def kind_of(htype: Htype) -> Kind | None:
 
 
 def _has_files(htype: Htype) -> bool:
-    """Return whether cells are image files, or lists of them, of a codec that has several dtypes.
+    """Return whether cells are image files (or lists of them) whose codec allows several dtypes.
 
     >>> from deeplake_lite.htypes import Image, Link, Sequence
     >>> [_has_files(h) for h in (Image("png"), Sequence("image"), Link("image"))]
@@ -449,9 +449,9 @@ def _padded(shapes: Sequence[tuple[int, ...]]) -> NDArray[np.int32]:
 
 
 def _as_items(value: object, kind: Type) -> Any:
-    """Return a sequence as an array whose first axis runs over its items.
+    """Convert a sequence to an array whose first axis is that of the items.
 
-    It is an array of objects for strings and for items of any shape.
+    For strings, and for items of any shape, it is an array of objects.
     """
     if not isinstance(value, list):
         return value
@@ -470,12 +470,12 @@ def one(cells: RaggedCells, row: int) -> RaggedCells:
 
 
 def _as_slice(rows: Rows) -> slice | Rows:
-    """Return consecutive rows as a slice, which copies nothing; other rows unchanged."""
+    """Convert consecutive rows to a slice, which avoids a copy; return other rows unchanged."""
     return chunks.contiguous(rows) or rows
 
 
 def _in_blocks(of: Callable[[NDArray[Any]], NDArray[Any]], whole: NDArray[Any]) -> NDArray[Any]:
-    """Apply a function to blocks of rows, to limit the memory that it needs in between."""
+    """Apply a function block by block, to limit its temporary memory."""
     size = max(1, BLOCK_BYTES // max(1, whole[:1].nbytes))
     spans = chunks.spans(len(whole), size)
     return np.concatenate([of(whole[span]) for span in spans] or [of(whole)])

@@ -1,8 +1,8 @@
-"""Building the table of a source: the remaining rows, with the columns that NumPy precomputes.
+"""Build the table of a source: the remaining rows, with the columns that NumPy precomputes.
 
-Chunk statistics rule out rows first (`pruning`), then cheap conditions, before any column is
-computed. Conditions on precomputed columns follow. If the query needs only a few rows, they are
-applied to parts of growing size until there are enough.
+Rows are first filtered by chunk statistics (`pruning`) and by cheap conditions, before any column
+is computed. Then come conditions on precomputed columns. If the query needs only a few rows, these
+are applied to parts of growing size until enough rows pass.
 """
 
 from __future__ import annotations
@@ -33,36 +33,37 @@ if TYPE_CHECKING:
     from deeplake_lite.query.run.record import Run
 
 STAGED_ROWS = 4096
-"""Rows of the first part, if a query needs only some rows. Each further part is twice as large."""
+"""Number of rows in the first part, if a query needs only some rows. Each part is twice as large
+as the one before."""
 
 MOST_ROWS = 2**18
-"""Maximum number of rows of such a part."""
+"""Maximum number of rows in such a part."""
 
 LEFT = "lake_rows"
 """Name of the table that a condition filters."""
 
 AT = "lake_at"
-"""Name of its column of row numbers."""
+"""Name of the column of row numbers in this table."""
 
 
 class RunStatement(Protocol):
     """A function that runs a statement over tables."""
 
     def __call__(self, sql: exp.Expr, **tables: pa.Table) -> pa.Table:
-        """Return the rows of the statement."""
+        """Return the result of a statement."""
         ...
 
 
 @dataclass(frozen=True)
 class Staging:
-    """Builds the tables of a query's sources."""
+    """Build the tables of a query's sources."""
 
     run_statement: RunStatement
     run: Run
     bar: Bar
 
     def table(self, instance: Instance) -> pa.Table:
-        """Return the table of a source: the rows that the conditions leave."""
+        """Return the table of a source, with the rows that pass the conditions."""
         table = self._read(instance, remaining_rows(instance))
         if not instance.precomputed:
             return table
@@ -81,7 +82,7 @@ class Staging:
         return table
 
     def _read(self, instance: Instance, rows: NDArray[np.int64] | None) -> pa.Table:
-        """Return the stored scalar columns of a source, for the given rows or for all."""
+        """Return the stored scalar columns of a source, for the given rows or for all rows."""
         source, started = instance.source, time.perf_counter()
         before = source.tally.bytes
         columns = {name: source.scalar(f, rows) for name, f in instance.scalars.items()}
@@ -93,7 +94,7 @@ class Staging:
     def _filter(
         self, instance: Instance, table: pa.Table, conditions: Sequence[exp.Expr]
     ) -> pa.Table:
-        """Return the rows of a table that pass conditions."""
+        """Return the rows of a table that pass all conditions."""
         started, select = time.perf_counter(), _select(instance, conditions)
         names = {c.name for part in conditions for c in part.find_all(exp.Column)}
         inputs = table.select([n for n in table.column_names if n in names and n != ROW])
@@ -110,8 +111,8 @@ class Staging:
     def _apply_staged(self, instance: Instance, table: pa.Table) -> pa.Table:
         """Apply the conditions on precomputed columns in order; stop when there are enough rows.
 
-        If all rows and columns have been computed before the last condition, the query applies it
-        itself, which saves a statement.
+        If all rows and columns have been computed before the last condition, that condition is left
+        to the query itself, which saves a statement.
         """
         if not instance.staged:
             return table
@@ -129,7 +130,7 @@ class Staging:
         return pa.concat_tables(filtered)
 
     def _with_column(self, table: pa.Table, instance: Instance, name: str) -> pa.Table:
-        """Return a table with a precomputed column, which is computed unless it is there."""
+        """Return a table with a precomputed column, computing it if it is missing."""
         if name in table.column_names:
             return table
         started, tree, source = time.perf_counter(), instance.precomputed[name], instance.source
@@ -147,7 +148,7 @@ class Staging:
 
 
 def _parts(table: pa.Table, enough: int | None) -> Iterator[pa.Table]:
-    """Cut a table into parts of growing size, or yield it whole if all rows are needed."""
+    """Cut a table into parts of growing size, or yield it as a whole if all rows are needed."""
     size, start = len(table) if enough is None else STAGED_ROWS, 0
     yield table.slice(0, size)
     while (start := start + size) < len(table):

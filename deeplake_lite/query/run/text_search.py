@@ -1,8 +1,8 @@
-"""Text search with exact BM25 scores over all strings of a column.
+"""Text search with exact BM25 scores over all strings in a column.
 
-Strings are split into words, and the words make an inverted index of arrays (`TextIndex`), which is
-cached with the columns of its version and computes the scores. To use an index stored with the
-version instead, only `TextIndex.build` would have to be replaced.
+Strings are split into words, from which an inverted index is built (`TextIndex`). It computes the
+scores and is cached with the columns of its version. To use a stored index instead, only
+`TextIndex.build` would have to be replaced.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 K1 = 1.2
-"""BM25's k1: the smaller it is, the less further occurrences of a word add to the score."""
+"""BM25's k1: the smaller it is, the less repeated occurrences of a word add to the score."""
 
 B = 0.75
-"""BM25's b, from 0 to 1: how much the length of a string lowers its score."""
+"""BM25's b, from 0 to 1: how much a string's length reduces its score."""
 
 NO_WORD = r"[^\pL\pM\pN_]+"
-"""Separates words: matches anything but letters, marks, digits and ``_``."""
+"""Matches separators of words: anything but letters, marks, digits and ``_``."""
 
 BLOCK_TEXTS = 65_536
 """Number of strings that are split at a time."""
@@ -53,9 +53,9 @@ def _folded(word: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TextIndex:
-    """An inverted index: for each word its postings, that is, the strings that have it.
+    """An inverted index, which stores for each word its postings: the strings that contain it.
 
-    Strings are numbered by their position. The postings of all words are concatenated.
+    Strings are numbered by position. The postings of all words are concatenated.
 
     Examples
     --------
@@ -65,17 +65,17 @@ class TextIndex:
     """
 
     numbers: dict[str, int]
-    """The words, each with its number."""
+    """Numbers of the words."""
     starts: NDArray[np.int64]
-    """Where the postings of each word begin, and where the last ones end, (words + 1,)."""
+    """Offsets at which the postings of each word begin, and the end of the last, (words + 1,)."""
     texts: NDArray[np.int32]
-    """String of each posting, (postings,), ascending within a word."""
+    """Number of the string of each posting, (postings,), ascending within a word."""
     counts: NDArray[np.int32]
-    """Number of times that the word occurs in that string, (postings,)."""
+    """How often the word occurs in that string, (postings,)."""
     lengths: NDArray[np.int32]
-    """Number of words of each string, (strings,)."""
+    """Number of words in each string, (strings,)."""
     present: NDArray[np.bool_]
-    """Whether each string is not null, (strings,)."""
+    """Whether each string is non-null, (strings,)."""
 
     @property
     def nbytes(self) -> int:
@@ -90,7 +90,7 @@ class TextIndex:
         blocks = list(_split_words(texts, numbers))
         occurrences = np.concatenate([p for p, _ in blocks]) if blocks else np.empty(0, np.int64)
         lengths = np.concatenate([n for _, n in blocks]) if blocks else np.empty(0, np.int32)
-        # One integer for each occurrence: sorting them sorts by word, and then by string.
+        # One integer per occurrence, so that sorting sorts by word, and then by string.
         keys = occurrences * len(texts) + np.repeat(np.arange(len(texts)), lengths)
         keys.sort()
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -105,19 +105,19 @@ class TextIndex:
         )
 
     def scores(self, query: str, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Return the scores of strings for the words of a query, 0 where they have none of them.
+        """Return the scores of strings for the words in a query; 0 for strings without any of them.
 
         Parameters
         ----------
         query : str
-            Words; a word that occurs twice counts twice.
+            Words to search for; a word that occurs twice counts twice.
         rows : ndarray, (n,) int64, optional
-            Positions of the strings that make up the collection; by default all.
+            Positions of the strings to search; by default all.
 
         Notes
         -----
         BM25 with k1 = 1.2 and b = 0.75: Robertson and Zaragoza, The probabilistic relevance
-        framework: BM25 and beyond, 2009. The weight of a word that n of N texts have is
+        framework: BM25 and beyond, 2009. The weight of a word that occurs in n of N strings is
         ``log(1 + (N − n + 0.5) / (n + 0.5))``, which is never negative, as in Lucene.
         """
         lengths = self.lengths if rows is None else self.lengths[rows]
@@ -136,7 +136,7 @@ class TextIndex:
     def _postings(
         self, word: int, rows: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the rows that have a word, as indices into `rows`, and how often they have it."""
+        """Return the rows that contain a word, as indices into `rows`, and the number of times."""
         span = slice(self.starts[word], self.starts[word + 1])
         if rows is None:
             return self.texts[span].astype(np.int64), self.counts[span].astype(np.float64)
@@ -150,9 +150,9 @@ class TextIndex:
 def _split_words(
     texts: pa.Array, numbers: dict[str, int]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int32]]]:
-    """Yield the words of blocks of strings as numbers, and the number of words of each string.
+    """Yield, for each block of strings, the words as numbers and the number of words per string.
 
-    Words that are new are added to `numbers`.
+    New words are added to `numbers`.
     """
     import pyarrow.compute as pc
 
@@ -164,7 +164,7 @@ def _split_words(
               for w in encoded.dictionary.to_pylist()]  # fmt: skip
         occurrences = np.asarray(at, np.int64)[encoded.indices.to_numpy()]
         owner = np.repeat(np.arange(len(block)), pc.list_value_length(parts).to_numpy())
-        is_word = occurrences >= 0  # splitting leaves empty strings at the ends
+        is_word = occurrences >= 0  # splitting can produce empty strings at the ends
         yield (
             occurrences[is_word],
             np.bincount(owner[is_word], minlength=len(block)).astype(np.int32),
@@ -174,7 +174,7 @@ def _split_words(
 def scores(source: Source, f: Field, query: str) -> NDArray[np.float64]:
     """Return the scores of a source's rows, masked where the string is null.
 
-    They are computed once per query, although they are needed for each block of rows.
+    They are computed only once per query and then used for each block of rows.
     """
     key = ("scores", f.id, query)
     if key not in source.memo:

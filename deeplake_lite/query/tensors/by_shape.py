@@ -1,10 +1,10 @@
-"""Evaluating trees whose rows are small and differ in shape: rows of one shape are stacked.
+"""Evaluate trees with small rows that differ in shape, by stacking rows with the same shape.
 
-Boxes, tags and the like have few shapes in many rows. The values of a block of rows are held as
-`ByShape`: parts that consist of the rows of one shape, stacked. Functions are applied to one part
+Boxes, tags and the like have few shapes in many rows. The values in a block of rows are stored as
+`ByShape`: each part consists of the rows with one shape, stacked. Functions are applied to one part
 at a time. If two arguments are divided into different parts, the intersections of the parts are
-used. Results of functions that take one row at a time, or whose shape depends on values (such as a
-mask as an index), are divided into parts again.
+used. Results are divided into parts again if a function processes one row at a time, or if their
+shape depends on values (for example, when a mask is used as an index).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 type Rows = NDArray[np.int64]
-"""Numbers of rows within a block."""
+"""Row numbers within a block."""
 
 type Parts = tuple[Rows, ...]
 """Row numbers, ascending in each part. Each row of the block is in exactly one part."""
@@ -63,15 +63,15 @@ type Parts = tuple[Rows, ...]
 
 @dataclass(frozen=True, eq=False)
 class ByShape:
-    """The values of all rows of a block, divided into parts of one shape."""
+    """The values of all rows in a block, divided into parts with one shape each."""
 
     rows: Parts
     values: tuple[Any, ...]
-    """For each part an array, (rows, *shape), a list if they are not numbers, or None for nulls."""
+    """For each part, an array, (rows, *shape), a list of non-numeric values, or None for nulls."""
 
     @classmethod
     def of(cls, values: Sequence[object] | NDArray[Any], rows: NDArray[np.int64]) -> ByShape:
-        """Divide the values of rows by their shapes; None is null.
+        """Divide the values of rows by shape; None stands for null.
 
         >>> ByShape.of([np.zeros(2), None, np.ones(2)], np.arange(3)).rows
         (array([0, 2]), array([1]))
@@ -91,7 +91,7 @@ class ByShape:
         return cls(rows, tuple(v for part in parts for v in part.values))
 
     def over(self, rows: Parts) -> tuple[Any, ...]:
-        """Return the values for other parts, each of which is within one of these parts."""
+        """Return the values for other parts, each of which is a subset of one of these parts."""
         if rows is self.rows:
             return self.values
         number = self.number()
@@ -100,7 +100,7 @@ class ByShape:
         )
 
     def number(self) -> NDArray[np.int64]:
-        """Return the number of the part of each row, (rows,)."""
+        """Return the number of the part that each row belongs to, (rows,)."""
         out = np.empty(sum(map(len, self.rows)), np.int64)
         for number, part in enumerate(self.rows):
             out[part] = number
@@ -120,7 +120,7 @@ def compute(tree: Tree, env: Env, count: int) -> Block:
     Raises
     ------
     TooMany
-        If the results of these rows take too much memory together.
+        If the results take too much memory.
     """
     with np.errstate(all="ignore"):
         result = _Walk(env, count)(tree)
@@ -140,14 +140,14 @@ def _as_numbers(result: ByShape, type_: Type, count: int) -> NDArray[Any]:
             null[rows] = True
         elif isinstance(values, np.ndarray) and not values.dtype.hasobject:
             out[rows] = values
-        else:  # items of lists, some of which may be null
+        else:  # items of lists, which may be null
             null[rows] = [value is None for value in values]
             out[rows] = [0 if value is None else value for value in values]
     return np.ma.MaskedArray(out, null) if null.any() else out
 
 
 class _Walk:
-    """Evaluates trees over one block; a tree that occurs twice is computed once."""
+    """Evaluate trees over one block; a tree that occurs twice is computed only once."""
 
     def __init__(self, env: Env, count: int) -> None:
         self._env, self._every = env, np.arange(count)
@@ -238,7 +238,7 @@ class _Walk:
         return self._each(_common(inputs, self._whole), inputs, partial(_one_by_one, index_row))
 
     def _runs(self, tree: Index) -> NDArray[np.int64] | None:
-        """Return where the base of an index by one position changes; None if it always does."""
+        """Return where the base changes in an index by one position; None if it always does."""
         [first, *others] = tree.items
         if others or first is ... or first is None or isinstance(first, tuple):
             return None
@@ -248,7 +248,7 @@ class _Walk:
         return run_starts(self._env, keys(tree.base))
 
     def _index_runs(self, tree: Index, starts: NDArray[np.int64]) -> ByShape:
-        """Compute the base once for consecutive rows that take items of the same value.
+        """Compute the base only once for consecutive rows that select items of the same value.
 
         Stacking a copy of the value for each of its items would take quadratic memory.
         """
@@ -259,7 +259,7 @@ class _Walk:
             for row, value in zip(rows.tolist(), () if values is None else values, strict=False):
                 whole[row] = value
         items = self(cast("Tree", tree.items[0]))
-        positions = np.full(len(self._every), np.iinfo(np.int64).max)  # out of range: gives null
+        positions = np.full(len(self._every), np.iinfo(np.int64).max)  # out of range, so null
         for rows, values in zip(items.rows, items.values, strict=True):
             if values is not None:
                 positions[rows] = values
@@ -279,7 +279,7 @@ class _Walk:
         """Apply a function to the values and the row numbers of each part.
 
         If no part is divided further, the result has the same `rows` object as the input, so that
-        `over` and `_common` can compare by identity.
+        `over` and `_common` can compare these objects by identity.
         """
         parts, is_same = [], True
         values = [by_shape.over(rows) for by_shape in inputs]
@@ -292,7 +292,7 @@ class _Walk:
         return ByShape(rows, out.values) if is_same and len(out.rows) == len(rows) else out
 
     def _add_size(self, result: object) -> None:
-        """Count the memory of results, which are held until the block ends. Raises `TooMany`."""
+        """Count the memory of results, which are kept until the block ends. Raises `TooMany`."""
         items = result if isinstance(result, list) else [result]
         self._held += sum(item.nbytes for item in items if isinstance(item, np.ndarray))
         if self._held > STACK_BYTES and len(self._every) > 1:
@@ -300,7 +300,7 @@ class _Walk:
 
 
 def _call(bound: Bound, values: tuple[object, ...], rows: Rows) -> object:
-    """Apply a function to a part, at once if it can be."""
+    """Apply a function to a part: to all rows at once if possible, otherwise one by one."""
     if any(v is None for v in values):
         if not bound.sees_null:
             return None
@@ -322,7 +322,7 @@ def _one_by_one(
         except LakeError:
             raise
         except (IndexError, ValueError, TypeError) as error:
-            raise QueryError(f"The values of a row cannot be used: {error}.") from error
+            raise QueryError(f"An expression cannot be computed for a row: {error}.") from error
     return out
 
 
@@ -343,7 +343,7 @@ def _index(index: tuple[object, ...], text: str, values: tuple[Any, ...], rows: 
 
 
 def _common(inputs: Sequence[ByShape], whole: Parts) -> Parts:
-    """Return the coarsest parts each of which is within one part of every input."""
+    """Return the coarsest parts that are each contained in a single part of every input."""
     different = {id(one.rows): one for one in inputs if len(one.rows) > 1}
     if not different:
         return inputs[0].rows if inputs else whole
@@ -356,7 +356,7 @@ def _common(inputs: Sequence[ByShape], whole: Parts) -> Parts:
 
 
 def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> object:
-    """Return the values of a subset of the rows of a part."""
+    """Return the values for a subset of the rows in a part."""
     if values is None or len(rows) == len(subset):
         return values
     at = np.searchsorted(rows, subset)
@@ -364,7 +364,7 @@ def _take(values: Any, rows: NDArray[np.int64], subset: NDArray[np.int64]) -> ob
 
 
 def _divide(values: object, rows: NDArray[np.int64]) -> ByShape:
-    """Divide the result for a part: lists by shape, and arrays into values and nulls."""
+    """Divide the result of a part: lists by shape, and arrays into values and nulls."""
     if isinstance(values, list):
         return ByShape.of(values, rows)
     if not isinstance(values, np.ma.MaskedArray):
@@ -378,7 +378,7 @@ def _divide(values: object, rows: NDArray[np.int64]) -> ByShape:
 
 
 def _form(value: object) -> object:
-    """Return a key that is equal for values that can be stacked; None for null."""
+    """Return a key that is the same for all values that can be stacked; None for null."""
     if value is None or value is np.ma.masked:
         return None
     return (value.shape, value.dtype) if isinstance(value, np.ndarray | np.generic) else list

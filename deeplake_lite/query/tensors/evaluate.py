@@ -1,16 +1,16 @@
-"""Evaluating trees with NumPy, in blocks of rows, in one of three ways.
+"""Evaluate trees with NumPy, in blocks of rows, in one of three ways.
 
 `stacked`
-    If all rows have the same shape, those of a block are stacked along a first axis and computed
+    If all rows have the same shape, the rows in a block are stacked along a first axis and computed
     with one call of each function.
 `by_shape`
-    If they differ in shape and are small, such as boxes and tags, the rows of each shape are
+    If rows differ in shape and are small, such as boxes and tags, the rows with the same shape are
     stacked.
 `rowwise`
-    If they are large, such as images, each row is decoded, computed and released before the next
-    one, in a few threads. So are rows for a user's function, which may be slow.
+    If rows are large, such as images, each row is decoded, computed and released before the next
+    one, in a few threads. The same is done for users' functions, which may be slow.
 
-Blocks are limited in bytes, for inputs and results.
+The inputs and the results of a block are limited in bytes.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def blocks(tree: Tree, env: Env, count: int) -> Iterator[Block]:
 def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
     """Yield blocks of rows that differ in shape, with None for null.
 
-    While a block is computed, the stored bytes of the next block are read.
+    The stored bytes of the next block are read while a block is being computed.
     """
 
     def read(span: slice) -> Callable[[], Iterable[Block]]:
@@ -91,7 +91,7 @@ def _blocks_of_varying_shape(tree: Tree, env: Env, count: int) -> Iterator[Block
 
 
 def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
-    """Yield the values of small rows; split the rows in halves if the results are too large."""
+    """Yield the values of small rows; split the rows in half if the results are too large."""
     try:
         yield by_shape.compute(tree, env, count)
     except TooMany:
@@ -101,7 +101,7 @@ def _compute_by_shape(tree: Tree, env: Env, count: int) -> Iterator[Block]:
 
 
 def _ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
-    """Yield the results of `make` for items; the next is made in a thread while one is in use."""
+    """Yield the results of `make`, computing the next one in a thread while one is in use."""
     head = list(islice(items, 2))
     if len(head) < 2:
         yield from map(make, head)
@@ -114,7 +114,7 @@ def _ahead[T, R](make: Callable[[T], R], items: Iterator[T]) -> Iterator[R]:
                 yield ready
             yield job.result()
         finally:
-            job.wait()  # after an error or an interrupt, no thread must still be reading
+            job.wait()  # after an error or an interrupt, no thread may still be reading
 
 
 def _dtype(tree: Tree) -> Any:

@@ -1,6 +1,6 @@
-"""Tensors of a group: the list of its values, or an aggregate, element by element.
+"""Compute tensors of a group: a list of its values, or an elementwise aggregate.
 
-Values are cached for the duration of a query, because a join may repeat the same group many times.
+Results are cached for the duration of a query, because a join may repeat the same group many times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Grouped, Tree
 
 type Blocks = Callable[[Tree, Env, int], Iterator[Block]]
-"""Evaluates a tree in blocks of rows. It is passed in, since `evaluate` imports this module."""
+"""Evaluates a tree in blocks of rows. Passed as an argument, since `evaluate` imports this module.
+"""
 
 CACHED_VALUES = 1024
 """Maximum number of groups whose values are cached."""
@@ -36,10 +37,10 @@ _ORDERED: dict[str, Callable[..., Any]] = {"MIN": np.min, "MAX": np.max, "MEDIAN
 """Aggregates that compare values."""
 
 _ADDED: dict[str, Callable[..., Any]] = {"SUM": np.sum, "MEAN": np.sum, "PROD": np.prod}
-"""Aggregates that add or multiply in a wide dtype. MEAN is divided at the end."""
+"""Aggregates that add or multiply in a wide dtype. For MEAN, the sum is divided at the end."""
 
 _SPREAD: dict[str, Callable[..., Any]] = {"STD": np.std, "VAR": np.var}
-"""Aggregates of differences from the mean, which are also computed in a wide dtype."""
+"""Aggregates of deviations from the mean, which are also computed in a wide dtype."""
 
 _STREAMED = {"SUM": np.add, "MEAN": np.add, "MIN": np.minimum, "MAX": np.maximum}
 """Aggregates that are computed block by block, with the function that combines two blocks."""
@@ -85,9 +86,9 @@ def _reduce(leaf: Grouped, stack: NDArray[Any]) -> Any:
 
 
 def _reduce_blocks(leaf: Grouped, parts: Iterable[list[Any]]) -> object:
-    """Return an aggregate with only one block of values in memory at a time.
+    """Compute an aggregate with only one block of values in memory at a time.
 
-    Each block is stacked with the first value, so that shapes that differ between blocks are found.
+    Each block is stacked with the first value, to detect shapes that differ between blocks.
     """
     first: Any = None
     total, count = None, 0
@@ -109,8 +110,8 @@ def _stack(leaf: Grouped, values: list[Any]) -> NDArray[Any]:
     if len(shapes) > 1:
         raise QueryError(
             f"{leaf.aggregate} over a group needs tensors of equal shape, but {_columns(leaf)} has "
-            f"{' and '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or reduce "
-            f"each of them: {leaf.aggregate}(AMEAN(x))."
+            f"shapes {' and '.join(map(str, sorted(shapes)[:3]))}. CROP or RESIZE them first, or "
+            f"reduce each of them: {leaf.aggregate}(AMEAN(x))."
         )
     stack = np.stack(values)
     if stack.dtype == object:
@@ -132,7 +133,7 @@ def _is_present(value: object) -> bool:
 
 
 def _unmasked(value: object) -> object:
-    """Return a plain array: NumPy would mask results that are not finite in a masked array."""
+    """Return a plain array, because NumPy masks non-finite results in masked arrays."""
     return np.ma.getdata(value) if np.ma.isMaskedArray(value) else value
 
 

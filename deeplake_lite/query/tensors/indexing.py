@@ -1,4 +1,4 @@
-"""Indexing one row's value; an index out of range gives null."""
+"""Index the value of one row; an index out of range returns null."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def apply_index(value: Any, index: tuple[object, ...] | None, text: str) -> object:
-    """Index a row's value; return None if the index is out of range, or if either is null."""
+    """Index the value of one row; return None if the index is out of range or either is null."""
     if isinstance(value, list):
         if index is not None and len(index) == 1 and isinstance(index[0], int):
             return None if _outside(index[0], len(value)) else value[index[0]]
@@ -34,7 +34,7 @@ def apply_index(value: Any, index: tuple[object, ...] | None, text: str) -> obje
 
 
 def take_items(value: object, positions: NDArray[np.int64]) -> Block:
-    """Return the items of one value at positions; None where a position is out of range.
+    """Return the items of a value at the given positions; None if a position is out of range.
 
     >>> take_items(np.arange(5), np.array([1, 3])), take_items(["a"], np.array([0, 1]))
     (array([1, 3]), ['a', None])
@@ -45,9 +45,9 @@ def take_items(value: object, positions: NDArray[np.int64]) -> Block:
 
 
 def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | None:
-    """Return the index of a row for NumPy; None if a part of it is null.
+    """Return the NumPy index for one row; None if any part of it is null.
 
-    `value_of` returns the row's value of each tree in the index.
+    `value_of` returns the value of each tree in the index for that row.
     """
     out: list[Any] = []
     for item in tree.items:
@@ -66,16 +66,16 @@ def index_of(tree: Index, value_of: Callable[[Tree], Any]) -> tuple[Any, ...] | 
             value = np.asarray(position)
             if value.dtype == object and item.type.dtype == "bool":
                 value, _ = split(value)  # null selects nothing
-            is_position = value.ndim == 0 and value.dtype != bool  # a number's mask has no axes
+            is_position = value.ndim == 0 and value.dtype != bool  # a mask for a number has no axes
             out.append(_whole(value, tree.text) if is_position else value)
     return tuple(out)
 
 
 def _slice(ends: list[int | None], text: str) -> slice:
-    """Return a slice. Raises ValueError for a step of 0; the caller adds the row to it."""
+    """Return a slice. Raises ValueError for a step of 0; the caller adds the row to the error."""
     if ends[2] == 0:
         raise ValueError(
-            f"the step of a slice must not be 0, but in {text} it is. Exclude such rows: "
+            f"the step of a slice must not be 0, but in {text} it is 0. Exclude such rows: "
             "WHERE step <> 0"
         )
     return slice(*ends)
@@ -94,7 +94,7 @@ def _whole(value: Any, text: str) -> int:
 
 
 def lies_beyond(index: tuple[object, ...], shape: tuple[int, ...]) -> bool:
-    """Return whether an index needs an axis or a position that a shape does not have.
+    """Return whether an index refers to an axis or a position that a shape does not have.
 
     >>> lies_beyond((2, 0), (2, 4)), lies_beyond((..., 3), (2, 4)), lies_beyond((0, 0, 0), (2, 4))
     (True, False, True)

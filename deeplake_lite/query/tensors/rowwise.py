@@ -1,4 +1,4 @@
-"""Evaluating trees row by row: a row is decoded, computed and released before the next one."""
+"""Evaluate trees row by row: each row is decoded, computed and released before the next one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 PART_ROWS = 32
-"""Number of rows that a thread takes at a time."""
+"""Number of rows that a thread processes at a time."""
 
 
 def read(tree: Tree, env: Env, count: int, inner: Blocks) -> Callable[[], list[Any]]:
@@ -60,9 +60,9 @@ def read(tree: Tree, env: Env, count: int, inner: Blocks) -> Callable[[], list[A
 
 
 def _compute_rows(tree: Tree, read: _Reader, count: int) -> list[Any]:
-    """Compute rows one by one, several parts of them in threads.
+    """Compute rows one by one; threads process parts of the rows in parallel.
 
-    Rows with groups are computed without threads here, because their groups use the same pool.
+    Rows with groups are computed without threads here, because the groups use the same thread pool.
     """
     if count <= PART_ROWS or any(isinstance(leaf, Grouped) for leaf in leaves(tree)):
         return _compute_part(tree, read, 0, count)
@@ -90,12 +90,12 @@ def _compute_part(tree: Tree, read: _Reader, start: int, stop: int) -> list[Any]
             except LakeError:
                 raise
             except (IndexError, ValueError, TypeError) as error:
-                raise QueryError(f"The values of a row cannot be used: {error}.") from error
+                raise QueryError(f"An expression cannot be computed for a row: {error}.") from error
     return out
 
 
 def _without_base(value: object) -> object:
-    """Return a value; copy a small view of a large array, which it would keep in memory."""
+    """Copy a small view of a large array, since it would keep the array in memory."""
     base = getattr(value, "base", None)
     if isinstance(value, np.ndarray) and isinstance(base, np.ndarray):
         return value.copy() if value.nbytes * 2 < base.nbytes else value
@@ -103,12 +103,12 @@ def _without_base(value: object) -> object:
 
 
 class _Reader:
-    """Reads the leaves of a tree for single rows, and decodes them when they are needed."""
+    """Read the leaves of a tree for single rows, and decode them when they are needed."""
 
     def __init__(self, tree: Tree, env: Env, inner: Blocks) -> None:
         self.env, self._inner = env, inner
         opened: dict[Tree, Callable[[int], object]] = {}
-        self._read: dict[int, Callable[[int], object]] = {}  # by identity: a hash takes 10 µs a row
+        self._read: dict[int, Callable[[int], object]] = {}  # by id, since hashing takes 10 µs/row
         for leaf in leaves(tree):
             if leaf not in opened:
                 opened[leaf] = self._open(leaf)
@@ -158,7 +158,7 @@ class _Reader:
 
 
 class _Shared:
-    """Reads the value of consecutive rows with the same position once."""
+    """Read a value only once for consecutive rows with the same position."""
 
     def __init__(self, read: Callable[[int], object], starts: NDArray[np.int64]) -> None:
         self._read, self._starts = read, starts
@@ -174,7 +174,7 @@ class _Shared:
 
 
 def _unmasked(value: object) -> object:
-    """Return a row's value without a mask; None if any of it is masked, that is, null."""
+    """Return a row's value without a mask; None if any part is masked, which means null."""
     if not np.ma.isMaskedArray(value):
         return value
     return None if value.mask.any() else np.ma.getdata(value)
@@ -185,7 +185,7 @@ def _compute_row(tree: Tree, read: _Reader, row: int) -> object:
         case Call(name, bound, args):
             values = [_compute_row(arg, read, row) for arg in args]
             if name in COUNT_ITEMS and isinstance(values[0], list):
-                return len(values[0])  # nulls among them count, too
+                return len(values[0])  # including nulls
             values = [
                 _as_array(arg, value, typed=not bound.lists)
                 for arg, value in zip(args, values, strict=True)
@@ -206,9 +206,9 @@ COUNT_ITEMS = {"LEN", "LENGTH"}
 
 
 def _as_array(tree: Tree, value: object, *, typed: bool = True) -> object:
-    """Return a list of numbers, or of arrays of one shape, as an array for functions.
+    """Convert a list of numbers, or of arrays with the same shape, to an array for functions.
 
-    A list that DuckDB computed gets the dtype of its type if `typed` is true.
+    If `typed` is true, a list from DuckDB is converted to the dtype of its type.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Sizes of rows that differ in shape: blocks of about one size, and whether rows are small."""
+"""Estimate the sizes of rows that differ in shape, to plan blocks and to detect small rows."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from deeplake_lite.query.tensors.trees import Env
 
 BLOCK_BYTES = 32 * 2**20
-"""Approximate size of the bytes that are read for a block, or of its values."""
+"""Approximate size of the stored bytes or of the values in a block."""
 
 ROW_BYTES = 1024
-"""Size that is assumed for the Python objects of a row."""
+"""Assumed size of the Python objects for one row."""
 
 WINDOW_ROWS = 65_536
 """Number of rows whose sizes are looked up at a time to plan blocks."""
 
 SMALL_BYTES = 16 * 2**10
-"""Blocks whose rows have at most this size on average are computed by shape."""
+"""Maximum average size of rows for a block to be computed by shape."""
 
 FILE_BYTES = 4 << 20
-"""Size that is assumed for a linked file when blocks are planned."""
+"""Assumed size of a linked file when planning blocks."""
 
 
 def block_spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
@@ -55,14 +55,14 @@ def block_spans(tree: Tree, env: Env, count: int) -> Iterator[slice]:
 
 
 def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
-    """Return the size of each row in bytes: of its stored bytes, or of its value if it has axes."""
+    """Return the size of each row in bytes: stored bytes, or the value's size if it has axes."""
     sizes = np.full(count, ROW_BYTES, np.int64)
     split = split_cells(tree)
     for cell in cells(tree):
         rows, null = rows_of(env[cell.key])
         present = np.ones(count, bool) if null is None else ~null
         starts = run_starts(env, [cell.key]) if cell in split else None
-        if starts is not None:  # a value is decoded once for all its items
+        if starts is not None:  # each value is decoded only once for all its items
             is_start = np.zeros(count, bool)
             is_start[starts] = True
             present &= is_start
@@ -82,8 +82,8 @@ def _sizes(tree: Tree, env: Env, count: int) -> NDArray[np.int64]:
 def are_small(tree: Tree, env: Env, count: int) -> bool:
     """Return whether decoded rows are so small that it is faster to compute many of them at once.
 
-    Trees that call a user's function do not count: it may be slow, and an interrupt should stop it
-    between two rows.
+    Return False for trees that call a user's function, which may be slow, so that the query can be
+    interrupted between two rows.
     """
     if any(isinstance(leaf, Grouped) for leaf in leaves(tree)) or calls_users(tree):
         return False
@@ -96,13 +96,13 @@ def are_small(tree: Tree, env: Env, count: int) -> bool:
 
 
 def _decoded_positions(env: Env, key: str, *, split: bool) -> NDArray[Any]:
-    """Return the positions of a cell to decode: a split cell is decoded once for all its items."""
+    """Return the positions of a cell to decode; a split cell is decoded only once per value."""
     starts = run_starts(env, [key]) if split else None
     return env[key] if starts is None else env[key][starts]
 
 
 def _decoded_size(cell: Cell, rows: NDArray[np.int64]) -> float:
-    """Return the size of decoded rows of a column in bytes; infinity if it is unknown."""
+    """Return the total size of decoded rows of a column in bytes; infinity if it is unknown."""
     htype = cell.field.htype
     layout = htype.layout
     if isinstance(layout, Dense) and cell.type.is_number:

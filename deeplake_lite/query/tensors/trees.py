@@ -1,4 +1,4 @@
-"""Helpers for evaluating trees: their leaves, sizes, null masks and constant indices."""
+"""Helpers for evaluating trees: leaves, sizes, null masks and constant indices."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ type Env = Mapping[str, NDArray[Any]]
 
 
 def keys(tree: Tree) -> set[str]:
-    """Return the keys of a tree, without those within groups and choices."""
+    """Return the keys of a tree, without the keys inside groups and choices."""
     return {leaf.key for leaf in leaves(tree) if isinstance(leaf, Cell | Given | Meta)}
 
 
 def cells(tree: Tree) -> Iterator[Cell]:
-    """Yield the cells that a tree reads, including those of choices."""
+    """Yield the cells that a tree reads, including cells inside choices."""
     for leaf in leaves(tree):
         if isinstance(leaf, Cell):
             yield leaf
@@ -50,7 +50,7 @@ def cells(tree: Tree) -> Iterator[Cell]:
 
 
 def reads(tree: Tree) -> bool:
-    """Return whether a tree reads values, and not only metadata such as shapes."""
+    """Return whether a tree reads values, rather than only metadata such as shapes."""
     metadata = (leaf for leaf in leaves(tree) if isinstance(leaf, Meta))
     return any(cells(tree)) or any(leaf.what.startswith("bm25") for leaf in metadata)
 
@@ -61,28 +61,28 @@ def is_dense(leaf: Cell) -> bool:
 
 
 def row_bytes(leaf: Cell) -> int:
-    """Return the size in bytes of each value of a column of fixed shape."""
+    """Return the size in bytes of each value in a column of fixed shape."""
     return np.dtype(leaf.type.dtype).itemsize * math.prod(n or 0 for n in leaf.type.shape or ())
 
 
 def rows_of(positions: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return positions as int64, and a mask of the null ones, or None if there are none."""
+    """Return positions as int64, and a mask of null positions, or None if there are none."""
     rows = np.asarray(np.ma.getdata(positions), np.int64)
     null = np.ma.getmaskarray(positions) if np.ma.isMaskedArray(positions) else None
     return rows, None if null is None or not null.any() else null
 
 
 def tags_of(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the numbers of the chosen options, and -1 in rows that are null.
+    """Return the numbers of the chosen options, with -1 for null rows.
 
-    A row is null where an outer join, or a function such as LAG, finds no row.
+    A row is null if an outer join, or a function such as LAG, finds no matching row.
     """
     tags, null = rows_of(values)
     return tags if null is None else np.where(null, -1, tags)
 
 
 def masked(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]:
-    """Return values, (rows, *shape), masked also in the rows that are null."""
+    """Return values, (rows, *shape), with null rows masked in addition."""
     if null is None:
         return values
     mask = np.broadcast_to(null.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
@@ -90,7 +90,7 @@ def masked(values: NDArray[Any], null: NDArray[np.bool_] | None) -> NDArray[Any]
 
 
 def objects(items: Sequence[object]) -> NDArray[Any]:
-    """Return an array of objects, one for each item; the items may have any shapes.
+    """Return an array with one object per item; the items may have any shape.
 
     >>> objects([np.zeros(2), np.ones(2)]).shape
     (2,)
@@ -114,7 +114,7 @@ def as_array(value: Any) -> NDArray[Any]:
 
 
 def from_sql(values: NDArray[Any], type_: Type) -> NDArray[Any]:
-    """Return values that DuckDB computed as functions take them.
+    """Convert values from DuckDB for use in functions.
 
     JSON documents are parsed, and int64 microseconds become durations.
     """
@@ -126,7 +126,7 @@ def from_sql(values: NDArray[Any], type_: Type) -> NDArray[Any]:
 
 
 def _parse_json(value: Any, type_: Type) -> object:
-    """Return the value of a JSON document, or of each document in a list."""
+    """Parse a JSON document, or each document in a list."""
     if value is None or type_.dtype != "object":
         return value
     if type_.items is None:
@@ -135,7 +135,7 @@ def _parse_json(value: Any, type_: Type) -> object:
 
 
 def trimmed(value: object) -> object:
-    """Return a shape without the masked axes that pad it; None if all are masked, that is, null."""
+    """Remove masked padding from a shape; return None if all axes are masked, which means null."""
     if not np.ma.isMaskedArray(value):
         return value
     return None if value.mask.all() else value.compressed()
@@ -144,9 +144,9 @@ def trimmed(value: object) -> object:
 def out_of_range(
     text: str, error: IndexError, index: tuple[Any, ...], shape: tuple[int, ...]
 ) -> QueryError:
-    """Build the error for an index that NumPy rejects for rows of a shape.
+    """Build the error for an index that NumPy rejects for rows with a given shape.
 
-    NumPy indexes a single row again, because an error of stacked rows also counts their axis.
+    A single row is indexed again, because the message for stacked rows also counts their axis.
     """
     try:
         np.broadcast_to(np.False_, shape)[index]
@@ -156,15 +156,15 @@ def out_of_range(
 
 
 def split_cells(tree: Tree) -> set[Cell]:
-    """Return the cells of which each row uses one item only, such as those that UNNEST splits.
+    """Return the cells of which each row uses only one item, as after UNNEST.
 
-    Consecutive rows that use items of the same value share the decoded value.
+    Consecutive rows that use items of the same value can share the decoded value.
     """
     return set(cells(tree)) - set(_whole_cells(tree))
 
 
 def _whole_cells(tree: Tree) -> Iterator[Cell]:
-    """Yield the cells that are not indexed by an index of the row."""
+    """Yield the cells that are not indexed by an index that differs from row to row."""
     match tree:
         case Call(args=args):
             for arg in args:
@@ -181,7 +181,7 @@ def _whole_cells(tree: Tree) -> Iterator[Cell]:
 
 
 def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
-    """Return the rows at which any of the named entries differs from the row before.
+    """Return the rows in which any of the named entries differs from the previous row.
 
     Return None if all rows differ, or if entries are objects, which are not compared.
     """
@@ -197,9 +197,9 @@ def run_starts(env: Env, names: Collection[str]) -> NDArray[np.int64] | None:
 
 
 def constant_index(tree: Index) -> tuple[Any, ...] | None:
-    """Return an index for NumPy that is the same for all rows, and can be applied to a stack.
+    """Return a NumPy index that is the same for all rows and can be applied to stacked rows.
 
-    Return None if it is not.
+    Return None if there is no such index.
     """
     parts = (p for item in tree.items for p in (item if isinstance(item, tuple) else (item,)))
     if not all(p is ... or isinstance(p, Literal_ | None) for p in parts):
@@ -209,9 +209,9 @@ def constant_index(tree: Index) -> tuple[Any, ...] | None:
 
 
 def _is_adjacent(index: tuple[object, ...]) -> bool:
-    """Return whether all integers and arrays are adjacent.
+    """Return whether all integers and arrays in an index are adjacent.
 
-    If they are not, NumPy moves their axes to the front, ahead of the axis of the rows.
+    If they are not, NumPy moves the resulting axes to the front, before the axis of the rows.
     """
     if not any(isinstance(item, np.ndarray) for item in index):
         return True

@@ -1,9 +1,9 @@
 """Icechunk, the storage engine: the repository behind a URL, its sessions, branches and tags.
 
-Steps: create or open a `Repository`; get a `Session` from it (a reader of one snapshot, a writer at
-a branch's tip, or a fork of a writer that collects chunks until it is merged); read, write and
-commit through the session. Only this package imports icechunk, so that the engine can be replaced
-in one place.
+To use it, create or open a `Repository`; get a `Session` from it (a reader of one snapshot, a
+writer at the tip of a branch, or a fork of a writer that collects chunks until it is merged); then
+read, write and commit through the session. Only this package imports icechunk, so that the engine
+can be replaced in one place.
 """
 
 import atexit

@@ -1,9 +1,9 @@
-"""Branches and tags, compared with the notes of their writers.
+"""Compare branches and tags with the notes of their writers.
 
-The module `witnesses` describes the notes. A note is written after its branch has moved, and nobody
-holds a lock while both are read, so a note may be older than the branch it belongs to, but never
-newer. A comparison therefore reads the note first. If the branch has advanced in between, its
-history shows this, whereas a note that has advanced would look like damage.
+The module `witnesses` describes the notes. A note is written after its branch has moved, and the
+two are read without a lock, so a note may be older than its branch, but never newer. Therefore, the
+note is read first. If the branch has advanced in between, its history shows this, whereas a note
+that has advanced would look like damage.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ WAY_OUT = (
     "Restore its file in the lake's refs/ from a backup. If this is intended, delete the files "
     "*.ref in the lake's .writers/, in which writers note where they left the branches and tags."
 )
-"""Advice for a branch or tag that names the wrong version."""
+"""Advice for a branch or tag that refers to the wrong version."""
 
 
 class CheckedRefs:
-    """The branches and tags of a repository, and the notes on them.
+    """The branches and tags of a repository, with the notes on them.
 
     Parameters
     ----------
     repository : Repository
-        The repository. On an object store there are no notes.
+        The repository. On an object store, there are no notes.
     """
 
     def __init__(self, repository: Repository) -> None:
@@ -42,10 +42,10 @@ class CheckedRefs:
         self._witnesses = None if folder is None else Witnesses(folder / ".writers")
 
     def doubtful(self) -> dict[str, str]:
-        """Return the reasons to doubt branches and tags, by their kind and name.
+        """Return the reasons to doubt branches and tags, by kind and name.
 
-        On a local folder they are compared with the notes of their writers; without a note, a ref
-        counts as right. On an object store, only refs that cannot be read and links are doubted.
+        In a local folder, they are compared with the notes of their writers; a ref without a note
+        is assumed to be correct. On an object store, only unreadable refs and links can be doubted.
         """
         notes = self._witnesses.all() if self._witnesses else {}  # before the refs
         doubts, tips = dict[str, str](), self._read_refs()
@@ -63,7 +63,7 @@ class CheckedRefs:
         return {in_words(ref): reason for ref, reason in doubts.items()}
 
     def _read_refs(self) -> dict[str, str | LakeError]:
-        """Return the version that each branch and tag names, pins left out, or the read error."""
+        """Return the version of each branch and tag except pins, or the error of reading it."""
         r = self._repository
         tips: dict[str, str | LakeError] = {}
         for ref in [
@@ -80,13 +80,13 @@ class CheckedRefs:
         return tips
 
     def of_users(self, kind: str) -> dict[str, str]:
-        """Return the version that each branch or each tag of the user names.
+        """Return the versions of the user's branches or of the user's tags.
 
         Raises
         ------
         DamagedError
-            When one is lost, or its version differs from its writer's note; only if every read is
-            checked.
+            If a ref is lost, or if its version differs from its writer's note. This is only
+            detected if every read is checked.
         """
         r = self._repository
         names = {*(r.branch_names() if kind == "branch" else r.tag_names())}
@@ -99,7 +99,7 @@ class CheckedRefs:
         return versions
 
     def resolve(self, ref: str) -> str:
-        """Return the version that a branch or tag names, checked if every read is checked.
+        """Return the version of a branch or tag, which is checked if every read is checked.
 
         Raises
         ------
@@ -109,14 +109,14 @@ class CheckedRefs:
         return self.checked(ref) if r.checks_reads else r.look_up(ref)
 
     def checked(self, ref: str) -> str:
-        """Return the version that a branch or tag names, compared with the note of its writer.
+        """Return the version of a branch or tag after comparing it with the writer's note.
 
         Raises
         ------
         DamagedError
-            When its version differs from the note, or it is lost.
+            If the version differs from the note, or if the ref is lost.
         VersionNotFoundError
-            When there is no such branch or tag.
+            If there is no such branch or tag.
         """
         while True:
             note = self._note_on(ref)  # before the ref itself
@@ -129,7 +129,7 @@ class CheckedRefs:
                 if missing is not None:
                     raise missing
                 return tip
-            # If the note has changed, the ref was deleted or recreated in between: look again.
+            # If the note has changed, the ref was deleted or recreated in between, so try again.
             if self._note_on(ref) == note:
                 raise DamagedError(f"The {in_words(ref)} {reason}. {WAY_OUT}")
 
@@ -145,16 +145,16 @@ class CheckedRefs:
                 self.checked(ref)
 
     def _names_with_notes(self, kind: str) -> list[str]:
-        """Return the names of the branches or of the tags that have a note."""
+        """Return the names of the branches or tags that have a note."""
         refs = self._witnesses.all() if self._witnesses else {}
         parts = (ref.partition(".") for ref in refs)
         return [name for of_kind, _, name in parts if of_kind == kind]
 
     def identity(self, branch: str) -> str:
-        """Return the identity of a branch, which its next commit records.
+        """Return the identity of a branch, to be recorded in its next commit.
 
-        A branch without an identity gets a new one. On an object store, where there are no notes,
-        the identity is empty.
+        A branch without an identity gets a new one. On an object store, which has no notes, the
+        identity is empty.
         """
         if self._witnesses is None:
             return ""
@@ -168,7 +168,7 @@ class CheckedRefs:
         return self.identity_at(self._repository.look_up(branch_ref(branch)), branch)
 
     def identity_at(self, version: str, branch: str) -> str | None:
-        """Return the branch identity in a commit, or None if that was made on another branch."""
+        """Return the branch identity in a commit, or None if it was made on another branch."""
         commit = next(self._repository.ancestry(version))
         return commit.branch_id if commit.branch == branch else None
 
@@ -177,19 +177,19 @@ class CheckedRefs:
         return self._witnesses.of(ref) if self._witnesses else None
 
     def _look_up(self, ref: str) -> tuple[str, VersionNotFoundError | None]:
-        """Return the version that a branch or tag names, or the error if it does not exist."""
+        """Return the version of a branch or tag, and the error if it does not exist."""
         try:
             return self._repository.look_up(ref), None
         except VersionNotFoundError as error:
             return "", error
 
     def renew(self) -> None:
-        """Write notes on refs that have none or an older one. The caller holds the writers' lock.
+        """Write notes on refs without a current note. The caller must hold the writers' lock.
 
         Raises
         ------
         DamagedError
-            When the version of a ref differs from its writer's note.
+            If the version of a ref differs from its writer's note.
         """
         if self._witnesses is None:
             return
@@ -203,9 +203,9 @@ class CheckedRefs:
                 self.note(ref, tip, self.identity(name) if kind == "branch" else "")
 
     def _doubt(self, ref: str, tip: str, note: Note | None) -> str | None:
-        """Return the reason to doubt a ref that names `tip`, or None if there is none.
+        """Return the reason to doubt a ref that refers to `tip`, or None if there is none.
 
-        `note` must have been read before the ref. The name of a link contains the version, so it
+        `note` must have been read before the ref. The name of a link contains its version, and so
         serves as a note.
         """
         kind, _, name = ref.partition(".")
@@ -220,7 +220,7 @@ class CheckedRefs:
     def _follows(self, tip: str, note: Note, branch: str) -> bool:
         """Return whether all commits between the noted version and `tip` belong to this branch.
 
-        Commits that record no branch or no identity count as its own.
+        Commits that do not record a branch or an identity are assumed to belong to it.
         """
         for commit in self._repository.ancestry(tip):
             if commit.id == note.version:
@@ -232,10 +232,10 @@ class CheckedRefs:
         return False
 
     def note(self, ref: str, version: str, identity: str = "") -> None:
-        """Write the note on a ref: the version that it names now, and a branch's identity.
+        """Write the note on a ref, with its current version and the identity of a branch.
 
-        An error is ignored. The note is then missing or outdated, as if the process had been killed
-        here, which every reader handles.
+        Errors are ignored. The note is then missing or outdated, as if the process had been killed
+        here, which every reader can handle.
         """
         if self._witnesses is not None and not is_pin(ref.partition(".")[2]):
             with contextlib.suppress(LakeError, OSError):

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.engine import compiled
 
 DIGEST = "digest"
-"""Key of a commit's metadata: the digest of its message and its other metadata."""
+"""Key in a commit's metadata: the digest of the message and the other metadata."""
 
 TRANSACTION = "transaction"
-"""Key of a commit's metadata: the name by which its writer finds it again."""
+"""Key in a commit's metadata: a name with which the writer can find the commit again."""
 
 BRANCH = "branch"
-"""Key of a commit's metadata: the branch to which it was written."""
+"""Key in a commit's metadata: the branch that the commit was written to."""
 
 BRANCH_ID = "branch_id"
-"""Key of a commit's metadata: the identity of that branch."""
+"""Key in a commit's metadata: the identity of that branch."""
 
 CHUNKS = "chunks"
-"""Key of a commit's metadata: the digest of the keys of the chunks that it wrote."""
+"""Key in a commit's metadata: a digest of the keys of the chunks that it wrote."""
 
 
 @dataclass(frozen=True)
@@ -39,20 +39,20 @@ class Commit:
     id: str
     """Snapshot id."""
     parent: str | None
-    """Snapshot id of the version before, None for the first."""
+    """Snapshot id of the previous version; None for the first version."""
     message: str
     time: datetime
-    """When it was written, UTC."""
+    """Time of the commit, UTC."""
     metadata: Mapping[str, Any]
-    """Metadata of its writer. A merge commit has the merged snapshot's id under ``"merge"``."""
+    """Metadata from the writer. A merge commit has the merged snapshot's id under ``"merge"``."""
     transaction: str | None = None
-    """Name of the transaction, by which a commit is found if its reply was lost."""
+    """Name of the transaction, for finding the commit if the engine's reply was lost."""
     branch: str | None = None
-    """The branch to which it was written; None if that is not recorded."""
+    """The branch that the commit was written to; None if not recorded."""
     branch_id: str | None = None
-    """Identity of that branch, which others of the same name do not have; None if not recorded."""
+    """Identity of that branch, which differs for a recreated branch; None if not recorded."""
     chunks: str | None = None
-    """Digest of the keys of the chunks that it wrote; None if not recorded."""
+    """Digest of the keys of the chunks that the commit wrote; None if not recorded."""
 
 
 def read_commit(snapshot: compiled.SnapshotInfo) -> Commit:
@@ -73,7 +73,7 @@ def read_commit(snapshot: compiled.SnapshotInfo) -> Commit:
 
 
 def chunk_key(path: str, chunk: Iterable[int]) -> str:
-    """Return the key of a chunk of the array at `path`.
+    """Return the key of a chunk in the array at `path`.
 
     >>> chunk_key("0/rows/id", [3, 0])
     '0/rows/id/c/3/0'
@@ -82,7 +82,7 @@ def chunk_key(path: str, chunk: Iterable[int]) -> str:
 
 
 def chunks_digest(chunks: Mapping[str, Iterable[Iterable[int]]]) -> str:
-    """Return a digest of the keys of chunks, given as in the engine's log: indices by array.
+    """Return a digest of chunk keys, given as in the engine's log (indices by array).
 
     >>> chunks_digest({"/b": [[1], [0]]}) == chunks_digest({"/a": [], "/b": [[0], [1]]})
     True
@@ -92,7 +92,7 @@ def chunks_digest(chunks: Mapping[str, Iterable[Iterable[int]]]) -> str:
 
 
 def with_digest(message: str, metadata: Mapping[str, object]) -> dict[str, object]:
-    """Return the metadata of a commit with a digest of its message and the metadata added."""
+    """Return the metadata of a commit, with a digest of the message and the metadata added."""
     text = json.dumps([message, dict(metadata)], sort_keys=True, separators=(",", ":"))
     return {**metadata, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
 

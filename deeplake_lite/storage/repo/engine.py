@@ -1,7 +1,7 @@
-"""Import of the engine in two parts: its compiled module, and the Python package around it.
+"""Import the engine in two parts: its compiled module, and the Python package around it.
 
-The compiled module is enough to open repositories and read from them. The package is needed for
-writing. It imports Zarr, which takes longer than everything else that opening a lake needs.
+The compiled module is enough to open repositories and read from them. The package is only needed
+for writing. It imports Zarr, which takes longer than all the rest of opening a lake.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if not TYPE_CHECKING:
 
 
 def silence_warnings() -> None:
-    """Make the engine log only errors. It warns on stderr about every local repository."""
+    """Make the engine log only errors, since it prints a warning for every local repository."""
     compiled.set_logs_filter("error")
 
 

@@ -1,4 +1,4 @@
-"""Translation of errors of the engine and the operating system into errors of this library."""
+"""Translate errors of the engine and the operating system into errors of this library."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 PANICS = ("PanicException", "RustPanic")
-"""Class names of the exceptions for a panic of the engine, in a call and in a coroutine. No module
-exports these classes."""
+"""Class names of the exceptions that a panic of the engine raises in a call or a coroutine. No
+module exports these classes."""
 
 NOT_WRITABLE = (
-    "The lake can be read here, but not changed. Copy it to a folder to which you may write, or "
+    "The lake can be read here, but not changed. Copy it to a folder that you can write to, or "
     "ask for permission to write."
 )
 NOT_CREATABLE = (
@@ -43,7 +43,7 @@ WAYS_OUT = {
     errno.EMFILE: "Close some files, or raise the limit of open files (ulimit -n).",
     errno.ENFILE: "Close some files, or raise the limit of open files (ulimit -n).",
 }
-"""Advice about an error of the operating system, by its number."""
+"""Advice for errors of the operating system, by error number."""
 
 
 class MissingError(DamagedError):
@@ -56,7 +56,7 @@ class LostChunksError(StorageError):
     def __init__(self, message: str, keys: Sequence[str]) -> None:
         super().__init__(message)
         self.keys = keys
-        """Keys of these chunks."""
+        """Keys of the deleted chunks."""
 
 
 @contextlib.contextmanager
@@ -66,15 +66,15 @@ def translated() -> Iterator[None]:
     Raises
     ------
     VersionNotFoundError
-        When there is no such branch, tag or commit id.
+        If there is no such branch, tag or commit id.
     ExistsError
-        When a branch or tag with that name exists, or a tag with it has existed.
+        If a branch or tag with that name exists, or if a tag with that name has existed.
     DamagedError
-        When an object that a version refers to is missing or cannot be read.
+        If an object that a version refers to is missing or cannot be read.
     StorageError
-        When a request to the store fails: disk full, no permission, no network.
+        If a request to the store fails: disk full, no permission, no network.
     ForkedError
-        When this process is a fork of one that had used the engine.
+        If this process was forked from a process that had used the engine.
     """
     use_engine()
     try:
@@ -99,12 +99,13 @@ def translated_files(*, creates: bool = False) -> Iterator[None]:
     Parameters
     ----------
     creates : bool
-        Whether a lake is being created, so that there is none to read if this is not permitted.
+        Whether a lake is being created. The advice after a denied permission then does not mention
+        reading the lake.
 
     Raises
     ------
     StorageError
-        When the disk is full, is not writable, or fails.
+        If the disk is full, is not writable, or fails.
     """
     try:
         yield
@@ -117,7 +118,7 @@ def translated_files(*, creates: bool = False) -> Iterator[None]:
 
 
 def _explain(error: OSError, *, creates: bool = False) -> str:
-    """Return a message with the reason from the operating system, and advice.
+    """Return a message with the reason from the operating system and with advice.
 
     >>> print(_explain(OSError(errno.ENOSPC, "No space left on device", "a.lake/.writers/x")))
     No space left on device: 'a.lake/.writers/x'. Free some space, then try again.
@@ -129,7 +130,7 @@ def _explain(error: OSError, *, creates: bool = False) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the reason of a panic: its first line, without the dump of the engine's state.
+    """Return the reason for a panic: the first line, without the dump of the engine's state.
 
     >>> _first_line(Exception('no client: ICError { kind: Other("Read-only file system"), x'))
     'no client: Read-only file system'
@@ -150,7 +151,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _reason_with_reply(error: BaseException) -> str:
-    """Return the reason of one of the engine's errors, with the reply of an object store, if any.
+    """Return the reason for an engine error, with the reply of an object store, if any.
 
     >>> reply = '-> { code: "Slow", message: "no" }'
     >>> _reason_with_reply(Exception(f"x service error | context: {reply}"))
@@ -176,15 +177,15 @@ def _missing_key(text: str) -> str | None:
 
 
 def _translate(reason: str) -> LakeError:
-    """Return the error for a reason. The engine has one class of errors, so the text decides."""
+    """Return our error for a reason. It depends on the text, as the engine has one error class."""
     if reason.startswith(("ref not found", "invalid snapshot id")):
         return VersionNotFoundError(
             f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags, ds.log()."
         )
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(
-            f"The name is already taken: {reason}. Choose another one; the name of a tag cannot be "
-            "reused, even after the tag has been deleted."
+            f"The name is already taken: {reason}. Choose a different name; the name of a tag "
+            "cannot be reused, even after the tag has been deleted."
         )
     if "clean prefix" in reason:
         return ExistsError(

@@ -1,7 +1,7 @@
-"""Detection of forked processes in which the engine cannot work.
+"""Detect forked processes in which the engine cannot work.
 
-The engine's threads do not exist in a process that was forked after they had started, and a call
-would wait for them forever.
+The engine's threads do not exist in a process that was forked after they had started, so a call to
+the engine would wait for them forever.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 from deeplake_lite.errors import ForkedError
 
 _used = False
-"""Whether this process, or one from which it was forked, has called the engine."""
+"""Whether this process, or a process that it was forked from, has called the engine."""
 
 _lost = False
-"""Whether the engine's threads exist only in the process from which this one was forked."""
+"""Whether the engine's threads exist only in the process that this one was forked from."""
 
 
 def use_engine() -> None:
@@ -23,7 +23,7 @@ def use_engine() -> None:
     Raises
     ------
     ForkedError
-        When this process was forked from one that had called the engine.
+        If this process was forked from a process that had called the engine.
     """
     global _used
     if _lost:
@@ -46,5 +46,5 @@ def _after_fork() -> None:
     _lost = _used
 
 
-if hasattr(os, "register_at_fork"):  # Windows has none
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_after_fork)

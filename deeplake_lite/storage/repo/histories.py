@@ -1,8 +1,8 @@
-"""A check of all versions to which branches, tags and links lead.
+"""Check all versions that can be reached from branches, tags and links.
 
-For each version, its snapshot, the metadata of its commit and its transaction log are read. On a
-local folder, the manifests are read, too, and the chunk files that they name must exist. Their
-contents are not read here, but by `verify` of the version.
+For each version, the snapshot, the commit's metadata and the transaction log are read. In a local
+folder, the manifests are read as well, and the chunk files that they list must exist. The contents
+of chunk files are not read here, but when the version is verified.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def damaged_versions(repository: Repository) -> dict[str, str]:
-    """Return a description of the damage to each damaged version, by snapshot id."""
+    """Return descriptions of the damage to versions, by snapshot id."""
     walk = _Walk(repository)
     for name in repository.branch_names():
         if not is_pin(name):
@@ -33,7 +33,7 @@ def damaged_versions(repository: Repository) -> dict[str, str]:
 
 
 class _Walk:
-    """A walk through histories that looks at each version once."""
+    """A walk through histories that checks each version once."""
 
     def __init__(self, repository: Repository) -> None:
         self.damaged: dict[str, str] = {}
@@ -44,8 +44,8 @@ class _Walk:
     def follow(self, ref: str) -> None:
         """Check the history of a branch or tag. `CheckedRefs` reports damage to the ref itself.
 
-        Other processes may change the lake meanwhile, so damage counts only if it is found a second
-        time while the ref is unchanged.
+        Other processes may change the lake meanwhile, so damage is only reported if it is found a
+        second time and the ref has not changed.
         """
         try:
             tip = self._repository.look_up(ref)
@@ -64,10 +64,10 @@ class _Walk:
         self.damaged |= damaged
 
     def _history(self, tip: str) -> tuple[dict[str, str], set[str]]:
-        """Check a version and those before it; return the damaged and the undamaged ones.
+        """Check a version and all earlier versions; return the damaged and the undamaged ones.
 
-        The walk ends at a version that was checked earlier without a finding. Each version is
-        checked only after its parent was read: see `_damage_of`.
+        The walk ends at a version that has been checked before and is undamaged. Each version is
+        checked only after its parent has been read; see `_damage_of`.
         """
         damaged, sound, version = dict[str, str](), set[str](), tip
         history, later = self._repository.ancestry(tip), None
@@ -89,7 +89,7 @@ class _Walk:
         """Return a description of the damage to a version, or None if there is none.
 
         The version's parent must have been read. The engine walks from the version to its parent,
-        and would never stop if that is missing and damaged histories form a cycle.
+        and would never stop if the parent is missing and damaged histories form a cycle.
         """
         try:
             self._repository.chunks_of(commit)
@@ -107,7 +107,7 @@ class _Files:
         self._folder, self._sound = folder, set[str]()  # names of undamaged manifests
 
     def look_for(self, snapshot: dict[str, object]) -> None:
-        """Read the manifests of a snapshot, and look for the chunk files that they name.
+        """Read the manifests of a snapshot, and check that the chunk files that they list exist.
 
         Raises
         ------

@@ -1,8 +1,8 @@
 """Names of branches and tags, including the branches that the lake creates internally.
 
-A *pin* temporarily names a version, so that no vacuum deletes it. On an object store, a vacuum
-*announces* itself by a branch while it runs. A *link* records that a version descends from an older
-one although a vacuum has deleted the history between them.
+A *pin* is a temporary branch that protects a version from vacuums. On an object store, a running
+vacuum *announces* itself with a branch. A *link* records that a version descends from an older one
+although a vacuum has deleted the history between them.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ SKEW = timedelta(minutes=1)
 
 
 def branch_ref(name: str) -> str:
-    """Return the name of a branch among all refs."""
+    """Return the name of the ref for a branch."""
     return f"branch.{name}"
 
 
 def tag_ref(name: str) -> str:
-    """Return the name of a tag among all refs."""
+    """Return the name of the ref for a tag."""
     return f"tag.{name}"
 
 
 def is_pin(name: str) -> bool:
-    """Return whether a branch is temporary: a pin, or an announced vacuum."""
+    """Return whether a branch is temporary, that is, a pin or an announced vacuum."""
     return name.startswith((PIN, VACUUM))
 
 
 def in_words(ref: str) -> str:
-    """Return a ref as a message names it.
+    """Describe a ref for an error message.
 
     >>> in_words("tag.v1.0")
     "tag 'v1.0'"
@@ -53,7 +53,7 @@ def in_words(ref: str) -> str:
 
 
 def pin_name(now: datetime) -> str:
-    """Return a new name for a pin. It has a UUID of version 7, which begins with the time.
+    """Return a new name for a pin. It contains a version 7 UUID, which begins with the time.
 
     >>> name = pin_name(datetime(2026, 1, 31, tzinfo=UTC))
     >>> name[:18], made_at(name).isoformat()
@@ -63,7 +63,7 @@ def pin_name(now: datetime) -> str:
 
 
 def vacuum_name(now: datetime, limit: datetime) -> str:
-    """Return a new name for the announcement of a vacuum that spares objects since `limit`."""
+    """Return a new name to announce a vacuum that spares objects written since `limit`."""
     return f"{VACUUM}{_uuid7(now)}-{max(0, int(limit.timestamp() * 1000)):012x}"
 
 
@@ -72,7 +72,7 @@ def _uuid7(now: datetime) -> str:
 
 
 def made_at(name: str) -> datetime | None:
-    """Return the time at which a pin or an announcement was made; None for any other name."""
+    """Return when a pin or an announcement was made, or None for any other name."""
     match = re.fullmatch(
         f"(?:{PIN}|{VACUUM})([0-9a-f]{{12}})7[0-9a-f]{{19}}(?:-[0-9a-f]{{12}})?", name
     )
@@ -80,9 +80,9 @@ def made_at(name: str) -> datetime | None:
 
 
 def may_delete(name: str, begun: datetime | None) -> bool:
-    """Return whether a branch announces a running vacuum that may delete objects from `begun` on.
+    """Return whether a branch announces a running vacuum that may delete objects since `begun`.
 
-    Without `begun`, objects may be of any age.
+    Without `begun`, the objects may be of any age.
 
     >>> name = "_vacuum-" + _uuid7(datetime.now(UTC)) + "-019c11597000"
     >>> may_delete(name, None), may_delete(name, datetime(2026, 1, 30, tzinfo=UTC))
@@ -98,7 +98,7 @@ def may_delete(name: str, begun: datetime | None) -> bool:
 
 
 def _at(milliseconds: str) -> datetime:
-    """Return the time for a hexadecimal number of milliseconds since the Unix epoch."""
+    """Convert hexadecimal milliseconds since the Unix epoch to a time."""
     try:
         return datetime.fromtimestamp(int(milliseconds, 16) / 1000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -116,7 +116,7 @@ def is_link(name: str) -> bool:
 
 
 def link_ends(name: str) -> tuple[str, str] | None:
-    """Return the older and the later version of a link, or None if the name is not that of a link.
+    """Return the older and the later version of a link, or None if this is not a link's name.
 
     >>> link_ends("_base-1CECHNKREP0F1RSTCMT0-KCD17E4CZYH6CNFH7ZR0")
     ('1CECHNKREP0F1RSTCMT0', 'KCD17E4CZYH6CNFH7ZR0')

@@ -1,10 +1,10 @@
 """File locks, which the operating system releases if their process dies.
 
 A lock is an open file, and is held until the file is closed. The interpreter closes a file at the
-end of a ``with`` block, or when the last reference to it is gone, and runs no Python code for that.
-Ctrl-C takes effect either before or after it, and the lock is released in both cases.
-`filelock.FileLock` releases in Python code. An interrupt within that code would leave the lock held
-as long as the traceback lives, and notebooks keep the last traceback.
+end of a ``with`` block, or when the last reference to it is gone, without running any Python code.
+Ctrl-C takes effect either before or after that, and the lock is released in both cases. In
+contrast, `filelock.FileLock` releases locks in Python code. An interrupt within that code would
+leave the lock held as long as the traceback lives, and notebooks keep the last traceback.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 POLL_SECONDS = 0.01
-"""Seconds between two attempts to take a lock."""
+"""Seconds between two attempts to acquire a lock."""
 
 _TAKEN = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
-"""Error numbers of the operating system for a lock that another process holds."""
+"""The operating system's error numbers when another process holds the lock."""
 
 _HELD: dict[int, weakref.ref[FileIO]] = {}
-"""Locks of this process by file descriptor. Some of them may be closed by now."""
+"""This process's locks by file descriptor. Some of them may have been closed."""
 
 
 def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO:
@@ -36,18 +36,18 @@ def take_lock(path: Path, *, timeout: float = -1, create: bool = True) -> FileIO
     Parameters
     ----------
     timeout : float
-        Maximum number of seconds to wait; a negative number for as long as it takes.
+        Maximum number of seconds to wait. If it is negative, wait as long as it takes.
     create : bool
         Whether to create the file if there is none.
 
     Raises
     ------
     FileNotFoundError
-        When there is no file, and `create` is false.
+        When the file does not exist and `create` is false.
     TimeoutError
         When another process holds the lock.
     OSError
-        When the file cannot be opened, or its file system has no locks.
+        When the file cannot be opened, or its file system does not support locks.
     """
     deadline = time.monotonic() + timeout
     while (file := _try_lock(path, "a+" if create else "r+")) is None:
@@ -77,7 +77,7 @@ def _open(name: str, flags: int) -> int:
 
 
 def _lock(descriptor: int) -> bool:
-    """Lock an open file unless another process has locked it; return whether that worked."""
+    """Try to lock an open file. Return false if another process has locked it."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -95,7 +95,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _close_copies() -> None:
-    """Close the copies of locks in a forked process, which would hold them until it exits."""
+    """Close the locks that a forked process has inherited. It would hold them until it exits."""
     for held in list(_HELD.values()):
         if (file := held()) is not None:
             file.close()

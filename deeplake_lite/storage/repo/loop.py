@@ -1,4 +1,4 @@
-"""The event loop of this library: one for each process, in a separate thread."""
+"""The library's event loop. Each process has one, which runs in a separate thread."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ END_SECONDS = 0.2
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop. It is started on the first call.
+    """Return the event loop. The first call starts it.
 
     Raises
     ------
     RuntimeError
-        When it is called in the loop's own thread, which would wait for itself forever.
+        When called in the loop's own thread, which would wait for itself forever.
     """
     global _loop, _thread
     if _thread is threading.current_thread():

@@ -1,14 +1,14 @@
 """Names of branches and tags in the engine, which does not allow ``/`` in them.
 
-It is replaced with ``=``, which our names do not have, and which file systems and object stores
-allow in the names of files.
+The slash is replaced with ``=``, which does not occur in our names, and which file systems and
+object stores allow in file names.
 """
 
 from __future__ import annotations
 
 
 def to_engine(name: str) -> str:
-    """Return the engine's name of a branch or tag.
+    """Return the engine's name for a branch or tag.
 
     >>> to_engine("feature/x")
     'feature=x'
@@ -17,7 +17,7 @@ def to_engine(name: str) -> str:
 
 
 def from_engine(name: str) -> str:
-    """Return the user's name of a branch or tag.
+    """Return the user's name for a branch or tag.
 
     >>> from_engine("feature=x")
     'feature/x'

@@ -23,17 +23,17 @@ else:
 MEMORY = "memory://"
 
 SCHEMES = ("s3", "gs", "gcs", "az", "azure")
-"""Schemes of the URLs of object stores."""
+"""URL schemes of object stores."""
 
 _memory: dict[str, tempfile.TemporaryDirectory[str]] = {}
-"""Folders of the ``memory://`` lakes of this process, which are deleted when it ends."""
+"""Folders of this process's ``memory://`` lakes. They are deleted when it ends."""
 
 _guests: dict[str, str] = {}
 """Folders of ``memory://`` lakes that belong to another process, by URL."""
 
 
 def local_folder(url: str) -> Path | None:
-    """Return the folder of a local or ``memory://`` lake; None for any other URL.
+    """Return the folder of a local or ``memory://`` lake, or None for any other URL.
 
     >>> local_folder("file:///data/flowers.lake").name
     'flowers.lake'
@@ -63,7 +63,7 @@ def settled(url: str) -> str:
 
 
 def welcome(url: str, folder: str) -> None:
-    """Make a ``memory://`` lake of another process, such as the parent, available by its URL.
+    """Make another process's ``memory://`` lake available under its URL.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
     Raises
     ------
     LakeNotFoundError
-        When the URL is not that of an object store, or names no bucket.
+        When the URL has an unknown scheme, or does not name a bucket.
     OptionError
         When the store does not accept the options.
     """
@@ -137,7 +137,7 @@ def storage_at(url: str, options: Mapping[str, object] | None) -> compiled.Stora
 def _store(
     open_store: Callable[..., object], options: Mapping[str, object], **place: str | None
 ) -> compiled.Storage:
-    """Return a store with a user's options. Raises OptionError for those that are not valid."""
+    """Return a store with the user's options. Raises OptionError if they are not valid."""
     known = [name for name in inspect.signature(open_store).parameters if name not in place]
     for name in options:
         if name not in known:

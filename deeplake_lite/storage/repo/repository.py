@@ -2,10 +2,11 @@
 
 Writers and vacuums must not interfere with each other. How this is ensured depends on the location.
 
-On a local folder, commits, new names and vacuums take the same lock (`Repository.lock`).
+On a local folder, commits, new branches and tags, and vacuums take the same lock
+(`Repository.lock`).
 
-On an object store there are no locks. A branch moves by compare-and-swap, which is enough between
-writers. How writers and vacuums avoid each other there is described in `vacuums`.
+On an object store there are no locks. Branches are moved by compare-and-swap, which is enough to
+keep writers apart. `vacuums` describes how writers and vacuums avoid each other there.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Repository:
     repository : PyRepository
         The engine's handle.
     limits : Limits
-        Limits on the memory of a value that is read or written.
+        Limits on the memory that a value may need when it is read or written.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class Repository:
         self.url, self.limits = settled(url), limits
         self._repository = repository
         self.checks_reads = False
-        """Whether every read is compared with checksums and hashes."""
+        """Whether every read is verified against checksums and hashes."""
         self._newest_files: tuple[str, ChunkFiles] | None = None
 
     @classmethod
@@ -106,7 +107,7 @@ class Repository:
         Raises
         ------
         ExistsError
-            When a lake, or anything else, already exists there.
+            When there already is a lake or anything else at `url`.
         """
         folder = local_folder(url)
         if folder is None or (url.startswith(MEMORY) and not (overwrite and cls.exists(url))):
@@ -176,7 +177,7 @@ class Repository:
 
     @classmethod
     def exists(cls, url: str, options: Mapping[str, object] | None = None) -> bool:
-        """Return whether there is a repository at `url`. Nothing is created."""
+        """Return whether there is a repository at `url`, without creating anything."""
         folder = local_folder(url)
         if folder is not None:
             finish_replacement(folder)
@@ -188,7 +189,7 @@ class Repository:
 
     @property
     def refs(self) -> CheckedRefs:
-        """Branches and tags, compared with the notes of their writers."""
+        """Branches and tags, which are compared with their writers' notes."""
         return CheckedRefs(self)
 
     def checking(self) -> Repository:
@@ -206,7 +207,7 @@ class Repository:
         return Session(session, self._files_of(snapshot_id))
 
     def _files_of(self, snapshot_id: str) -> ChunkFiles | None:
-        """Return the chunk files of a version of a local lake; those of the newest are cached."""
+        """Return a version's chunk files if the lake is local. The latest result is cached."""
         folder = local_folder(self.url)
         if folder is None:
             return None
@@ -217,9 +218,9 @@ class Repository:
         return files
 
     def _check_files(self, snapshot_id: str = "", *, refs: Iterable[str] = ()) -> None:
-        """Reject pipes and devices in the place of files that the engine is about to open.
+        """Reject pipes and devices in place of files that the engine is about to open.
 
-        The engine would wait for a pipe forever, and Ctrl-C would not end that.
+        The engine would wait for a pipe forever, and Ctrl-C would not interrupt it.
 
         Raises
         ------
@@ -232,9 +233,10 @@ class Repository:
                 check_regular(folder / "refs" / ref / "ref.json")
 
     def _check_identity(self, snapshot_id: str) -> None:
-        """Reject a snapshot file that holds another version. The engine does not check this.
+        """Reject a snapshot file that contains another version. The engine does not check this.
 
-        On an object store this takes another request, so it is done only if every read is checked.
+        On an object store the check takes another request, so it is only made if all reads are
+        checked.
 
         Raises
         ------
@@ -251,7 +253,7 @@ class Repository:
             )
 
     def _check_refs(self) -> None:
-        """Reject pipes and devices in the place of any branch or tag. The engine lists them all.
+        """Reject pipes and devices in place of any branch or tag. The engine lists them all.
 
         Raises
         ------
@@ -277,7 +279,7 @@ class Repository:
                     check_all_regular(folder / kind)
 
     def inspect(self, snapshot_id: str) -> dict[str, Any]:
-        """Return the engine's description of a snapshot, with its manifests and its nodes."""
+        """Return the engine's description of a snapshot, including its manifests and nodes."""
         self._check_files(snapshot_id)
         with translated():
             return dict(json.loads(self._repository.inspect_snapshot(snapshot_id)))
@@ -296,9 +298,9 @@ class Repository:
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
     ) -> None:
-        """Move a branch to a version that has no name yet, if all of its chunks exist.
+        """Move a branch to a new version that no branch names yet, if all of its chunks exist.
 
-        The version is pinned before its chunks are looked for: see the module's docstring. If it is
+        The version is pinned before its chunks are looked for, as `vacuums` explains. If it is
         rejected, no branch ever names it.
 
         Raises
@@ -308,7 +310,7 @@ class Repository:
         LostChunksError
             When a vacuum has deleted some of the chunks.
         StorageError
-            When a vacuum that may delete them does not end in time.
+            When a vacuum that may delete the chunks does not end in time.
         """
         with contextlib.ExitStack() as held:
             try:
@@ -337,11 +339,11 @@ class Repository:
                 ) from error
 
     def fork(self, branch: str, snapshot_id: str) -> Session:
-        """Return a session based on a current or former tip of the branch, to collect chunks."""
+        """Return a session that collects chunks on top of a current or former tip of the branch."""
         writer = self.writer(branch)
         if writer.snapshot_id != snapshot_id:
-            # The branch has moved, but the engine creates writers only at the tip of a branch. So
-            # a branch is created at this version for a moment: a pin.
+            # The branch has moved, but the engine only creates writers at the tip of a branch. So
+            # a pin, which is a branch, is created at this version for a moment.
             with self.lock("pins"), pinned(self, [snapshot_id]) as [pin]:
                 writer = self.writer(pin)
         return writer.fork()
@@ -353,13 +355,13 @@ class Repository:
         return other
 
     def forget_caches(self) -> None:
-        """Empty the caches of this handle: a vacuum has truncated the cached histories."""
+        """Empty the caches of this handle, after a vacuum has truncated the cached histories."""
         with translated():
             self._repository = self._repository.reopen()
         self._newest_files = None
 
     def branches(self, known: Iterable[str] | None = None) -> dict[str, str]:
-        """Return the version of each branch, unchecked; pins, announcements and links left out.
+        """Return each branch's version, unchecked. Excludes pins, announcements and links.
 
         Parameters
         ----------
@@ -371,7 +373,7 @@ class Repository:
         return self._look_up_all(names, branch_ref)
 
     def links(self) -> dict[str, set[str]]:
-        """Return, by version, the older versions that it descends from despite a lost history."""
+        """Return the older versions that each linked version descends from."""
         links: dict[str, set[str]] = {}
         for name in self.branch_names():
             if ends := link_ends(name):
@@ -381,7 +383,7 @@ class Repository:
     def add_links(self, links: Iterable[tuple[str, str]]) -> None:
         """Record that versions descend from older ones, given as (older, later).
 
-        The older ones are not deleted as long as the links exist.
+        The older versions are not deleted as long as the links exist.
         """
         known = set(self.branch_names())
         for older, later in links:
@@ -390,7 +392,7 @@ class Repository:
                 self.create_branch(name, older)
 
     def drop_links(self, but: Iterable[tuple[str, str]]) -> None:
-        """Delete all links except some, given as (older, later)."""
+        """Delete all links except those in `but`, given as (older, later)."""
         needed = {link_name(older, later) for older, later in but}
         for name in self.branch_names():
             if is_link(name) and name not in needed:
@@ -419,15 +421,15 @@ class Repository:
             return sorted(map(from_engine, self._repository.list_branches()))
 
     def tip(self, branch: str) -> str:
-        """Return the snapshot id of a branch's tip, as it is now.
+        """Return the snapshot id of a branch's current tip.
 
         Raises
         ------
         VersionNotFoundError
             When there is no such branch.
         DamagedError
-            When its file cannot be read. If every read is checked, also when the branch is lost, or
-            its version differs from its writer's note.
+            When the branch's file cannot be read. If all reads are checked, also when the file is
+            lost, or its version differs from its writer's note.
         """
         return self.refs.resolve(branch_ref(branch))
 
@@ -446,15 +448,15 @@ class Repository:
         """Create a branch at a version.
 
         On an object store, the engine repeats a request whose reply was lost, and then reports that
-        the name is taken, although it has taken it itself. So a branch at that very version is no
-        error there.
+        the name is taken, although the first request has created the branch. So an existing branch
+        at the same version is not an error there.
 
         Raises
         ------
         ExistsError
-            When a branch with that name exists; on an object store, only if at another version.
+            When a branch with that name exists (on an object store, at a different version).
         DamagedError
-            When a branch with that name existed, and its file is lost.
+            When a branch with that name existed, but its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(branch_ref(name))
@@ -472,7 +474,7 @@ class Repository:
         with translated():
             self._repository.delete_branch(to_engine(name))
         with contextlib.suppress(VersionNotFoundError):
-            self.tip(name)  # if the store fails to delete it, the engine only logs that
+            self.tip(name)  # if the store fails to delete it, the engine only logs the failure
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check the permission to delete "
                 "files in the lake's refs/, then try again."
@@ -484,10 +486,10 @@ class Repository:
         Raises
         ------
         ExistsError
-            When a tag with that name exists or has existed; on an object store, only if at another
-            version.
+            When a tag with that name exists or has existed (on an object store, at a different
+            version).
         DamagedError
-            When a tag with that name existed, and its file is lost.
+            When a tag with that name existed, but its file is lost.
         """
         self._check_files(snapshot_id)
         self.refs.check(tag_ref(name))
@@ -506,14 +508,14 @@ class Repository:
             self._repository.delete_tag(to_engine(name))
 
     def ancestry(self, snapshot_id: str) -> Iterator[Commit]:
-        """Yield a version and those before it, newest first. Each is read when it is asked for.
+        """Yield a version and its ancestors, newest first. Each is only read when it is needed.
 
         Raises
         ------
         VersionNotFoundError
-            When the version, or one before it, does not exist.
+            When the version or one of its ancestors does not exist.
         DamagedError
-            When the history leads to a version that was not committed to, or in a circle.
+            When the history leads to a version that it does not contain, or in a circle.
         """
         seen = set[str]()
         try:
@@ -524,11 +526,11 @@ class Repository:
             yield from self._retry_ancestry(snapshot_id, seen)
 
     def _retry_ancestry(self, start: str, seen: Container[str]) -> Iterator[Commit]:
-        """Yield the history of `start` without the versions in `seen`, past the engine's cache.
+        """Yield the history of `start` without the versions in `seen`, bypassing the cache.
 
-        When a vacuum cuts a history, it changes the parent in a snapshot. The engine may still have
-        that snapshot in its cache, and would then follow it to a deleted version. Which of the
-        cached snapshots is out of date is unknown, so the history is read again from its start.
+        When a vacuum truncates a history, it changes the parent in a snapshot. If the old snapshot
+        is still in the engine's cache, the engine follows it to a deleted version. Since it is not
+        known which of the cached snapshots is outdated, the whole history is read again.
         """
         try:
             with translated():
@@ -541,7 +543,7 @@ class Repository:
             ) from error
 
     def _walk(self, repository: compiled.PyRepository, start: str) -> Iterator[Commit]:
-        """Yield a version and those before it. Raises MissingError and DamagedError."""
+        """Yield a version and its ancestors. Raises MissingError and DamagedError."""
         seen, expected = set[str](), start
         self._check_files(start)
         with translated():
@@ -560,9 +562,9 @@ class Repository:
                 self._check_files(expected)
 
     def changed_chunks(self, older: str, newer: str) -> dict[str, set[int]]:
-        """Return the chunks that were written between two versions, by path of the array.
+        """Return the chunks that were written between two versions, by array path.
 
-        Chunks are given by their numbers along the first axis.
+        Chunks are numbered along the first axis.
 
         Raises
         ------
@@ -583,12 +585,12 @@ class Repository:
     def chunks_of(self, commit: Commit) -> Mapping[str, list[list[int]]]:
         """Return the indices of the chunks that a commit wrote, by array, from the engine's log.
 
-        The commit's parent must have been read: see `histories`.
+        The commit's parent must have been read (see `histories`).
 
         Raises
         ------
         DamagedError
-            When they do not match the digest in the commit's metadata.
+            When the chunks do not match the digest in the commit's metadata.
         """
         if commit.parent is None:
             return {}
@@ -625,19 +627,19 @@ class Repository:
             clear_staged(folder)
 
     def lock(self, purpose: str = "commit") -> FileIO | contextlib.nullcontext[None]:
-        """Take a lock of a local folder; the result is used in a ``with`` block.
+        """Acquire a lock on a local lake, to be used in a ``with`` block.
 
-        Writers get the lock in the order in which they ask (see `turns`). On an object store there
-        is none, and commits move the branch by compare-and-swap.
+        Writers get the lock in the order in which they ask for it (see `turns`). On an object store
+        there is no lock, and commits move the branch by compare-and-swap.
 
-        The lock is returned as a file and not made a `contextmanager`, whose Python code an
-        interrupt could end between taking the lock and entering the block (see `locks`).
+        The lock is returned as a file. In a `contextmanager`, an interrupt could stop the Python
+        code between taking the lock and entering the block (see `locks`).
 
         Parameters
         ----------
         purpose : str
-            "commit" for the writers' lock; "claims" and "pins" have separate locks, because the
-            holder of the writers' lock may also need them.
+            "commit" for the writers' lock. "claims" and "pins" have separate locks, because the
+            holder of the writers' lock may need them as well.
         """
         if local_folder(self.url) is None:
             return contextlib.nullcontext()
@@ -658,8 +660,8 @@ class Repository:
         Raises
         ------
         StorageError
-            When it cannot be created, or something else is in its place. A symbolic link is
-            rejected, too: writers would create and delete files in a folder elsewhere.
+            When the folder cannot be created, or something else is in its place. A symbolic link
+            is also rejected, because writers would create and delete files in another folder.
         """
         folder = local_folder(self.url)
         assert folder is not None, "only a local lake has one"

@@ -1,7 +1,8 @@
-"""Sessions: reads at one snapshot, and writes on top of one.
+"""Sessions, which read at a snapshot or write on top of one.
 
-A writer belongs to a branch and commits to it. A fork of a writer only collects chunks: an open
-transaction writes to it for a long time without any lock, and the writer of the commit merges it::
+A writer belongs to a branch and commits to it. A fork of a writer only collects chunks. An open
+transaction writes to a fork for a long time without any lock, and the commit merges it into a new
+writer::
 
     writer at version 7 ──► fork ──► chunk 10, chunk 11, …      (minutes, no lock)
                               │
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.checked_refs import CheckedRefs
 
 IN_FLIGHT = 16
-"""Maximum number of requests to the engine at a time."""
+"""Maximum number of simultaneous requests to the engine."""
 
 NAMED_AT_ONCE = 1_000
 """Number of chunk indices that the engine returns at a time."""
@@ -62,33 +63,32 @@ READERS = 4
 """Number of threads that read chunk files."""
 
 ONE_THREAD_BYTES = 2**20
-"""Up to this many bytes are read from chunk files in the thread of the event loop."""
+"""Up to this many bytes are read from chunk files in the event loop's own thread."""
 
 MOST_BYTES = 2**31 + 2**10
-"""Maximum size of a chunk in bytes: that of a cell of the largest size."""
+"""Maximum size of a chunk in bytes, which is enough for the largest cell."""
 
 MOST_EXTENT, MOST_CHUNKS = 2**53, 2**28
-"""Maximum number of entries along one axis of an array, and of chunks of an array. When metadata
-is written, the engine walks through all chunks of the array, and aborts the process if memory
-runs out."""
+"""Maximum number of entries along an axis, and of chunks in an array. When metadata is written, the
+engine iterates over all chunks of the array, and aborts the process if memory runs out."""
 
 CONFIRM_AFTER = 60.0
 """Age in seconds from which a commit to an object store checks that its chunks still exist. Younger
-chunks are safe: a vacuum deletes chunks that no version needs only after its grace period, which is
-longer than this. On a local folder the grace period may be zero, so every commit checks."""
+chunks are safe, because a vacuum only deletes unneeded chunks after a grace period that is longer
+than this. On a local folder the grace period may be zero, so every commit makes the check."""
 
 type Range = tuple[int, int, int]
-"""Number of a chunk, and start and end of a byte range in it."""
+"""The number of a chunk, and the start and end of a byte range in it."""
 
 type Extents = Sequence[tuple[int, int]]
-"""For each axis of an array, the first chunk of a manifest and the one after its last."""
+"""The range of chunks in a manifest along each axis of an array, as (start, stop)."""
 
 type Land = Callable[[str, str, str, datetime, Collection[str]], None]
 """See `Session`."""
 
 
 class Session:
-    """Reads and writes of Zarr arrays at one snapshot, or on top of one.
+    """Reads Zarr arrays at a snapshot, or writes them on top of one.
 
     Parameters
     ----------
@@ -97,14 +97,14 @@ class Session:
     files : ChunkFiles, optional
         The chunk files of a local lake.
     is_fork : bool
-        Whether the session only collects chunks for another one.
+        Whether the session only collects chunks for another session.
     refs : CheckedRefs, optional
-        The branches, to compare them with their notes and to note a commit.
+        The branches, which are compared with their notes, and in which commits are noted.
     land : callable, optional
-        Moves a branch of an object store to the version that an old session has written. It is
-        called with the branch, the version before, the new version, the time when the session was
-        begun, and the keys of the chunks that it has written. None on a local folder, where the
-        writers' lock keeps vacuums away.
+        Moves a branch on an object store to the version that a long-running session has written.
+        It is called with the branch, its previous version, the new version, the session's start
+        time, and the keys of the chunks that the session has written. None on a local folder,
+        where the writers' lock excludes vacuums.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ class Session:
         self._session, self._files = session, files
         self._guard = None if files is None else partial(files.check_snapshot, self.snapshot_id)
         self._refs, self._land = refs, land
-        self._written: set[str] = set()  # keys for which `files` may be out of date
+        self._written: set[str] = set()  # keys for which `files` may be outdated
         self._merged: set[str] = set()  # keys of chunks that were written in forks
-        self._deleted: tuple[str, ...] = ()  # groups and arrays, whose chunks in forks are left out
+        self._deleted: tuple[str, ...] = ()  # groups and arrays whose chunks in forks are ignored
         self._begun = time.time(), time.monotonic()
         self._is_fork = is_fork
         self._objects = session.store
@@ -129,12 +129,12 @@ class Session:
 
     @cached_property
     def store(self) -> IcechunkStore:
-        """The Zarr store of this session, to create arrays."""
+        """The Zarr store of this session, with which arrays are created."""
         return cast("IcechunkStore", arrays().store_of(self._session, is_fork=self._is_fork))
 
     @property
     def snapshot_id(self) -> str:
-        """The snapshot that this session reads, or builds on."""
+        """The snapshot that this session reads or builds on."""
         return str(self._session.snapshot_id)
 
     async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
@@ -154,8 +154,8 @@ class Session:
     ) -> list[memoryview | None]:
         """Return byte ranges of chunks of an uncompressed array, given as (chunk, start, stop).
 
-        Chunks are numbered along the first axis; `rest` is the part of their keys that follows this
-        number, such as ``"/0/0"``. None in the result stands for a chunk that does not exist.
+        Chunks are numbered along the first axis; `rest` is the part of their keys after this
+        number, such as ``"/0/0"``. In the result, None stands for a missing chunk.
         """
         files = self._files
         if files is None or self._written:
@@ -183,7 +183,7 @@ class Session:
         take: Callable[[int, memoryview], None],
         most: int = MOST_BYTES,
     ) -> list[int]:
-        """Pass the stored bytes of chunks to `take`, which is called in several threads.
+        """Pass the stored bytes of each chunk to `take`, which is called in several threads.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class Session:
         Returns
         -------
         list of int
-            Chunks that do not exist.
+            The chunks that do not exist.
         """
         left, files = list(numbers), self._files
         if files is not None and not self._written:
@@ -220,7 +220,7 @@ class Session:
     async def _get_ranges(
         self, path: str, ranges: Sequence[Range], rest: str
     ) -> list[memoryview | None]:
-        """Return ranges of chunks through the engine, a few at a time."""
+        """Read byte ranges of chunks through the engine, a few at a time."""
         gate = asyncio.Semaphore(IN_FLIGHT)
 
         async def get(chunk: int, start: int, stop: int) -> memoryview | None:
@@ -231,10 +231,10 @@ class Session:
 
     @contextlib.contextmanager
     def _engine(self) -> Iterator[None]:
-        """Translate errors of the engine, and keep it from opening a pipe as its snapshot.
+        """Translate errors of the engine, and keep it from opening a pipe in place of its snapshot.
 
-        The engine reads the snapshot when it first needs it, perhaps long after the session was
-        begun, so this is checked before every call.
+        The engine reads the snapshot when it first needs it, perhaps long after the session has
+        begun, so the check is made before every call.
         """
         if self._guard is not None:
             self._guard()
@@ -274,7 +274,7 @@ class Session:
         return int((await self._metadata(path))["shape"][0])
 
     async def check_length(self, path: str, length: int) -> None:
-        """Reject an array that has another length along its first axis.
+        """Reject an array whose length along the first axis is not `length`.
 
         Raises
         ------
@@ -299,13 +299,13 @@ class Session:
     async def resize(self, path: str, old: int, new: int) -> None:
         """Change the length of an array along its first axis from `old` to `new`.
 
-        The JSON of its metadata is edited directly, which is three times as fast as through Zarr.
-        Chunks after the new end stay.
+        The JSON of the array's metadata is edited directly, which is three times as fast as
+        resizing through Zarr. Chunks beyond the new end are kept.
 
         Raises
         ------
         DamagedError
-            When the array does not have the length `old`.
+            When the length of the array is not `old`.
         """
         metadata = await self._metadata(path, old)
         metadata["shape"][0] = new
@@ -370,7 +370,7 @@ class Session:
         await arrays().create_array(self.store, path, options)
 
     async def delete_tree(self, path: str) -> None:
-        """Delete a group or an array with everything below it."""
+        """Delete a group or an array and everything in it."""
         self._files = None
         self._deleted += (f"{path}/",)
         with self._engine():
@@ -390,20 +390,20 @@ class Session:
             ) from error
 
     async def set_attributes(self, attributes: Mapping[str, object]) -> None:
-        """Set some attributes of the root group; others stay."""
+        """Set some attributes of the root group, and keep the others."""
         await arrays().set_attributes(self.store, attributes)
 
     def fork(self) -> Session:
-        """Return a session that collects chunks on its own until it is merged into a writer."""
+        """Return an independent session that collects chunks and is later merged into a writer."""
         return self.at(self.saved())
 
     def saved(self) -> bytes:
-        """Serialize the session for `at`: which chunks were written, not the chunks themselves."""
+        """Serialize the session for `at`: a list of the chunks it wrote, without their contents."""
         with self._engine():
             return bytes(self._session.as_bytes())
 
     def at(self, saved: bytes) -> Session:
-        """Return a fork in the state that `saved` has serialized."""
+        """Return a fork in a state that was serialized by `saved`."""
         with self._engine():
             copy = compiled.PySession.from_bytes(saved)
         fork = Session(copy, self._files, is_fork=True)
@@ -412,7 +412,7 @@ class Session:
         return fork
 
     def merge(self, fork: Session) -> None:
-        """Take over the chunks of `fork`. The caller ensures that nobody else wrote these."""
+        """Take over the chunks of `fork`. The caller ensures that nobody else wrote them."""
         self._written |= fork._written
         # A fork may have written chunks of a column that was dropped later.
         chunks = fork._chunks_written()
@@ -423,9 +423,9 @@ class Session:
 
     @property
     def _age(self) -> float:
-        """Seconds since this session, or the oldest one merged into it, was begun."""
-        # The larger age is used, because one clock may be set back, and the other may stop during
-        # sleep.
+        """Seconds since this session or the oldest one merged into it began."""
+        # The larger age is used, because one clock may be set back, and the other may stop while
+        # the machine sleeps.
         begun, monotonic = self._begun
         return max(time.time() - begun, time.monotonic() - monotonic)
 
@@ -435,7 +435,7 @@ class Session:
         Raises
         ------
         LostChunksError
-            When some do not.
+            When some of the chunks no longer exist.
         """
         if lost := run(self._find_lost(keys)):
             raise LostChunksError(
@@ -460,7 +460,7 @@ class Session:
             return self._session.status().updated_chunks
 
     async def lost_chunks(self, arrays: Mapping[str, Sequence[Extents]]) -> list[str]:
-        """Return the keys of chunks of the given arrays that manifests name but that do not exist.
+        """Return the keys of chunks that manifests of the given arrays name, but that are missing.
 
         Parameters
         ----------
@@ -474,7 +474,7 @@ class Session:
         """
         keys = list[str]()
         for path, manifests in arrays.items():
-            for extents in manifests:  # a read of a chunk fails if its manifest is missing
+            for extents in manifests:  # reading a chunk fails if its manifest is missing
                 await self._get(chunk_key(path, [start for start, _ in extents]), (0, 1))
             with translated():
                 async for batch in self._session.chunk_coordinates(f"/{path}", NAMED_AT_ONCE):
@@ -501,25 +501,25 @@ class Session:
 
         A process may be killed at any step:
 
-        1. The engine writes the snapshot. Before it does, nothing has happened. After it, there is
-           a version that no branch names; a vacuum deletes it.
-        2. The engine moves the branch, by a compare-and-swap with the version before. From here on
-           the commit exists, even if its reply is lost (see `Table.landed`).
-        3. The new version is noted. If it is not, the note of an older version stays, which all
-           readers of notes allow (see `witnesses`).
+        1. The engine writes the snapshot. Before that, nothing has happened. After that, there is
+           a version that no branch names, and a vacuum deletes it.
+        2. The engine moves the branch, if it is still at the previous version (compare-and-swap).
+           From here on the commit exists, even if its reply is lost (see `Table.landed`).
+        3. The new version is noted. If the process is killed before, the note of an older version
+           stays, which all readers of notes allow (see `witnesses`).
 
         Raises
         ------
         ConflictError
-            When the branch has moved since the session was opened. Nothing is lost: write again on
-            top of the new tip.
+            When the branch has moved since the session was opened. Nothing is lost; the caller can
+            write again on top of the new tip.
         LostChunksError
             When chunks that were written long ago no longer exist.
         StorageError
-            When the store rejects it, or its reply is lost. The commit may have succeeded all the
-            same.
+            When the store rejects the commit, or its reply is lost. The commit may have succeeded
+            nevertheless.
         DamagedError
-            When the branch is not where its last writer left it. A commit would hide that.
+            When the branch is not where its last writer left it. A commit would hide the damage.
         """
         use_engine()
         # The version records its branch and a digest of its chunks, so that `verify` notices a
@@ -555,17 +555,17 @@ class Session:
     ) -> str:
         """Write the version and move the branch to it.
 
-        A vacuum may delete chunks of an open transaction, because no version names them yet. So a
-        commit must make sure that they exist, at a time when no vacuum can delete them any longer.
+        A vacuum may delete the chunks of an open transaction, because no version names them yet. So
+        a commit must check that they exist, at a time when no vacuum can delete them any longer.
 
-        On a local folder, the writers' lock keeps vacuums away, but one may have run since the
-        chunks of forks were written. They are looked for in any case. Their age says nothing:
-        clocks are set back, and the clock of a file system may differ from ours.
+        On a local folder, the writers' lock excludes vacuums, but one may have run since the
+        chunks of forks were written. These chunks are always looked for, because their age is not
+        reliable: clocks are set back, and the clock of a file system may differ from ours.
 
         On an object store there is no such lock, and looking for a chunk takes a request. A young
         session is trusted, as no vacuum deletes objects of its age. The version of an old session
-        is written without a name at first. `Repository._land` pins it, waits for vacuums that may
-        have started before the pin, looks for all chunks, and only then moves the branch.
+        is first written without moving the branch. `Repository._land` pins the version, waits for
+        vacuums that may have started before that, looks for all chunks, and then moves the branch.
         """
         if self._land is None:
             self.check_chunks(self._merged)
@@ -579,7 +579,7 @@ class Session:
 
 
 def _shape(metadata: Mapping[str, Any]) -> list[int]:
-    """Return the shape in an array's metadata. Raises ValueError, TypeError, LookupError."""
+    """Return the shape from an array's metadata. Raises ValueError, TypeError, LookupError."""
     shape = list(map(_extent, metadata["shape"]))
     chunk = list(map(_extent, metadata["chunk_grid"]["configuration"]["chunk_shape"]))
     if len(chunk) != len(shape) or not shape or min(chunk) < 1:
@@ -590,7 +590,7 @@ def _shape(metadata: Mapping[str, Any]) -> list[int]:
 
 
 def _extent(value: object) -> int:
-    """Return the length of an axis of an array or of its chunks. Raises ValueError."""
+    """Check the length of an axis of an array or chunk. Raises ValueError."""
     if type(value) is not int or not 0 <= value <= MOST_EXTENT:
         raise ValueError(
             f"an axis must have 0 to {MOST_EXTENT} entries, but it has {brief(value)}."
@@ -599,6 +599,6 @@ def _extent(value: object) -> int:
 
 
 async def _read_manifests(files: ChunkFiles, path: str, numbers: Collection[int]) -> None:
-    """Read the manifests that may list some chunks, unless that has been done."""
+    """Read the manifests that may list the given chunks, unless that has been done."""
     if not files.knows(path, numbers):
         await in_thread(files.learn, path, numbers)

@@ -8,8 +8,8 @@ INDEX_SPLIT = 64
 """Chunks per manifest of index arrays. A commit of one row rewrites only the last manifest."""
 
 HEAP_SPLIT = 16_384
-"""Chunks per manifest of heaps. It must not be small: a heap has 2**28 chunk numbers, and the
-engine enumerates all of its splits."""
+"""Chunks per manifest of heaps. This must not be small, because a heap has 2**28 chunk numbers and
+the engine enumerates all of its manifests."""
 
 
 def settings() -> compiled.RepositoryConfig:

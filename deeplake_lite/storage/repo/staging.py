@@ -43,7 +43,7 @@ else:
 LAKE_ENTRIES = frozenset(
     {".writers", "chunks", "config.yaml", "manifests", "refs", "snapshots", "transactions"}
 )
-"""Names of the files and folders that the engine and our writers make in a local lake."""
+"""Names of the files and folders that the engine and our writers create in a local lake."""
 
 PAUSES = (0, 0.005, 0.02, 0.1)
 """Seconds to wait before each attempt to remove a folder. If one of several parallel writes fails,
@@ -80,7 +80,7 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
 def staging(folder: Path) -> Iterator[Path]:
     """Provide a staging folder for a new lake, and rename it to `folder` at the end.
 
-    The lock next to it is held meanwhile, which shows other processes that the creator is alive.
+    Meanwhile, the lock next to it is held, so that other processes know that the creator is alive.
     """
     staged = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
     with translated_files(creates=True):
@@ -100,7 +100,7 @@ def staging(folder: Path) -> Iterator[Path]:
 
 
 def finish_replacement(folder: Path) -> None:
-    """Finish a replacement whose process was killed between the two renames.
+    """Finish the replacement of a lake if its process was killed between the two renames.
 
     If that process is still alive, wait for it. If there is a lake in `folder`, do nothing.
     """
@@ -127,7 +127,7 @@ def clear_staged(folder: Path) -> None:
 
 
 def remove_unmade(folder: Path) -> None:
-    """Remove the folder of a lake that could not be created, even if late writes add to it."""
+    """Remove the folder of a lake that could not be created, even if late writes add files."""
     for pause in PAUSES:
         time.sleep(pause)
         shutil.rmtree(folder, ignore_errors=True)
@@ -136,8 +136,8 @@ def remove_unmade(folder: Path) -> None:
 def _put_in_place(staged: Path, folder: Path) -> None:
     """Rename a staged lake to `folder`, and remove the lake that was there.
 
-    A folder cannot be swapped with another in one step on all systems, so there is a moment without
-    a lake. If this process is killed then, `finish_replacement` completes the swap.
+    Not all systems can swap two folders in one step, so there is a moment without a lake. If this
+    process is killed then, `finish_replacement` completes the swap.
     """
     old = _old(staged)
     if folder.exists():
@@ -152,7 +152,7 @@ def _put_in_place(staged: Path, folder: Path) -> None:
 
 
 def _finish(staged: Path, old: Path, folder: Path) -> None:
-    """Rename the new lake, or else the old one, to `folder` if it is empty; remove the old one."""
+    """Rename the new lake, or else the old one, to `folder` if nothing is there."""
     if not folder.exists() and old.exists():
         (staged if staged.exists() else old).rename(folder)
     shutil.rmtree(old, ignore_errors=True)
@@ -164,7 +164,7 @@ def _old(staged: Path) -> Path:
 
 
 def _staged(folder: Path) -> set[Path]:
-    """Return the staging folders for a target of which any file or folder is left."""
+    """Return a target's staging folders of which the folder, lock or old lake is left."""
     pattern = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
     matches = (pattern.fullmatch(path.name) for path in folder.parent.iterdir())
     return {folder.with_name(match[1]) for match in matches if match}
@@ -172,7 +172,7 @@ def _staged(folder: Path) -> set[Path]:
 
 @contextlib.contextmanager
 def _held(staged: Path, timeout: float = -1) -> Iterator[None]:
-    """Hold the lock of a staged lake. Raises TimeoutError if another process has it."""
+    """Hold the lock of a staged lake. Raises TimeoutError if another process holds it."""
     lock = staged.with_name(f"{staged.name}.lock")
     with take_lock(lock, timeout=timeout):
         try:

@@ -1,8 +1,8 @@
 """Fair locks: writers get them in the order in which they ask.
 
 A plain file lock goes to the first process that happens to try, so under load some writers would
-wait forever. So each writer draws a ticket first, a file whose name begins with the time, and keeps
-it locked until it has the lock::
+wait forever. Therefore each writer first draws a ticket, a file whose name begins with the time,
+and keeps it locked until it has the lock::
 
     commit.lock                     held by A, whose ticket is gone
     commit-00000000001791….ticket   locked by B, which waits for commit.lock
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 def lock_in_turn(folder: Path, purpose: str) -> FileIO:
-    """Take the lock ``<purpose>.lock`` of a folder, after all writers that asked for it earlier.
+    """Acquire the lock ``<purpose>.lock`` of a folder, after all writers that asked earlier.
 
-    It is held until the returned file is closed.
+    The lock is held until the returned file is closed.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -49,14 +49,14 @@ def lock_in_turn(folder: Path, purpose: str) -> FileIO:
         mine = folder / str(ticket.name)
         try:
             _await_earlier(mine, purpose)
-            # Not in a variable first: a traceback could keep the frame, and with it the lock.
+            # Not stored in a variable: a traceback could keep the frame, and with it the lock.
             return take_lock(folder / f"{purpose}.lock")
         finally:
             _remove(mine)
 
 
 def tickets(folder: Path, purpose: str) -> list[Path]:
-    """Return the tickets of those who wait, the first in line first."""
+    """Return the tickets of the waiting writers, the first in line first."""
     with _line(folder, purpose):
         # An interrupt within `Path.glob` would leave its directory open.
         names = [name for name in os.listdir(folder) if name.endswith(".ticket")]
@@ -64,25 +64,25 @@ def tickets(folder: Path, purpose: str) -> list[Path]:
 
 
 def _draw(folder: Path, purpose: str) -> FileIO:
-    """Create a ticket after all others; return it locked."""
+    """Create a locked ticket behind all others."""
     with _line(folder, purpose):
         name = f"{purpose}-{time.time_ns():020d}-{uuid4().hex[:8]}.ticket"
         return take_lock(folder / name)
 
 
 def _line(folder: Path, purpose: str) -> FileIO:
-    """Take the lock under which tickets are drawn and listed."""
+    """Acquire the lock under which tickets are drawn and listed."""
     return take_lock(folder / f"{purpose}-line.lock")
 
 
 def _await_earlier(mine: Path, purpose: str) -> None:
-    """Wait until there is no ticket before `mine`, and remove those of dead writers."""
+    """Wait until there is no ticket before `mine`, and remove the tickets of dead writers."""
     while earlier := [ticket for ticket in tickets(mine.parent, purpose) if ticket < mine]:
         with contextlib.suppress(FileNotFoundError), take_lock(earlier[-1], create=False):
             _remove(earlier[-1])
 
 
 def _remove(ticket: Path) -> None:
-    """Remove a ticket. If that fails, the next in line does it."""
+    """Remove a ticket. If that fails, the next writer in line removes it."""
     with contextlib.suppress(OSError):
         ticket.unlink()

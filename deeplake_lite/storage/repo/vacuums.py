@@ -1,13 +1,13 @@
 """Vacuums, which delete objects that no version needs, without interfering with writers.
 
-On an object store there are no locks. A branch moves by compare-and-swap, which is enough between
-writers. Between a writer and a vacuum, each publishes what it is about to do before it looks at the
-other, so that at least one of them sees the other::
+On an object store there are no locks. Branches are moved by compare-and-swap, which is enough to
+keep writers apart. A writer and a vacuum each publish what they are about to do before they look
+for the other, so that at least one of them sees the other::
 
     writer that names an old version          vacuum
     1. creates a pin for the version          1. creates its announcement
     2. waits for vacuums that were announced  2. reads all names, and keeps those versions
-    3. looks whether everything is there      3. deletes everything else that is old
+    3. checks that everything is there        3. deletes everything else that is old
     4. moves the branch, deletes the pin      4. deletes its announcement
 
 If the pin comes before step 2 of the vacuum, the vacuum keeps the version. If it comes later, the
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo.repository import Repository
 
 POLLS, POLL_SECONDS = 600, 1.0
-"""How often a writer checks whether a vacuum has ended, and the seconds between two checks."""
+"""How many times a writer checks whether a vacuum has ended, and the seconds between checks."""
 
 ROOT = "1CECHNKREP0F1RSTCMT0"
 """Id of the first snapshot, which the engine creates in every repository and never deletes."""
@@ -53,7 +53,7 @@ ROOT = "1CECHNKREP0F1RSTCMT0"
 
 @contextlib.contextmanager
 def pinned(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
-    """Pin versions, so that they do not expire; provide the names of the pins."""
+    """Pin versions so that they do not expire, and provide the names of the pins."""
     names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
     try:
         for name, snapshot_id in names.items():
@@ -71,13 +71,13 @@ def kept(
     """Protect a version from vacuums while a branch or tag for it is created.
 
     On a local folder the caller holds the writers' lock, so no vacuum is running. On an object
-    store the version is pinned. A vacuum that starts later sees the pin. One that is running
-    may not have seen it, so this waits until it has ended. The handle that is provided has no
-    cache, and so does not find objects that were deleted.
+    store the version is pinned. A vacuum that starts later sees the pin. A vacuum that is already
+    running may not have seen it, so this waits until it has ended. The provided handle has an
+    empty cache, so that it does not find deleted objects.
 
-    Earlier vacuums may have deleted parts of a version that no name leads to, for example
-    chunks that are older than its snapshot. So all files of such a version are looked for, and
-    the versions before it, unless `begun` is given: then the caller knows what to look for.
+    If no branch or tag leads to the version, earlier vacuums may have deleted parts of it, for
+    example chunks that are older than its snapshot. So this checks that all of its files and its
+    ancestors exist, unless `begun` is given: then the caller knows what to look for.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def kept(
     snapshot_id : str
         The version.
     begun : datetime, optional
-        When its first object was written. This does not wait for vacuums that spare objects of
-        that time.
+        When the version's first object was written. This does not wait for vacuums that spare
+        objects of that age.
 
     Raises
     ------
@@ -119,17 +119,17 @@ def kept(
             _check_whole(fresh, snapshot_id)
         yield fresh
     finally:
-        with contextlib.suppress(LakeError):  # otherwise a vacuum deletes it when it is old
+        with contextlib.suppress(LakeError):  # if this fails, a vacuum deletes the pin later
             repository.delete_branch(pin)
 
 
 def _tips(repository: Repository) -> set[str]:
-    """Return the versions that branches and tags name. No vacuum deletes these."""
+    """Return the versions that branches and tags name. Vacuums never delete them."""
     return {*repository.branches().values(), *repository.tags().values()}
 
 
 def _check_whole(repository: Repository, snapshot_id: str) -> None:
-    """Reject a version of which a vacuum has deleted a part. Those with names are trusted.
+    """Reject a version if a vacuum has deleted a part of it. Versions that names lead to are safe.
 
     Raises
     ------
@@ -168,14 +168,14 @@ def _named(repository: Repository) -> set[str]:
 
 @contextlib.contextmanager
 def announced(repository: Repository, limit: datetime) -> Iterator[None]:
-    """Announce a vacuum to the writers of an object store. It must read the names after that.
+    """Announce a vacuum to writers on an object store. It must not read the names earlier.
 
     Parameters
     ----------
     repository : Repository
         The lake's repository.
     limit : datetime
-        The vacuum spares objects that are younger.
+        The vacuum spares younger objects.
     """
     if local_folder(repository.url) is not None:
         yield
@@ -185,7 +185,7 @@ def announced(repository: Repository, limit: datetime) -> Iterator[None]:
     try:
         yield
     finally:
-        with contextlib.suppress(LakeError):  # it counts as dead when it is old
+        with contextlib.suppress(LakeError):  # if this fails, it counts as dead after a day
             repository.delete_branch(name)
 
 
@@ -212,9 +212,9 @@ def _await_vacuums(repository: Repository, begun: datetime | None) -> None:
 def unpin(repository: Repository, older_than: datetime) -> None:
     """Delete the pins of dead processes. The caller holds the writers' lock.
 
-    On a local folder, a process that needs a pin holds the lock for pins, so under that lock all
-    pins are of dead processes. On an object store, dead processes cannot be recognized, so pins
-    older than `older_than` are deleted.
+    On a local folder, a process holds the lock for pins as long as it needs a pin. So whoever else
+    gets the lock knows that all pins are left from dead processes. On an object store, dead
+    processes cannot be recognized, so pins older than `older_than` are deleted.
     """
     local = local_folder(repository.url) is not None
     with repository.lock("pins"):
@@ -252,8 +252,7 @@ def would_free(
 ) -> dict[str, int]:
     """Return by how much the counts of `collect` would rise if some versions had expired.
 
-    On an object store, the result is empty, because manifests cannot be read through the
-    engine.
+    The result is empty on an object store, because the engine gives no access to manifests.
     """
     folder = local_folder(repository.url)
     if folder is None:

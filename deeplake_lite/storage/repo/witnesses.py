@@ -1,21 +1,21 @@
 """Notes on the version that each branch and tag of a local lake named when it was last written.
 
-The file of a branch or tag may get lost, or be replaced by that of another branch or by an old
+The file of a branch or tag may get lost, or be replaced with another branch's file or with an old
 copy, and the lake would still open. So writers also note the version elsewhere. A process may be
-killed between any two steps, and none of the results looks like damage:
+killed between any two steps, but the remains never look like damage:
 
 ============================  =======================  =========================================
 operation                     killed after             left behind
 ============================  =======================  =========================================
 commit: branch, then note     the branch has moved     a note of an older version in the
                                                        history of the branch
-create: ref, then note        the ref is created       a ref without a note, which counts as right
+create: ref, then note        the ref is created       a ref without a note, which is accepted
 delete: note, then ref        the note is deleted      a ref without a note
 ============================  =======================  =========================================
 
-Each branch has an identity, random digits in its note and in its commits. It distinguishes a branch
-from an earlier one of the same name: an old copy of the earlier one's file leads to commits with
-another identity.
+Each branch has an identity, which consists of random digits in its note and in its commits. It
+distinguishes the branch from an earlier branch of the same name: an old copy of the earlier
+branch's file leads to commits with a different identity.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SUFFIX = ".ref"
 
 MOST_BYTES = 4_096
-"""Maximum size of a file with a note, in bytes."""
+"""Maximum size of a note's file in bytes."""
 
 
 class Note(NamedTuple):
@@ -55,12 +55,12 @@ def new_identity() -> str:
 
 
 class Witnesses:
-    """The notes of a lake, one small file for each ref.
+    """The notes of a lake, stored in one small file for each ref.
 
     Parameters
     ----------
     folder : Path
-        The folder of the files; it need not exist.
+        The folder for the files. It need not exist.
 
     Examples
     --------
@@ -77,8 +77,8 @@ class Witnesses:
         self._folder = folder
 
     def note(self, ref: str, note: Note) -> None:
-        """Write the note on a ref. If the folder is not writable, an existing note stays."""
-        draft = self._folder / f"{uuid4().hex}.draft"  # a vacuum clears those of killed processes
+        """Write the note on a ref. If the folder is not writable, an existing note is kept."""
+        draft = self._folder / f"{uuid4().hex}.draft"  # vacuums clear drafts of killed processes
         with contextlib.suppress(OSError):
             try:
                 draft.write_text(json.dumps(_sealed(ref, note)))
@@ -107,7 +107,7 @@ class Witnesses:
         )
 
     def _path(self, ref: str) -> Path:
-        """Return the path of a note. It is named by a digest, as a ref's name may be too long."""
+        """Return the path of a note, which contains a digest, as a ref's name may be too long."""
         name = ref.encode(errors="surrogatepass")  # users may pass any string
         return self._folder / f"{xxhash.xxh3_64_hexdigest(name)}{SUFFIX}"
 

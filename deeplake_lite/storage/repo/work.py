@@ -1,9 +1,9 @@
-"""Running coroutines from synchronous code, and many of them at a time.
+"""Running coroutines from synchronous code, and running several at the same time.
 
-The engine is asynchronous, and users are not. Coroutines run in one event loop, in a thread of its
-own (see `loop`), and the calling thread waits for the result. The difficult part is Ctrl-C, which
-Python raises in the calling thread at any point: the work must then be cancelled and must have
-ended before the call returns, or it would keep writing in the background without the user's
+The engine is asynchronous, but users' code is not. Coroutines run in one event loop in a separate
+thread (see `loop`), and the calling thread waits for the result. The difficult part is Ctrl-C, for
+which Python raises an exception at any point in the calling thread. The work must then be cancelled
+and must end before the call returns, or it would keep writing in the background without the user's
 knowledge.
 """
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
 type Work[T] = Coroutine[Any, Any, T]
-"""A coroutine that the event loop of this library can run."""
+"""A coroutine that this library's event loop can run."""
 
 INSISTING = 3
-"""The number of further interrupts after which work that does not stop is left running."""
+"""Number of further interrupts after which work that does not stop is left running."""
 
 
 def run[T](work: Work[T]) -> T:
     """Run a coroutine and wait for its result. Errors of the engine become errors of this library.
 
-    If the wait is interrupted, for example by Ctrl-C, the work is cancelled and has ended by the
-    time that KeyboardInterrupt is raised.
+    If the wait is interrupted, for example by Ctrl-C, the work is cancelled, and has ended by the
+    time KeyboardInterrupt is raised.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def run[T](work: Work[T]) -> T:
     StorageError
         When a request to the store fails: disk full, no permission, no network.
     ForkedError
-        When this process is a fork of one that had used the engine.
+        When this process was forked from a process that had used the engine.
     """
     running = start(work)
     try:
@@ -99,8 +99,8 @@ class Running[T]:
     def stop(self) -> None:
         """Cancel the work unless it has ended, and wait until it has.
 
-        An interrupt is ignored here, because usually an earlier one is the reason to stop. After
-        `INSISTING` of them, the user gets the prompt back, and the work is left running.
+        Interrupts are ignored here, because usually an earlier one is the reason to stop. After
+        `INSISTING` interrupts, the user gets the prompt back, and the work is left running.
         """
         if self._loop is None:
             self._work.close()
@@ -133,8 +133,8 @@ class Running[T]:
             self._outcome.fail(asyncio.CancelledError())
 
     def _end(self, task: asyncio.Task[T]) -> None:
-        # Drop the task in this thread. In the main thread, an interrupt during the callbacks that
-        # its deletion calls would be lost, as Python only prints errors that are raised there.
+        # Drop the task in this thread. Its deletion runs callbacks. In the main thread, an
+        # interrupt during these would be lost, as Python only prints errors that they raise.
         self._task = None
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         if error is None:
@@ -148,13 +148,13 @@ async def in_thread[T](
 ) -> T:
     """Call `work` in a thread. If the task is cancelled, wait until the call has returned.
 
-    A thread cannot be cancelled. Without waiting, it would continue after the call that started it,
-    and an interrupted edit would still write.
+    A thread cannot be cancelled. If nobody waited for it, it would outlive the call that started
+    it, and an interrupted edit would go on writing.
 
     Parameters
     ----------
     stop : Event, optional
-        Is set when the task is cancelled, so that `work` can look at it and return early.
+        Set when the task is cancelled. `work` can check it and return early.
     """
     running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
     try:
@@ -167,10 +167,11 @@ async def in_thread[T](
 
 
 async def gather[T](work: Iterable[Work[T]]) -> list[T]:
-    """Run coroutines at the same time; return their results.
+    """Run coroutines concurrently, and return their results.
 
-    Tasks start eagerly: one that finds its data in a cache ends without a turn of the event loop.
-    If one fails, the others are still awaited, so that none goes on after the error is raised.
+    Tasks start eagerly, so a task that finds its data in a cache ends without a turn of the event
+    loop. If a task fails, the others are still awaited, so that none runs after the error is
+    raised.
     """
     loop = asyncio.get_running_loop()
     tasks = [asyncio.Task(piece, loop=loop, eager_start=True) for piece in work]
@@ -183,9 +184,9 @@ async def gather[T](work: Iterable[Work[T]]) -> list[T]:
 
 
 async def stream(work: Iterable[Work[None]], most: int) -> None:
-    """Run coroutines, at most `most` at a time. The next starts as soon as one ends.
+    """Run coroutines, at most `most` at a time. The next one starts as soon as one ends.
 
-    Tasks start eagerly, as in `gather`. If one fails, the others are cancelled and awaited.
+    Tasks start eagerly, as in `gather`. If a task fails, the others are cancelled and awaited.
     """
     loop, running = asyncio.get_running_loop(), set[asyncio.Task[None]]()
     try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from zarr.core.array_spec import ArrayConfigParams
 
 WRITE_ALL: ArrayConfigParams = {"write_empty_chunks": True}
-"""Also write chunks of zeros. Detecting them costs more, and a missing chunk means damage."""
+"""Write chunks of zeros, too. Detecting them costs more, and a missing chunk means damage."""
 
 
 def store_of(session: PySession, *, is_fork: bool) -> IcechunkStore:
@@ -33,7 +33,7 @@ async def create_array(store: IcechunkStore, path: str, options: Mapping[str, An
 
 
 async def set_attributes(store: IcechunkStore, attributes: Mapping[str, object]) -> None:
-    """Set some attributes of the root group; others stay."""
+    """Set some attributes of the root group, and keep the others."""
     with _translated("root group"):
         group = await zarr_async.open_group(store=store, mode="a", zarr_format=3)
         await group.update_attributes(dict(attributes))
@@ -41,7 +41,7 @@ async def set_attributes(store: IcechunkStore, attributes: Mapping[str, object])
 
 @contextlib.contextmanager
 def _translated(place: str) -> Iterator[None]:
-    """Convert Zarr's errors to DamagedError: the store contradicts the metadata document."""
+    """Convert the errors of Zarr, when the store contradicts the document, to DamagedError."""
     try:
         yield
     except BaseZarrError as error:

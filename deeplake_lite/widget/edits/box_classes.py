@@ -1,7 +1,7 @@
-"""The classes of a row's boxes, which an edit of the boxes keeps matched: one for each box.
+"""The classes of a row's boxes. Edits keep one class for each box.
 
-Classes are in a column of their own. An edit of boxes edits both columns, even if the query leaves
-the classes out or the row has none yet.
+Classes are in a separate column. An edit of boxes edits both columns, even if the query omits the
+classes or the row has none yet.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class BoxClasses:
     """
 
     field: Field
-    """Column of the classes; its type includes staged new classes."""
+    """The column of classes. Its type includes staged new classes."""
     value: Cell
-    """Names of the classes; None for null, an exception for an unreadable cell."""
+    """Names of the classes, None for null, or an exception for an unreadable cell."""
     seen: NDArray[np.uint64]
     """Digest of the stored cell."""
 
     def numbers(self, boxes: int) -> list[int] | None:
-        """Return the class number of each box, or None unless there is one for each."""
+        """Return the class number of each box, or None if some boxes have no class."""
         if not self._is_one_each(boxes):
             return None
         if self.value is None:
@@ -66,14 +66,14 @@ class BoxClasses:
         Parameters
         ----------
         sent : sequence of int, optional
-            Class of each box in the page, which shows at most `MOST` boxes.
+            Class of each box on the page, which shows at most `MOST` boxes.
         drawn, before : int
             Number of boxes after and before the edit.
 
         Raises
         ------
         InvalidValueError
-            When not every box would have one class.
+            When the numbers of boxes and classes would differ.
         """
         if sent is None and (self.value is None or drawn == before):
             return self.value
@@ -95,7 +95,7 @@ class BoxClasses:
         return boxes == (0 if self.value is None else len(self.value))
 
     def _reason(self, boxes: int) -> str:
-        """Return the message for a row that has not one class for each box."""
+        """Return the message for a row without exactly one class for each box."""
         if isinstance(self.value, Exception):
             reason = f"the classes of the boxes cannot be read ({self.value!s:.300})"
         elif self.value is None:
@@ -111,7 +111,7 @@ class BoxClasses:
 def box_classes(pending: Pending, ds: Dataset, f: Field, position: int) -> BoxClasses | None:
     """Return the classes of a row's boxes in a stored column, or None if there is no such column.
 
-    They are read from the shown version, even if the query leaves them out.
+    The classes are read from the shown version, even if the query omits them.
     """
     known = class_column(ds.schema, f)
     if known is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 DIGITS = 9
-"""Decimal digits by which boxes are compared: moving a box there and back leaves rounding noise."""
+"""Decimal digits to which boxes are compared, as moving a box back and forth rounds it."""
 
 
 def boxes_from(
@@ -30,19 +30,19 @@ def boxes_from(
     Parameters
     ----------
     fractions : sequence, (n, 4)
-        Corners, xyxy, in fractions of the image's width and height.
+        Corners (xyxy) as fractions of the image's width and height.
     htype : Htype
-        Type of the column of boxes.
+        Type of the boxes' column.
     size : (width, height)
         Size of the image in pixels.
     current : ndarray, (m, 4)
         The boxes that the page showed. A box that the user did not move keeps its exact value, even
-        outside the image. The others are clipped to the image.
+        if it exceeds the image. Other boxes are clipped to the image.
 
     Raises
     ------
     InvalidValueError
-        When corners are not finite, or the column's dtype cannot hold them.
+        When corners are not finite, or the column's dtype cannot represent them.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _convert(drawn: NDArray[Any], htype: Htype, size: tuple[int, int]) -> NDArra
 def _unmoved(
     drawn: NDArray[Any], htype: Htype, size: tuple[int, int], current: NDArray[Any]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the indices of unmoved boxes, among the drawn and among the current ones."""
+    """Yield the indices of each unmoved box among the drawn and the current boxes."""
     shown = marks(htype, current, *size)
     before, now = list(_keys(shown["boxes"] if shown else [])), list(_keys(drawn))
     stayed = [at for at, (box, old) in enumerate(zip(now, before, strict=False)) if box == old]

@@ -1,4 +1,4 @@
-"""Checks that each mark of a row keeps exactly one class, whatever is edited or dropped."""
+"""Checks that each mark in a row has exactly one class, whatever is edited or dropped."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ MOST_COMPARED = 4096
 
 
 def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
-    """Reject edits after which rows would not have one class for each mark.
+    """Reject edits that would leave a row without exactly one class for each mark.
 
     Rows whose counts already differ, both in the lake and with the earlier edits, are not checked.
 
     Parameters
     ----------
     ds : Dataset
-        The dataset that the edits are for.
+        The edited dataset.
     before, after : Staged
         The staged edits before and after a change.
 
@@ -49,10 +49,10 @@ def check_counts(ds: Dataset, before: Staged, after: Staged) -> None:
 
 
 def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit]) -> list[Edit]:
-    """Return the edits that must be dropped along with others because they build on them.
+    """Return the edits that must also be dropped because they build on dropped ones.
 
-    An edit of classes alone builds on the marks of the row at that time, and an edit of marks alone
-    builds on the classes. An edit of both builds on nothing.
+    An edit of only the classes builds on the row's marks at that time, and an edit of only the
+    marks builds on its classes. An edit of both does not build on other edits.
     """
     also: list[Edit] = []
     for marks, classes in pairs_of(schema):
@@ -63,8 +63,8 @@ def dependents(schema: Schema, edits: Sequence[Edit], dropped: Collection[Edit])
 def _dependents(
     edits: Sequence[Edit], dropped: Collection[Edit], marks: str, classes: str
 ) -> Iterator[Edit]:
-    """Yield the edits of two columns that must be dropped too, in order."""
-    # Rows whose cells differ, at this point of the replay, because an edit was dropped.
+    """Yield the edits of two columns that must also be dropped, in order."""
+    # Rows whose cells differ at this point of the replay because an edit was dropped.
     altered = {marks: np.empty(0, np.int64), classes: np.empty(0, np.int64)}
     previous_joined = False
     for e in edits:
@@ -80,7 +80,7 @@ def _dependents(
 
 
 def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
-    """Yield the ids of the edited rows that exist, in blocks."""
+    """Yield the ids of existing edited rows, in blocks."""
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *edited]))
     ids = ids[ds.handle.table.find(ids) >= 0]
     for start in range(0, len(ids), MOST_COMPARED):
@@ -90,7 +90,7 @@ def _blocks(ds: Dataset, edited: list[Ids]) -> Iterator[Ids]:
 def _check(
     ds: Dataset, marks: Field, classes: Field, ids: Ids, before: Staged, after: Staged
 ) -> None:
-    """Check the counts of the given rows: as stored, with the earlier and with the new edits."""
+    """Check the counts of the given rows, comparing the lake, the earlier and the new edits."""
     rows = View(ds.rows.with_slots(ds.handle.table.find(ids)), ds.columns, ds.origin)
     stored = {f.id: values_of(rows, f, np.arange(len(ids))) for f in (marks, classes)}
     in_lake, earlier, later = (
@@ -110,7 +110,7 @@ def _check(
 
 
 def _counts(staged: Staged, f: Field, ids: Ids, stored: list[object]) -> list[int | None]:
-    """Return the number of marks or classes of each row; None for null and unreadable cells."""
+    """Return each row's number of marks or classes, or None for null and unreadable cells."""
     cells = to_cells(f.htype, [None if isinstance(cell, Exception) else cell for cell in stored])
     return [None if cell is None else len(cell) for cell in staged.after(f.id, ids, cells)]
 

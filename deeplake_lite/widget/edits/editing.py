@@ -44,23 +44,23 @@ else:
 type Positions = NDArray[np.int64]
 
 LISTED = 200
-"""Maximum number of edits that the page lists."""
+"""Maximum number of edits that are listed on the page."""
 
 LISTED_DEPENDENTS = 5
-"""Maximum number of edits that a message lists as dropped along with another one."""
+"""Maximum number of dependent edits that a message lists as dropped."""
 
 TOUCHED = 2000
 """Maximum number of changed rows in a reply. If more change, the page reloads all visible rows."""
 
 CONFLICTS = 500
-"""Maximum number of cells that a reply about a collision lists."""
+"""Maximum number of cells that are listed in a reply about a collision."""
 
 
 class Editing:
     """The part that manages the staged edits.
 
-    Nothing is written to the dataset before `commit`. The edits are recorded in a file, from which
-    another browser offers them if this one ends.
+    Nothing is written to the dataset before `commit`. The edits are recorded in a file. If this
+    browser ends, another one offers to restore them.
     """
 
     def __init__(self, host: Host) -> None:
@@ -99,7 +99,7 @@ class Editing:
         return self._reply(edits)
 
     def undo(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Take back the last step."""
+        """Undo the last step."""
         edits = self.staged.last
         if self.staged.undo():
             self._record({"do": "undo"})
@@ -115,7 +115,7 @@ class Editing:
         return self._reply(edits)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Drop an edit, with the one that belongs to it, and those that build on it."""
+        """Drop an edit, together with the edit that belongs to it and those that build on it."""
         number = fields.whole(request, "id")
         group = self.staged.group(number)
         if not group:
@@ -165,9 +165,9 @@ class Editing:
         self.check_none("another version is shown")
 
     def forget_undone(self) -> None:
-        """Forget undone steps and the record, which belong to the branch that was shown before.
+        """Forget undone steps and the record, which belong to the previously shown branch.
 
-        If edits are staged, both stay.
+        If edits are staged, both are kept.
         """
         if not len(self.staged):
             self._clear()
@@ -186,20 +186,20 @@ class Editing:
         return list(journal.drafts_in(folder, branch, self._journal))
 
     def offer(self) -> None:
-        """List the drafts in the page."""
+        """List the drafts on the page."""
         self._host.drafts = [draft.about for draft in self.drafts()]
 
     def restore(self, draft: journal.Draft) -> tuple[int, int]:
-        """Stage the edits of a draft; return the number of their rows, and of rows that are gone.
+        """Stage the edits of a draft, and return the numbers of edited and of missing rows.
 
-        Rows are looked up at the tip of the branch, which a commit writes to: the handle may be
-        older. Edits of rows that are gone stay in the draft, because such rows may be restored.
+        Rows are looked up at the tip of the branch, to which a commit writes, because the handle
+        may be older. Edits of missing rows stay in the draft, because such rows may be restored.
 
         Raises
         ------
         InvalidValueError
-            When, together with the staged edits, the numbers of a row's boxes and classes would
-            differ.
+            When the draft and the staged edits together would leave a row with different numbers
+            of boxes and classes.
         """
         ds = self._dataset()
         tip = at_branch(ds.rows.lake, str(ds.current_branch))
@@ -232,7 +232,7 @@ class Editing:
         self._host.tell({"type": "note", "text": text})
 
     def _check_compatible(self, ds: Dataset, edits: list[Edit]) -> None:
-        """Reject a draft whose boxes or classes do not fit the staged ones.
+        """Reject a draft whose boxes or classes do not match the staged ones.
 
         Conflicts with the lake are not checked here, because the commit reports them.
         """
@@ -254,7 +254,7 @@ class Editing:
         return self._reply([])
 
     def _draft(self, request: Request) -> journal.Draft:
-        """Return the draft in a request. Raises LakeError if it is gone."""
+        """Return the draft that a request names. Raises LakeError if it no longer exists."""
         drafts = {draft.id: draft for draft in self.drafts()}
         draft_id = fields.text(request, "id")
         if draft_id not in drafts:
@@ -264,9 +264,9 @@ class Editing:
         return drafts[draft_id]
 
     def _record(self, line: dict[str, object]) -> None:
-        """Record a step on disk, from where it can be restored after the kernel ends.
+        """Record a step on disk, so that it can be restored after the kernel ends.
 
-        If that fails, a message says so once, and later steps are not recorded.
+        If that fails, the user is told once, and later steps are not recorded.
         """
         folder = journal.folder_of(self._host.shown.base.url)
         if folder is None or not self._is_recorded:
@@ -331,7 +331,7 @@ class Editing:
         return self._commit_reply(fields.text(request, "message", ""), "raise")
 
     def _resolve(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Commit again with a choice of side, and with the message of the commit that failed."""
+        """Commit again with the chosen side and the message of the failed commit."""
         choice: Any = fields.text(request, "choice")
         return self._commit_reply(self._message, choice)
 
@@ -371,7 +371,7 @@ class Editing:
         return {} if shown_ids is None else dict(zip(shown_ids.tolist(), at.tolist(), strict=True))
 
     def _dataset(self) -> Dataset:
-        """Return the dataset that edits are written to, on the branch that is shown.
+        """Return the dataset to which edits are written, on the shown branch.
 
         Raises the same errors as `handle_of` and `Shown.check_branch`.
         """
@@ -384,7 +384,7 @@ class Editing:
     # ---- replies
 
     def _reply(self, changed: Iterable[Edit]) -> dict[str, object]:
-        """Update the list in the page; return the fields of a reply after some edits changed."""
+        """Update the page's list after edits have changed, and return the fields of a reply."""
         self.list_staged()
         edits = list(changed)
         few = sum(len(e.ids) for e in edits) <= TOUCHED
@@ -397,7 +397,7 @@ class Editing:
         }
 
     def list_staged(self) -> None:
-        """Update the list of edits in the page, with the current names of columns."""
+        """Update the page's list of edits, with the current column names."""
         names = self.pending.names()
         self._host.staged = [
             {"id": e.id, "column": names[e.field_id], "rows": len(e.ids), "what": e.what}

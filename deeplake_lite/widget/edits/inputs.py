@@ -1,8 +1,9 @@
 """Values that users enter for cells, checked by the column's type.
 
-Staged edits hold classes by name, and tags as lists of names. Numbers would change their meaning
-when another writer adds classes, and new classes have none yet. Classes without names are numbers.
-Values get the form of their column when edits are shown (`as_read`) or written.
+Staged edits store classes by name, and tags as lists of names. Class numbers would change their
+meaning when another writer adds classes, and new classes do not have numbers yet. Classes without
+names are stored as numbers. Values are converted to their column's form when edits are shown
+(`as_read`) or written.
 """
 
 from __future__ import annotations
@@ -32,27 +33,27 @@ type Tag = str | int
 """A tag in an edit: a string, the name of a class, or the number of a class without a name."""
 
 TAGS: Final = Sequence(Text(), default=[])
-"""Type of the column that is added for the first tag."""
+"""Type of the column that is added when the first tag is set."""
 
 NEW: Final = "c00000000"
-"""Id of the column for the first tag, until it is added."""
+"""Provisional id of the column for the first tag, until it is added."""
 
 MOST_LETTERS = 100_000
 """Maximum length of a string that can be edited in the page, in characters."""
 
 EXACT: Final = 2**53
-"""Largest integer up to which JavaScript, whose numbers are floats, represents all integers."""
+"""The integer up to which JavaScript, whose numbers are floats, represents all integers."""
 
 
 def to_cell(f: Field, value: object) -> Cell:
-    """Convert a value from the page to a cell, as it will be read once written.
+    """Convert a value from the page to a cell, in the form in which it will later be read.
 
     Raises
     ------
     InvalidValueError
         When the column rejects the value.
     SchemaError
-        When values of the column cannot be edited in the page.
+        When the column cannot be edited on the page.
 
     Examples
     --------
@@ -84,11 +85,11 @@ def tag_of(f: Field, value: object, *, exists: bool = False) -> Tag:
     Parameters
     ----------
     f : Field
-        Column of tags.
+        The column of tags.
     value : object
         The tag.
     exists : bool
-        Whether rows have the tag. Only new tags lose the spaces around them.
+        Whether some rows already have the tag. Surrounding spaces are only removed from new tags.
 
     >>> from deeplake_lite.schema import Schema
     >>> tag_of(Schema.build({"tags": TAGS})["tags"], " blurry ")
@@ -111,7 +112,7 @@ def tag_of(f: Field, value: object, *, exists: bool = False) -> Tag:
 
 
 def with_tag(value: Cell, tag: Tag) -> Cell:
-    """Return tags with another one, unless they have it.
+    """Add a tag to the tags of a cell, unless it is there already.
 
     >>> with_tag(None, "blurry"), with_tag(["a"], "a")
     (['blurry'], ['a'])
@@ -121,7 +122,7 @@ def with_tag(value: Cell, tag: Tag) -> Cell:
 
 
 def without_tag(value: Cell, tag: Tag) -> Cell:
-    """Return tags with one removed.
+    """Remove a tag from the tags of a cell.
 
     >>> without_tag(["a", "b"], "a"), without_tag(None, "a")
     (['b'], None)
@@ -188,7 +189,7 @@ def to_cells(htype: Htype, values: Iterable[object]) -> list[Cell]:
 
 
 def to_page(htype: Htype, value: Any) -> object:
-    """Convert a value to JSON for an input of the page; None if the page does not edit it.
+    """Convert a value to JSON for an input on the page, or None if the page cannot edit it.
 
     Classes become numbers. Numbers that JavaScript would change become strings: large integers, -0,
     infinite numbers and NaN. Floats have the fewest digits that identify them in their dtype.
@@ -222,12 +223,12 @@ def to_page(htype: Htype, value: Any) -> object:
 
 
 def is_long(value: object) -> bool:
-    """Return whether a value is a string that is too long for an input of the page."""
+    """Return whether a value is a string that is too long for an input on the page."""
     return isinstance(value, str) and len(value) > MOST_LETTERS
 
 
 def check_compatible(f: Field, source: Field) -> None:
-    """Refuse to copy values between columns if they would change their meaning.
+    """Refuse to copy values between columns if their meaning would change.
 
     Raises SchemaError.
     """
@@ -240,7 +241,7 @@ def check_compatible(f: Field, source: Field) -> None:
 
 
 def key_of(value: Cell) -> object:
-    """Return a hashable key that is the same for equal cells only.
+    """Return a hashable key for a cell. Only equal cells have the same key.
 
     >>> key_of(["a"]) == key_of(["a"]), key_of(1) == key_of("1"), key_of(True) == key_of(1)
     (True, False, False)
@@ -251,7 +252,7 @@ def key_of(value: Cell) -> object:
 
 
 def as_read(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
-    """Convert cells in edits to values, as they will be read once written.
+    """Convert cells in edits to values, in the form in which they will later be read.
 
     >>> as_read(ClassLabel(["ant", "bee"]), ["bee", None])
     [np.int32(1), None]
@@ -261,7 +262,7 @@ def as_read(htype: Htype, cells: Iterable[Cell]) -> list[Any]:
 
 
 def _with_names(htype: Htype, value: object) -> Cell:
-    """Replace the numbers of classes by their names; return other values unchanged."""
+    """Replace class numbers with names, and return other values unchanged."""
     classes = htype.labels
     if value is None or classes is None:
         return value
@@ -273,7 +274,7 @@ def _with_names(htype: Htype, value: object) -> Cell:
 def _name(classes: ClassLabel, value: object) -> object:
     """Return the name of a class, given its number or a known or new name.
 
-    Classes without names are numbers, also if they were typed as strings.
+    Classes without names are numbers, even if they were typed as strings.
     """
     if not classes.names:
         return _class_number(value)
@@ -319,7 +320,7 @@ def _numbers(value: object) -> object:
 
 
 def _parse(dtype: str, text: str) -> object:
-    """Parse the string in an input; leave times to their columns, which parse strings themselves.
+    """Parse the text of an input, except times, which are parsed by their columns.
 
     >>> _parse("int64", "9007199254740993"), _parse("bool", "True"), _parse("timedelta64[s]", "5 s")
     (9007199254740993, True, '5 s')
@@ -353,7 +354,7 @@ def _whole(text: str) -> int:
 
 
 def _real(text: str) -> float:
-    """Parse a float. Raises ValueError, also for a number too large for a float."""
+    """Parse a float. Raises ValueError if it is invalid or too large."""
     number = float(text)
     if math.isinf(number) and "inf" not in text.lower():
         raise ValueError(text)

@@ -8,9 +8,9 @@ Each browser with staged edits has a file in the user's state folder, in a folde
     {"do": "drop", "id": 1, "also": [3]}                an edit, and those that build on it
     {"do": "full"}                                      the file has reached its limit
 
-The file is removed when its edits are committed or discarded. A file that is left is a draft, which
-browsers of the same lake and branch offer to restore. Edits whose rows are gone stay in the draft.
-A lock distinguishes drafts of browsers that have ended from files that other kernels still write.
+The file is removed when its edits are committed or discarded. A leftover file is a draft, which
+browsers of the same lake and branch offer to restore. Edits of missing rows stay in the draft. A
+lock distinguishes drafts, whose browsers have ended, from files that other kernels still write.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ MOST_BYTES = 64 * 2**20
 """Maximum size of a file, in bytes. Edits beyond it are not recorded."""
 
 MOST_DRAFTS = 20
-"""Maximum number of files of a lake that are read, the newest first."""
+"""Maximum number of files that are read for a lake, the newest first."""
 
 _MISREAD = (
     ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError,
     SyntaxError, zlib.error,
 )  # fmt: skip
-"""Exceptions from reading a file that was cut off, or that another program has changed."""
+"""Exceptions from reading a file that was truncated, or that another program has changed."""
 
 _LIVE: WeakValueDictionary[Path, Journal] = WeakValueDictionary()
 """The journals of browsers in this process, by path."""
@@ -64,7 +64,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 
 
 class Journal:
-    """The file of a browser's staged edits, created with the first one.
+    """The file of a browser's staged edits, which is created at the first edit.
 
     Parameters
     ----------
@@ -73,9 +73,10 @@ class Journal:
     url : str
         URL of the lake.
     branch : str
-        Branch that the edits are for.
+        The edited branch.
     release : callable
-        Drops the browser's staged edits, when another browser of this process restores them.
+        Called to drop the browser's staged edits when another browser in this process restores
+        them.
     """
 
     def __init__(self, folder: Path, url: str, branch: str, release: Callable[[], None]) -> None:
@@ -87,10 +88,10 @@ class Journal:
         self._header = _header(url, branch)
 
     def write(self, line: dict[str, object]) -> bool:
-        """Append a line, unless the file would become too large; return whether it was appended.
+        """Append a line unless the file would become too large, and return whether it was appended.
 
         Raises OSError if the file cannot be written, and TypeError for values that JSON cannot
-        hold.
+        represent.
         """
         if self._is_inherited:
             raise OSError("this process was forked from the one that records the edits")
@@ -108,7 +109,7 @@ class Journal:
         return not full
 
     def remove(self) -> None:
-        """Remove the file, when its edits are committed or discarded."""
+        """Remove the file, after its edits have been committed or discarded."""
         if self._is_inherited:
             return
         _LIVE.pop(self.path, None)
@@ -131,9 +132,9 @@ class Draft:
     branch: str
     edits: list[Edit]
     complete: bool
-    """Whether all edits were recorded; the last ones may have exceeded the limit."""
+    """Whether all edits were recorded. The last ones may have exceeded the limit."""
     changed: str
-    """Time of the last edit, ISO 8601, UTC."""
+    """Time of the last edit (ISO 8601, UTC)."""
 
     @property
     def id(self) -> str:
@@ -152,7 +153,7 @@ class Draft:
         }
 
     def remove(self) -> None:
-        """Remove the file. A browser of this process that still has its edits drops them."""
+        """Remove the file. A browser in this process that still has its edits drops them."""
         self._release()
         _unlink(self.path)
         _unlink(self.path.with_suffix(".lock"))
@@ -162,9 +163,9 @@ class Draft:
             live.release()
 
     def reduce_to(self, edits: list[Edit]) -> None:
-        """Leave only some edits in the file, or remove it if there are none.
+        """Keep only the given edits in the file, or remove it if there are none.
 
-        If the new file cannot be written, the old one stays, with all edits.
+        If the new file cannot be written, the old file is kept with all edits.
         """
         if not edits:
             return self.remove()

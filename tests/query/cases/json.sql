@@ -191,9 +191,9 @@ SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY meta['b']['c'][0]) AS p, MEDI
 => p: 29.5
 => m: 29.5
 
--- GREATEST must be given values of the same type
+-- The arguments of GREATEST must have the same type
 SELECT GREATEST(meta.a, 3) AS g FROM dataset
-=> error QueryTypeError: GREATEST must be given values of the same type | CAST(meta.a AS DOUBLE)
+=> error QueryTypeError: The arguments of GREATEST must have the same type | CAST(meta.a AS DOUBLE)
 
 -- slices of JSON lists and texts
 SELECT id, meta['b']['c'][0:2] AS a, meta.b.c[1:][0] AS b, meta['name'][:3] AS c FROM dataset

@@ -186,7 +186,7 @@ SELECT id FROM dataset WHERE id IN (SELECT image FROM dataset)
 
 -- ANY takes no query of tensors
 SELECT id FROM dataset WHERE id = ANY (SELECT image FROM dataset)
-=> error QueryTypeError: ANY needs a subquery with one column that has a single value per row
+=> error QueryTypeError: ANY needs a subquery that returns one column of single values
 
 -- a value is one column
 SELECT id FROM dataset WHERE id = (SELECT id, label FROM dataset LIMIT 1)
@@ -205,7 +205,7 @@ SELECT id FROM dataset WHERE id > 50 AND value < ANY (SELECT value FROM dataset 
 -- IN takes single values, or one list
 SELECT id FROM dataset WHERE id IN (?, 7)
 => params [[3, 5]]
-=> error QueryTypeError: single values or one list of them
+=> error QueryTypeError: single values or one list of values
 
 -- IS DISTINCT FROM, of classes by name
 SELECT id, label IS DISTINCT FROM 'cat' AS a, size IS NOT DISTINCT FROM 'large' AS b FROM dataset

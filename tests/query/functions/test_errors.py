@@ -61,7 +61,7 @@ AT_BINDING = [
         "fractions",
     ),
     ("AREA", [[]], [Type("uint8", (None, None), Mask())], {}, "a has classes"),
-    ("MASK_TO_BOXES", [[]], [Type("uint8", (None, None))], {}, "a mask must have booleans"),
+    ("MASK_TO_BOXES", [[]], [Type("uint8", (None, None))], {}, "a mask must be booleans"),
     ("BOX_CONVERT", [[]], [BOXES], {"format": "yolo"}, "format must be one of xyxy, xywh, cxcywh"),
     ("NORMALIZE", [[]], [BOXES], {}, "boxes need a window"),
     ("NORMALIZE", [[], Const([1, 2])], [BOXES, None], {}, "boxes need a window of four numbers"),
@@ -74,7 +74,7 @@ AT_BINDING = [
     ("TRANSPOSE", [[]], [FLOATS], {"axes": ["x", 0]}, "axes must be integers"),
     ("RESHAPE", [[]], [Type("int8", (3,))], {"shape": [2, 2]}, "cannot reshape"),
     ("RESHAPE", [[]], [FLOATS], {"shape": [-1, -1]}, "a shape must consist of lengths"),
-    ("CONTAINS", [[], Const(3)], [Type("str"), None], {}, "looks for a string in a string"),
+    ("CONTAINS", [[], Const(3)], [Type("str"), None], {}, "searches a string for a string"),
     ("CONTAINS", [[], Const([3])], [FLOATS, None], {}, "value must be one number"),
     (
         "CONTAINS",

@@ -227,11 +227,11 @@ TYPES = {
     "SELECT UPPER(grid)": r"(?i)upper.*grid",
     "SELECT text + 1": r"\+ adds numbers. Write \|\| to join strings",
     "SELECT BOX_CONVERT(boxes, 'abcd')": r"xyxy.*xywh.*cxcywh",
-    "SELECT MEAN()": "MEAN must be given the value to aggregate",
+    "SELECT MEAN()": "MEAN needs a value to aggregate",
     "SELECT MEAN(grid, 0, 1, 2)": r"MEAN\(x, axis=None\)",
     "SELECT CROP(image)": r"CROP\(image, window\)",
     "SELECT id WHERE COUNT(*) > 3": r"COUNT\(\*\) > 3 aggregates rows. Use HAVING",
-    "SELECT id WHERE text[0, 1] = 'a'": "text takes one index because it is not a tensor",
+    "SELECT id WHERE text[0, 1] = 'a'": "text is not a tensor, so it takes one index",
     "SELECT id LIMIT -1": "LIMIT must be a whole number.* from 0 to 2..62 - 1, but it is -1",
     "SELECT id LIMIT 'a'": "LIMIT must be a whole number.* from 0 to 2..62 - 1, but it is 'a'",
     "SELECT id LIMIT 1e400": "LIMIT must be a whole number of rows",
@@ -247,7 +247,7 @@ TYPES = {
     "SELECT id SAMPLE BY 'inf'": "must be finite and at least 0, but one is inf",
     "SELECT id SAMPLE BY 'nan'": "must be finite and at least 0, but one is nan.* IF.ISNAN",
     "SELECT id SAMPLE BY 0 * CAST('inf' AS DOUBLE)": "finite and at least 0, but one is nan",
-    "SELECT id SAMPLE BY text": "SAMPLE BY must have a number for each row",
+    "SELECT id SAMPLE BY text": "SAMPLE BY needs a number for each row",
     "SELECT id EXPAND BY -1, 2": "Expected EXPAND BY before, after: two numbers",
     "SELECT id FROM (SELECT id ARRANGE BY id)": r"ARRANGE BY must end the outermost query",
     "SELECT COUNT(*) AS c GROUP BY label EXPAND BY 1, 1": "EXPAND BY adds neighbouring rows",
@@ -279,7 +279,7 @@ PARAMETERS = [
     ("SELECT id WHERE id = $a", [1], r"\$a has none"),
     ("SELECT id WHERE id = ?", {"a": 1}, r"\? number 1 has none"),
     ("SELECT id WHERE id = ?", [object()], r"object"),
-    ("SELECT id WHERE id = ?", [b"abc"], r"b'abc' holds bytes.*a number"),
+    ("SELECT id WHERE id = ?", [b"abc"], r"b'abc' contains bytes.*a number"),
     ("SELECT id WHERE id = ?", [{1: 2}], r"can be compared only with JSON.*a number"),
     ("SELECT id WHERE id < ?", [1j], r"complex"),
     ("SELECT id WHERE id = ?", [np.array([1j])], r"one value per row"),
@@ -347,7 +347,7 @@ def test_mask_that_does_not_fit_a_row_is_reported(ds):
 
 
 def test_two_rows_for_one_value_are_an_error(ds):
-    with pytest.raises(QueryError, match="must give one row, but it gives more"):
+    with pytest.raises(QueryError, match="must return one row, but it returns more"):
         ds.query("SELECT id WHERE id = (SELECT id FROM dataset)")
 
 
@@ -403,9 +403,9 @@ MESSAGES = {
     "SELECT meta ->> 'a'": r"CAST\(meta\['key'\] AS TEXT\)",
     "SELECT id, COUNT(*)": r"COUNT\(\*\) has one value for all rows, and id has one per row",
     "SELECT label, grid * 2 GROUP BY label": r"grid \* 2 has one per row. Write LIST",
-    "SELECT MEAN(image, dim=1)": r"MEAN has no option dim.* Call it as MEAN\(x, axis=None\)",
+    "SELECT MEAN(image, dim=1)": r"MEAN has no option dim.* Write MEAN\(x, axis=None\)",
     "SELECT MAX(MEAN(score))": "cannot be nested, but MEAN.score. is inside another",
-    "SELECT id WHERE id > (SELECT id FROM dataset)": "must give one row, but it gives more",
+    "SELECT id WHERE id > (SELECT id FROM dataset)": "must return one row, but it returns more",
     "SELECT id GROUP BY": "GROUP BY must be followed by expressions",
     "SELECT id GROUP BY (id, n)": "must not be in parentheses",
     "SELECT id LIMIT 1.5": "LIMIT must be a whole number of rows",

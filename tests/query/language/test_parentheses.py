@@ -99,7 +99,7 @@ def test_bracketed_query_is_one_item(ds, oracle, of, condition):
     try:
         expected = [row[0] for row in oracle.sql(query).fetchall()]
     except duckdb.InvalidInputException:  # of several rows
-        with pytest.raises(QueryError, match="must give one row"):
+        with pytest.raises(QueryError, match="must return one row"):
             ds.query(query)["x"][:]
     else:
         assert [list(map(plain, x)) for x in ds.query(query)["x"][:]] == expected

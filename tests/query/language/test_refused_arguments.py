@@ -65,12 +65,15 @@ def test_columns_may_be_blamed(ds: dl.Dataset, text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("PRINTF('%s%s', t)", "A format string must name only values that the call has.* value 1"),
-        ("FORMAT('{} {}', t)", "A format string must name only values that the call has.* value 1"),
-        ("SUM(id) OVER (ORDER BY id ROWS -1 PRECEDING)", "frame must begin .* such as 2 PRECEDING"),
+        ("PRINTF('%s%s', t)", "A format string must refer only to values in the call.* value 1"),
+        ("FORMAT('{} {}', t)", "A format string must refer only to values in the call.* value 1"),
+        (
+            "SUM(id) OVER (ORDER BY id ROWS -1 PRECEDING)",
+            "frame must be at a distance .* such as 2 PRECEDING",
+        ),
         (
             "SUM(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND NULL FOLLOWING)",
-            "frame must begin .* such as 2 FOLLOWING",
+            "frame must be at a distance .* such as 2 FOLLOWING",
         ),
     ],
 )

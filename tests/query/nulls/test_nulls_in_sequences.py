@@ -125,7 +125,9 @@ def test_messages_about_null_items_show_the_way(make_lake, call):
     ds = make_lake(
         {"i": "int64", "s": items, "q": dl.Sequence("float32")}, i=[1], s=[[1.5, None]], q=[[2.0]]
     )
-    with pytest.raises(dl.QueryTypeError, match="Null items keep s from being a tensor") as caught:
+    with pytest.raises(
+        dl.QueryTypeError, match="Because of null items, s is not a tensor"
+    ) as caught:
         ds.query(f"SELECT {call} AS x")
     assert "CASE" not in str(caught.value).split(": ")[0]
     way = "SELECT SUM(item) AS x FROM (SELECT UNNEST(s) AS item FROM dataset)"

@@ -85,7 +85,7 @@ def test_one_column_of_computed_integers_and_floats(ds, same):
         f"SELECT n AS q FROM {inner} UNION ALL SELECT 0.5 FROM ds",
         f"SELECT LIST_CONTAINS([n], d) AS q FROM {inner}",
     ):  # fmt: skip
-        with pytest.raises(QueryTypeError, match="cannot hold an integer here"):
+        with pytest.raises(QueryTypeError, match="cannot represent an integer here"):
             ds.query(text)["q"][:]
     assert ds.query(f"SELECT n AS q FROM {inner} INTERSECT SELECT d FROM ds")["q"][:].tolist() == [
         5

@@ -176,7 +176,7 @@ def test_integers_beyond_128_bits_cannot_be_computed_with(ds, expression, value)
 
 
 def test_tensors_do_not_accept_integers_beyond_64_bits(ds):
-    with pytest.raises(dl.QueryTypeError, match="Tensors can hold integers of up to 64 bits"):
+    with pytest.raises(dl.QueryTypeError, match="Tensors can contain integers of up to 64 bits"):
         ds.query("SELECT v + 100000000000000000000 AS k")
 
 

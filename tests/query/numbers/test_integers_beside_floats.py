@@ -114,7 +114,7 @@ def test_column_of_integers_and_floats_is_exact_or_an_error(
         if Fraction(float(i)) == i:
             assert Fraction(float(column(ds, query)[0])) == i
         else:
-            with pytest.raises(dl.QueryTypeError, match="cannot hold an integer"):
+            with pytest.raises(dl.QueryTypeError, match="cannot represent an integer"):
                 ds.query(query)
 
 

@@ -94,4 +94,6 @@ def test_message_names_what_is_checked(ds, key, named):
         if clause == "ORDER BY" or "DESC" not in key:
             with pytest.raises(QueryTypeError) as caught:
                 ds.query(f"SELECT ROW_NUMBER() OVER ({clause} {key}) AS a {inner}")
-            assert f"exactness of {named} is. Compute" in str(caught.value)
+            assert f"but {named} is checked for its length or exactness. Compute" in str(
+                caught.value
+            )

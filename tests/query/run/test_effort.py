@@ -15,7 +15,7 @@ from deeplake_lite.query.bind import effort
 from deeplake_lite.query.bind.expressions import lowering
 from deeplake_lite.query.parse.parsing import parse
 
-TOO_LONG = r"may have at most [\d,]+ parts, and more"
+TOO_LONG = r"may have at most [\d,]+ parts, or more"
 
 
 def nested(form: str, times: int, of: str = "id") -> str:

@@ -108,11 +108,11 @@ def test_index_of_a_version_is_built_once(ds, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        ("BM25_SIMILARITY(n, 'rose')", "takes a text column of a source"),
+        ("BM25_SIMILARITY(n, 'rose')", "must be a text column of a source"),
         ("BM25_SIMILARITY(UPPER(text), 'rose')", "Materialize computed strings first"),
         ("BM25_SIMILARITY(text, text)", "the same for all rows"),
         ("BM25_SIMILARITY(text, 3)", "the same for all rows"),
-        ("BM25_SIMILARITY(text)", "takes a text column and words"),
+        ("BM25_SIMILARITY(text)", "takes a text column and search words"),
     ],
 )
 def test_invalid_arguments_are_reported(ds, call, reason):

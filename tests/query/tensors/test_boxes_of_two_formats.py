@@ -30,7 +30,10 @@ def ds() -> dl.Dataset:
 @pytest.mark.parametrize(("left", "right"), [p for s in SIDES for p in permutations(s)])
 @pytest.mark.parametrize("sign", ["IS NOT DISTINCT FROM", "IS DISTINCT FROM"])
 def test_boxes_of_two_formats_are_not_compared(ds, left, right, sign):
-    with pytest.raises(QueryTypeError, match=r"same format(.|\n)*BOX_CONVERT one of them"):
+    with pytest.raises(
+        QueryTypeError,
+        match=r"same format(.|\n)*Convert one of them with BOX_CONVERT",
+    ):
         ds.query(f"SELECT {left} {sign} {right} AS r")
 
 

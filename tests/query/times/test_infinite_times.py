@@ -55,14 +55,16 @@ def own_time() -> Iterator[None]:
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_infinity_cannot_be_returned(ds: dl.Dataset, sign: str, type_: str, place: str) -> None:
     time = f"CAST('{sign}infinity' AS {type_})"
-    message = rf"A query returns finite times, but one is {sign}infinity. Replace it(.|\n)*Line 1"
+    message = (
+        rf"Times in a result must be finite, but one is {sign}infinity. Replace it(.|\n)*Line 1"
+    )
     with pytest.raises(dl.QueryTypeError, match=message):
         ds.query(f"SELECT {place.format(time)} AS x")["x"][:]
 
 
 @pytest.mark.parametrize("form", ["GREATEST(t, 'infinity')", "LEAST('-infinity', t)"])
 def test_quoted_infinity_cannot_be_returned(ds: dl.Dataset, form: str) -> None:
-    with pytest.raises(dl.QueryTypeError, match="A query returns finite times"):
+    with pytest.raises(dl.QueryTypeError, match="Times in a result must be finite"):
         ds.query(f"SELECT {form} AS x")["x"][:]
 
 

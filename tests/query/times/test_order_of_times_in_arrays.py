@@ -77,7 +77,7 @@ def test_times_that_do_not_share_a_unit_are_refused():
         "s": ("timedelta64[s]", (3,), np.zeros((1, 3), "m8[s]")),
     }
     ds = created(columns)
-    with pytest.raises(dl.QueryTypeError, match="cannot hold a time in a"):
+    with pytest.raises(dl.QueryTypeError, match="cannot represent a time in a"):
         ds.query("SELECT COALESCE(a, n) AS y")["y"][:]
     for form in ("COALESCE(m, s)", "COALESCE(a, s)"):
         with pytest.raises(dl.QueryTypeError, match="columns of the same kind"):

@@ -137,6 +137,6 @@ def test_strings_that_are_no_times_have_a_message(ds, call):
 
 def test_structs_are_no_type_of_a_cast(ds):
     with pytest.raises(
-        dl.QueryError, match=r"The type in CAST must be a single type .* a TIMESTAMP"
+        dl.QueryError, match=r"The type in CAST must be a simple type .* a TIMESTAMP"
     ):
         ds.query("SELECT CAST({'a': t} AS STRUCT(a TIMESTAMP))")

@@ -40,7 +40,9 @@ def test_json_and_strings_beside_times_need_a_cast(ds, time, form, other, noun):
 @pytest.mark.parametrize(("other", "noun"), [("m.t", "JSON"), ("w", "a string")])
 def test_functions_of_times_need_a_cast(ds, call, other, noun):
     name = call.split("(")[0]
-    with pytest.raises(QueryTypeError, match=rf"{name} must be given times, but {other} is {noun}"):
+    with pytest.raises(
+        QueryTypeError, match=rf"arguments of {name} must be times, but {other} is {noun}"
+    ):
         ds.query(f"SELECT {call.format('t', other)} AS x")
 
 

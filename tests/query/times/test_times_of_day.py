@@ -27,7 +27,7 @@ FORMS = [
     "LEN([{}, {}]) = 2", "LIST_CONTAINS([{}], {})", "LIST_POSITION([{}], {}) = 1",
     "MAP([{}], [1])[{}] = 1", "{} NOT IN ({})",
 ]  # fmt: skip
-RULE = r"A string compared with times of day must be one, such as '09:30' .*, but it is"
+RULE = r"A string compared with times of day must be a time of day, such as '09:30' .*, but it is"
 
 
 @pytest.fixture(scope="module")

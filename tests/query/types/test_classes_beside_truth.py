@@ -40,7 +40,7 @@ def test_queries(condition, rows):
     rule = (
         "Classes cannot be compared with booleans"
         if of_lists
-        else "only classes of a column with two classes can"
+        else "only if the column has exactly two classes"
     )
     with pytest.raises(QueryTypeError, match=rule):
         THREE.query(query, params)

@@ -41,7 +41,7 @@ def refused(ds: dl.Dataset, query: str, message: str) -> None:
     ],
 )  # fmt: skip
 def test_no_column_holds_classes_and_numbers(ds: dl.Dataset, query: str) -> None:
-    refused(ds, query, "cannot hold both classes and numbers")
+    refused(ds, query, "cannot contain both classes and numbers")
 
 
 @pytest.mark.parametrize(

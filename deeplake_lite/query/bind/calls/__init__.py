@@ -1,1 +1,1 @@
-"""Lowering of function calls: lookup by name, arguments, aggregates, windows and lambdas."""
+"""Lower function calls: look up names, and handle arguments, aggregates, windows and lambdas."""

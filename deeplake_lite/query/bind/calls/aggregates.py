@@ -1,4 +1,4 @@
-"""Aggregates and windows, with ORDER BY, FILTER and WITHIN GROUP."""
+"""Lower aggregates and window functions, with ORDER BY, FILTER and WITHIN GROUP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def map_rows(tensor: Tensor, wrap: Callable[[exp.Expr], exp.Expr], text: str) -> Tensor:
-    """Return a tensor that reads other rows: `wrap` converts the SQL of each leaf's row.
+    """Return a tensor that reads different rows: `wrap` transforms the row position of each leaf.
 
     The new keys contain the new SQL, so that two tensors with different rows have different keys.
     """
@@ -47,16 +47,16 @@ def pick_row(
     order: Sequence[exp.Expr] = (),
     text: str = "",
 ) -> Tensor:
-    """Return the tensor at the row whose position an aggregate or window function picks.
+    """Return the tensor at a row that is picked by an aggregate or window function.
 
     Parameters
     ----------
     tensor : Tensor
         The tensor.
     name : str
-        The function that picks the position, such as FIRST, ARG_MAX or LAG.
+        The function that picks the row, such as FIRST, ARG_MAX or LAG.
     rest : sequence of exp.Expr
-        Its further arguments.
+        The other arguments of that function.
     order : sequence of exp.Expr
         Terms of ORDER BY within the call.
     text : str
@@ -82,7 +82,7 @@ def aggregate_group(
     tensor : Tensor
         The tensor.
     aggregate : str
-        ``"LIST"``, or an aggregate of numbers, such as ``"SUM"``.
+        ``"LIST"``, or a numeric aggregate, such as ``"SUM"``.
     text : str
         The call as written in the query.
     order : sequence of exp.Expr
@@ -91,7 +91,7 @@ def aggregate_group(
     Raises
     ------
     QueryTypeError
-        For an elementwise aggregate of values that are not numbers.
+        For an elementwise aggregate of non-numeric values.
     """
     struct = exp.Anonymous(
         this="struct_pack",
@@ -110,7 +110,7 @@ def aggregate_group(
         if not inner.is_number:
             raise QueryTypeError(
                 f"{aggregate} over a group of tensors is elementwise and needs numbers, but {text} "
-                f"is given {inner}. FIRST, LIST and COUNT take any values."
+                f"is applied to {inner}. FIRST, LIST and COUNT accept any values."
             )
         floats = aggregate in ("MEAN", "STD", "VAR", "MEDIAN")
         dtype = "float64" if floats and inner.dtype[0] in "biu" else inner.dtype
@@ -181,7 +181,7 @@ def _replace_argument(node: exp.Expr, this: exp.Expr) -> exp.Expr:
 
 
 def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
-    """Reject an aggregate of tensors over a window. Raises QueryTypeError."""
+    """Raise QueryTypeError if an aggregate over a window is applied to tensors."""
     name = e.name.upper()
     if name not in known.ROWWISE | known.LISTS or not e.expressions:
         return
@@ -216,21 +216,21 @@ def window_parts(low: Lowering, e: exp.Window, scope: Scope) -> exp.Window:
 
 
 def _check_steady(e: exp.Expr, node: exp.Expr, low: Lowering) -> None:
-    """Reject a window key that may raise an error, because DuckDB does not allow this there.
+    """Reject a window key that may raise an error at run time, which DuckDB does not allow.
 
     Raises
     ------
     QueryTypeError
-        With the part of the expression whose length is checked.
+        If the key contains such a check. The message names the expression that is checked.
     """
     if not any(call.name.lower() == "error" for call in node.find_all(exp.Anonymous)):
         return
     growing = (part for part in e.walk() if growth.grows(part))
     part_text = low.shown(next(reversed([*growing]), e.this if isinstance(e, exp.Ordered) else e))
     raise QueryTypeError(
-        "PARTITION BY and ORDER BY within OVER must not contain expressions that are checked at "
-        f"run time, but the length or exactness of {part_text} is. Compute it in a subquery: FROM "
-        f"(SELECT *, {part_text} AS x FROM …)."
+        "PARTITION BY and ORDER BY within OVER must not contain expressions that need a check at "
+        f"run time, but {part_text} is checked for its length or exactness. Compute it in a "
+        f"subquery: FROM (SELECT *, {part_text} AS x FROM …)."
     )
 
 
@@ -255,10 +255,10 @@ def not_positional(node: exp.Expr) -> exp.Expr:
 
 
 def sort_term(value: Value, term: exp.Expr, low: Lowering, scope: Scope) -> exp.Ordered:
-    """Return a term of ORDER BY with NaN last, followed by null unless the query says otherwise.
+    """Return a term of ORDER BY that sorts NaN last, then null unless the query says otherwise.
 
-    For DuckDB, NaN and -NaN are the greatest numbers. Floats in descending order are therefore
-    sorted by their negatives in ascending order.
+    DuckDB treats NaN and -NaN as the greatest numbers. To keep NaN last in descending order, floats
+    are sorted by their negatives in ascending order.
     """
     node, descends = not_positional(ordering(value, low, scope)), bool(term.args.get("desc"))
     nulls_first = bool(term.args.get("nulls_first"))
@@ -278,19 +278,19 @@ def filter_(low: Lowering, e: exp.Filter, scope: Scope) -> Value:
         )
     if not isinstance(aggregate, Sql):
         raise QueryTypeError(
-            "FILTER must follow an aggregate over many rows, but without GROUP BY, "
+            "FILTER must follow an aggregate over many rows, but without GROUP BY "
             f"{text_of(e.this)} reduces each row separately. Use WHERE, or add GROUP BY."
         )
     return Sql(exp.Filter(this=aggregate.node, expression=where), aggregate.kind)
 
 
 def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
-    """Lower an aggregate of sorted rows: ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)``.
+    """Lower an aggregate over sorted rows: ``PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)``.
 
     Raises
     ------
     QueryTypeError
-        For an aggregate that does not take WITHIN GROUP, and for tensors.
+        For an aggregate that does not support WITHIN GROUP, and for tensors.
     """
     inner, terms = e.this, e.expression.expressions
     name = inner.name.upper()

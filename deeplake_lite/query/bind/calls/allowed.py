@@ -485,9 +485,9 @@ ALLOWED = frozenset(
         "weighted_avg",
     ]
 )
-"""DuckDB's functions that queries may call. They depend only on their arguments, and the
-size of their results is proportional to these. Other functions reveal or change the state of the
-database, the process or other queries, or they wait.
+"""DuckDB functions that queries may call. Their results depend only on their arguments and are at
+most proportional to them in size. Functions that sleep, or that reveal or change the state of the
+database, the process or other queries, are excluded.
 """
 
 
@@ -510,4 +510,4 @@ GRAMMAR = frozenset(
         "row_number",
     ]
 )
-"""Functions of DuckDB's grammar, which some releases do not list in the catalog."""
+"""Functions that are part of DuckDB's grammar; some releases do not list them in the catalog."""

@@ -1,4 +1,4 @@
-"""The arguments of a call: values, options by name, DISTINCT and ORDER BY."""
+"""The arguments of a call: positional values, named options, DISTINCT and ORDER BY."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Arguments:
     order: list[exp.Expr] = field(default_factory=list)
     """Terms of ORDER BY within the call."""
     distinct: bool = False
-    """Whether an aggregate takes each value once."""
+    """Whether an aggregate uses each distinct value only once."""
 
 
 def lower_arguments(
@@ -44,7 +44,7 @@ def lower_arguments(
         elif entry is not None and _is_misnamed(part, entry, scope):
             raise QueryTypeError(
                 f"{e.name.upper()} has no option {part.this.name}, but the call is "
-                f"{text_of(e)}. Call it as {entry.signature}."
+                f"{text_of(e)}. Write {entry.signature}."
             )
         else:
             if isinstance(part, exp.Order):
@@ -58,8 +58,8 @@ def lower_arguments(
 def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Scope) -> bool:
     """Return whether an argument is an option: ``axis = 0``, ``axis := 0`` or ``axis => 0``.
 
-    ``x = 1`` is a comparison if it is the first argument, as in ``ANY(x = 1)``, or if x is a column
-    and not a parameter that has a default.
+    ``x = 1`` is a comparison if it is the first argument, as in ``ANY(x = 1)``. It is also a
+    comparison if x is a column, unless the function has a parameter x with a default.
     """
     is_equation = isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg)
     if not is_equation or not isinstance(part.this, exp.Column | exp.Identifier | exp.Var):
@@ -75,7 +75,7 @@ def _is_option(part: exp.Expr, position: int, entry: Function | None, scope: Sco
 
 
 def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
-    """Return whether an argument looks like an option, ``name = value``, of an unknown name."""
+    """Return whether an argument looks like an option, ``name = value``, but has no known name."""
     if not isinstance(part, exp.EQ | exp.PropertyEQ | exp.Kwarg):
         return False
     is_name = (
@@ -86,7 +86,7 @@ def _is_misnamed(part: exp.Expr, entry: Function, scope: Scope) -> bool:
 
 
 def _parameters(entry: Function | None) -> dict[str, bool]:
-    """Return the names of a function's parameters, from its signature, and which have defaults."""
+    """Map the parameter names in a function's signature to whether they have defaults."""
     if entry is None or "(" not in entry.signature:
         return {}
     inside = entry.signature.split("(", 1)[1].rstrip(")")

@@ -1,8 +1,8 @@
-"""Lowering of function calls to DuckDB, to NumPy or to an aggregate over a group.
+"""Lower a function call to DuckDB, to NumPy or to an aggregate over a group.
 
-DuckDB computes scalar functions, and the registry has the tensor functions. A name that
-both have (SUM, MIN, …) means NumPy's function for a tensor outside of GROUP BY, and an aggregate
-otherwise.
+DuckDB computes scalar functions, and the registry contains the tensor functions. If both have a
+function of that name (SUM, MIN, …), a tensor outside of GROUP BY is reduced with NumPy; otherwise,
+the call is an aggregate.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _OPERATORS: dict[str, Callable[[exp.Anonymous], exp.Expr]] = {
 _SIDES = {
     "DATE_ADD": 2, "EQUALS": 2, "LOGICAL_AND": 2, "LOGICAL_OR": 2, "LOGICAL_NOT": 1, "NULLIF": 2,
 }  # fmt: skip
-"""Number of arguments that these take; LOGICAL_AND and LOGICAL_OR may have more."""
+"""Number of arguments of each function in `_OPERATORS`; the minimum for LOGICAL_AND and OR."""
 
 _RETURNS_WHOLE = known.PICKS | known.LISTS | {"COALESCE", "IFNULL"}
 """Functions that return values unchanged."""
 
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
-"""Names that are handled here, before the registry and DuckDB's catalog are searched."""
+"""Names that are handled before the registry and DuckDB's catalog are searched."""
 
 
 def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
@@ -93,7 +93,8 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if value is not None:
             return value
     args = lower_arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
-    # These return a whole value, so a sequence must become a list before NumPy makes it an array.
+    # These return their argument as it is, so a sequence must stay a list. NumPy would turn it into
+    # an array.
     if name in _RETURNS_WHOLE:
         pairs = zip(args.values, e.expressions, strict=True)
         args.values = [as_column(value, text_of(part)) for value, part in pairs]
@@ -105,19 +106,19 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     if args.options:
         named = ", ".join(args.options)
         raise QueryTypeError(
-            f"{name} does not take {named} for scalars, but the call is {text_of(e)}. Leave "
+            f"{name} has no option {named} for scalars, but the call is {text_of(e)}. Leave "
             f"{named} out."
         )
     return call_scalars(low, name, args, e, scope)
 
 
 def _check_nullif(low: Lowering, e: exp.Anonymous, scope: Scope) -> None:
-    """Reject tensors in NULLIF, whose comparison has no single value, and count what it repeats.
+    """Reject tensors in NULLIF, and count the arguments, since the lowered CASE repeats them.
 
     Raises
     ------
     QueryTypeError
-        For a tensor.
+        For a tensor, whose comparison has more than one value per row.
     """
     for part in e.expressions:
         value = low.value(part, scope)

@@ -1,4 +1,4 @@
-"""CAST, computed by DuckDB for scalars and by NumPy for tensors; types have the names of both."""
+"""Lower CAST: DuckDB converts scalars, NumPy converts tensors. Both SQL and NumPy names work."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def cast(low: Lowering, e: exp.Cast, scope: Scope) -> Value:
-    """Lower CAST; as text, classes become their names, and JSON strings lose their quotes.
+    """Lower CAST. In a cast to text, classes become names, and JSON strings lose their quotes.
 
     Raises
     ------
@@ -109,32 +109,32 @@ _UNITS = {
     ],
     "nanoseconds": [exp.DType.TIMESTAMP_NS],
 }  # fmt: skip
-"""Types of times by their units."""
+"""Time types by unit."""
 
 _FINER = {
     type_: rf"[.]\d{{{places}}}\d*[1-9]"
     for places, types in zip((0, 3, 6, 9), _UNITS.values(), strict=True)
     for type_ in types
 }
-"""Patterns of the strings that have more digits than a type of times can hold."""
+"""Patterns that match strings with more digits than a time type can represent."""
 
 _FINER[exp.DType.INTERVAL] += r"|[.]\d{3}\d*[1-9]\d*\s*(ms|milli)|[.]\d*[1-9]\d*\s*(us|micro)"
 
 
 def _read_time(value: Constant, e: exp.Cast) -> Constant:
-    """Convert a constant string that is cast to a time type to a time, if SQL would misread it.
+    """Parse a constant string that is cast to a time type, if SQL would misread it.
 
-    TRY_CAST returns null for a string with more digits than the type holds.
+    TRY_CAST returns null for a string with more digits than the type can represent.
 
     Raises
     ------
     QueryTypeError
-        For such a string in CAST, and for nanoseconds out of their range.
+        For such a string in CAST, and for times that are out of range in nanoseconds.
     """
     is_finer = re.search(_FINER.get(e.to.this, "$^"), value.value, re.ASCII | re.IGNORECASE)
     if is_finer and isinstance(e, exp.TryCast):
         return constant(None)
-    # SQL ignores the offset of a string such as '2026-01-31T12:00+02:00'.
+    # DuckDB ignores the offset of a string such as '2026-01-31T12:00+02:00'.
     moment = exact_timestamp(value.value, "datetime64[ns]") if e.to.this in _MOMENTS else None
     if is_finer:
         start, end = _too_fine(e.to)
@@ -143,7 +143,7 @@ def _read_time(value: Constant, e: exp.Cast) -> Constant:
 
 
 def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
-    """Reject a cast of strings within a list or struct to times, where DuckDB would drop digits.
+    """Reject casting the strings in a list or struct to times, because DuckDB would drop digits.
 
     Raises
     ------
@@ -154,13 +154,13 @@ def _check_inner_times(to: exp.DataType, value: Value, text: str) -> None:
     if not inner & (_FINER.keys() | _MOMENTS) or not _may_hold_strings(value):
         return
     raise QueryTypeError(
-        f"Strings are cast to times one by one, but {text} is cast to a list, a struct or a map of "
+        f"Strings must be cast to times one by one, but {text} is cast to a list, struct or map of "
         "times. Cast each value, as in LIST_TRANSFORM(x, item -> CAST(item AS TIMESTAMP))."
     )
 
 
 def _may_hold_strings(value: Value) -> bool:
-    """Return whether there may be strings among the items of a list or the values of a struct."""
+    """Return whether a list or a struct may contain strings."""
     if isinstance(value, Constant) and value.items:
         return any(map(_may_hold_strings, value.items))
     kind = kind_of(value)
@@ -171,7 +171,7 @@ def _may_hold_strings(value: Value) -> bool:
 
 
 def _cast_string(node: exp.Expr, cast: type[exp.Cast], to: exp.DataType) -> exp.Expr:
-    """Return the cast of a string to a type of times, with its UTC offset and all of its digits."""
+    """Cast a string to a time type, keeping its UTC offset and all of its digits."""
     if not isinstance(node, exp.Column | exp.Literal):  # the cast reads the string several times
         name = exp.to_identifier("lake_string")
         return bind_name(name, node, _cast_string(exp.Column(this=name.copy()), cast, to))
@@ -181,9 +181,9 @@ def _cast_string(node: exp.Expr, cast: type[exp.Cast], to: exp.DataType) -> exp.
 
 
 def _in_utc(node: exp.Expr, cast: type[exp.Cast]) -> exp.Expr:
-    """Return strings with the time in UTC in place of a time with an offset, which SQL ignores.
+    """Convert times with an offset to UTC, because DuckDB ignores the offset.
 
-    The fraction of a second is appended as it is, because TIMESTAMPTZ holds only microseconds.
+    The fraction of a second is copied as text, because TIMESTAMPTZ has only microseconds.
     """
     text = exp.cast(node, "VARCHAR")
     has_offset = func("regexp_matches", text, exp.Literal.string(_OFFSET))
@@ -198,14 +198,14 @@ def _in_utc(node: exp.Expr, cast: type[exp.Cast]) -> exp.Expr:
 
 
 _OFFSET = r":\d\d([.]\d*)?\s*[+-]\d"
-"""Pattern of a time with an offset from UTC."""
+"""Pattern that matches a time with an offset from UTC."""
 
 _FRACTION = r"[.]\d+"
-"""Pattern of the fraction of a second."""
+"""Pattern that matches the fraction of a second."""
 
 
 def _too_fine(to: exp.DataType) -> tuple[str, str]:
-    """Return the message for strings with too many digits: the parts around the string."""
+    """Return the parts of the message for too many digits that go before and after the string."""
     unit = next(unit for unit, types in _UNITS.items() if to.this in types)
     start = f"A string that is cast to {to.meta[WRITTEN].upper()} must be a whole number of {unit}"
     way = "" if to.this in _COUNTED or unit == "nanoseconds" else ", or cast it to TIMESTAMP_NS"
@@ -213,9 +213,9 @@ def _too_fine(to: exp.DataType) -> tuple[str, str]:
 
 
 def _exact(cast: exp.Cast) -> exp.Expr:
-    """Return a CAST of a string that raises an error for more digits than the type holds.
+    """Return a CAST that raises an error for a string with more digits than the type can represent.
 
-    DuckDB would drop or round these digits. TRY_CAST gives null for them.
+    DuckDB would drop or round these digits. TRY_CAST returns null instead of raising.
     """
     text = exp.cast(cast.this.copy(), "VARCHAR")
     pattern = exp.Literal.string(f"(?i){_FINER[cast.to.this]}")
@@ -232,9 +232,9 @@ _REALS = {exp.DType.FLOAT, exp.DType.DOUBLE}
 
 
 def _cast_to_real(node: exp.Expr, e: exp.Cast, to: exp.DataType, *, of_json: bool) -> exp.Expr:
-    """Return the cast of a string to floats, of which DuckDB turns those out of range to infinity.
+    """Cast a string to a float, with an error for a number out of range instead of infinity.
 
-    As in other casts, numbers out of range raise an error in CAST, and are null in TRY_CAST.
+    TRY_CAST returns null for such a number.
 
     Parameters
     ----------
@@ -264,13 +264,13 @@ def _cast_to_real(node: exp.Expr, e: exp.Cast, to: exp.DataType, *, of_json: boo
 
 
 _INFINITY = r"(?i)\s*[+-]?inf(inity)?\s*"
-"""Pattern of the strings that stand for infinity."""
+"""Pattern that matches strings that mean infinity."""
 
 
 def _cast_to_half(node: exp.Expr, cast: type[exp.Cast], kind: Kind) -> exp.Expr:
-    """Return the cast of a scalar to float16: in SQL, a float rounded to what float16 holds.
+    """Cast a scalar to float16, which is a FLOAT in SQL, rounded to the precision of float16.
 
-    As in other casts, numbers out of range raise an error in CAST, and are null in TRY_CAST.
+    As in other casts, numbers out of range raise an error in CAST and become null in TRY_CAST.
     """
     if kind.column_dtype == "float16":
         return node
@@ -288,7 +288,7 @@ def _cast_to_half(node: exp.Expr, cast: type[exp.Cast], kind: Kind) -> exp.Expr:
     beyond: exp.Expr = exp.null()
     if cast is exp.Cast:
         beyond = raises(
-            "A value is out of range of float16, which holds numbers up to 65504: ",
+            "A value is out of range of float16, whose largest number is 65504: ",
             exp.cast(x.copy(), "VARCHAR"),
             exp.Literal.string(". Use TRY_CAST or a wider type."),
         )
@@ -302,13 +302,13 @@ def _double(text: str) -> exp.Expr:
 
 
 _DIGITS = exp.convert(10)
-"""Number of binary digits that float16 holds after the first one."""
+"""Number of binary digits in the significand of float16 after the first one."""
 
 _LEAST = -14
-"""Least exponent of 2 for which float16 holds that many."""
+"""Smallest exponent for which float16 has all of these digits."""
 
 _BEYOND = 65520
-"""Least number that would be rounded to infinity."""
+"""Smallest number that float16 would round to infinity."""
 
 _COARSE = (_MOMENTS - {exp.DType.TIMESTAMP_NS}) | {exp.DType.TIME, exp.DType.TIMESTAMPTZ}
 """Types of timestamps and times of day in microseconds or coarser units."""
@@ -322,7 +322,7 @@ def _is_list(value: Value) -> bool:
 
 
 def _kind_of_type(to: exp.DataType) -> Kind:
-    """Return the kind of values of an SQL type."""
+    """Return the kind that corresponds to an SQL type."""
     if to.this in exp.DataType.REAL_TYPES:
         return REAL
     if to.this in exp.DataType.INTEGER_TYPES:
@@ -343,14 +343,14 @@ def _kind_of_type(to: exp.DataType) -> Kind:
 
 
 _FLOATS = {"float32": "FLOAT", "float64": "DOUBLE"}
-"""SQL names of types that have another name in NumPy."""
+"""SQL names of NumPy's float types."""
 
 _DTYPES = {
     "BOOLEAN": "bool", "TINYINT": "int8", "SMALLINT": "int16", "INT": "int32", "BIGINT": "int64",
     "UTINYINT": "uint8", "USMALLINT": "uint16", "UINT": "uint32", "UBIGINT": "uint64",
     "FLOAT": "float32", "DOUBLE": "float64",
 }  # fmt: skip
-"""NumPy names of SQL types."""
+"""NumPy names of numeric SQL types."""
 
 
 def _dtype(to: exp.DataType, tensor: Tensor) -> str:
@@ -359,8 +359,8 @@ def _dtype(to: exp.DataType, tensor: Tensor) -> str:
     if name is None:
         raise QueryTypeError(
             "A tensor can be CAST only to numbers, such as FLOAT or uint8, but the type is "
-            f"{to.meta[WRITTEN].upper()}, and {tensor.text} is {tensor.type}. Strings and dates "
-            "are single values: take an element first, or reduce the tensor."
+            f"{to.meta[WRITTEN].upper()}, and {tensor.text} is {tensor.type}. For a string or a "
+            "date, select one element first, or reduce the tensor."
         )
     return name
 

@@ -37,25 +37,25 @@ _KINDS = {
     NUMBER: _INTEGERS | {"DECIMAL"},
     REAL: _INTEGERS | {"DECIMAL", "FLOAT", "DOUBLE"},
 }
-"""DuckDB types of each kind; a function has the first kind that covers all types it returns."""
+"""DuckDB types of each kind. A function has the first kind that covers all its return types."""
 
 
 class Function(NamedTuple):
-    """A function of the catalog, summed up over its overloads."""
+    """Facts about all overloads of a function in the catalog."""
 
     types: frozenset[str | None]
-    """Types that it returns."""
+    """Return types."""
     takes_no_text: bool
-    """Whether no overload takes strings, or values of any type."""
+    """Whether no overload accepts strings or values of any type."""
     takes_nanoseconds: bool
-    """Whether an overload takes timestamps in nanoseconds, and none takes those in seconds."""
+    """Whether an overload accepts timestamps in nanoseconds, and none accepts seconds."""
     casts_moments: bool
-    """Whether it takes timestamps in microseconds, and converts those in nanoseconds to them."""
+    """Whether DuckDB casts timestamps in nanoseconds to microseconds to call the function."""
 
 
 @cache
 def catalog() -> Mapping[str, Function]:
-    """Return the functions that queries may call, by name in lower case."""
+    """Return the functions that queries may call, by lowercase name."""
     with connect() as connection:
         rows = connection.sql(_QUERY).fetchall()
     listed = {name.lower(): Function(frozenset(types), *facts) for name, types, *facts in rows}
@@ -89,7 +89,7 @@ def _kind_of(types: Collection[str | None]) -> Kind:
 
 
 def takes_no_text(name: str) -> bool:
-    """Return whether a function takes no strings, only numbers, times and the like.
+    """Return whether a function accepts only numbers, times and the like, but no strings.
 
     >>> takes_no_text("MOD"), takes_no_text("CONCAT"), takes_no_text("LEFT")
     (True, False, False)
@@ -98,12 +98,12 @@ def takes_no_text(name: str) -> bool:
 
 
 def takes_nanoseconds(name: str) -> bool:
-    """Return whether a function takes timestamps in nanoseconds but has no overload for seconds."""
+    """Return whether a function accepts timestamps in nanoseconds but not in seconds."""
     return catalog()[name.lower()].takes_nanoseconds
 
 
 def casts_moments(name: str) -> bool:
-    """Return whether a function takes timestamps in microseconds only.
+    """Return whether a function accepts timestamps in microseconds but not in nanoseconds.
 
     >>> casts_moments("YEAR"), casts_moments("STRFTIME"), casts_moments("MAX")
     (True, False, False)

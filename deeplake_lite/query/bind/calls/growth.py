@@ -1,7 +1,7 @@
-"""Size limits for the results of functions that produce long values from short ones.
+"""Limit the results of functions that can produce long values from short ones.
 
 DuckDB computes such a value in one step, outside of its memory limit, and cannot be interrupted
-during that time. Constant arguments are checked here. Any other argument becomes ``CASE WHEN … THEN
+meanwhile. Constant arguments are checked here. Any other argument is wrapped in ``CASE WHEN … THEN
 error(…)``, which DuckDB evaluates before it calls the function.
 """
 
@@ -27,10 +27,10 @@ MOST_CHARACTERS = 1 << 26
 """Maximum length of a string that a query may produce, in characters."""
 
 MOST_ITEMS = 10_000_000
-"""Maximum number of items of a list that a query may produce."""
+"""Maximum number of items in a list that a query may produce."""
 
 MOST_TIMES = 1_000_000
-"""Maximum number of times that nested replacements may multiply the length of a string."""
+"""Maximum factor by which nested replacements may multiply the length of a string."""
 
 _ITEM_BYTES = 16
 """Maximum size of a list item in bytes: 8 for a number, 16 for a short string."""
@@ -39,7 +39,7 @@ _SHORT = 100
 """Maximum length of a constant that needs no check, in characters."""
 
 _FEW_ITEMS = 1 << 14
-"""Maximum size of a string that is split without counting: 2,048 of them take at most 512 MiB."""
+"""Maximum length of a string that is split unchecked: 2,048 such strings take at most 512 MiB."""
 
 _LONGEST = 2_000
 """Maximum length of an expression that a check may repeat, in characters."""
@@ -52,12 +52,12 @@ def check_growth(
     e: exp.Expr,
     lengths: Sequence[exp.Expr],
 ) -> list[exp.Expr]:
-    """Return the arguments of a function, with a check if its result could get too long.
+    """Return the arguments of a function, with a check if the result could be too long.
 
     Parameters
     ----------
     name : str
-        DuckDB's name of the function.
+        The function's name in DuckDB.
     args : sequence of Value
         The arguments.
     nodes : list of exp.Expr
@@ -65,13 +65,13 @@ def check_growth(
     e : exp.Expr
         The call, for messages.
     lengths : sequence of exp.Expr
-        Lengths of the lists of the lambdas around the call. The results for all items together
-        may be as long as one value.
+        Lengths of the lists that the surrounding lambdas iterate over. The limit applies to the
+        results for all items together.
 
     Raises
     ------
     QueryTypeError
-        For constants that make a value too long.
+        If constant arguments would make the result too long.
     """
     match name:
         case "REPEAT" if len(args) == 2:
@@ -101,10 +101,10 @@ def check_growth(
 def check_joined(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return strings to join, with a check if they are computed by subqueries or in a lambda.
+    """Return the strings to join, with a check if they come from subqueries or are in a lambda.
 
-    A column of a subquery may itself be a joined string, so nested queries could double its length
-    again and again.
+    A column of a subquery may itself be a joined string, so each level of nesting could double the
+    length.
     """
     columns = [n for n in nodes if isinstance(n, exp.Column)]
     if lengths:
@@ -124,7 +124,7 @@ def check_joined(
 def _check_joined_in_lambda(
     nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return strings to join in a lambda; the last one checks the length of all."""
+    """Return the strings to join in a lambda; the last one checks the total length."""
     size: exp.Expr = exp.Literal.number(0)
     for node in nodes:
         if len(node.sql("duckdb")) > _LONGEST:
@@ -138,7 +138,7 @@ def _check_joined_in_lambda(
 def check_extended(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the arguments of a function that extends a list in a lambda, with a check."""
+    """Return the arguments of a function that extends a list in a lambda, with a length check."""
     size: exp.Expr = exp.convert(1)
     for value, node in zip(args, nodes, strict=True):
         if kind_of(value).name == "list":
@@ -154,7 +154,7 @@ def _check_replacement(
     Raises
     ------
     QueryTypeError
-        For nested replacements by constants that multiply the length too often.
+        If nested replacements by constants would multiply the length too many times.
     """
     times = 1
     inner: exp.Expr | None = e
@@ -192,8 +192,8 @@ def _check_split(
 ) -> list[exp.Expr]:
     """Return the arguments of a function that splits a string, with a check of the list's length.
 
-    Counting the separators takes about as long as splitting, so short strings are not checked:
-    a string has at most one item more than it has characters.
+    Counting the separators takes about as long as splitting, so short strings are not checked: the
+    list has at most one item more than the string has characters.
     """
     for value, node in zip(args, nodes, strict=True):
         if not isinstance(value, Constant) and len(node.sql("duckdb")) > _LONGEST:
@@ -213,7 +213,7 @@ def _check_split(
 
 
 def check_list_of_text(node: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]) -> exp.Expr:
-    """Return a string that is cast to a list, such as '[1, 2]', with a check of its commas."""
+    """Return a string that is cast to a list, such as '[1, 2]', with a check that counts commas."""
     if isinstance(node, exp.Literal) and len(node.this) < _FEW_ITEMS and not lengths:
         return node
     if len(node.sql("duckdb")) > _LONGEST and not isinstance(node, exp.Literal):
@@ -224,7 +224,7 @@ def check_list_of_text(node: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr])
 def _with_split_check(
     node: exp.Expr, separators: exp.Expr, e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> exp.Expr:
-    """Return a string with a check of the number of its separators, if it is not short."""
+    """Return a string with a check that counts its separators, unless it is short."""
     size: exp.Expr = exp.Add(this=exp.convert(1), expression=separators)
     if not lengths:
         is_short = exp.LT(this=_characters(node), expression=exp.convert(_FEW_ITEMS))
@@ -233,7 +233,7 @@ def _with_split_check(
 
 
 def _count_separators(nodes: Sequence[exp.Expr]) -> exp.Expr:
-    """Return the number of separators in a string; an empty one is between all characters."""
+    """Return the number of separators in a string; an empty separator splits all characters."""
     whole, separator = (exp.cast(node.copy(), "TEXT") for node in nodes[:2])
     rest = _characters(func("replace", whole, separator.copy(), exp.Literal.string("")))
     removed = exp.paren(exp.Sub(this=_characters(whole), expression=rest))
@@ -245,8 +245,8 @@ def _count_separators(nodes: Sequence[exp.Expr]) -> exp.Expr:
 def _count_matches(nodes: Sequence[exp.Expr], args: Sequence[Value]) -> exp.Expr:
     """Return the number of matches of a regular expression in a string.
 
-    It is computed as the number of characters by which the string grows if one is added after each
-    match.
+    The SQL appends one character to each match, and computes by how many characters the string
+    grows.
     """
     whole = exp.cast(nodes[0].copy(), "TEXT")
     last = args[-1] if len(args) > 2 else None
@@ -259,11 +259,11 @@ def _count_matches(nodes: Sequence[exp.Expr], args: Sequence[Value]) -> exp.Expr
 def _check_series(
     args: Sequence[Value], nodes: list[exp.Expr], e: exp.Expr, lengths: Sequence[exp.Expr]
 ) -> list[exp.Expr]:
-    """Return the arguments of RANGE, with a check. Raises QueryTypeError for dates."""
+    """Return the arguments of RANGE, with a length check. Raises QueryTypeError for dates."""
     if any(kind_of(a).name in ("time", "text") for a in args):
         raise QueryTypeError(
-            f"The ends of a list of numbers must be whole numbers, but it is {text_of(e)}. For a "
-            "list of dates, add an INTERVAL to each number of UNNEST(RANGE(n))."
+            f"The ends of a range must be whole numbers, but the call is {text_of(e)}. For a list "
+            "of dates, add an INTERVAL to each number of UNNEST(RANGE(n))."
         )
     start = exp.Literal.number(0) if len(args) == 1 else _big(nodes[0])
     stop = _big(nodes[0] if len(args) == 1 else nodes[1])
@@ -274,25 +274,25 @@ def _check_series(
 
 
 def _check_widths(pattern: Value, e: exp.Expr) -> None:
-    """Reject a format with widths of many digits, or with widths that are arguments.
+    """Reject a format string with widths of five or more digits, or with widths from arguments.
 
     Raises
     ------
     QueryTypeError
-        For such a format, and for one that is not constant.
+        For such a format string, and for one that is not constant.
     """
     format_ = pattern.value if isinstance(pattern, Constant) else None
     if not isinstance(format_, str):
         raise QueryTypeError(
-            "A format must be the same string for all rows, but the call is "
-            f"{text_of(e)}. Write it in quotes, or as a parameter."
+            "A format string must be the same for all rows, but the call is "
+            f"{text_of(e)}. Write it in quotes, or pass it as a parameter."
         )
     if re.search(r"\d{5}|\{[^{}]*\{|%[-+ #0]*\*", format_):
         raise _too_long(e, "padded to any width", "9,999 characters")
 
 
 def _length(value: Value, node: exp.Expr, e: exp.Expr) -> exp.Expr:
-    """Return the length of a string or a list. Raises QueryTypeError for a long expression."""
+    """Return the length of a string or list as SQL. Raises QueryTypeError for long expressions."""
     if isinstance(value, Constant) and isinstance(value.value, str | list):
         return exp.Literal.number(len(value.value))
     if len(node.sql("duckdb")) > _LONGEST:
@@ -319,7 +319,7 @@ def _with_check(
     e: exp.Expr,
     lengths: Sequence[exp.Expr],
 ) -> exp.Expr:
-    """Return an argument that raises an error if the result would be too long.
+    """Return an argument wrapped in a check that raises an error if the result would be too long.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def _with_check(
     e : exp.Expr
         The call, for the message.
     lengths : sequence of exp.Expr
-        Lengths of the lists of the lambdas around the call.
+        Lengths of the lists that the surrounding lambdas iterate over.
     """
     numbers = [a.value for a in args if isinstance(a, Constant)]
     is_short = args and len(numbers) == len(args) and all(_is_small(n) for n in numbers)
@@ -344,7 +344,7 @@ def _with_check(
     for length in lengths:
         at_least_one = func("greatest", length.copy(), exp.convert(1))
         limit = exp.IntDiv(this=limit, expression=at_least_one)
-    of = "longer than that, for all items of the list together" if lengths else "longer than that"
+    of = "longer, counting all items of the list together" if lengths else "longer"
     is_longer = exp.GT(this=exp.paren(size), expression=limit)
     ifs = [exp.If(this=is_longer, true=raises(str(_too_long(e, of, bound))))]
     if not lengths:  # DuckDB's lambdas cannot call Python functions
@@ -368,11 +368,11 @@ GROWS = EXTENDS_LISTS | SPLITS | {
     "ARRAY_RESIZE", "CONCAT", "CONCAT_WS", "GENERATE_SERIES", "LIST_RESIZE", "LPAD", "RANGE",
     "REGEXP_REPLACE", "REPEAT", "REPLACE", "RPAD",
 }  # fmt: skip
-"""Functions whose results are checked within lambdas."""
+"""Functions whose results are checked for length within lambdas."""
 
 
 def grows(e: exp.Expr) -> bool:
-    """Return whether an expression may make long values from short ones."""
+    """Return whether an expression may produce long values from short ones."""
     return any(
         isinstance(node, exp.DPipe)
         or (isinstance(node, exp.Anonymous) and node.name.upper() in GROWS)
@@ -381,7 +381,7 @@ def grows(e: exp.Expr) -> bool:
 
 
 def _is_small(value: object) -> bool:
-    """Return whether a constant is too small to make a long value."""
+    """Return whether a constant is too small to produce a long value."""
     if isinstance(value, str | list):
         return len(value) <= _SHORT
     return isinstance(value, int | float) and abs(value) <= MOST_ITEMS // _SHORT
@@ -389,14 +389,14 @@ def _is_small(value: object) -> bool:
 
 def _too_long_to_check(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        f"The length of {text_of(e)} must be checked before it is computed, but its arguments are "
-        "too long to be repeated in that check. Name them in a subquery: FROM (SELECT … AS x)."
+        f"The length of {text_of(e)} must be checked before it is computed, but the expressions in "
+        "it are too long to repeat in that check. Name them in a subquery: FROM (SELECT … AS x)."
     )
 
 
 def _too_large_vector(e: exp.Expr) -> QueryTypeError:
     return QueryTypeError(
-        "A query computes values of 2,048 rows at once, which may take at most "
+        "A query computes 2,048 rows at once, and their values may take at most "
         f"{MOST_BYTES >> 30} GiB, but those of {text_of(e)} would take more. Make them shorter, or "
         "compute them in Python."
     )

@@ -1,4 +1,4 @@
-"""Sets of names of scalar functions, by their arguments and results."""
+"""Names of scalar functions, grouped by their arguments and results."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ AGGREGATES = {
 ROWWISE = {
     "SUM", "AVG", "MEAN", "MIN", "MAX", "STD", "STDDEV", "VAR", "VARIANCE", "MEDIAN", "PROD",
 }  # fmt: skip
-"""Functions that reduce the tensor of each row, and are elementwise aggregates with GROUP BY."""
+"""Functions that reduce each row's tensor, or aggregate elementwise if there is a GROUP BY."""
 
 ELEMENTWISE = {"AVG": "MEAN", "STDDEV": "STD", "VARIANCE": "VAR"}
-"""Names of elementwise aggregates that have several names."""
+"""Synonyms of elementwise aggregates, and the names used internally."""
 
 LISTS = {"LIST", "ARRAY_AGG"}
 """Aggregates that return all values of a group."""
@@ -41,7 +41,7 @@ WINDOWS = {"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
 """Functions that are only used with OVER."""
 
 PICKS = {"FIRST", "LAST", "ANY_VALUE"} | BY_ANOTHER | WINDOWS
-"""Functions that return the unchanged value of one of many rows."""
+"""Functions that pick one of many rows and return its value unchanged."""
 
 PASSES_NULLS = {"ANY_VALUE"} | BY_ANOTHER
 """Functions of `PICKS` that skip rows whose value is null."""
@@ -50,7 +50,7 @@ PICKS_SCALARS = {
     "ARBITRARY", "ARGMAX", "ARGMIN", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST", "ARG_MIN_NULL",
     "ARG_MIN_NULLS_LAST",
 }  # fmt: skip
-"""Functions that return the unchanged value of one of many rows, for scalars only."""
+"""Functions that pick one of many rows and return its value unchanged, for scalars only."""
 
 OF_JSON = {
     "JSON", "JSON_ARRAY", "JSON_ARRAY_LENGTH", "JSON_CONTAINS", "JSON_EXISTS", "JSON_EXTRACT",
@@ -59,13 +59,13 @@ OF_JSON = {
     "JSON_TRANSFORM", "JSON_TRANSFORM_STRICT", "JSON_TYPE", "JSON_VALID", "JSON_VALUE",
     "ROW_TO_JSON", "TO_JSON",
 }  # fmt: skip
-"""Functions that take JSON values as JSON."""
+"""Functions that must be given JSON values as JSON, not as strings."""
 
 TAKES_PATHS = {
     "JSON_ARRAY_LENGTH", "JSON_EXISTS", "JSON_EXTRACT", "JSON_EXTRACT_PATH",
     "JSON_EXTRACT_PATH_TEXT", "JSON_EXTRACT_STRING", "JSON_KEYS", "JSON_TYPE", "JSON_VALUE",
 }  # fmt: skip
-"""Functions of a JSON value and the path of a part."""
+"""Functions of a JSON value and a path within it."""
 
 GIVES_JSON = {
     "JSON", "JSON_ARRAY", "JSON_MERGE_PATCH", "JSON_OBJECT", "JSON_QUOTE", "JSON_STRUCTURE",
@@ -77,7 +77,7 @@ GIVES_TEXT = {"ARRAY_TO_STRING", "LIST_STRING_AGG", "SPLIT_PART"}
 """Macros that return strings; the catalog has no types for the results of macros."""
 
 ELEMENTS = {"ARRAY_EXTRACT", "LIST_ELEMENT", "LIST_EXTRACT"}
-"""Functions that return an item of a list or a character of a string."""
+"""Functions that return one item of a list or one character of a string."""
 
 LIKE_ARGUMENT = {
     "ARRAY_DISTINCT": 0, "ARRAY_INTERSECT": 0, "ARRAY_REVERSE": 0, "ARRAY_REVERSE_SORT": 0,
@@ -86,7 +86,7 @@ LIKE_ARGUMENT = {
     "LIST_SLICE": 0, "LIST_SORT": 0, "LIST_WHERE": 0, "REPEAT": 0,
     "DATETRUNC": 1, "DATE_TRUNC": 1, "TIME_BUCKET": 1,
 } | dict.fromkeys(ELEMENTS, 0)  # fmt: skip
-"""Functions whose result has the kind of an argument, and the position of that argument."""
+"""Functions whose result has the same kind as an argument, with the position of that argument."""
 
 TAKES_NOTHING = {"CUME_DIST", "DENSE_RANK", "PERCENT_RANK", "RANK", "ROW_NUMBER"}
 """Window functions without arguments."""
@@ -97,14 +97,14 @@ OF_CONDITIONS = {"BOOL_AND", "BOOL_OR", "COUNTIF", "COUNT_IF"}
 HOLDS_PARTS = {
     "MAP", "ROW", "STRUCT_INSERT", "STRUCT_PACK", "STRUCT_UPDATE",
 }  # fmt: skip
-"""Functions that make structs and maps."""
+"""Functions that build structs and maps."""
 
 ORDERS = {
     "ARG_MAX", "ARG_MIN", "ARRAY_REVERSE_SORT", "ARRAY_SORT", "GREATEST", "LEAST", "LIST_GRADE_UP",
     "LIST_MAX", "LIST_MIN", "LIST_REVERSE_SORT", "LIST_SORT", "MAX", "MAX_BY", "MIN",
     "MIN_BY", "QUANTILE_DISC",
 }  # fmt: skip
-"""Functions that compare values by their order."""
+"""Functions that compare values by size or order."""
 
 SEEKS = {
     "ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_HAS", "ARRAY_INDEXOF", "ARRAY_POSITION",
@@ -120,25 +120,25 @@ EXTENDS_LISTS = {
 """Functions that add items to a list."""
 
 RESIZES = {"ARRAY_RESIZE", "LIST_RESIZE"}
-"""Functions of a list, a number of items, and a value for new items."""
+"""Functions of a list, its new length, and a value for new items."""
 
 OF_ONE_KIND = SEEKS | EXTENDS_LISTS | RESIZES | {
     "ARRAY_HAS_ALL", "ARRAY_HAS_ANY", "ARRAY_INTERSECT", "LIST_HAS_ALL", "LIST_HAS_ANY",
     "LIST_INTERSECT",
 }  # fmt: skip
-"""Functions that combine values in one list, or compare the items of two lists."""
+"""Functions that combine values into one list, or compare the items of two lists."""
 
 OF_TIMES = {
     "ADD": 0, "AGE": 0, "DATEDIFF": 1, "DATESUB": 1, "DATE_DIFF": 1, "DATE_SUB": 1, "SUBTRACT": 0,
     "TIME_BUCKET": 1,
 }  # fmt: skip
-"""Functions that combine times, and the position of the first one."""
+"""Functions that combine times, with the position of the first time argument."""
 
 HOLDS_VALUES = {"APPROX_TOP_K", "HISTOGRAM", "HISTOGRAM_EXACT"}
-"""Aggregates that return values in a list or a map, which hold classes by name."""
+"""Aggregates that return a list or a map of values, where classes appear by name."""
 
 SORTED = {"PERCENTILE_CONT": "QUANTILE_CONT", "PERCENTILE_DISC": "QUANTILE_DISC", "MODE": "MODE"}
-"""Functions that take WITHIN GROUP (ORDER BY x), and DuckDB's functions that take x itself."""
+"""Functions used with WITHIN GROUP (ORDER BY x), and the DuckDB functions that take x directly."""
 
 REAL = {
     "SQRT", "LN", "LOG", "LOG2", "LOG10", "EXP", "POW", "POWER", "SIN", "COS", "TAN", "ASIN",
@@ -151,13 +151,13 @@ SAME = PICKS | PICKS_SCALARS | {
     "ABS", "ROUND", "FLOOR", "CEIL", "CEILING", "MIN", "MAX", "SUM", "COALESCE", "GREATEST",
     "LEAST", "MODE", "NULLIF", "IFNULL", "QUANTILE_DISC",
 }  # fmt: skip
-"""Functions whose result has the kind of their first argument."""
+"""Functions whose result has the same kind as their first argument."""
 
 UNIFIES = {"COALESCE", "IFNULL", "GREATEST", "LEAST"}
-"""Functions whose arguments must have types that one column can hold."""
+"""Functions whose arguments must have types that fit in one column."""
 
 WITH_DEFAULT = {"LAG", "LEAD"}
-"""Functions whose third argument is a default for the first."""
+"""Functions whose third argument is the default value for the first."""
 
 KEEPS_CLASS = {"MIN", "MAX", "MODE"} | PICKS | PICKS_SCALARS
 """Functions that return a class if their argument is one."""
@@ -169,9 +169,9 @@ WRITES_TEXTS = JOINS | {"ARRAY_TO_STRING", "CONCAT", "CONCAT_WS", "FORMAT", "PRI
 """Functions that convert any value to a string."""
 
 COUNTS = {"COUNT", "LENGTH", "LEN", "SIGN", "COUNT_IF", "ROW_NUMBER", "RANK", "DENSE_RANK"}
-"""Functions that return numbers, which are never NaN."""
+"""Functions that return numbers other than NaN."""
 
 OF_SCALARS = AGGREGATES | NAMES.keys() | REAL | SAME | COUNTS | {
     "CONTAINS", "LOWER", "UPPER", "ISNAN",
 }  # fmt: skip
-"""Functions that DuckDB computes for scalars, though the registry may have them for tensors."""
+"""Functions that DuckDB computes for scalars, even if the registry has them for tensors."""

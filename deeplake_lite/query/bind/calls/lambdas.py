@@ -1,7 +1,7 @@
-"""Lowering of lambdas: ``LIST_TRANSFORM(list, x -> …)`` and similar functions.
+"""Lower lambdas: ``LIST_TRANSFORM(list, x -> …)`` and similar functions.
 
 A parameter has the kind of the list's items, so the body is lowered like any other expression. In
-the SQL for DuckDB, parameters are named by the depth of their lambda, so that they never match
+the SQL for DuckDB, parameters get names that contain the depth of their lambda and never match
 columns.
 """
 
@@ -41,7 +41,7 @@ _POSITION = Kind("number", htype=Scalar("int64"))
 """Kind of an item's position, which a lambda may take as its last parameter."""
 
 _MOST_KINDS = 3
-"""Maximum number of times that the intermediate result of LIST_REDUCE may be widened."""
+"""Maximum number of times that LIST_REDUCE may widen the kind of its intermediate result."""
 
 
 def parameter_of_lambda(low: Lowering, e: exp.Identifier, scope: Scope) -> Value:
@@ -61,7 +61,7 @@ def refuse(low: Lowering, e: exp.Lambda, scope: Scope) -> Value:
     """Reject a lambda outside of the functions that take one. Raises QueryError."""
     raise QueryError(
         "Lambdas must be arguments of LIST_TRANSFORM, LIST_FILTER or LIST_REDUCE, but this one is "
-        f"not: {text_of(e)}. To read a key of a JSON object, write meta['key']."
+        f"not: {text_of(e)}. To get the value of a key in a JSON object, write meta['key']."
     )
 
 
@@ -93,7 +93,7 @@ def reduce_list(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     Raises
     ------
     QueryTypeError
-        When the result of the lambda differs from the items in kind.
+        If the lambda returns a different kind of value than it is given.
     """
     node, item, body = _list_and_lambda(low, e, scope, most=3, by_name=True)
     start: Value | None = None
@@ -136,7 +136,7 @@ def _is_float(*kinds: Kind) -> bool:
 
 
 def _part_names(kind: Kind) -> tuple[object, ...]:
-    """Return the names of the kinds of all parts of a list or a struct."""
+    """Return the kinds of all parts of a list or struct, as nested tuples of names."""
     inner = [part for _, part in kind.parts] + ([] if kind.item is None else [kind.item])
     return tuple((part.name, _part_names(part)) for part in inner)
 
@@ -162,7 +162,7 @@ def _list_and_lambda(
     Raises
     ------
     QueryTypeError
-        For other arguments, and for items of an unknown kind.
+        For wrong arguments, and for items of an unknown kind.
     QueryError
         For a lambda with a subquery.
     """
@@ -218,7 +218,7 @@ def _kind_of_items(value: Value, name: str, e: exp.Expr) -> Kind:
 
 
 def _kind_of_numbers(kinds: set[Kind]) -> Kind | None:
-    """Return a kind for numbers of several kinds, which may be NaN if one of them may."""
+    """Return one kind for several kinds of numbers; it allows NaN if one of them does."""
     if not kinds or {kind.name for kind in kinds} != {"number"}:
         return None
     return Kind("number", real=any(kind.real for kind in kinds))
@@ -233,7 +233,7 @@ def _item_kind_of(value: Value) -> Kind:
 
 
 def _item_kind(kind: Kind) -> Kind:
-    """Return the kind of an item, without the type of its column if that is not a scalar type."""
+    """Return the kind of an item, dropping its column type unless that is a scalar type."""
     return kind if kind.column_dtype or kind.htype is None else replace(kind, htype=None)
 
 
@@ -247,7 +247,7 @@ def _add_parameters(
     e : exp.Lambda
         The lambda.
     kinds : sequence of Kind
-        Kinds of the parameters that it may have.
+        Kinds of its parameters, including optional ones.
     low : Lowering
         The lowering of the query.
     scope : Scope
@@ -293,8 +293,8 @@ def _call_over_list(
 ) -> exp.Expr:
     """Return a call to a function with a list and a lambda.
 
-    If the lambda checks the lengths of its results, the list is bound to a name, so that the check
-    can use its length.
+    If the lambda checks the lengths of its results, the list is bound to a name, so that this check
+    can refer to the length of the list.
     """
     if not grows(body.this):
         return func(name, node, *arguments)

@@ -1,4 +1,4 @@
-"""Kinds of the results of DuckDB's functions, and of the items of their lists."""
+"""Determine the kinds of the results of DuckDB's functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from deeplake_lite.query.values import (
 
 
 def items_in(name: str, at: int, value: Value) -> list[Value]:
-    """Return values of the kinds that an argument contributes to a list."""
+    """Return sample values of the kinds that an argument contributes to a list."""
     if name in known.RESIZES and at == 1:
         return []
     if isinstance(value, Constant) and isinstance(value.value, list):
@@ -83,7 +83,7 @@ def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
 
 
 def _kind_extended(name: str, args: list[Value]) -> Kind | None:
-    """Return the kind of an extended list, or None if its items may be of several kinds."""
+    """Return the kind of an extended list, or None if its items may have different kinds."""
     items = {kind_of(item) for at, a in enumerate(args) for item in items_in(name, at, a)}
     if {kind.name for kind in items} == {"number"}:
         return (REAL if any(kind.real for kind in items) else NUMBER).listed

@@ -1,4 +1,4 @@
-"""Lowering of calls to DuckDB's functions, whose arguments are scalars or lists."""
+"""Lower calls to DuckDB functions, whose arguments are scalars or lists."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def call_scalars(
 ) -> Value:
     """Lower a call to a DuckDB function, whose arguments are all scalars or lists.
 
-    The arguments are converted to the form in which DuckDB computes by the rules of the language:
-    classes become their names, JSON compares by value, and nanoseconds are not lost.
+    The arguments are converted so that DuckDB follows the rules of this language: classes become
+    their names, JSON is compared by value, and timestamps keep their nanoseconds.
     """
     args, duckdb_name = arguments.values, known.NAMES.get(name, name)
     if duckdb_name.lower() not in catalog():
@@ -84,7 +84,7 @@ def call_scalars(
     if name in known.AGGREGATES:
         if not args:
             raise QueryTypeError(
-                f"{name} must be given the value to aggregate, but the call is {text_of(e)}."
+                f"{name} needs a value to aggregate, but the call is {text_of(e)}."
             )
         if name == "MODE" and len(args) > 1:
             raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
@@ -150,7 +150,7 @@ def call_scalars(
 
 
 def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
-    """Reject bytes as arguments of functions that return strings, and unnamed fields of a struct.
+    """Reject bytes in functions that return strings, and fields without a name in STRUCT_PACK.
 
     Raises
     ------
@@ -160,8 +160,8 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
     kinds = [kind_of(a) for a in args] if name in known.WRITES_TEXTS else []
     if any("bytes" in (kind.name, kind.of_item.name) for kind in kinds):
         raise QueryTypeError(
-            f"{name} returns strings, but some of its arguments are bytes: {text_of(e)}. Write "
-            "DECODE(x) for UTF-8, or HEX(x)."
+            f"{name} returns a string, so its arguments must not be bytes, but the call is "
+            f"{text_of(e)}. Write DECODE(x) for UTF-8, or HEX(x)."
         )
     named = [isinstance(part, exp.PropertyEQ) for part in e.expressions]
     if name == "STRUCT_PACK" and not all(named):
@@ -172,14 +172,14 @@ def _check_form(name: str, args: Sequence[Value], e: exp.Anonymous) -> None:
 
 
 def _as_path(value: Value) -> Value:
-    """Return a constant JSON path in a form that DuckDB reads; return any other value as it is."""
+    """Rewrite a constant JSON path so that DuckDB can read it; return other values as they are."""
     if isinstance(value, Constant) and isinstance(value.value, str):
         return constant(readable_path(value.value))
     return value
 
 
 def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return an argument as SQL in the form that a function takes, mostly with classes by name."""
+    """Return an argument as the SQL that a function expects; most functions get classes by name."""
     if is_json(value) and name in known.OF_CONDITIONS:
         return low.condition(value, scope)
     if is_json(value) and name in known.OF_JSON | known.SEEKS | known.RESIZES:
@@ -192,7 +192,7 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
-    """Return a value in a type that also holds its default, which SQL would round otherwise."""
+    """Widen a value to a type that fits its default, too, which SQL would otherwise round."""
     if is_null_constant(default) or kind_of(value).htype == kind_of(default).htype is not None:
         return value
     sides = [low.as_sql(v, scope) for v in (value, default)]
@@ -201,17 +201,17 @@ def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value
 
 
 def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
-    """Convert lists, and values that are looked for in them, to one form.
+    """Convert lists, and the values to find in them or add to them, to one form.
 
     If one of them is JSON, all become JSON.
     """
-    if name == "MAP":  # its keys and values are independent of each other
+    if name == "MAP":  # keys and values may have different kinds
         return args
     if name in known.OF_ONE_KIND:
         args = _parse_quoted_times(name, args)
         found = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
         check_column(found)
-        if name not in known.EXTENDS_LISTS | known.RESIZES:  # it compares them
+        if name not in known.EXTENDS_LISTS | known.RESIZES:  # the function compares the items
             of_kinds = {kind_of(item): item for item in found}
             for pair in combinations(of_kinds.values(), 2):
                 check_times_beside_json(*pair)
@@ -240,20 +240,20 @@ def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> l
 
 
 def _check_times(name: str, args: list[Value], parts: list[exp.Expr]) -> None:
-    """Reject JSON, and strings that are not constant, beside times. Raises QueryTypeError."""
+    """Reject JSON and non-constant strings combined with times. Raises QueryTypeError."""
     if not any(kind_of(a).name == "time" for a in args):
         return
     for value, part in zip(args, parts, strict=False):
         kind = kind_of(value).name
         if kind == "json" or (kind == "text" and not isinstance(value, Constant)):
             raise QueryTypeError(
-                f"{name} must be given times, but {text_of(part)} is {WORDS[kind]}. Convert it: "
-                f"CAST({text_of(part)} AS TIMESTAMP)."
+                f"The arguments of {name} must be times, but {text_of(part)} is {WORDS[kind]}. "
+                f"Convert it: CAST({text_of(part)} AS TIMESTAMP)."
             )
 
 
 def _read_times(name: str, args: list[Value]) -> list[Value]:
-    """Return arguments with the times in constant strings read, if others are times."""
+    """Parse the times in constant strings if another argument is a time."""
     if name in ("ADD", "SUBTRACT") and len(args) == 2:
         return read_quoted_times(exp.Add if name == "ADD" else exp.Sub, args)
     time = next((a for a in args if kind_of(a).name == "time"), None)
@@ -263,7 +263,7 @@ def _read_times(name: str, args: list[Value]) -> list[Value]:
 
 
 def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
-    """Return arguments with quoted times parsed if the items of others are times."""
+    """Parse the times in constant strings if the items of another argument are times."""
     items = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
     time = next((item for item in items if kind_of(item).name == "time"), None)
     if time is None:
@@ -275,12 +275,12 @@ def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
 
 
 def _kind_of_list(value: Value) -> Kind:
-    """Return the kind of a value, also of a constant list that is JSON."""
+    """Return the kind of a value; a constant list that is JSON counts as a list of JSON values."""
     return JSON.listed if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
 def _as_json_item(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Convert a value to the form that items of a list of JSON have."""
+    """Convert a value to an item of a list of JSON values."""
     return as_part(Sql(as_json(value, low, scope), JSON))
 
 
@@ -289,8 +289,8 @@ def _sort_like_argument(
 ) -> exp.Expr:
     """Return a term of ORDER BY in a call with DISTINCT.
 
-    DuckDB sorts only by the argument of DISTINCT itself, so a term that is the argument gets the
-    same form, for example the names of classes.
+    DuckDB can sort only by the argument of DISTINCT itself. A term that equals the argument is
+    therefore converted in the same way, for example to class names.
     """
     if term.this == low.as_sql(argument, scope):
         term.set("this", node.copy())
@@ -300,9 +300,9 @@ def _sort_like_argument(
 def _adapt_json(
     name: str, args: list[Value], nodes: list[exp.Expr], e: exp.Expr
 ) -> tuple[str, list[exp.Expr]]:
-    """Return the function and its arguments for a call with JSON values.
+    """Return the function to call for JSON values, and its arguments.
 
-    Numeric functions receive JSON values as numbers; elsewhere, JSON compares by value.
+    Numeric functions receive JSON values as numbers; other functions compare JSON by value.
     """
     of_json = [is_json(a) for a in args]
     if name in ("MIN", "MAX"):
@@ -326,13 +326,13 @@ def _refuse_json(name: str, args: list[Value], e: exp.Anonymous) -> None:
     if json is not None and name in ("GREATEST", "LEAST"):
         type_ = "TIMESTAMP" if any(kind_of(a).name == "time" for a in args) else "DOUBLE"
         raise QueryTypeError(
-            f"{name} must be given values of the same type, but a JSON value may be a number or a "
-            f"string. Write CAST({text_of(json)} AS {type_}), or AS TEXT."
+            f"The arguments of {name} must have the same type, but a JSON value may be a number or "
+            f"a string. Write CAST({text_of(json)} AS {type_}), or AS TEXT."
         )
 
 
 _COUNTS_EQUALS = {"MODE", "APPROX_COUNT_DISTINCT", "ENTROPY"}
-"""Aggregates that only distinguish equal values from different ones."""
+"""Aggregates that only test whether values are equal."""
 
 _NUMERIC = {known.NAMES.get(name, name) for name in known.REAL | {"SUM"}}
-"""Functions that take numbers, by DuckDB's names."""
+"""DuckDB's names of numeric functions."""

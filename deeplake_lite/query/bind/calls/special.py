@@ -1,4 +1,4 @@
-"""Functions with their own lowering: of rows, of metadata of values, of classes and JSON."""
+"""Functions that need their own lowering, such as those for row ids, metadata, classes and JSON."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 
 def _metadata(what: str, type_: Any) -> Any:
-    """Return the lowering of a function that needs only metadata of a column, such as SHAPE.
+    """Return the lowering of a function that needs only the metadata of a column, such as SHAPE.
 
-    The function returns None for values that are not unchanged columns.
+    The lowering returns None for anything but an unchanged column.
     """
 
     def special(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
@@ -75,7 +75,7 @@ def _metadata(what: str, type_: Any) -> Any:
 
 
 def _size(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower SIZE: the number of a tensor's elements, from its shape, or of a JSON list's items."""
+    """Lower SIZE: the number of elements in a tensor, from its shape, or of items in JSON."""
     value = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
     if isinstance(value, Sql) and is_json(value):
         return Sql(json_length(value.node), NUMBER)
@@ -84,7 +84,7 @@ def _size(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _length(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower LEN: the length of a tensor's first axis, from its shape, or of a JSON list."""
+    """Lower LEN: the length of a tensor's first axis, from its shape, or the length of a list."""
     value = low.value(e.expressions[0], scope) if len(e.expressions) == 1 else None
     if value is not None and is_json(value):
         return Sql(json_length(low.as_sql(value, scope)), NUMBER)
@@ -111,7 +111,7 @@ def _unnest(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
-    """Return the items of a list, or a tensor's parts along its first axis, as rows.
+    """Return the items of a list, or the slices of a tensor along its first axis, as rows.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
 
 
 def is_sequence(value: Value) -> bool:
-    """Return whether a value is a list: from a column of sequences, a group, or a DuckDB list."""
+    """Return whether a value is a list: from a column of sequences, from a group or from DuckDB."""
     if isinstance(value, Tensor) and value.plain is not None:
         return isinstance(value.plain.field.htype.layout, Nested)
     if isinstance(value, Tensor) and isinstance(value.tree, Grouped):
@@ -143,7 +143,7 @@ def is_sequence(value: Value) -> bool:
 
 
 def _split_tensor(low: Lowering, tensor: Tensor, e: exp.Expr, scope: Scope) -> Tensor:
-    """Return the parts of a tensor along its first axis; for LIST over a group, its rows."""
+    """Return the slices of a tensor along its first axis; for LIST over a group, its rows."""
     if isinstance(tensor.tree, Grouped) and tensor.tree.aggregate == "LIST":
         row = func("unnest", tensor.env[tensor.tree.key].copy())
         inner = tensor.tree.inner
@@ -158,7 +158,7 @@ def _split_tensor(low: Lowering, tensor: Tensor, e: exp.Expr, scope: Scope) -> T
 
 
 def _part_type(whole: Type) -> Type:
-    """Return the type of a list's items, or of an array's parts along its first axis."""
+    """Return the type of the items of a list, or of the slices of an array along its first axis."""
     if whole.items is not None:
         return whole.items.of
     is_kept = whole.names is not None or whole.box_format is not None
@@ -185,7 +185,7 @@ def _row_id(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     alias = e.expressions[0].name if e.expressions else None
     for relation in _enclosing_relations(scope) if alias is not None else scope.relations:
         if alias == relation.alias and relation.instance is None:
-            break  # a subquery, which hides sources of that name in the queries around
+            break  # a subquery hides sources with the same name in enclosing queries
         if relation.instance is not None and alias in (None, relation.alias):
             row = exp.column(ROW, table=relation.table)
             key = "r_" + row.sql("duckdb")
@@ -214,7 +214,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     if isinstance(value, Constant) and isinstance(value.value, list | np.ndarray):
         value = low.as_tensor(value, text_of(e))
     if isinstance(value, Tensor) and is_numpys(value):
-        # A value without a known number of axes may equal a number, so it is hashed by value.
+        # A value whose number of axes is unknown may equal a scalar, so it is hashed by value.
         is_open = value.type.shape is None and not value.type.is_like_image
         # Classes are hashed by name, since `=` compares their names.
         return digest(with_names(value), low, stored=not is_open, null=True)
@@ -224,7 +224,7 @@ def _hash(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _with_nulls(tensor: Tensor) -> Tensor:
-    """Mark a DuckDB list as one whose items may be null, because an array cannot hold nulls."""
+    """Mark the items of a DuckDB list as nullable, because an array cannot contain nulls."""
     tree = tensor.tree
     if not isinstance(tree, Given) or not tree.type.is_number or tree.type.ndim != 1:
         return tensor
@@ -233,9 +233,9 @@ def _with_nulls(tensor: Tensor) -> Tensor:
 
 
 def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower RANDOM: a number in [0, 1) per row, a function of the seed and the row's position.
+    """Lower RANDOM: for each row, a number in [0, 1) that depends on the seed and the position.
 
-    Calls without a seed get one that depends on their place in the query.
+    A call without a seed gets one that depends on the position of the call in the query.
     """
     seed = option(low, e.expressions[0], scope) if e.expressions else _seed_of_call(low, e)
     if len(e.expressions) > 1 or type(seed) is not int or not 0 <= seed < 1 << 64:
@@ -256,7 +256,7 @@ def _random(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _seed_of_call(low: Lowering, e: exp.Anonymous) -> int:
-    """Return a seed from the query's seed and the place of the call."""
+    """Derive a seed from the query's seed and the position of the call in the text."""
     place = (start_of(e) or 0) + 1
     return (low.draw_seed() + place * 0x9E3779B97F4A7C15) % (1 << 64)  # splitmix64's increment
 
@@ -311,7 +311,7 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
-    """Lower MAX_WEIGHT and SUM_WEIGHT over the weights whose conditions hold; 0 if none does."""
+    """Lower MAX_WEIGHT or SUM_WEIGHT: combine the weights whose conditions are true, or 0."""
     weights: list[exp.Expr] = [
         exp.Case(
             ifs=[exp.If(this=pair.this, true=exp.Paren(this=pair.expression))],
@@ -327,7 +327,7 @@ def _weight(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
 
 
 def _refuse_data(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Reject DATA(x, i), which gives the value of one row in Deep Lake. Raises QueryTypeError."""
+    """Reject DATA(x, i), Deep Lake's function for the value of one row. Raises QueryTypeError."""
     x, row = [*map(text_of, e.expressions), "x", "i"][:2]
     raise QueryTypeError(
         f"To get the value of one row, write a subquery instead of {text_of(e)}: (SELECT {x} FROM "
@@ -336,15 +336,15 @@ def _refuse_data(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
 
 
 def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
-    """Lower BM25_SIMILARITY: how well a string matches words, among all strings of its column."""
+    """Lower BM25_SIMILARITY: score how well each string of a column matches the words."""
     if len(e.expressions) != 2:
         raise QueryTypeError(
-            f"BM25_SIMILARITY takes a text column and words, but the call is {text_of(e)}."
+            f"BM25_SIMILARITY takes a text column and search words, but the call is {text_of(e)}."
         )
     column, words = (low.value(part, scope) for part in e.expressions)
     if not isinstance(column, Sql) or column.plain is None or column.kind.name != "text":
         raise QueryTypeError(
-            "BM25_SIMILARITY takes a text column of a source, but the first argument is "
+            "The first argument of BM25_SIMILARITY must be a text column of a source, but it is "
             f"{text_of(e.expressions[0])}. Materialize computed strings first."
         )
     if not isinstance(words, Constant) or not isinstance(words.value, str):
@@ -381,4 +381,4 @@ SPECIAL = {
 }
 
 OF_OTHERS = {"DATA": _refuse_data}
-"""Functions of other query languages; errors for them say how to write the same in this one."""
+"""Functions of other query languages; their errors explain how to do the same in this language."""

@@ -1,4 +1,4 @@
-"""Lowering of calls that have a tensor among their arguments."""
+"""Lower calls with at least one tensor argument."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def call_tensors(
     low: Lowering, name: str, arguments: Arguments, e: exp.Anonymous, scope: Scope
 ) -> Value:
-    """Lower a call with a tensor among its arguments."""
+    """Lower a call with at least one tensor argument."""
     args, first = arguments.values, arguments.values[0]
     if arguments.distinct:
         raise QueryTypeError(
-            f"DISTINCT in a call compares one value per row, but {text_of(_tensor_among(args, e))} "
-            "is a tensor. Select the distinct rows first: FROM (SELECT DISTINCT x FROM …)."
+            f"DISTINCT in a call needs one value per row, but {text_of(_tensor_among(args, e))} is "
+            "a tensor. Select the distinct rows first: FROM (SELECT DISTINCT x FROM …)."
         )
     if name == "COUNT" and isinstance(first, Tensor):
         scope.note_aggregate()
@@ -45,8 +45,8 @@ def call_tensors(
             f"{name} returns a single row for a tensor, but the call is {text_of(e)}. For several "
             "rows, write ORDER BY … LIMIT n."
         )
-    # Functions that pick a row are given positions instead of tensors, which are then read only
-    # for the rows of the result.
+    # Functions that pick a row get row positions instead of tensors, so that tensors are read only
+    # for the rows in the result.
     if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
         if name not in known.WINDOWS:
             scope.note_aggregate()
@@ -61,11 +61,11 @@ def call_tensors(
     is_complex = isinstance(first, Tensor) and first.is_scalar and is_numpys(first)
     if is_complex and known.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
         raise QueryTypeError(
-            f"{text_of(e)} compares its arguments by size, but complex numbers have no order. Use "
-            "their absolute values: ABS(x)."
+            f"{text_of(e)} compares values by size, but complex numbers have no order. Use their "
+            "absolute values: ABS(x)."
         )
-    # SUM, MIN, … of a tensor aggregate over a group only where there is one: otherwise, and within
-    # another aggregate, they reduce each row.
+    # SUM, MIN, … of a tensor aggregate over a group if there is one. Without a group, and within
+    # another aggregate, they reduce the tensor of each row.
     over_group = (scope.grouped or is_complex) and not scope.in_aggregate
     if name in known.ROWWISE and over_group and not arguments.options and len(args) == 1:
         scope.note_aggregate()

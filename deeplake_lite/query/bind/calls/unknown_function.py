@@ -12,7 +12,7 @@ from deeplake_lite.query.functions.user import OWN
 
 
 def unknown_function(name: str) -> NotFoundError:
-    """Return the error for an unknown function, with a hint about similar names."""
+    """Return the error for an unknown function, which suggests similar names."""
     ours = {n for n in (*REGISTRY, *OWN, *SPECIAL) if n.isidentifier()} - _WORDS
     theirs = {n.upper() for n in catalog()} - ours
     near = [

@@ -1,1 +1,1 @@
-"""Lowering of the clauses of a query: SELECT, FROM, GROUP BY, UNION, ORDER BY and others."""
+"""Lower the clauses of a query: SELECT, FROM, GROUP BY, UNION, ORDER BY and others."""

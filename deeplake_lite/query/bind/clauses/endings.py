@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_ROWS = 1 << 62
-"""Numbers of rows must be below this, so that the sum of two fits in DuckDB's 64 bits."""
+"""Exclusive limit for LIMIT and OFFSET, so that their sum fits in DuckDB's 64 bits."""
 
 
 def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value]) -> list[exp.Expr]:
@@ -37,7 +37,7 @@ def order_by(binder: Binder, order: exp.Order, scope: Scope, items: list[Value])
 
 
 def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]) -> list[exp.Expr]:
-    """Lower a term of ORDER BY, which is several terms for ALL."""
+    """Lower a term of ORDER BY; ALL is expanded to several terms."""
     e = term.this
     if isinstance(e, exp.Var) and e.name.upper() == "ALL":
         meaning, others = "ORDER BY ALL sorts by all items", "ORDER BY 1, 2 for the first two items"
@@ -53,13 +53,13 @@ def _sort_terms(binder: Binder, term: exp.Expr, scope: Scope, items: list[Value]
 
 
 def is_number(e: exp.Expr) -> bool:
-    """Return whether a term of ORDER BY or GROUP BY is a literal number, which means an item."""
+    """Return whether a term of ORDER BY or GROUP BY is a literal, which refers to an item."""
     number = e.this if isinstance(e, exp.Neg) else e
     return isinstance(number, exp.Literal) and not number.is_string
 
 
 def item_number(e: exp.Expr, count: int, what: str) -> int:
-    """Return the index from 0 of the item that ``ORDER BY 2`` means. Raises QueryError."""
+    """Return the zero-based index of the item that ``ORDER BY 2`` refers to. Raises QueryError."""
     text = text_of(e)
     if not text.isdecimal() or not 0 < int(text) <= count:
         raise QueryError(
@@ -70,7 +70,7 @@ def item_number(e: exp.Expr, count: int, what: str) -> int:
 
 
 def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int | None:
-    """Lower LIMIT and OFFSET into `out`; return their sum, or None if no LIMIT in rows is given."""
+    """Lower LIMIT and OFFSET into `out`; return their sum, or None without a LIMIT in rows."""
     end: int | None = None
     if limit := tree.args.get("limit"):
         e = limit.args.get("expression") or limit.args.get("count")
@@ -97,7 +97,7 @@ def limit(binder: Binder, tree: exp.Expr, out: exp.Query, scope: Scope) -> int |
 def whole_number(
     binder: Binder, e: exp.Expr, scope: Scope, what: str, *, percent: bool = False
 ) -> int | float:
-    """Return a constant number of rows, or a percentage, which may have a fraction.
+    """Return a constant number of rows, or a percentage, which may be fractional.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _number_of_rows(
 
 
 def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | None) -> None:
-    """Let a source stop after the first `limit` rows that pass, if the query needs no others."""
+    """Let a source stop after `limit` rows that pass the filters, if the query needs no more."""
     stops = limit is not None and not any(
         tree.args.get(k) for k in ("order", "group", "distinct", "having", "qualify", "joins")
     )
@@ -141,12 +141,12 @@ def stop_early(tree: exp.Select, scope: Scope, out: exp.Select, limit: int | Non
 
 
 def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[str, str]:
-    """Return the table of the only source, and the result column with the positions of its rows.
+    """Return the table of the only source, and the result column with its row positions.
 
     Raises
     ------
     QueryError
-        When rows of the result are not rows of one source.
+        If the rows of the result do not correspond to rows of a single source.
     """
     many = any(tree.args.get(k) for k in ("distinct", "joins", "qualify", UNGROUP))
     many = many or any(map(_spans_rows, tree.expressions))
@@ -160,7 +160,7 @@ def _row_column(tree: exp.Expr, scope: Scope, projection: Projection) -> tuple[s
 
 
 def _spans_rows(e: exp.Expr) -> bool:
-    """Return whether an expression depends on other rows, or makes several rows from one."""
+    """Return whether an expression depends on other rows, or turns one row into several."""
     calls = {call.name.upper() for call in e.find_all(exp.Anonymous)}
     return e.find(exp.Window) is not None or "UNNEST" in calls
 

@@ -1,4 +1,4 @@
-"""GROUP BY: its keys, and the values of other expressions over a group."""
+"""Lower GROUP BY: its keys, and the values of other expressions over a group."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def keys_of(tree: exp.Select, scope: Scope, low: Lowering) -> list[exp.Expr]:
 
 
 def _check_keys(group: exp.Group) -> None:
-    """Reject GROUP BY without keys and with several groupings at once. Raises QueryError."""
+    """Reject GROUP BY without keys or with several groupings at once. Raises QueryError."""
     if not group.expressions and not group.args.get("all"):
         raise QueryError(
-            "GROUP BY must be followed by expressions, but the clause is only "
+            "GROUP BY must be followed by expressions, but nothing follows "
             f"{text_of(group).strip()}."
         )
     for part in group.expressions:
@@ -67,7 +67,7 @@ def _check_keys(group: exp.Group) -> None:
 
 
 def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
-    """Return the SQL of one key, and add the value of its expression over a group to the scope."""
+    """Return the SQL of one key, and add the value that the key has per group to the scope."""
     e = in_brackets(e, scope)
     before = scope.aggregates.count
     value = low.value(e, scope)
@@ -92,7 +92,7 @@ def _key(e: exp.Expr, scope: Scope, low: Lowering) -> exp.Expr:
 
 
 def _first_value(value: Value, low: Lowering, scope: Scope) -> Sql:
-    """Return the first of the equal values of a group, unchanged."""
+    """Return the first value of a group whose values are all equal."""
     return Sql(exp.Anonymous(this="FIRST", expressions=[low.as_sql(value, scope)]), kind_of(value))
 
 
@@ -114,7 +114,7 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
     Raises
     ------
     QueryError
-        For a computed tensor that is neither.
+        For a computed tensor that is neither a key nor an aggregate.
     """
     e = in_brackets(e, scope)
     plain = isinstance(e, exp.Column)
@@ -140,7 +140,7 @@ def over_group(value: Value, keys: set[str], e: exp.Expr, scope: Scope, low: Low
 
 
 def resolve_item(part: exp.Expr, tree: exp.Select, scope: Scope, clause: str) -> exp.Expr:
-    """Return the item that a term of a clause means by number or alias, or the term itself."""
+    """Return the item that a term refers to by number or alias, or the term itself."""
     if is_number(part):
         items: list[exp.Expr] = tree.expressions
         return items[item_number(part, len(items), clause)].unalias()

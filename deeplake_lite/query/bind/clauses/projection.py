@@ -1,4 +1,4 @@
-"""The columns of a lowered SELECT: values, or positions of rows whose values are read later."""
+"""The columns of a lowered SELECT: values, or row positions from which values are read later."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Lowered:
     limit: int | None = None
     clauses: list[Clause] = field(default_factory=list)
     order: tuple[str, ...] = ()
-    """Columns of positions by which the result must be sorted, unless DuckDB sorts it."""
+    """Position columns by which the result must be sorted; empty if DuckDB sorts it."""
 
 
 class Projection:
-    """The select list in the SQL for DuckDB."""
+    """The select list of the SQL for DuckDB."""
 
     def __init__(self) -> None:
         self.items: list[exp.Expr] = []
@@ -42,12 +42,12 @@ class Projection:
         return exp.column(self._names[text])
 
     def value(self, value: Value, *, lazy: bool, merges: bool = False) -> Value:
-        """Return a value in terms of the result's columns.
+        """Return a value expressed in the columns of the result.
 
         Parameters
         ----------
         value : Value
-            The value in terms of the sources.
+            The value, expressed in the columns of the sources.
         lazy : bool
             Whether an unchanged column is represented only by the positions of its rows.
         merges : bool

@@ -1,10 +1,10 @@
-"""A deterministic order of result rows, independent of the number of DuckDB's threads.
+"""Give result rows a deterministic order that is independent of the number of threads.
 
-DuckDB returns rows that it joins, groups, numbers or tests against a subquery in any order
-its threads finish. Views are used for training and are saved, so the same query of the same version
-must give the same rows in the same order. Joined rows are sorted by the left source and then by the
-right one, and groups and distinct rows by their first occurrence. Positions also break the ties of
-ORDER BY, of window functions, and of aggregates that depend on the order of their rows.
+When DuckDB joins, groups or numbers rows, or tests them against a subquery, their order depends on
+which thread finishes first. Views are saved and used for training, so the same query of the same
+version must return the same rows in the same order. Joined rows are sorted by the left source and
+then by the right one; groups and distinct rows are sorted by their first occurrence. Row positions
+also break ties in ORDER BY, in window functions, and in aggregates that depend on the row order.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ ORDERED = {
 """Aggregates whose result depends on the order of the rows."""
 
 ANY = {"ANY_VALUE", "ARBITRARY"}
-"""Aggregates that skip nulls and may return any other value; here they return the first one."""
+"""Aggregates that may return any non-null value; here they return the first one."""
 
 ITEM = "__item"
 """Column with the position of an item in the list that UNNEST splits."""
 
 GREATEST = {"ARG_MAX", "ARGMAX", "MAX_BY", "ARG_MAX_NULL", "ARG_MAX_NULLS_LAST"}
 LEAST = {"ARG_MIN", "ARGMIN", "MIN_BY", "ARG_MIN_NULL", "ARG_MIN_NULLS_LAST"}
-"""Aggregates that pick the first of the rows with the largest or smallest value."""
+"""Aggregates that pick the row with the largest or smallest value; ties go to the first row."""
 
 NULLS_LAST = {"ARG_MAX_NULLS_LAST", "ARG_MIN_NULLS_LAST"}
 """Members of `GREATEST` and `LEAST` that pick rows with a null value last."""
 
 NUMBERED = {"ROW_NUMBER", "NTILE", "LAG", "LEAD"}
-"""Window functions that depend on the order of rows with equal rank, but on no frame."""
+"""Window functions that depend on the order of tied rows, but not on a frame."""
 
 OF_FRAMES = {"FIRST_VALUE", "LAST_VALUE", "NTH_VALUE"}
-"""Window functions whose result depends on the order of the rows of a frame."""
+"""Window functions that depend on the order of the rows in a frame."""
 
 
 def make_deterministic(
@@ -55,11 +55,11 @@ def make_deterministic(
     Parameters
     ----------
     select : Select
-        The SELECT as DuckDB runs it, otherwise complete. It is changed in place.
+        The SELECT that DuckDB will run, otherwise complete. It is changed in place.
     scope : Scope
-        Its relations, and whether it groups or aggregates.
+        The scope of the SELECT, with its relations.
     rows : bool
-        Whether the order of the result's rows matters. It does not for ``x IN (SELECT …)``.
+        Whether the order of the result rows matters. It does not for ``x IN (SELECT …)``.
     most : int, optional
         Sum of LIMIT and OFFSET.
     """
@@ -81,10 +81,10 @@ def make_deterministic(
 
 
 def sorted_afterwards(select: exp.Select, scope: Scope) -> list[exp.Expr]:
-    """Return the positions by which a join's result must be sorted; none if DuckDB sorts it.
+    """Return the position columns by which to sort a join's result; none if DuckDB sorts it.
 
-    A join may have more rows than memory holds, which is an error. If DuckDB sorted them, it would
-    compute them all before they could be counted.
+    A join may have more rows than fit in memory, which is an error. If DuckDB sorted the rows, it
+    would have to compute all of them before they could be counted.
     """
     parts = ("order", "limit", "offset", "group", "distinct")
     is_join = select.args.get("joins") and not any(select.args.get(part) for part in parts)
@@ -104,7 +104,7 @@ def _with_positions(source: exp.Expr) -> exp.Select:
 
 
 def by_position() -> exp.Order:
-    """Return the ORDER BY for a query that `with_positions` returned."""
+    """Return an ORDER BY for a query returned by `with_positions`."""
     return exp.Order(expressions=[_ascending(exp.column(ROW))])
 
 
@@ -122,7 +122,7 @@ def _is_cross_join(select: exp.Select) -> bool:
 
 
 def _is_cross_product(join: exp.Join) -> bool:
-    """Return whether a join is a comma, a CROSS JOIN, or another one without a condition."""
+    """Return whether a join has no condition: a comma, a CROSS JOIN, or a bare JOIN."""
     parts = set(filter(join.args.get, join.args))
     return parts <= {"this", "kind"} and (join.kind or "CROSS") in {"CROSS", "INNER"}
 
@@ -130,7 +130,7 @@ def _is_cross_product(join: exp.Join) -> bool:
 def _limit_sources(select: exp.Select, most: int) -> None:
     """Limit the sources of a cross join to their first `most` rows.
 
-    The pairs are sorted by position. Without the limit, DuckDB would compute them all first.
+    The pairs are sorted by position. Without this limit, DuckDB would first compute all pairs.
     """
     for part in (select.args["from_"], *select.args["joins"]):
         source = part.this
@@ -155,7 +155,7 @@ def _position(relation: Relation) -> exp.Expr:
 
 
 def _position_terms(scope: Scope) -> list[exp.Expr]:
-    """Return the terms that sort rows by position, and groups by the position of the first row."""
+    """Return the terms that sort rows by position, or groups by the position of their first row."""
     positions = _positions(scope)
     if scope.grouped and positions:
         row = positions[0] if len(positions) == 1 else func("ROW", *positions)
@@ -164,7 +164,7 @@ def _position_terms(scope: Scope) -> list[exp.Expr]:
 
 
 def _item_terms(select: exp.Select) -> list[exp.Expr]:
-    """Add a column that keeps the items of unnested lists in order, and return its sort term."""
+    """Add a column with the positions of unnested items, and return the term that sorts by it."""
     calls = [call for call in _own(select, exp.Anonymous) if call.name.upper() == "UNNEST"]
     lengths = [func("LEN", call.expressions[0].copy()) for call in calls]
     if not lengths or any(call.find_ancestor(exp.Order) for call in calls):
@@ -199,7 +199,7 @@ def _own[T: exp.Expr](select: exp.Select, kind: type[T]) -> Iterator[T]:
 
 
 def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
-    """Let an aggregate see its rows by position, or those that the query's order leaves tied."""
+    """Make an aggregate process its rows in order; ties in a given order are broken by position."""
     name, args = call.name.upper(), call.expressions
     window = call.find_ancestor(exp.Window)
     if window is not None and not _is_window_function(window, call):
@@ -222,10 +222,10 @@ def _order_aggregate(call: exp.Anonymous, scope: Scope) -> None:
 def _sort_rows(
     args: list[exp.Expr], by_position: list[exp.Expr], window: exp.Window | None
 ) -> None:
-    """Let an aggregate or a window function see its rows in an order without ties.
+    """Make an aggregate or a window function process its rows in an order without ties.
 
-    The window's own order must keep its ties, which are in the same frame, so the order is part of
-    the call: ``LIST(x ORDER BY k, position) OVER (ORDER BY k)``.
+    The window's own order must keep its ties, because tied rows belong to the same frame. The order
+    without ties is therefore part of the call: ``LIST(x ORDER BY k, position) OVER (ORDER BY k)``.
     """
     written = args[-1] if isinstance(args[-1], exp.Order) else None
     last = args[-1] if written is None else written.this
@@ -245,7 +245,7 @@ def _sort_rows(
 
 
 def _inline_windows(select: exp.Select) -> None:
-    """Replace the names of windows with their definitions, which then get an order of their own."""
+    """Replace window names with their definitions, so that each use can get its own order."""
     named = {window.this.name: window for window in select.args.get("windows") or ()}
     for window in named.values():  # each one may extend an earlier one
         _complete(window, named)
@@ -270,14 +270,14 @@ def _complete(window: exp.Window, named: dict[str, exp.Window]) -> None:
 
 
 def _is_window_function(window: exp.Window, call: exp.Expr) -> bool:
-    """Return whether a call is the function of a window, and not part of one of its terms."""
+    """Return whether a call is the function that a window applies to, not part of its terms."""
     return call is window.this or call is window.this.this
 
 
 def _break_ties(
     value: exp.Expr, positions: list[exp.Expr], *, least: bool, nulls_last: bool
 ) -> exp.Expr:
-    """Return a value that also compares by position, so that the first of equal rows is picked."""
+    """Combine a value with the row position, so that the first of several equal rows is picked."""
     if not positions:
         return value
     signed = positions if least else [exp.Neg(this=p) for p in positions]
@@ -289,11 +289,11 @@ def _break_ties(
 
 
 def _break_window_ties(window: exp.Window, scope: Scope) -> None:
-    """Break the ties of a window whose result depends on the order of rows with equal rank."""
+    """Break the ties in a window whose result depends on the order of tied rows."""
     if not _counts_rows(window):
         if window.this.name.upper() not in NUMBERED:
             return
-        window.set("spec", None)  # it has no effect, and RANGE takes only one term
+        window.set("spec", None)  # the frame has no effect, and RANGE allows only one term
     order = window.args.get("order")
     terms = [*(order.expressions if order is not None else ()), *_position_terms(scope)]
     if terms:
@@ -301,9 +301,9 @@ def _break_window_ties(window: exp.Window, scope: Scope) -> None:
 
 
 def _counts_rows(window: exp.Window) -> bool:
-    """Return whether a window has a frame of ROWS, whose rows an order without ties determines.
+    """Return whether a window has a ROWS frame, whose result depends on the order of tied rows.
 
-    EXCLUDE TIES and EXCLUDE GROUP need the ties.
+    EXCLUDE TIES and EXCLUDE GROUP are exceptions, because they need the ties.
     """
     spec = window.args.get("spec")
     excluded = "" if spec is None else str(spec.args.get("exclude") or "").upper()

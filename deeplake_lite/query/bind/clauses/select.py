@@ -1,7 +1,7 @@
-"""Lowering of a SELECT to one query that DuckDB runs, and of its columns.
+"""Lower a SELECT and its columns to one query that DuckDB runs.
 
-Each source in FROM becomes a separate table. Unchanged columns and tensors leave a SELECT as
-positions of rows, so that only values that are used are read.
+Each source in FROM becomes a separate table. A SELECT returns unchanged columns and tensors as row
+positions, so that only the values that are used have to be read.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 type Open = Callable[[str, str | None], Source]
-"""Opens a source by its URL or name, and a version."""
+"""Opens a version of a source, which is given by its URL or name."""
 
 
 type RunSubquery = Callable[[Plan], Any]
@@ -70,7 +70,7 @@ class Binder:
     moment : datetime, optional
         The current time in UTC, as it was when the query first ran.
     run_subquery : callable
-        Computes a subquery whose tensor is the same for all rows.
+        Computes a subquery that returns the same tensor for all rows.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Binder:
     ) -> None:
         self._text, self.open_source, self.default = text, open_source, default
         self.run_subquery = run_subquery
-        """Computes a subquery whose tensor is the same for all rows."""
+        """Computes a subquery that returns the same tensor for all rows."""
         self.low = Lowering(params, self._nested, lambda e, scope: one_value(self, e, scope))
         self.low.seed, self.low.moment = seed, moment
         self.low.text, self.low.effort = text, Effort(text)
@@ -94,9 +94,9 @@ class Binder:
         self.instances: list[Instance] = []
         """Sources that the query has named so far."""
         self.queries: list[dict[str, tuple[str, Lowered]]] = []
-        """Queries that WITH names: for each query around the current place, innermost last."""
+        """Named queries of WITH clauses: one dict per enclosing query, innermost last."""
         self.ctes: list[exp.CTE] = []
-        """The same queries as syntax trees."""
+        """The named queries as syntax trees."""
         self.relations: dict[str, exp.Query] = {}
         """Subqueries by the names of their tables."""
         self.ungrouped: list[int] = []
@@ -121,7 +121,7 @@ class Binder:
             for name, value in lowered.columns.items()
         )
         udfs = tuple(self.low.udfs.values())
-        leave_out(lowered.sql)  # first, so that what the query does not need is not read either
+        leave_out(lowered.sql)  # first, so that unneeded columns are not read below
         used = {(c.table, c.name) for c in lowered.sql.find_all(exp.Column)}
         for i in self.instances:
             i.scalars = {name: f for name, f in i.scalars.items() if (i.table, name) in used}
@@ -163,11 +163,11 @@ class Binder:
         tree : exp.Expr
             The query.
         parent : Scope or None
-            Scope of the query around it.
+            Scope of the enclosing query.
         outermost : bool
-            Whether its rows are the result, so that unchanged columns may be read later.
+            Whether the query's rows are the result, so that unchanged columns can be read later.
         bare : bool
-            Whether digests of tensors are sufficient, for an expression.
+            Whether the query is used in an expression, so that digests of tensors are enough.
         """
         with placed(self.low.text, tree):
             return self._query(tree, parent, outermost=outermost, bare=bare)
@@ -222,7 +222,7 @@ class Binder:
     def _in_parentheses(
         self, tree: exp.Subquery, parent: Scope | None, *, outermost: bool, bare: bool
     ) -> Lowered:
-        """Lower a query in parentheses, with the clauses after them."""
+        """Lower a query in parentheses and the clauses that follow it."""
         if joins := tree.args.get("joins"):
             with placed(self.low.text, joins[0].this):
                 raise QueryError(
@@ -269,8 +269,8 @@ class Binder:
     ) -> Lowered:
         """Lower a SELECT whose FROM has been lowered into the scope.
 
-        The order of the steps matters: WHERE sees rows, and GROUP BY, once its keys are in the
-        scope, changes what names mean in all later clauses.
+        The order of the steps matters: in WHERE, names refer to rows. As soon as the keys of GROUP
+        BY are in the scope, names in all later clauses refer to groups.
         """
         low = self.low
         scope.aliases.update(
@@ -291,7 +291,7 @@ class Binder:
         values = lower_items(low, tree, scope, {k.sql("duckdb") for k in keys})
         for item, value in zip(tree.expressions, values.values(), strict=False):
             self._record_ungrouped(item, _nodes(value), keys, scope)
-        if bare:  # an expression only compares the rows, so no tensor has to be read later
+        if bare:  # the rows are only compared, so no tensor has to be read later
             values = {
                 n: Sql(comparable(v, low, scope), TENSOR)
                 if is_numpys(v)
@@ -323,7 +323,7 @@ class Binder:
         # The result of a join is counted before it is sorted, because it may not fit into memory.
         sorts = row_order.sorted_afterwards(out, scope) if outermost else []
         order = [projection.column(position).name for position in sorts]
-        # After all clauses, since ORDER BY and SAMPLE BY may add columns. DuckDB needs one.
+        # This comes last, since ORDER BY and SAMPLE BY may add columns. DuckDB needs at least one.
         out.set("expressions", projection.items or [exp.alias_(exp.convert(1), "c0")])
         stop_early(tree, scope, out, count)
         # Without a LIMIT, an expression such as `x IN (SELECT …)` is independent of the order.
@@ -339,7 +339,7 @@ class Binder:
         keys: list[exp.Expr],
         values: dict[str, Value],
     ) -> None:
-        """Lower HAVING, where an alias goes before a column of that name, and QUALIFY."""
+        """Lower HAVING, where aliases take precedence over columns, and QUALIFY."""
         low = self.low
         for clause in ("having", "qualify"):
             if part := tree.args.get(clause):
@@ -354,7 +354,7 @@ class Binder:
     def _distinct(
         self, distinct: exp.Distinct, tree: exp.Select, scope: Scope, values: dict[str, Value]
     ) -> exp.Distinct:
-        """Lower DISTINCT, which always becomes DISTINCT ON: rows are equal if their keys are."""
+        """Lower DISTINCT to DISTINCT ON: two rows are equal if their comparison keys are equal."""
         on = distinct.args.get("on")
         if on is not None:
             written = (resolve_item(p, tree, scope, "DISTINCT ON") for p in on.expressions)
@@ -373,9 +373,9 @@ class Binder:
         *,
         groups: bool = False,
     ) -> None:
-        """Record the place of an expression over a group that takes the value of a row.
+        """Record the position of an expression over a group that uses the value of a single row.
 
-        DuckDB rejects it when the query runs, and its error is then moved to that place.
+        DuckDB rejects it when the query runs, and the error message then points to this position.
         """
         is_group = groups or scope.grouped or scope.aggregated
         start = start_of(e)
@@ -383,7 +383,7 @@ class Binder:
             self.ungrouped.append(start)
 
     def as_relation(self, query: exp.Query, name: str) -> exp.Subquery:
-        """Return a query as a subquery in FROM, and record it by name, for errors."""
+        """Return a query as a subquery in FROM, and record its name for error messages."""
         self.relations[name] = query
         return as_source(query, name)
 

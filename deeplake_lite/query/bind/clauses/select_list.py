@@ -1,4 +1,4 @@
-"""Lowering of the select list: its items, those that * stands for, and their names."""
+"""Lower the select list: expand ``*``, and name the items."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
     Raises
     ------
     QueryError
-        For a mixture of aggregates and values of rows, without GROUP BY.
+        For a mixture of aggregates and row values without GROUP BY.
     """
     items: list[_Item] = []
     aggregates: list[exp.Expr] = []
@@ -51,7 +51,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
             )
         is_alias = isinstance(item, exp.Alias)
         name = item.alias if is_alias else _name_of(e)
-        # Lowering counts the aggregates that it meets, also those that an alias stands for.
+        # Lowering counts the aggregates in the expression, including those behind aliases.
         before = scope.aggregates.count
         value = low.value(e, scope.within_alias(name) if is_alias else scope)
         if scope.aggregates.count > before:
@@ -67,7 +67,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
         raise QueryError(
             "Without GROUP BY, aggregates cannot be selected alongside values of rows, but "
             f"{text_of(aggregates[0])} has one value for all rows, and {text_of(row_values[0])} "
-            "has one per row. GROUP BY the latter, collect it with LIST, or put OVER () after the "
+            "has one per row. GROUP BY the latter, collect it with LIST, or add OVER () to the "
             "aggregate."
         )
     return _unique(_split_lists(items, tree, scope, low))
@@ -76,7 +76,7 @@ def lower_items(low: Lowering, tree: exp.Select, scope: Scope, keys: set[str]) -
 def _split_lists(
     items: list[_Item], tree: exp.Select, scope: Scope, low: Lowering
 ) -> list[tuple[str, Value]]:
-    """Return the select list, with UNNEST of the lists that UNGROUP BY splits into rows."""
+    """Return the select list, and apply UNNEST to the lists that UNGROUP BY splits into rows."""
     parts: list[exp.Expr] = tree.args.get(UNGROUP) or []
     split = [p.sql().upper() for p in parts] == ["SPLIT"] and not scope.find("SPLIT", None)
     known = [e for _, _, e in items] + [exp.column(name) for name, _, _ in items]
@@ -120,7 +120,7 @@ def _items_of_star(
         for name in relation.columns:
             if name in left_out or (not table and name in relation.hidden):
                 continue
-            # Columns that USING merges belong to no table, so they are looked up without one.
+            # Columns merged by USING belong to no table, so they are looked up without a table.
             by = None if name in scope.merged and not table else relation.alias
             e = replacements.get(name, exp.column(name, table=by))
             unnamed = by == "" and name not in replacements
@@ -140,7 +140,7 @@ def _star(item: exp.Expr) -> exp.Star | None:
 
 
 def _counts_rows(e: exp.Expr) -> bool:
-    """Return whether every ``*`` of an expression is in COUNT(*) or in a subquery."""
+    """Return whether every ``*`` in an expression is part of COUNT(*) or of a subquery."""
     return all(
         isinstance(star.parent, exp.Anonymous)
         or star.find_ancestor(exp.Select) is not e.find_ancestor(exp.Select)
@@ -163,7 +163,7 @@ def _reads_rows(value: Value, scope: Scope) -> bool:
 
 
 def _unique(items: list[tuple[str, Value]]) -> dict[str, Value]:
-    """Return values by name; a repeated name gets a number.
+    """Return values by name; a number is added to repeated names.
 
     >>> list(_unique([("x", 1), ("x", 2)]))
     ['x', 'x_1']

@@ -1,7 +1,7 @@
-"""UNION, INTERSECT and EXCEPT, which compare some columns and only pass others along.
+"""Lower UNION, INTERSECT and EXCEPT.
 
-DuckDB compares scalars and digests of tensors. The positions of tensors, which are read later, are
-carried alongside them.
+DuckDB compares scalars and the digests of tensors. The row positions from which the tensors are
+read later are carried along without being compared.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from deeplake_lite.query.values import Tree
 
 type Pair = tuple[Value, Value]
-"""Values of a result column on the left and on the right side."""
+"""The left and the right value of a result column."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ class _Side:
 
     lowered: Lowered
     table: str
-    """Its table in the combined query."""
+    """Name of the side's table in the combined query."""
     columns: dict[str, Value]
-    """Its columns in terms of that table."""
+    """Columns of the side, expressed in terms of that table."""
 
 
 def set_operation(
@@ -87,8 +87,9 @@ def set_operation(
     sides = [_side(binder, query, at) for at, query in enumerate(queries)]
     columns = zip(sides[0].columns.items(), sides[1].columns.values(), strict=True)
     table = binder.new_name("t")
-    # Rows are compared by `compared`. Equal rows may differ in what the result shows, such as the
-    # position of a tensor's row, so that is carried along in `carried`, from the first of them.
+    # Rows are compared by the columns in `compared`. Equal rows may still differ in other values,
+    # such as the row position of a tensor. The columns in `carried` have these values, taken from
+    # the first of the equal rows.
     compared, carried = _Columns("c"), _Columns("k")
     result: dict[str, Value] = {}
     for at, ((label, a), b) in enumerate(columns):
@@ -100,7 +101,7 @@ def set_operation(
                 low, label, pair, compared, carried, table, of_both=name == "UNION"
             )
             start = start_of(_item(tree, at))
-            # A column that is converted may raise an error: note where it comes from in the text.
+            # Converting a column may raise an error, so note where the column is in the text.
             computed = [
                 node for both in compared.pairs[count:] for node in both if start is not None
             ]
@@ -119,17 +120,17 @@ def set_operation(
 
 
 def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
-    """Return the expression of a column in the right query, for the places of errors."""
+    """Return the expression of a column in the right query, to point errors to it."""
     select = tree.expression.find(exp.Select)
     items: list[exp.Expr] = [] if select is None else select.expressions
     return items[min(at, len(items) - 1)] if items else tree
 
 
 def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
-    """Return both sides of a set operation, after balancing a chain of one operation.
+    """Return both sides of a set operation, balancing a chain of equal operations.
 
     The parser nests a chain as deeply as it is long, so the chain is split in the middle. For
-    EXCEPT, all subtracted queries are combined first: a - b - c is a - (b + c).
+    EXCEPT, all subtracted queries are combined first: a - b - c becomes a - (b + c).
     """
     parts = [tree.expression]
     left = tree.this
@@ -147,7 +148,7 @@ def _halves(tree: exp.SetOperation) -> tuple[exp.Expr, exp.Expr]:
 
 
 def _continues(left: exp.Expr, tree: exp.SetOperation) -> bool:
-    """Return whether a query is the same operation, so that both are parts of one chain."""
+    """Return whether the left side is the same operation, so that both belong to one chain."""
     ends = ("order", "limit", "offset", "with_", UNGROUP, CLAUSES)
     same = type(left) is type(tree) and left.args.get("distinct") == tree.args.get("distinct")
     return same and not any(left.args.get(key) for key in ends)
@@ -194,7 +195,7 @@ class _Columns:
 
 
 def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
-    """Convert the values of both sides to one form. Raises QueryTypeError if there is none."""
+    """Convert the values of both sides to one form. Raises QueryTypeError if that is impossible."""
     a, b = with_comparable_digests(a, b, low)
     check_hashes(kind_of(a), kind_of(b))
     if is_numpys(a) or is_numpys(b):
@@ -212,7 +213,7 @@ def _pair(low: Lowering, name: str, label: str, a: Value, b: Value) -> Pair:
 
 
 def _parse_time(side: _Side, value: Value, other: Value) -> Value:
-    """Convert a literal string that is combined with timestamps to one; return others unchanged."""
+    """Parse a literal string that is combined with timestamps; return other values unchanged."""
     dtype = kind_of(other).time_dtype
     if not (
         dtype.startswith("datetime64") and isinstance(value, Sql) and value.kind.name == "text"
@@ -245,7 +246,7 @@ def _add_column(
     *,
     of_both: bool,
 ) -> Value:
-    """Add the compared and the carried columns of a pair; return its value in the result.
+    """Add the compared and the carried columns for a pair; return the value in the result.
 
     Parameters
     ----------
@@ -262,7 +263,7 @@ def _add_column(
     table : str
         Table of the combined query.
     of_both : bool
-        Whether the result has rows of both sides, as for UNION.
+        Whether the result contains rows from both sides, as for UNION.
     """
     a, b = pair
     if isinstance(a, Tensor) and isinstance(b, Tensor):
@@ -304,7 +305,7 @@ def _add_column(
 
 
 def _kinds_of(a: Value, b: Value, low: Lowering) -> tuple[Kind, Kind]:
-    """Return the kinds of both sides; a column of NULL takes the kind of the other side."""
+    """Return the kinds of both sides; if one column is NULL, it gets the kind of the other one."""
     mine, theirs = kind_of(a), kind_of(b)
     if low.types.is_null(a):
         return theirs, theirs
@@ -320,7 +321,7 @@ def _add_numbers(
     *,
     of_both: bool,
 ) -> Sql:
-    """Add a pair of integers on one side and floats on the other; see `_add_column`."""
+    """Add a pair that has integers on one side and floats on the other; see `_add_column`."""
     kinds = [kind_of(side) for side in pair]
     if of_both:
         floats = [low.as_sql(v, Scope()) for v in beside_floats.as_floats(pair, kinds)]
@@ -331,7 +332,7 @@ def _add_numbers(
 
 
 def _check_kinds(label: str, names: list[KindName]) -> None:
-    """Reject columns that no type holds together. Raises QueryTypeError."""
+    """Reject columns that no common type can represent. Raises QueryTypeError."""
     for name, other in (names, names[::-1]):
         if name in ("bytes", "time", "list") and other not in (name, "any"):
             if name != "bytes" and other == "text":
@@ -339,12 +340,12 @@ def _check_kinds(label: str, names: list[KindName]) -> None:
             raise QueryTypeError(
                 f"A column must have the same kind of value on both sides, but {label!r} is "
                 f"{WORDS[name]} on one side and {WORDS[other]} on the other. CAST one of them, or "
-                "leave it out."
+                "leave the column out."
             )
 
 
 def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, type_: Type) -> Tensor:
-    """Return a tensor of either side: a tag says which side, and the other side's keys are null."""
+    """Return a tensor that reads one of two sides: a tag tells which; the other has null keys."""
     tag = carried.add(exp.convert(0), exp.convert(1))
     sides = [_carry(side, at, carried, table) for at, side in enumerate((a, b))]
     env: dict[str, exp.Expr] = {f"{table}_{tag}": exp.column(tag, table=table)}
@@ -356,10 +357,10 @@ def _choice(label: str, a: Tensor, b: Tensor, carried: _Columns, table: str, typ
 def _carry(
     side: Tensor, at: int, carried: _Columns, table: str
 ) -> tuple[Tree, dict[str, exp.Expr]]:
-    """Carry the rows that a tensor reads; return its tree and environment in the result.
+    """Carry the row positions of a tensor along; return its tree and environment in the result.
 
-    The other side selects NULL without a type. A NULL of another type would change the type of the
-    column: UBIGINT combined with BIGINT becomes HUGEINT.
+    The other side selects an untyped NULL. A NULL with a type would change the type of the column:
+    UBIGINT combined with BIGINT becomes HUGEINT.
     """
     renamed: dict[str, str] = {}
     env: dict[str, exp.Expr] = {}
@@ -377,8 +378,8 @@ def _carry(
 def _combine(name: str, keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Query:
     """Return a set operation that compares the columns `by` and carries the others.
 
-    DuckDB's INTERSECT and EXCEPT compare all columns. Here rows are numbered among their equals, so
-    that EXISTS tests whether the right side has as many of them.
+    DuckDB's INTERSECT and EXCEPT compare all columns. Here, equal rows are numbered, so that EXISTS
+    can test whether the right side has at least as many of them.
     """
     if name == "UNION":
         return _union(keep_all, selects, by)
@@ -411,7 +412,7 @@ def _union(keep_all: bool, selects: list[exp.Select], by: list[str]) -> exp.Quer
 
 
 def _number_equal_rows(select: exp.Select, by: list[str]) -> exp.Select:
-    """Return a query with the number of each row among the rows that equal it."""
+    """Return a query with an additional column that numbers equal rows."""
     number = exp.Window(
         this=exp.Anonymous(this="ROW_NUMBER", expressions=[]),
         partition_by=[exp.column(n) for n in by],

@@ -1,8 +1,9 @@
-"""Subqueries that are used as values.
+"""Lower subqueries that are used as values.
 
-DuckDB computes a subquery of a scalar. An uncorrelated subquery of a tensor has the same value for
-all rows. It is computed during lowering, so that functions see a constant. A correlated one is run
-by DuckDB, too: for each outer row, it returns the number of the row whose tensor is read.
+DuckDB runs a subquery that returns a scalar. An uncorrelated subquery that returns a tensor has the
+same value for all rows; it is computed during lowering, so that functions receive a constant. If
+such a subquery is correlated, DuckDB runs it, too: for each outer row, it returns the position of
+the row whose tensor is read.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def one_value(binder: Binder, tree: exp.Query, scope: Scope) -> Value:
-    """Lower a subquery that is used as a value. Raises QueryError if it has several columns.
+    """Lower a subquery that is used as a value. Raises QueryError unless it has one column.
 
-    Whether it is a tensor is known only after lowering it, so it may be lowered several times. The
-    binder is restored in between.
+    Lowering the subquery reveals whether its value is a tensor, so it may be lowered several times.
+    The state of the binder is restored in between.
     """
     before = _state(binder)
     sql, columns = binder.low.nested(tree, scope)
@@ -78,7 +79,7 @@ def _restore(binder: Binder, before: _State) -> None:
 
 
 def _is_correlated(lowered: Lowered, scope: Scope) -> bool:
-    """Return whether a query uses columns of the queries around it."""
+    """Return whether a query uses columns of enclosing queries."""
     around: Scope | None = scope
     outside: set[str] = set()
     while around is not None:
@@ -124,14 +125,14 @@ def _compute(binder: Binder, tree: exp.Query, type_: Type) -> Tensor:
 
 
 def _as_nested(tree: exp.Query) -> exp.Query:
-    """Return a query that gives the rows of a subquery; one of constants has a single row."""
+    """Return a query for the rows of a subquery; a subquery without FROM gets a single row."""
     if not isinstance(tree, exp.Select) or tree.args.get("from_"):
         return tree
     return exp.select("*").from_(tree.copy().subquery("one"))
 
 
 def _with_names(binder: Binder, tree: exp.Query) -> exp.Query:
-    """Return a query together with the queries that WITH names around it."""
+    """Return a query with the WITH clauses of the enclosing queries added."""
     out = tree.copy()
     own = out.args.get("with_")
     names = [cte.copy() for cte in binder.ctes] + (own.expressions if own else [])

@@ -1,4 +1,4 @@
-"""FROM: sources, subqueries, table functions and joins, each a relation of the scope."""
+"""Lower FROM: add sources, subqueries, table functions and joins to the scope."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def read_from(
         source = source_table(binder, binder.default, OWN, scope)
     elif joins:
         raise QueryError(
-            "If a query is not run on a dataset, it must name the left side of a join, but this "
-            f"query has only JOIN {text_of(joins[0].this)}. Write SELECT … FROM 'url' JOIN "
+            "A query that is not run on a dataset must name both sides of a join, but this query "
+            f"has only JOIN {text_of(joins[0].this)}. Write SELECT … FROM 'url' JOIN "
             f"{text_of(joins[0].this)}."
         )
     else:
@@ -56,7 +56,7 @@ def read_from(
 
 
 def _reads(tree: exp.Select, source: Source) -> bool:
-    """Return whether a SELECT without FROM needs rows. It does not if it has only constants."""
+    """Return whether a SELECT without FROM reads rows, rather than only constants."""
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
@@ -73,7 +73,7 @@ def _reads(tree: exp.Select, source: Source) -> bool:
 
 
 _OF_ROWS = {"ROW_NUMBER", "ROW_ID", "RANDOM"}
-"""Functions that have a value per row without a column."""
+"""Functions that return a value per row without reading a column."""
 
 
 def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> dict[str, Value]:
@@ -82,7 +82,7 @@ def rename_columns(columns: dict[str, Value], alias: exp.TableAlias | None) -> d
     Raises
     ------
     QueryError
-        For more names than columns, and for repeated names.
+        If there are more names than columns, or if names are repeated.
     """
     names = [] if alias is None else [c.name for c in alias.args.get("columns") or ()]
     if alias is None or not names:
@@ -118,7 +118,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
     if isinstance(e, exp.Unnest):
         raise QueryError(
             "UNNEST of a column must be in the select list, but the query has FROM … "
-            f"{text_of(e)}. Write FROM (SELECT *, UNNEST(x) AS item FROM …)."
+            f"{text_of(e)}. Use a subquery: FROM (SELECT *, UNNEST(x) AS item FROM …)."
         )
     if not isinstance(e, exp.Table):
         raise QueryError(f"FROM must list sources or subqueries, but it has {text_of(e)}.")
@@ -153,7 +153,7 @@ def _table(binder: Binder, e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 class Columns(dict[str, Value]):
-    """Columns of a source; the number of axes of images is looked up when a column is used."""
+    """Columns of a source; looks up the number of axes of images when a column is first used."""
 
     def __getitem__(self, name: str) -> Value:
         """Return a column, with a precise type."""
@@ -207,8 +207,8 @@ def table_function(binder: Binder, e: exp.Table, scope: Scope) -> exp.Expr:
     name = e.this.name.upper()
     if name not in ("RANGE", "GENERATE_SERIES", "UNNEST"):
         raise QueryError(
-            "FROM must have lakes, queries, RANGE, GENERATE_SERIES or UNNEST, but it has "
-            f"{name}(…). Files other than lakes cannot be read."
+            "FROM must contain lakes, queries, RANGE, GENERATE_SERIES or UNNEST, but it contains "
+            f"{name}(…). Other files cannot be read."
         )
     args = [binder.low.sql(p, scope) for p in e.this.expressions]
     table = binder.new_name("t")
@@ -258,7 +258,7 @@ def using(
 ) -> exp.Expr:
     """Return the condition of USING, and merge its columns in the scope.
 
-    `names` maps each column to the place in the query that names it, for errors.
+    `names` maps each column to the node that names it in the query, for error messages.
     """
     tests = []
     low = binder.low

@@ -1,4 +1,4 @@
-"""Expressions over groups that take the value of a row, which DuckDB refuses."""
+"""Find expressions over groups that use the value of a single row, which DuckDB rejects."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from deeplake_lite.query.bind.calls import known
 
 
 def is_ungrouped(nodes: list[exp.Expr], keys: list[exp.Expr], *, is_group: bool) -> bool:
-    """Return whether an expression takes the value of a row although the SELECT groups rows."""
+    """Return whether an expression uses the value of a single row although rows are grouped."""
     test = partial(_takes_rows, keys=keys) if is_group else _has_windows_of_groups
     return any(map(test, nodes))
 
 
 def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
-    """Return whether an expression over a group has a column outside of keys and aggregates."""
+    """Return whether an expression over a group uses a column outside of keys and aggregates."""
     if node in keys or isinstance(node, exp.Query):
         return False
     if isinstance(node, exp.Anonymous) and node.name.upper() in known.AGGREGATES:
@@ -27,7 +27,7 @@ def _takes_rows(node: exp.Expr, keys: list[exp.Expr]) -> bool:
 
 
 def _has_windows_of_groups(node: exp.Expr) -> bool:
-    """Return whether PARTITION BY or ORDER BY of a window has an aggregate, which groups rows."""
+    """Return whether a window has an aggregate, which groups rows, in PARTITION BY or ORDER BY."""
     parts = (
         part
         for window in node.find_all(exp.Window)

@@ -1,8 +1,8 @@
-"""Removal of subquery columns that nothing reads.
+"""Remove subquery columns that nothing reads.
 
-An unchanged column leaves a subquery as a value, to compute with, and as the position of its row,
-to read it later. Most of these values are never used. Each costs a column of the source, and SQL
-cannot hold some of them at all, such as durations in nanoseconds.
+A subquery returns an unchanged column twice: as a value to compute with, and as a row position from
+which to read the value later. Most of the values are never used. Each of them requires reading a
+column of the source, and SQL has no type for some of them, such as durations in nanoseconds.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def leave_out(query: exp.Expr) -> None:
     read = Counter((column.table, column.name) for column in query.find_all(exp.Column))
     derived = list(_derived(query))  # outer subqueries come before inner ones
     pruned = True
-    while pruned:  # repeated for queries of WITH, which may be in any order
+    while pruned:  # repeated because the queries of WITH may be in any order
         pruned = sum(_prune(select, names, read) for select, names in derived) > 0
 
 
 def _derived(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
-    """Yield each SELECT whose columns others read by name, with its names in FROM."""
+    """Yield each SELECT whose columns are read by name only, with its names in FROM."""
     whole = {source for select in query.find_all(exp.Select) for source in _sources_of_star(select)}
     named: defaultdict[str, set[str]] = defaultdict(set)
     for table in query.find_all(exp.Table):
@@ -38,7 +38,7 @@ def _derived(query: exp.Expr) -> Iterator[tuple[exp.Select, set[str]]]:
 
 
 def _sources_of_star(select: exp.Select) -> Iterator[str]:
-    """Yield the sources whose columns a SELECT with ``*`` passes on under another table name."""
+    """Yield the sources whose columns a SELECT with ``*`` exposes under another table name."""
     if any(isinstance(item, exp.Star) for item in select.expressions):
         own = select.parent.alias if isinstance(select.parent, exp.Subquery) else ""
         parts = [select.args.get("from_"), *(select.args.get("joins") or ())]
@@ -46,7 +46,7 @@ def _sources_of_star(select: exp.Select) -> Iterator[str]:
 
 
 def _prune(select: exp.Select, names: set[str], read: Counter[tuple[str, str]]) -> bool:
-    """Remove columns that nothing reads from a SELECT, and return whether there were any.
+    """Remove the columns of a SELECT that nothing reads, and return whether there were any.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def _prune(select: exp.Select, names: set[str], read: Counter[tuple[str, str]]) 
     names : set of str
         Names of the SELECT in FROM.
     read : Counter
-        Number of uses of each column, by source (``""`` without one) and name. Uses by columns that
-        are removed are subtracted.
+        Number of uses of each column, by source (``""`` if none is given) and name. Uses by removed
+        columns are subtracted.
     """
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is None:  # DISTINCT compares all columns

@@ -1,4 +1,4 @@
-"""Lowering of WHERE, whose conditions are sorted by the sources that they depend on."""
+"""Lower WHERE, and assign each condition to the source that it depends on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]:
-    """Lower WHERE to conditions, which hold for a row if all of them do."""
+    """Lower WHERE to a list of conditions that a row must all satisfy."""
     where = tree.args.get("where")
     if where is None:
         return []
@@ -33,7 +33,7 @@ def lower_where(low: Lowering, tree: exp.Select, scope: Scope) -> list[exp.Expr]
 
 
 def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the conditions that AND joins, at any depth of parentheses."""
+    """Yield the conditions that AND combines, at any depth of parentheses."""
     if isinstance(e, exp.And):
         yield from _conjuncts(e.this)
         yield from _conjuncts(e.expression)
@@ -46,8 +46,8 @@ def _conjuncts(e: exp.Expr) -> Iterator[exp.Expr]:
 def _note_condition(instance: Instance, node: exp.Expr) -> None:
     """Add a condition to its source, if it depends on that source alone.
 
-    Conditions on stored columns are tested first, so that fewer rows are left to compute for those
-    on precomputed columns.
+    Conditions on stored columns are tested first, so that precomputed columns have to be computed
+    for fewer rows.
     """
     columns = list(node.find_all(exp.Column))
     of_others = any(c.table != instance.table for c in columns)

@@ -1,1 +1,1 @@
-"""Expressions: operators, comparisons, subscripts, constants, and their types."""
+"""Lower expressions: operators, comparisons, subscripts and constants."""

@@ -1,7 +1,7 @@
-"""Lowering of the current time, which is the same throughout a query and whenever it is repeated.
+"""Lower the current time, which stays the same throughout a query and when it is repeated.
 
-The clock is read once, in UTC, and its time becomes a constant of the query. A saved or pickled
-view keeps it, as it keeps the seed of RANDOM.
+The clock is read once, in UTC, and its time becomes a constant in the query. A saved or pickled
+view stores this time, just as it stores the seed of RANDOM.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _FORMATS: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Localtime: ("%H:%M:%S.%f", "TIME"),
     exp.Localtimestamp: ("%Y-%m-%d %H:%M:%S.%f", "TIMESTAMP"),
 }
-"""How each form of the current time is written as a string, and its type in DuckDB."""
+"""String format and DuckDB type of each form of the current time."""
 
 
 def current_time(low: Lowering, e: exp.Expr, scope: Scope) -> Sql:
     """Lower CURRENT_DATE, CURRENT_TIME, CURRENT_TIMESTAMP, LOCALTIME or LOCALTIMESTAMP."""
     pattern, type_ = _FORMATS[type(e)]
     node: exp.Expr = exp.cast(exp.Literal.string(low.read_clock().strftime(pattern)), type_)
-    if isinstance(e, exp.CurrentTimestamp):  # it has a time zone
+    if isinstance(e, exp.CurrentTimestamp):  # its type has a time zone
         node = exp.paren(exp.AtTimeZone(this=node, zone=exp.Literal.string("UTC")))
     return Sql(node, CLOCK if type_ in ("TIME", "TIMETZ") else TIME)
 

@@ -1,6 +1,6 @@
-"""Comparisons, BETWEEN and IS.
+"""Lower comparisons, BETWEEN and IS.
 
-DuckDB compares scalars, NumPy compares tensors, and rows of values are compared part by part.
+DuckDB compares scalars, NumPy compares tensors, and tuples of values are compared part by part.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def compare_scalars(
 ) -> exp.Expr:
     """Return a comparison of scalars.
 
-    Classes compare by name and JSON by value, and NaN equals nothing.
+    Classes are compared by name and JSON by value, and NaN is not equal to anything.
     """
     if is_quantified(right):
         return compare_with_each(kind, left, right, low, scope)
@@ -82,7 +82,7 @@ def compare_scalars(
         return compare_json(kind, left, right, low, scope)
     if kind is not exp.EQ:
         check_ordered(left, right)
-    # A constant beyond the range of nanoseconds has no form that SQL could compare.
+    # SQL cannot represent a constant beyond the range of nanoseconds, so it is compared here.
     if (always := compare_out_of_range(kind, left, right)) is not None:
         side = left if is_fine(left) else right
         present = exp.not_(exp.Is(this=low.as_sql(side, scope), expression=exp.null()))
@@ -121,7 +121,7 @@ def comparison(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
     """Return HASH(x) = HASH(list) as a comparison of x with the list; None for anything else.
 
-    The type of x says how to read the list: as an array, as names of classes or as JSON.
+    The type of x determines how to read the list: as an array, as class names or as JSON.
     """
     sides = [
         side.expressions[0]
@@ -146,7 +146,7 @@ def _compare_hashed(low: Lowering, e: exp.Expr, scope: Scope) -> Value | None:
 
 
 def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
-    """Reject ``x = ANY(y)`` for a number or a string x. Raises QueryTypeError."""
+    """Reject ``x = ANY(y)`` if x is a number or a string. Raises QueryTypeError."""
     quantifier = part.name.upper() if isinstance(part, exp.Anonymous) else ""
     if quantifier not in ("ANY", "ALL") or quantifier in OWN or len(part.expressions) != 1:
         return
@@ -156,16 +156,16 @@ def _check_any(e: exp.Expr, part: exp.Expr, other: Value) -> None:
     each = type(e)(this=sides[0].copy(), expression=sides[1].copy())
     raise QueryTypeError(
         f"{text_of(part)} is true or false, so it cannot be compared with numbers or strings, but "
-        f"the query has {text_of(e)}. To compare each element, write "
+        f"the query contains {text_of(e)}. To compare each element, write "
         f"{quantifier}({text_of(each)})."
     )
 
 
 def _is_elementwise(left: Value, right: Value) -> bool:
-    """Return whether NumPy compares the elements of the sides.
+    """Return whether NumPy compares the two sides element by element.
 
-    This is the case for tensors, and for a DuckDB list, for example from KEYS, that is compared
-    with one value.
+    It does so for tensors, and for a DuckDB list, for example from KEYS, that is compared with a
+    single value.
     """
     if is_numpys(left) or is_numpys(right):
         return True
@@ -175,7 +175,7 @@ def _is_elementwise(left: Value, right: Value) -> bool:
 
 
 def chained(e: exp.Expr) -> QueryTypeError:
-    """Return the error for ``a < b < c``, and for ``a = b || c = d``, parsed the same way."""
+    """Return the error for ``a < b < c``, or for ``a = b || c = d``, which is parsed alike."""
     joined = e.this.expression
     if isinstance(joined, exp.DPipe):
         first = type(e.this)(this=e.this.this.copy(), expression=joined.this.copy())
@@ -191,12 +191,12 @@ def chained(e: exp.Expr) -> QueryTypeError:
 
 
 def _compare_parts(e: exp.Expr) -> exp.Expr:
-    """Return a comparison of two rows of values as comparisons of their parts.
+    """Split a comparison of two tuples into comparisons of their values.
 
     Raises
     ------
     QueryTypeError
-        When the rows have different numbers of values, or none.
+        If the tuples are empty or have different lengths.
     """
     pairs = list(zip(e.this.expressions, e.expression.expressions, strict=False))
     if not pairs or len(e.this.expressions) != len(e.expression.expressions):
@@ -204,7 +204,7 @@ def _compare_parts(e: exp.Expr) -> exp.Expr:
             "Only rows with the same number of values can be compared, but these are "
             f"{text_of(e.this)} and {text_of(e.expression)}."
         )
-    # Without copies, parts that several options share are lowered once.
+    # The nodes are not copied, so that parts shared by several options are lowered only once.
     equal = [exp.EQ(this=a, expression=b) for a, b in pairs]
     if isinstance(e, exp.EQ):
         return exp.paren(exp.and_(*equal, copy=False), copy=False)
@@ -257,7 +257,7 @@ def null_safe(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _are_whole_tensors(*sides: Value) -> bool:
-    """Return whether NumPy compares whole values: two tensors, or a tensor and a DuckDB list."""
+    """Return whether whole values are compared: two tensors, or a tensor and a DuckDB list."""
     if all(map(is_numpys, sides)):
         return True
     lists = [kind_of(s).name == "list" and not lists_structs(kind_of(s)) for s in sides]
@@ -267,7 +267,7 @@ def _are_whole_tensors(*sides: Value) -> bool:
 def _null_safe_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return IS [NOT] DISTINCT FROM for timestamps in two units, which `=` compares exactly."""
+    """Return IS [NOT] DISTINCT FROM for timestamps in two units, based on their exact ``=``."""
     nulls = [
         exp.Is(this=exp.paren(low.as_sql(side, scope)), expression=exp.null())
         for side in (left, right)
@@ -278,7 +278,7 @@ def _null_safe_of_moments(
 
 
 def is_(low: Lowering, e: exp.Is, scope: Scope) -> Value:
-    """Lower IS NULL, IS TRUE, IS FALSE and IS NAN; IS NULL reads no tensor."""
+    """Lower IS NULL, which does not read the tensor itself, IS TRUE, IS FALSE and IS NAN."""
     if isinstance(e.expression, exp.Column) and e.expression.name.upper() == "NAN":
         return low.value(exp.Anonymous(this="ISNAN", expressions=[e.this]), scope)
     if not isinstance(e.expression, exp.Null | exp.Boolean):

@@ -1,4 +1,4 @@
-"""Constants of a query, from its text or from parameters, as SQL and as NumPy arrays."""
+"""Convert constants in a query's text or parameters to SQL and to NumPy arrays."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def constant(value: object) -> Constant:
 
 
 def _span(value: dt.timedelta) -> exp.Expr:
-    """Return a duration as SQL. Raises QueryTypeError if its microseconds exceed 64 bits."""
+    """Return a duration as SQL. Raises QueryTypeError if it exceeds 64 bits of microseconds."""
     count = value // dt.timedelta(microseconds=1)
     if abs(count) >= 2**63:
         raise QueryTypeError(
@@ -79,7 +79,7 @@ def _span(value: dt.timedelta) -> exp.Expr:
 
 
 def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
-    """Return constants as one constant list, of JSON values if one of them is a dict."""
+    """Combine constants into one constant list; if one is a dict, it is a list of JSON values."""
     return Constant(
         [p.value for p in parts],
         lambda: exp.Array(expressions=_nodes(parts, is_json=is_json)),
@@ -89,7 +89,7 @@ def list_of(parts: Sequence[Constant], *, is_json: bool = False) -> Constant:
 
 
 def _is_json(items: Sequence[Any]) -> bool:
-    """Return whether a list mixes strings, numbers and lists, perhaps within lists, as JSON can."""
+    """Return whether a list, or a list within it, mixes strings, numbers and lists, as in JSON."""
     if not all(isinstance(item, str | int | float | list | None) for item in items):
         return False
     lists = [item for item in items if isinstance(item, list)]
@@ -102,7 +102,7 @@ def _is_json(items: Sequence[Any]) -> bool:
 
 
 def _nodes(parts: Sequence[Constant], *, is_json: bool) -> list[exp.Expr]:
-    """Return the parts of a list as SQL; if one is a dict, all of them as canonical JSON."""
+    """Return the parts of a list as SQL; if one is a dict, all become canonical JSON."""
     if not is_json and not any(isinstance(part.value, dict) for part in parts):
         return [part.node.copy() for part in parts]
     return [
@@ -120,14 +120,14 @@ def items_of(value: Constant) -> Sequence[Constant]:
 
 
 MOST = 2**127 - 1
-"""Largest integer that DuckDB computes with."""
+"""Largest integer that DuckDB can compute with."""
 
 _DECIMALS = 18
-"""Maximum number of decimal places with which a DuckDB decimal can hold any 64-bit integer."""
+"""Maximum number of decimal places of a DuckDB decimal that still fits any 64-bit integer."""
 
 
 def _of_decimal(number: decimal.Decimal) -> Constant:
-    """Return a number of any size; in SQL it has up to 18 decimal places, or is a float."""
+    """Return a decimal number as a constant; with over 18 decimal places, it is a float in SQL."""
     if number.copy_abs() > MOST:
         return Constant(float(number), partial(_too_large, number), number)
     is_short = int(number.as_tuple().exponent) >= -_DECIMALS
@@ -138,12 +138,12 @@ def _of_decimal(number: decimal.Decimal) -> Constant:
 
 
 def of_literal(e: exp.Literal) -> Constant:
-    """Return the number of a literal, which is a float64 if it has an exponent.
+    """Return the number that a literal represents; with an exponent, it is a float64.
 
     Raises
     ------
     QueryError
-        When it is not a number.
+        If the literal is not a number.
     """
     try:
         number = decimal.Decimal(e.this)
@@ -155,11 +155,11 @@ def of_literal(e: exp.Literal) -> Constant:
 
 
 _SHORT = 15
-"""Maximum number of digits of a DuckDB decimal that it converts to the nearest double."""
+"""Maximum number of digits for which DuckDB converts a decimal to the nearest double."""
 
 
 def _of_float(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant:
-    """Convert a literal with a point or an exponent; with an exponent, it means a float."""
+    """Convert a literal with a decimal point or an exponent; an exponent makes it a float."""
     has_exponent = "e" in e.this.lower()
     if has_exponent and np.isfinite(value) and abs(value) >= _LEAST_ROUNDED:
         number = decimal.Decimal(value)
@@ -170,7 +170,7 @@ def _of_float(value: float, e: exp.Literal, number: decimal.Decimal) -> Constant
 
 
 _LEAST_ROUNDED = 2**53
-"""Doubles hold every integer up to this one."""
+"""Largest integer up to which doubles represent every integer exactly."""
 
 
 def negated(value: Constant) -> Constant:
@@ -185,7 +185,7 @@ def negated(value: Constant) -> Constant:
 
 
 def _too_large(value: int | decimal.Decimal) -> exp.Expr:
-    """Reject an integer of more than 128 bits. Raises QueryTypeError."""
+    """Raise QueryTypeError for an integer with more than 128 bits."""
     raise QueryTypeError(
         "SQL computes with integers of up to 128 bits, but this one is "
         f"{decimal.Decimal(value):.6e}. Compare it with integers directly, or pass a float, such "
@@ -194,10 +194,10 @@ def _too_large(value: int | decimal.Decimal) -> exp.Expr:
 
 
 def _reject_complex(value: complex) -> exp.Expr:
-    """Reject a complex number in an expression that SQL computes. Raises QueryTypeError."""
+    """Raise QueryTypeError for a complex number in an expression that SQL computes."""
     raise QueryTypeError(
-        f"SQL has only real numbers, but this one is {value!r}. Compare it with complex columns "
-        "with = or <>."
+        f"SQL has only real numbers, but this constant is {value!r}. Complex columns can be "
+        "compared with it by = or <>."
     )
 
 
@@ -212,12 +212,12 @@ def _encodable(text: str) -> str:
 
 
 def as_array(value: Any) -> tuple[Any, Type]:
-    """Return a constant in the form with which NumPy computes, and its type.
+    """Convert a constant to an array or list for NumPy, and return it with its type.
 
     Raises
     ------
     QueryTypeError
-        For an integer of more than 64 bits.
+        For an integer with more than 64 bits.
     """
     if isinstance(value, str) or value is None:
         return value, Type("str")
@@ -233,7 +233,7 @@ def as_array(value: Any) -> tuple[Any, Type]:
         return _as_items(value), _list_type(value)
     if array.dtype == object and any(type(v) is int for v in array.flat):
         raise QueryTypeError(
-            f"Tensors can hold integers of up to 64 bits, but this constant is {value!s:.60}. "
+            f"Tensors can contain integers of up to 64 bits, but this constant is {value!s:.60}. "
             "Compare with single numbers instead of a list, or pass floats."
         )
     if array.dtype.kind in "OS" and array.ndim:  # bytes, dates and other objects
@@ -244,7 +244,7 @@ def as_array(value: Any) -> tuple[Any, Type]:
 
 
 def _kinds(items: Sequence[object]) -> set[type]:
-    """Return the types of the items of lists within lists; all numbers have one."""
+    """Return the types of all items in nested lists; all numbers count as one type."""
     kinds: set[type] = set()
     for item in items:
         if isinstance(item, list):
@@ -255,7 +255,7 @@ def _kinds(items: Sequence[object]) -> set[type]:
 
 
 def _as_items(value: Any) -> Any:
-    """Convert numbers and times in lists, perhaps nested, to the form of items of sequences."""
+    """Convert numbers and times in (nested) lists to NumPy scalars, like the items of sequences."""
     if isinstance(value, list):
         times = times_of([item for item in value if item is not None])
         if times is not None:
@@ -266,7 +266,7 @@ def _as_items(value: Any) -> Any:
 
 
 def _list_type(items: Sequence[Any]) -> Type:
-    """Return the type of a list whose items may be null, or lists of different lengths."""
+    """Return the type of a list whose items may be null or lists of different lengths."""
     present = [item for item in items if item is not None]
     if present and all(isinstance(item, list) for item in present):
         return Type("object", (None,), Items(_list_type([part for i in present for part in i])))

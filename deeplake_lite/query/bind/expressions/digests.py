@@ -1,7 +1,7 @@
-"""Digests, by which tensors are compared, and null tests of tensors.
+"""Compare tensors by their digests, and test them for null.
 
-A digest is a 64-bit hash of a value. The digest of a stored cell is read from the lake, without
-the cell itself.
+A digest is a 64-bit hash of a value. The digest of a stored cell can be read from the lake without
+reading the cell itself.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True) -> exp.Expr:
-    """Return a scalar that is equal exactly where values are equal.
+    """Return a scalar that can be compared instead of a value.
 
-    For a tensor, that is its digest; for JSON, a string that all equal values share.
+    For a tensor, this is its digest; for JSON, a string that is the same for all equal values.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True
     scope : Scope
         The scope of the expression.
     stored : bool
-        Whether the stored digest of a column may be used, which holds within one type.
+        Whether the stored digest of a column may be used. It is only comparable within one type.
     """
     if isinstance(value, Tensor) and is_numpys(value):
         return low.as_sql(digest_of_rows(value, low, stored=stored), scope)
@@ -47,9 +47,9 @@ def comparable(value: Value, low: Lowering, scope: Scope, *, stored: bool = True
 def digest_of_rows(
     tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False
 ) -> Tensor:
-    """Return the digest by which rows of one column, or of a UNION, are compared.
+    """Return the digest for comparing the rows of one column or of a UNION.
 
-    A UNION of unchanged columns of one type uses their stored digests.
+    A UNION of unchanged columns of the same type uses their stored digests.
     """
     tree = tensor.tree
     if not stored or not isinstance(tree, Choice) or not stored_type(tensor):
@@ -58,9 +58,9 @@ def digest_of_rows(
 
 
 def stored_type(tensor: Tensor) -> str:
-    """Return the type, with its codec, of an unchanged column or of all columns of a UNION.
+    """Return the type, with its codec, of an unchanged column, or of all columns in a UNION.
 
-    For anything else it is "".
+    Return "" for anything else.
     """
     if tensor.plain is not None:
         return str(tensor.plain.field.htype)
@@ -85,7 +85,7 @@ def _stored_digest(tree: Tree, *, null: bool) -> Tree:
 
 
 def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = False) -> Tensor:
-    """Return the digest of a tensor, for an unchanged column without reading its values.
+    """Return the digest of a tensor; for an unchanged column, its values are not read.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = F
     low : Lowering
         The lowering of the query.
     stored : bool
-        Whether a stored digest may be used. Those of two columns can be compared only if the
-        columns have one type.
+        Whether a stored digest may be used. The stored digests of two columns are comparable only
+        if the columns have the same type.
     null : bool
         Whether the digest of null is null. Otherwise it is a number, so that nulls form one group.
     """
@@ -105,9 +105,9 @@ def digest(tensor: Tensor, low: Lowering, *, stored: bool = True, null: bool = F
 
 
 def with_comparable_digests(left: Value, right: Value, low: Lowering) -> tuple[Value, Value]:
-    """Return two values in a form in which they compare; see `digest`.
+    """Make two values comparable if they are digests; see `digest`.
 
-    Digests that are stored for different types are replaced with digests of the decoded values.
+    Stored digests of different types are replaced with digests of the decoded values.
     """
     hashes = [v.tree for v in (left, right) if isinstance(v, Tensor) and is_digest(v)]
     types = {str(t.field.htype) if isinstance(t, Meta) and t.field else t for t in hashes}
@@ -137,7 +137,7 @@ def _digest_of_values(value: Value, low: Lowering) -> Value:
 
 
 def _cell_of(value: Tensor) -> Tensor:
-    """Return the column whose stored digest is given."""
+    """Return the column that a stored digest belongs to."""
     leaf = value.tree
     assert isinstance(leaf, Meta)
     assert leaf.field is not None
@@ -148,19 +148,19 @@ def _cell_of(value: Tensor) -> Tensor:
 def compare_digests(
     kind: type[exp.Expr], left: Tensor, right: Tensor, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of whole tensors by their digests; classes compare by name.
+    """Compare whole tensors by their digests; classes are compared by name.
 
     Raises
     ------
     QueryTypeError
-        For boxes of two formats.
+        For boxes in different formats.
     """
     formats = {innermost(side.type).box_format for side in (left, right)} - {None}
     if len(formats) > 1:
         raise QueryTypeError(
             f"Boxes must have the same format to be compared, but {left.text} is {left.type} in "
             f"{innermost(left.type).box_format}, and {right.text} is {right.type} in "
-            f"{innermost(right.type).box_format}. BOX_CONVERT one of them."
+            f"{innermost(right.type).box_format}. Convert one of them with BOX_CONVERT."
         )
     of_one_type = left.plain is not None and right.plain is not None
     of_one_type = of_one_type and str(left.type.meaning) == str(right.type.meaning)
@@ -170,9 +170,9 @@ def compare_digests(
 
 
 def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
-    """Return a constant list as a list of JSON values, if the other side holds such lists.
+    """Convert a constant list to a list of JSON values if the other side contains such lists.
 
-    NumPy reads ``[TRUE]`` as an array, which equals ``[1]``. In JSON, the two differ.
+    In NumPy, ``[TRUE]`` is an array that equals ``[1]``. In JSON, the two differ.
     """
     if not isinstance(value.tree, Literal_) or not _lists_json(other.type):
         return value
@@ -191,7 +191,7 @@ def _lists_json(type_: Type) -> bool:
 
 
 def _as_json(value: object) -> object:
-    """Convert NumPy numbers in lists, perhaps nested, to Python numbers."""
+    """Convert NumPy numbers in (nested) lists to Python numbers."""
     if isinstance(value, list):
         return [_as_json(item) for item in value]
     return value.item() if isinstance(value, np.bool_ | np.number) else value
@@ -207,7 +207,7 @@ def count_argument(tensor: Tensor, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def validity(tensor: Tensor) -> Tensor:
-    """Return the validity of a column's cells without reading them: null where a cell is null."""
+    """Return a value that is null where a cell is null, without reading the cells."""
     assert tensor.plain is not None
     key = key_of_row(tensor)
     tree = Meta(key, tensor.plain.source, tensor.plain.field, "present", Type("bool"))
@@ -215,7 +215,7 @@ def validity(tensor: Tensor) -> Tensor:
 
 
 def key_of_row(value: Any) -> str:
-    """Return the key that the row's position has in a tree."""
+    """Return the key of the row position in a tree."""
     if isinstance(value, Tensor) and isinstance(value.tree, Cell):
         return value.tree.key
     return f"r_{value.plain.row.sql('duckdb')}"

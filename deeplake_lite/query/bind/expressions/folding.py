@@ -1,4 +1,4 @@
-"""Constant folding: a tensor that reads only constants is computed while the query is lowered."""
+"""Constant folding: compute tensors that read only constants while the query is lowered."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def fold(value: Value) -> Value:
     """Compute a tensor of numbers that reads only constants; return other values as they are."""
     if not isinstance(value, Tensor) or value.env or isinstance(value.tree, Literal_):
         return value
-    is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"  # compared by its value
+    is_digest = isinstance(value.tree, Call) and value.tree.name == "HASH"  # must stay a call
     if is_digest or not value.type.is_number or calls_users(value.tree):
         return value
     [number] = evaluate(value.tree, {}, 1)

@@ -1,7 +1,7 @@
-"""Conversion of tensors to one form, so that one column can hold them or they can be compared.
+"""Convert tensors to one form, so that they can be compared or put into one column.
 
-Classes get one list of names, and numbers one dtype. Boxes of different units or formats are
-rejected.
+Classes are numbered by one list of names, and numbers get one dtype. Boxes with different units or
+formats are rejected.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def in_one_form(
     Raises
     ------
     QueryTypeError
-        When no type holds them all.
+        If there is no common type.
     """
     if any(t.type.items is None and t.type.dtype == "bool" for t in tensors):
         tensors = [as_truths(tensor) for tensor in tensors]
@@ -81,7 +81,7 @@ def with_names(tensor: Tensor) -> Tensor:
 
 
 def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors with classes converted to names if there is a column of strings.
+    """Convert classes to names if one of the tensors is a column of strings.
 
     Lists of JSON count as lists of strings.
     """
@@ -95,9 +95,9 @@ def with_names_beside_texts(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def with_types_of_nulls(tensors: Sequence[Tensor], nulls: Sequence[bool]) -> list[Tensor]:
-    """Return tensors with the constant NULL as a single value of the type of the others' items.
+    """Give each constant NULL the item type of the other tensors.
 
-    Among numbers, it remains a number of the smallest type, so that it does not widen the others.
+    Among numbers, NULL keeps the smallest type, so that it does not widen the others.
     """
     pairs = list(zip(tensors, nulls, strict=True))
     items = (innermost(tensor.type) for tensor, is_null in pairs if not is_null)
@@ -130,7 +130,7 @@ def as_truths(tensor: Tensor) -> Tensor:
 
 
 def with_comparable_names(first: Tensor, second: Tensor) -> list[Tensor]:
-    """Return two tensors with comparable classes: as names if the other one has strings."""
+    """Make the classes of two tensors comparable; if one has strings, classes become names."""
     if "str" in (innermost(first.type).dtype, innermost(second.type).dtype):
         return [with_names(first), with_names(second)]
     return with_one_list_of_names([first, second])
@@ -142,14 +142,14 @@ def innermost(type_: Type) -> Type:
 
 
 def with_one_list_of_names(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return tensors with their classes renumbered by one list of names.
+    """Renumber the classes of several tensors by one list of names.
 
     The list starts with the names of the first tensor.
 
     Raises
     ------
     QueryTypeError
-        For classes without names mixed with classes with names.
+        If some classes have names and others do not.
     """
     of_each = [names_of(t.type) if _has_classes(t.type) else () for t in tensors]
     of_labels = {bool(names_of(t.type)) for t in tensors if _is_labels(t.type)}
@@ -175,7 +175,7 @@ def named(tensor: Tensor, names: tuple[str, ...], text: str) -> Tensor:
 
 
 def _type_of_names(type_: Type) -> Type:
-    """Return the type of the names of classes; lists with null items have null names."""
+    """Return the type that classes have after conversion to names; null items stay null."""
     if type_.items is None:
         return Type("str", () if type_.shape == () else (None,))
     if not may_hold_null(type_) and type_.items.of.items is None:
@@ -214,7 +214,7 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
     dtype = np.dtype(tensor.type.dtype)
     if dtype.kind == "u" and len(merged) > np.iinfo(dtype).max:
         raise QueryTypeError(
-            f"Masks of {dtype} hold up to {np.iinfo(dtype).max} classes, but {tensor.text} and "
+            f"Masks of {dtype} can have up to {np.iinfo(dtype).max} classes, but {tensor.text} and "
             f"another mask have {len(merged)} together. Compare the classes of pixels: x[i, j]."
         )
 
@@ -227,10 +227,7 @@ def _relabelled(tensor: Tensor, names: tuple[str, ...], merged: tuple[str, ...])
 
 
 def _renumbered(value: object, numbers: NDArray[Any]) -> object:
-    """Return classes, or lists of them, with their numbers replaced with `numbers[class]`.
-
-    None stays None.
-    """
+    """Replace each class in an array or a list with `numbers[class]`; None stays None."""
     if value is None:
         return None
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject):
@@ -251,7 +248,7 @@ def _renamed(type_: Type, names: tuple[str, ...]) -> Type:
 
 
 def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
-    """Reject tensors that no column can hold together. Raises QueryTypeError."""
+    """Reject tensors that do not fit in one column. Raises QueryTypeError."""
     types = [t.type for t in tensors]
     shown = " and ".join(map(str, types))
     of_items = [
@@ -284,14 +281,14 @@ def _check(what: str, tensors: Sequence[Tensor], text: str) -> None:
 
 
 def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) -> list[Tensor]:
-    """Return numbers converted to a dtype that holds all of them, and times to their finest unit.
+    """Convert numbers to a dtype that fits all of them, and times to the finest unit.
 
-    The columns determine the dtype, and a constant widens it only if it does not fit.
+    The columns determine the dtype. A constant widens it only if it does not fit.
 
     Raises
     ------
     QueryTypeError
-        For a mixture of numbers and other values.
+        For numbers mixed with other values.
     """
     dtypes = {t.type.dtype for t in tensors}
     if len(dtypes) == 1:
@@ -324,9 +321,10 @@ def _of_one_dtype(what: str, tensors: list[Tensor], text: str, low: Lowering) ->
 
 
 def _unit_of_all(dtypes: set[str]) -> np.dtype[Any] | None:
-    """Return the finest of the dtypes of times.
+    """Return the dtype with the finest unit for several dtypes of times.
 
-    It is None if not all are timestamps, or durations that all have a fixed length, or none has.
+    Return None unless all are timestamps, all are durations of fixed length, or all are in months
+    or years.
 
     >>> _unit_of_all({"datetime64[D]", "datetime64[ms]"}), _unit_of_all({"timedelta64[D]", "int8"})
     (dtype('<M8[ms]'), None)
@@ -344,22 +342,22 @@ def _is_time(dtype: str) -> bool:
 
 
 def _in_unit(tensor: Tensor, unit: np.dtype[Any]) -> Tensor:
-    """Convert times to a finer unit; times that it cannot hold raise an error."""
+    """Convert times to a finer unit; times that are out of its range raise an error."""
 
     def convert(array: NDArray[Any]) -> NDArray[Any]:
         try:
             return cast_time(array, unit)
         except InvalidValueError as error:
             raise QueryTypeError(
-                f"Times in several units are converted to the finest one, but {unit.name} cannot "
-                f"hold a time in {tensor.text}. Combine only times of the same unit."
+                f"Times in several units are converted to the finest unit, but {unit.name} cannot "
+                f"represent a time in {tensor.text}. Combine only times in the same unit."
             ) from error
 
     return _converted(tensor, unit.name, convert)
 
 
 def _common(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype for numbers of two dtypes: NumPy's choice, but int64 for integers.
+    """Return a dtype that fits numbers of two dtypes: NumPy's choice, except int64 for integers.
 
     >>> _common(np.dtype("int8"), np.dtype("uint64")), _common(np.dtype("int8"), np.dtype("f2"))
     (dtype('int64'), dtype('float16'))
@@ -397,7 +395,7 @@ def _rounded(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """
     with np.errstate(over="ignore"):  # float16 overflows to inf
         floats = array.astype(dtype).real.astype(np.float64)
-    # A float beyond the range of the integers must not be converted back, which is undefined.
+    # Converting a float beyond the range of the integers back to an integer is undefined.
     within = floats < 2.0 ** (64 if array.dtype.kind == "u" else 63)
     back = np.where(within, floats, 0).astype(array.dtype)
     rounded: NDArray[Any] = np.asarray(array)[~within | (back != array)]
@@ -419,7 +417,7 @@ def _converted(
 
 
 def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
-    """Return whether a dtype holds a constant: integers exactly, and floats if they stay finite."""
+    """Return whether a dtype can represent a constant: integers exactly, floats if still finite."""
     if dtype.kind == "f" and value.dtype.kind == "f":
         return bool(np.isfinite(value.astype(dtype)).all())
     if dtype.kind in "fc" and value.dtype.kind in "iu":
@@ -429,9 +427,9 @@ def _holds(dtype: np.dtype[Any], value: NDArray[Any]) -> bool:
 
 
 def _list_of_all(tensors: Sequence[Tensor]) -> Htype | None:
-    """Return the type of the first list of numbers if all are lists; constants count as such.
+    """Return the type of the first list of numbers if all columns are lists of numbers.
 
-    It is None otherwise: lists mixed with arrays become arrays.
+    Return None otherwise, since lists mixed with arrays become arrays.
     """
     columns = [t.type for t in tensors if not isinstance(t.tree, Literal_)]
     are_lists = bool(columns) and all(type_.list_of is not None for type_ in columns)
@@ -439,7 +437,7 @@ def _list_of_all(tensors: Sequence[Tensor]) -> Htype | None:
 
 
 def _both(a: Type, b: Type) -> Type:
-    """Return the type that holds values of two types with the same dtype."""
+    """Return the common type of two types with the same dtype."""
     shape = a.shape
     if a.shape is not None and b.shape is not None:
         shape = tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True))

@@ -1,4 +1,4 @@
-"""The functions that lower the nodes of a syntax tree."""
+"""Table of the functions that lower each kind of node in a syntax tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 type Handler = Callable[[Lowering, Any, Scope], Value]
-"""Lowers a node of the kind that it is registered for, in a scope."""
+"""Lowers one kind of node in a scope."""
 
 HANDLERS: dict[str, Handler] = {
     "column": names.column,
@@ -82,4 +82,4 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys((kind.key for kind in operators.ARITHMETIC), operators.arithmetic),
     **dict.fromkeys((kind.key for kind in comparisons.COMPARISON), comparisons.comparison),
 }
-"""Functions that lower a node, by the node's key; other nodes are rebuilt over their parts."""
+"""Handlers by the key of the node; other nodes are rebuilt from their lowered parts."""

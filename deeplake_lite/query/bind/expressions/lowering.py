@@ -1,8 +1,8 @@
-"""Lowering of expressions, from the syntax tree to SQL for DuckDB and trees for NumPy.
+"""Lower expressions from the syntax tree to SQL for DuckDB and trees for NumPy.
 
 The static number of axes decides: DuckDB computes values without axes, and values with axes become
-trees. Where SQL needs the value of a tree without axes, the tree becomes a *precomputed column* of
-the source that it reads, or a function that DuckDB calls with the positions of the rows.
+trees. Where SQL needs the scalar that a tree computes, the tree becomes a *precomputed column* of
+the source that it reads, or a function that DuckDB calls with the row positions.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 
 _MANY = 200
-"""Number of nodes from which on messages show only the beginning of an expression."""
+"""Number of nodes above which messages show only the beginning of an expression."""
 
 _udf_numbers = count()
-"""Numbers for the names of functions, since all queries of the process share one database."""
+"""Numbers for function names, since all queries in the process share one database."""
 
 _MOST_TRACES = 200
-"""Maximum number of expressions of a query whose places are recorded."""
+"""Maximum number of expressions in a query whose positions are recorded."""
 
 
 @dataclass(frozen=True)
 class _Known:
     """The cached value of an expression in a scope.
 
-    The cache key has the ids of the expression and the scope, so this object keeps both alive.
+    The cache key contains the ids of the expression and the scope, so this object keeps both alive.
     """
 
     e: exp.Expr
@@ -71,8 +71,8 @@ class Lowering:
     params : Params
         Values of ``?`` and ``$name``.
     subquery : callable
-        Lowers a SELECT within an expression: takes its node and the scope, and returns the query
-        for DuckDB and its columns.
+        Lowers a SELECT within an expression. Called with its node and the scope, it returns the
+        query for DuckDB and its columns.
     one_value : callable
         Returns the value of a SELECT that is used as a single value.
     """
@@ -91,16 +91,16 @@ class Lowering:
         self.unfolded = 0
         """Number of aliases that were replaced with their expressions."""
         self.text = ""
-        """The query, for the places of errors."""
+        """Text of the query, to show where errors are."""
         self.effort = Effort("")
         self.known: dict[tuple[Any, ...], _Known] = {}
-        """Cached values by expression, scope and the scope's state, as handlers repeat requests."""
+        """Cache of values by expression, scope and state of the scope, since handlers ask again."""
         self.traces: list[tuple[int, exp.Expr]] = []
-        """Positions in the text and the SQL that comes from there, parts before the whole."""
+        """Positions in the text and the SQL generated from there, inner expressions first."""
         self.starts: dict[str, int] = {}
         """Positions of tensor expressions, by their text."""
         self.outputs: dict[str, int | None] = {}
-        """Positions of result columns, by name; the outermost query sets its own last."""
+        """Positions of result columns by name; the outermost query adds its columns last."""
 
     def draw_seed(self) -> int:
         """Return the query's seed, drawn on first use."""
@@ -125,7 +125,7 @@ class Lowering:
         Raises
         ------
         QueryTypeError
-            For a tensor with axes, and for a value that SQL has no type for.
+            For a tensor with axes, and for a value whose type does not exist in SQL.
         """
         match value:
             case Sql(node) | Constant(node=node):
@@ -150,7 +150,7 @@ class Lowering:
         return as_tensor(value, text, self.types)
 
     def _precompute(self, tensor: Tensor, scope: Scope) -> exp.Expr:
-        """Have a tree precomputed, and return the column or the function call with its value."""
+        """Arrange for a tree to be precomputed; return the column or call that has its value."""
         if not tensor.env:
             return fold_to_sql(tensor)
         known = self.find_precomputed(tensor, scope)
@@ -180,9 +180,9 @@ class Lowering:
         return None
 
     def _instance_of(self, tensor: Tensor, scope: Scope) -> Instance | None:
-        """Return the single source in FROM, here or in an enclosing query, that a tree reads.
+        """Return the source in FROM that a tree reads, here or in an enclosing query.
 
-        None for a tree that reads rows of several sources, or other values of the query.
+        Return None for a tree that reads several sources, or other values of the query.
         """
         tables = {
             (node.table if isinstance(node, exp.Column) and node.name == ROW else None)
@@ -200,7 +200,7 @@ class Lowering:
         return None
 
     def shown(self, e: exp.Expr) -> str:
-        """Return an expression as messages show it: a long one is cut after 60 characters."""
+        """Return the text of an expression for messages; long ones are cut after 60 characters."""
         if sum(1 for _ in islice(e.walk(), _MANY)) < _MANY:
             return text_of(e)
         start = start_of(e) or 0
@@ -212,7 +212,7 @@ class Lowering:
         Raises
         ------
         QueryTypeError
-            For a missing expression, which the parser lets pass at some places.
+            For a missing expression, which the parser accepts in some places.
         """
         if e is None:
             raise QueryTypeError(
@@ -230,7 +230,7 @@ class Lowering:
         self.effort.spend(EXPRESSION_COST)
         before = scope.aggregates.count
         result = self._value(e, scope)
-        if not scope.parameters:  # parameters have no meaning outside of their lambdas
+        if not scope.parameters:  # parameters of lambdas are undefined elsewhere
             self._trace(e, result)
             self.known[state] = _Known(e, scope, result, scope.aggregates.count > before)
         return result
@@ -254,7 +254,7 @@ class Lowering:
                 self.starts.setdefault(value.text, begins)
         nodes: list[exp.Expr] = [value.node] if isinstance(value, Sql) else []
         if isinstance(value, Constant) and isinstance(value.value, list):
-            with suppress(QueryTypeError):  # the list may have numbers too large for SQL
+            with suppress(QueryTypeError):  # the list may contain numbers too large for SQL
                 nodes = [value.node] if len(value.value) <= _MANY else []
         if isinstance(value, Tensor) and isinstance(e, exp.Window | exp.Anonymous | exp.Filter):
             nodes = list(value.env.values())
@@ -289,7 +289,7 @@ class Lowering:
         return node
 
     def clause_of_rows(self, e: exp.Expr, scope: Scope, name: str) -> exp.Expr:
-        """Lower the condition of a clause that has no aggregates. Raises QueryError for one."""
+        """Lower the condition of a clause. Raises QueryError if it contains an aggregate."""
         before = scope.aggregates.count
         node = self.clause(e, scope)
         if scope.aggregates.count > before:
@@ -327,7 +327,7 @@ class Lowering:
         Raises
         ------
         QueryTypeError
-            When the function does not take these arguments.
+            If the function does not accept these arguments.
         """
         return call_function(self, function, args, options, e)
 

@@ -1,4 +1,4 @@
-"""IN, EXISTS, and subqueries that are used as values."""
+"""Lower IN, EXISTS, and subqueries that are used as values."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _any(conditions: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _compares_with_both(value: Value) -> bool:
-    """Return whether a value compares with strings and with numbers: a class, or a JSON column."""
+    """Return whether a value can be compared with both strings and numbers: a class or JSON."""
     kind = kind_of(value).name
     return kind == "class" or (kind == "json" and not isinstance(value, Constant))
 
@@ -110,13 +110,13 @@ def _compares_with_both(value: Value) -> bool:
 def _listed(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Value]:
     """Return the values of the list that follows IN.
 
-    A list that mixes strings with numbers is JSON, unless the left side compares with both anyway,
-    as `mixes` says.
+    A list that mixes strings with numbers is JSON, unless `mixes` says that the left side can be
+    compared with both.
 
     Raises
     ------
     QueryTypeError
-        For anything else than a list, and for lists among several values.
+        For anything but a list, and for lists among several values.
     """
     field = e.args.get("field")
     values = [low.value(option, scope) for option in (e.expressions if field is None else [field])]
@@ -132,16 +132,16 @@ def _listed(low: Lowering, e: exp.In, scope: Scope, *, mixes: bool) -> list[Valu
         return [v if is_null_constant(v) else Sql(as_json(v, low, scope), JSON) for v in items]
     if any(map(has_list, values)):
         raise QueryTypeError(
-            f"IN takes single values or one list of them, but the query has {text_of(e)}."
+            f"IN takes single values or one list of values, but the query has {text_of(e)}."
         )
     return values
 
 
 def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value:
-    """Lower IN with a query, which has as many columns as there are values on the left.
+    """Lower IN with a query, which must have one column for each value on the left.
 
-    Each column is converted like the value that it is compared with: JSON to its comparison key,
-    class numbers to names if the two sides have different classes, and integers compared with
+    Each column and the corresponding value are converted in the same way: JSON to its comparison
+    key, class numbers to names if the two sides have different classes, and integers compared with
     floats to exact pairs.
     """
     parts = e.this.expressions if isinstance(e.this, exp.Tuple) else [e.this]
@@ -155,8 +155,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     for part, value, column in zip(parts, values, selected, strict=True):
         if is_numpys(value) or column.kind.name == "tensor":
             raise _tensor_error(part if is_numpys(value) else inner)
-    # DuckDB compares a side with a column by one rule, so both are converted first: each pair to
-    # the form in which `=` would compare it.
+    # DuckDB's IN follows its own rules, so each pair is first converted to the form in which `=`
+    # would compare it.
     sides: list[exp.Expr] = []
     columns: list[exp.Expr] = []
     plain: list[tuple[exp.Expr, Value]] = []
@@ -191,15 +191,15 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     condition = exp.In(this=sides[0], query=exp.Subquery(this=rows))
     if not kind_of(values[0]).real:
         return Sql(condition, BOOL)
-    # For DuckDB, NaN equals NaN. Here it equals nothing, so NaN IN (…) is false, or null if the
-    # query has a null, as SQL prescribes for a value that is not found.
+    # In DuckDB, NaN equals NaN. Here it equals nothing, so NaN IN (…) is false, or null if the
+    # query returns a null, as SQL prescribes for a value that is not found.
     of_nan = exp.If(this=exp.Exists(this=rows.where(is_null(columns[0]))), true=exp.null())
     ifs = [exp.If(this=is_nan(plain[0][0]), true=exp.Case(ifs=[of_nan], default=exp.false()))]
     return Sql(exp.Case(ifs=ifs, default=condition), BOOL)
 
 
 _SUBQUERY = "sought"
-"""Alias of the query in whose converted columns values are searched."""
+"""Alias of the query whose converted columns are searched."""
 
 
 def _tensor_error(e: exp.Expr) -> QueryTypeError:

@@ -1,4 +1,4 @@
-"""Lowering of names, literals and parameters."""
+"""Lower names, literals and parameters."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 MOST_UNFOLDED = 2_000
-"""Maximum number of aliases that a query may replace with their expressions.
+"""Maximum number of times that aliases may be replaced with their expressions in a query.
 
-Each may double the size of the query.
+Each replacement may double the size of the query.
 """
 
 
@@ -53,7 +53,7 @@ def column(low: Lowering, e: exp.Column, scope: Scope) -> Value:
 
 
 def _parameter(name: str, scope: Scope) -> exp.Identifier | None:
-    """Return the one parameter of a lambda that a name matches regardless of case."""
+    """Return the parameter of a lambda that a name matches regardless of case, if it is unique."""
     alike = [known for known in scope.parameters if known.casefold() == name.casefold()]
     return exp.to_identifier(alike[0]) if len(alike) == 1 else None
 
@@ -68,9 +68,9 @@ def _unfold(low: Lowering, name: str, alias: exp.Expr, scope: Scope) -> Value:
     low.unfolded += 1
     if low.unfolded > MOST_UNFOLDED:
         raise QueryError(
-            "A query may use names of its select list in other expressions at most "
-            f"{MOST_UNFOLDED:,} times, but {name!r} exceeds that. Compute it in a subquery: FROM "
-            f"(SELECT … AS {name})."
+            "A query may use aliases of its select list in other expressions at most "
+            f"{MOST_UNFOLDED:,} times, but {name!r} exceeds this limit. Compute it in a subquery: "
+            f"FROM (SELECT … AS {name})."
         )
     value = low.value(alias, scope.within_alias(name))
     if isinstance(value, Sql):
@@ -114,7 +114,7 @@ def in_brackets(e: exp.Expr, scope: Scope) -> exp.Expr:
 
 
 def _unknown_name(e: exp.Column, scope: Scope) -> QueryError | ColumnNotFoundError:
-    """Return the error for an unknown name, with a hint if it may be a string in double quotes."""
+    """Return the error for an unknown name, with a hint if it looks like a string in quotes."""
     error = scope.unknown(e.name, None)
     if not e.this.quoted or not isinstance(error, ColumnNotFoundError):
         return error
@@ -130,7 +130,7 @@ def dot(low: Lowering, e: exp.Dot, scope: Scope) -> Value:
     Raises
     ------
     NotFoundError
-        For a function with a module in front, such as ``np.mean(x)``.
+        For a function with a module prefix, such as ``np.mean(x)``.
     """
     parts = [part.name for part in e.this.find_all(exp.Identifier, bfs=False)]
     is_name = bool(parts) and parts[0] not in scope.parameters
@@ -169,10 +169,10 @@ _IN_MODULES = {
     "NORM": "L2_NORM", "ABSOLUTE": "ABS", "AMAX": "MAX", "AMIN": "MIN", "AVERAGE": "MEAN",
     "RAVEL": "FLATTEN",
 }  # fmt: skip
-"""NumPy functions that have another name in this language."""
+"""NumPy functions that have a different name in this language."""
 
 _ATTRIBUTES = {"T": "TRANSPOSE"}
-"""Functions that correspond to attributes of NumPy arrays with another name."""
+"""Functions that correspond to an attribute of NumPy arrays but have a different name."""
 
 
 def literal(low: Lowering, e: exp.Literal, scope: Scope) -> Value:
@@ -191,7 +191,7 @@ def null(low: Lowering, e: exp.Null, scope: Scope) -> Value:
 
 
 def placeholder(low: Lowering, e: exp.Placeholder, scope: Scope) -> Value:
-    """Return the value of ``?``, or of a placeholder with a name."""
+    """Return the value of ``?`` or of a named placeholder."""
     named = isinstance(e.this, str) and e.this
     return low.params.named(e.this) if named else low.params.at(e.meta[AT])
 

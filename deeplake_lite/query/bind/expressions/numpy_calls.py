@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _LOGIC = {"NOT", "AND", "OR", "ANY", "ALL", "ALL_STRICT", "SUM", "MEAN"}
-"""Functions that take lists of booleans, some of which may be null."""
+"""Functions that take lists of booleans with nulls."""
 
 
 def call_function(
@@ -40,7 +40,7 @@ def call_function(
     entry = REGISTRY[function] if isinstance(function, str) else function
     name = function if isinstance(function, str) else f"{entry.group}: {entry.name}"
     shown = low.shown(e)
-    # A call may have more arguments than the query writes, as for operators on lists.
+    # A call may have more arguments than appear in the query, for example for operators on lists.
     texts = [low.shown(part) for part in _parts(e)] + [shown] * len(args)
     tensors = [low.as_tensor(a, text) for a, text in zip(args, texts, strict=False)]
     tensors = with_types_of_nulls(tensors, [is_null_constant(a) for a in args])
@@ -65,7 +65,7 @@ def _arg(tensor: Tensor) -> Arg:
 
 
 def _number_classes(args: list[Arg]) -> list[Arg]:
-    """Replace constant class names by class numbers, if another argument holds class labels."""
+    """Replace constant class names with class numbers if another argument has class labels."""
     types = (a.type if a.type.items is None else a.type.items.of for a in args)
     classes = next((t.classes for t in types if t.classes is not None), None)
     if classes is None:

@@ -1,4 +1,4 @@
-"""Values of a query as inputs of trees that NumPy computes."""
+"""Convert the values of a query to inputs of trees that NumPy computes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def as_tensor(value: Value, text: str, types: Types) -> Tensor:
     match value:
         case Tensor():
             return value
-        case Constant(None):  # of the smallest type, so that it widens no other
+        case Constant(None):  # of the smallest type, so that it does not widen other values
             kind = Kind("number", htype=Scalar("int8", nullable=True))
             return as_tensor(Sql(exp.cast(exp.null(), "TINYINT"), kind), text, types)
         case Constant(constant):
@@ -40,17 +40,17 @@ def as_tensor(value: Value, text: str, types: Types) -> Tensor:
             node, kind = _in_64_bits(types.refined(value))
             type_ = _given_type(kind)
             if _is_span(kind) or (kind == TIME and types.of(node) == "INTERVAL"):
-                # An INTERVAL reaches Arrow in nanoseconds, which overflow after 292 years.
+                # DuckDB exports an INTERVAL to Arrow in nanoseconds, which overflow at 292 years.
                 node, type_ = microseconds_of(node), Type("timedelta64[us]")
             key = _key(node)
             return Tensor(Given(key, type_), {key: node}, text)
 
 
 def as_column(value: Value, text: str) -> Value:
-    """Return a constant array as a tensor that each row has, and any other value as it is.
+    """Return a constant array as a tensor that is the same in each row; keep any other value.
 
-    In SQL it would be a list of scalars, of another dtype. Aggregates and windows pick rows of it,
-    so it is a choice between one tensor.
+    In SQL, it would be a list of scalars with a different dtype. Aggregates and windows pick rows
+    of it, so it is a `Choice` with a single option.
     """
     if not is_array(value):
         return value
@@ -59,14 +59,14 @@ def as_column(value: Value, text: str) -> Value:
 
 
 def is_array(value: Value) -> TypeGuard[Constant]:
-    """Return whether a value is a constant array, which only a parameter can be."""
+    """Return whether a value is a constant array, which only comes from a parameter."""
     return isinstance(value, Constant) and isinstance(value.value, np.ndarray)
 
 
 def _in_64_bits(value: Value) -> tuple[exp.Expr, Kind]:
-    """Return a scalar in a type that NumPy has, and its kind.
+    """Convert a scalar to a type that exists in NumPy, and return it with its kind.
 
-    Integers of 128 bits, such as sums, are cast to 64 bits; DuckDB raises an error on overflow.
+    128-bit integers, such as sums, are cast to 64 bits; DuckDB raises an error on overflow.
     """
     assert isinstance(value, Sql)
     node, kind = value.node, value.kind
@@ -99,7 +99,7 @@ def _list_type(item: Kind) -> Type:
 
 
 def _is_span(kind: Kind) -> bool:
-    """Return whether a value is a duration from a column, which is an INTERVAL in DuckDB."""
+    """Return whether a kind is that of a duration column, which is an INTERVAL in DuckDB."""
     dtype = kind.time_dtype
     return dtype.startswith("timedelta64") and np.datetime_data(dtype)[0] not in "YM"
 

@@ -1,4 +1,4 @@
-"""Operators, CASE, LIKE and other keywords: DuckDB computes scalars, NumPy values with axes."""
+"""Lower operators, CASE, LIKE and others: DuckDB computes scalars, NumPy values with axes."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def neg(low: Lowering, e: exp.Neg, scope: Scope) -> Value:
 
 
 def array_of(low: Lowering, e: exp.Array, scope: Scope) -> Value:
-    """Lower ``[a, b]``, a constant if all parts are; classes become their names."""
+    """Lower ``[a, b]``, which is constant if all its parts are; classes become their names."""
     if e.meta.get(WORDY):
         scope.check_word("array", "ARRAY[…] makes a list", '"array"[…]', "[…] alone for a list")
     parts = [settled(low.value(p, scope), low, scope) for p in e.expressions]
@@ -134,7 +134,7 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     if isinstance(e, exp.Mod) and _is_random_itself(e.this, right):
         raise QueryTypeError(
-            f"RANDOM() is at least 0 and below 1, so {text_of(e)} is RANDOM() itself. Write "
+            f"RANDOM() is at least 0 and below 1, so {text_of(e)} would be RANDOM() itself. Write "
             f"FLOOR(RANDOM() * {text_of(e.expression)}) for random whole numbers below "
             f"{text_of(e.expression)}."
         )
@@ -158,9 +158,9 @@ def arithmetic(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
         if isinstance(e, exp.IntDiv):
             node = func("trunc", node)  # DuckDB's // of floats does not round
         elif isinstance(e, exp.Mod) and not _is_divisor(right):
-            # The remainder by 0 is null; DuckDB gives NaN for floats.
+            # The remainder of a division by 0 is null; DuckDB returns NaN for floats.
             node.set("expression", func("nullif", sides[1], exp.convert(0)))
-    if any(kind_of(v).is_clock for v in (left, right)):  # the result may be one or not
+    if any(kind_of(v).is_clock for v in (left, right)):  # the result may be a time of day or not
         return low.types.refined(Sql(node))
     return Sql(node, kind_of_two(left, right))
 
@@ -180,7 +180,7 @@ def _is_divisor(value: Value) -> bool:
 
 
 def _is_random_itself(e: exp.Expr, modulus: Value) -> bool:
-    """Return whether the remainder of RANDOM() by a number is RANDOM() itself."""
+    """Return whether ``RANDOM() % number`` is the same as ``RANDOM()``."""
     number = modulus.value if isinstance(modulus, Constant) else None
     drawn = e.unnest()
     is_random = isinstance(drawn, exp.Anonymous) and drawn.name.upper() == "RANDOM"
@@ -198,7 +198,7 @@ def _refuse_bytes(part: exp.Expr, value: Value, e: exp.Expr) -> None:
 
 
 def _number(node: exp.Expr, value: Value, e: exp.Expr) -> exp.Expr:
-    """Return an operand of arithmetic, with small integers as BIGINT and JSON as a number."""
+    """Prepare an operand for arithmetic: cast small integers to BIGINT, and JSON to a number."""
     kind = kind_of(value)
     if kind.name == "json":
         return as_exact_number(node, text_of(e))
@@ -219,7 +219,7 @@ def or_(low: Lowering, e: exp.Or, scope: Scope) -> Value:
 
 
 def connect(low: Lowering, e: exp.Expr, name: str, scope: Scope) -> Value:
-    """Lower AND or OR, elementwise if a side has axes."""
+    """Lower AND or OR, which is elementwise if a side has axes."""
     left, right = low.value(e.this, scope), low.value(e.expression, scope)
     if has_axes(left) or has_axes(right):
         return low.call(name, [left, right], {}, e)
@@ -239,12 +239,12 @@ def not_(low: Lowering, e: exp.Not, scope: Scope) -> Value:
 def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     """Lower ``&``, ``|`` and ``~``.
 
-    For boolean tensors they mean AND, OR and NOT. For scalars they are DuckDB's bit operations.
+    For boolean tensors, they mean AND, OR and NOT. For scalars, they are DuckDB's bit operations.
 
     Raises
     ------
     QueryTypeError
-        For tensors that are not boolean.
+        For non-boolean tensors.
     """
     parts = [p for p in (e.this, e.args.get("expression")) if p is not None]
     values = [low.value(p, scope) for p in parts]
@@ -267,7 +267,7 @@ def bitwise(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _complement(part: exp.Expr, tensor: Tensor) -> str:
-    """Return a hint on how to invert the bits of integers, such as 255 - x for uint8."""
+    """Return a hint about inverting the bits of integers, such as 255 - x for uint8."""
     dtype = tensor.type.dtype
     if not tensor.type.is_number or np.dtype(dtype).kind not in "iu":
         return ""
@@ -286,7 +286,7 @@ def overlaps(low: Lowering, e: exp.ArrayOverlaps, scope: Scope) -> Value:
 
 
 def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Lower LIKE or ILIKE, which see classes by their names."""
+    """Lower LIKE or ILIKE, which match the names of classes."""
     if isinstance(e.this, exp.Like | exp.ILike):
         raise chained(e)
     pattern = low.value(e.expression, scope)
@@ -298,7 +298,7 @@ def like(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
 
 
 def _hint_at_glob(pattern: str, e: exp.Expr) -> None:
-    """Warn about a pattern with the wildcards of GLOB."""
+    """Warn if a pattern uses the wildcards of GLOB."""
     if "*" in pattern and "%" not in pattern:
         warnings.warn(
             f"The wildcards of LIKE are % and _, so the pattern {brief(pattern)} matches a literal "
@@ -314,7 +314,7 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
     Raises
     ------
     QueryTypeError
-        For conditions, which OR connects.
+        For conditions, which must be connected with OR.
     """
     parts = list(e.flatten())
     values = [low.value(p, scope) for p in parts]
@@ -340,7 +340,7 @@ def dpipe(low: Lowering, e: exp.DPipe, scope: Scope) -> Value:
 def _chain(nodes: Sequence[exp.Expr]) -> exp.Expr:
     """Join values with ``||``, from left to right.
 
-    Compound operands after the first are put in parentheses, so that GROUP BY recognises the same
+    Compound operands after the first one get parentheses, so that GROUP BY recognises the same
     expression elsewhere.
     """
     first, *others = nodes
@@ -393,7 +393,7 @@ def case(low: Lowering, e: exp.Case, scope: Scope) -> Value:
 def case_of_tensors(
     low: Lowering, tests: list[exp.Expr], results: list[Value], e: exp.Expr
 ) -> Tensor:
-    """Return CASE with tensors as results: DuckDB computes the number of the branch per row."""
+    """Return a CASE that returns tensors: DuckDB computes the number of the branch for each row."""
     name, text = e.meta.get(CALL) or ("CASE", text_of(e))
     tensors = [None if is_null_constant(r) else low.as_tensor(r, text) for r in results]
     present = [t for t in tensors if t is not None]
@@ -422,7 +422,7 @@ def if_(low: Lowering, e: exp.If, scope: Scope) -> Value:
 
 
 def interval(low: Lowering, e: exp.Interval, scope: Scope) -> Value:
-    """Lower INTERVAL. Raises QueryTypeError for a constant with fractions of a microsecond."""
+    """Lower INTERVAL. Raises QueryTypeError for a constant finer than a microsecond."""
     if isinstance(e.this, exp.Literal):
         count = e.this.name
         with suppress(InvalidOperation):  # the parser writes small numbers as 1E-7
@@ -442,7 +442,7 @@ def extract(low: Lowering, e: exp.Extract, scope: Scope) -> Value:
 
 
 def tuple_of(low: Lowering, e: exp.Tuple, scope: Scope) -> Value:
-    """Lower a list in parentheses, a constant if all parts are."""
+    """Lower a list in parentheses, which is constant if all its parts are."""
     parts = [low.value(p, scope) for p in e.expressions]
     constants = [p for p in parts if isinstance(p, Constant)]
     if len(constants) < len(parts):

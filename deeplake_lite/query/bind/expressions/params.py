@@ -1,4 +1,4 @@
-"""The parameters of a query: values for ``?``, in order, or for ``$name``."""
+"""The parameters of a query: values for ``?`` in order, or for ``$name``."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Params:
-    """Looks up the values of parameters; an expression that an alias repeats gets the same value.
+    """Look up the values of parameters; a ``?`` that is repeated through an alias keeps its value.
 
     Parameters
     ----------
     values : sequence or mapping
-        Values for each ``?``, or by name.
+        A value for each ``?``, or values by name.
     tree : exp.Query
         The query.
 
     Raises
     ------
     QueryTypeError
-        When `values` is neither a list nor a dict.
+        If `values` is neither a list nor a dict.
     """
 
     def __init__(self, values: Sequence[object] | Mapping[str, object], tree: exp.Query) -> None:
@@ -59,7 +59,7 @@ class Params:
         return constant(self._values[name])
 
     def at(self, place: int) -> Constant:
-        """Return the value of the ``?`` at a position of the text. Raises QueryError."""
+        """Return the value of the ``?`` at a position in the text. Raises QueryError."""
         number = self._places.index(place)
         if isinstance(self._values, Mapping) or number >= len(self._values):
             raise QueryError(
@@ -69,7 +69,7 @@ class Params:
         return constant(self._values[number])
 
     def check(self) -> None:
-        """Reject values that have no ``?`` or ``$name``. Raises QueryError."""
+        """Reject values without a corresponding ``?`` or ``$name``. Raises QueryError."""
         if isinstance(self._values, Mapping):
             spare = [name for name in self._values if name not in self._names]
             if spare:

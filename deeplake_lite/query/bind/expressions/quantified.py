@@ -1,8 +1,8 @@
-"""Comparisons with all values of a subquery: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
+"""Compare with all values of a subquery: ``x < ALL (SELECT …)``, ``x = ANY (SELECT …)``.
 
-NaN compares as in all other comparisons: ``<>`` is true, the others are false, and with null the
-result is null. For DuckDB, NaN is the largest number. Therefore, DuckDB compares only the other
-values, and ``ALL`` is false if the subquery has a NaN.
+NaN behaves as in all other comparisons: ``<>`` is true, other comparisons are false, and a
+comparison with null is null. DuckDB treats NaN as the largest number. Therefore, NaN is removed
+before DuckDB compares the values, and ``ALL`` is false if the subquery returns a NaN.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
-    """Lower ANY or ALL of a subquery, the right side of a comparison.
+    """Lower ANY or ALL of a subquery on the right side of a comparison.
 
     Raises
     ------
@@ -41,8 +41,8 @@ def quantified(low: Lowering, e: exp.Expr, scope: Scope) -> Value:
     query, columns = low.nested(inner, scope)
     if len(columns) != 1 or columns[0].kind.name == "tensor":
         raise QueryTypeError(
-            f"{e.key.upper()} needs a subquery with one column that has a single value per row, "
-            f"but the subquery is {text_of(inner)}."
+            f"{e.key.upper()} needs a subquery that returns one column of single values, but the "
+            f"subquery is {text_of(inner)}."
         )
     return Sql(type(e)(this=exp.Subquery(this=query)), columns[0].kind)
 
@@ -53,7 +53,7 @@ def is_quantified(value: Value) -> TypeGuard[Sql]:
 
 
 _SUBQUERY = "sought"
-"""Alias of the subquery whose converted values are compared."""
+"""Alias of the subquery whose values are converted and compared."""
 
 _OPPOSITES: dict[type[exp.Expr], type[exp.Expr]] = {exp.Any: exp.All, exp.All: exp.Any}
 
@@ -63,7 +63,7 @@ def compare_with_each(
 ) -> exp.Expr:
     """Return a comparison with any or all values of a subquery."""
     quantifier, query = type(right.node), right.node.this.this
-    if kind is exp.NEQ:  # a value differs from all others if it equals none of them
+    if kind is exp.NEQ:  # a value differs from all others unless it equals any of them
         other = Sql(_OPPOSITES[quantifier](this=right.node.this.copy()), right.kind)
         return exp.not_(exp.paren(compare_with_each(exp.EQ, left, other, low, scope)))
     column = Sql(exp.column(query.expressions[0].alias_or_name, table=_SUBQUERY), right.kind)
@@ -83,7 +83,7 @@ def compare_with_each(
 
 
 def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return a comparison of a number, which is not null, with values that may be NaN."""
+    """Return a comparison of a non-null number with values that may be NaN."""
     comparison = comparison.copy()
     quantifier = comparison.args["expression"]
     values = quantifier.this.this
@@ -95,7 +95,7 @@ def _without_nan(comparison: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 
 def _compare_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) -> exp.Expr:
-    """Return the result for NaN on the left: false for a number, and null for a null."""
+    """Return the result for NaN on the left: false compared with a number, null with a null."""
     some_null = exp.If(this=_exists(query, is_null(value)), true=exp.null())
     if quantifier is exp.Any:
         return exp.Case(ifs=[some_null], default=exp.false())
@@ -104,14 +104,14 @@ def _compare_nan(quantifier: type[exp.Expr], query: exp.Query, value: exp.Expr) 
 
 
 def _exists(query: exp.Query, condition: exp.Expr) -> exp.Expr:
-    """Return whether a condition holds for a value of a query."""
+    """Return SQL that tests whether a condition is true for any value of a query."""
     return exp.Exists(this=select_from([exp.convert(1)], query.copy(), _SUBQUERY).where(condition))
 
 
 def _comparable_sides(
     kind: type[exp.Expr], left: Value, column: Sql, low: Lowering, scope: Scope
 ) -> tuple[exp.Expr, exp.Expr]:
-    """Return the SQL of both sides in a form in which DuckDB compares them correctly."""
+    """Return the SQL of both sides, converted so that DuckDB compares them correctly."""
     sides = agree(left, column), agree(column, left)
     if goes_as_json(left, column):
         nodes = as_json(left, low, scope), as_json(column, low, scope)
@@ -132,7 +132,7 @@ def _comparable_sides(
 
 
 def _json_sort_key(node: exp.Expr, value: Value, other: Value) -> exp.Expr:
-    """Return the sort key of a JSON value; null if the other side has another kind of value."""
+    """Return the sort key of a JSON value; null if the other side has a different kind of value."""
     name = kind_of(other).name
     if not is_json(value) or name == "json":
         return json_order(node)

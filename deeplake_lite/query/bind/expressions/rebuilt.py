@@ -1,4 +1,4 @@
-"""Lowering of nodes that DuckDB computes unchanged, over lowered parts."""
+"""Lower nodes that stay the same in DuckDB's SQL, except for their parts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _INSTEAD: dict[type[exp.Expr], str] = {
     exp.JSONExtractScalar: " Write a subscript: CAST(meta['key'] AS TEXT).",
     exp.IgnoreNulls: " Use ANY_VALUE(x), which skips nulls, or filter the rows in a subquery.",
 }
-"""How to write parts of other databases' SQL in this language."""
+"""Hints on how to express other SQL dialects' syntax in this language."""
 
 _WORDS = {"alias": "AS", "ignorenulls": "IGNORE NULLS", "respectnulls": "RESPECT NULLS"}
-"""SQL keywords of nodes that have another name in the parser."""
+"""SQL keywords of nodes that the parser calls by a different name."""
 
 REBUILT = frozenset(
     [
@@ -49,17 +49,17 @@ REBUILT = frozenset(
         "tuple",
     ]
 )
-"""Nodes that DuckDB computes unchanged, over lowered parts."""
+"""Nodes that stay the same in DuckDB's SQL, except for their parts."""
 
 _OF_TEXTS = {
     "collate": TEXT, "glob": BOOL, "regexpilike": BOOL, "regexplike": BOOL, "similarto": BOOL,
     "startswith": BOOL, "strposition": NUMBER, "substring": TEXT, "trim": TEXT,
 }  # fmt: skip
-"""Nodes that take strings, and classes by their names, and the kinds of their results."""
+"""Nodes that take strings (or classes by name), with the kinds of their results."""
 
 
 def rebuild(low: Lowering, e: exp.Expr, scope: Scope, kind: Kind = ANY) -> Value:
-    """Rebuild a node over its lowered parts, which must be scalars.
+    """Rebuild a node from its lowered parts, which must be scalars.
 
     Raises
     ------

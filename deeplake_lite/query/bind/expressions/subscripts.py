@@ -1,4 +1,4 @@
-"""Subscripts: NumPy's indexing of tensors, keys of JSON and maps, slices of strings and lists."""
+"""Lower subscripts: indices of tensors, keys of JSON and maps, slices of strings and lists."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def subscript(
     Raises
     ------
     QueryTypeError
-        For a subscript that does not fit the kind of the value.
+        If this kind of value does not support the subscript.
     """
     if (picked := _item_of_constant(low, base, items, scope)) is not None:
         return subscript(low, picked, items[1:], e, scope) if len(items) > 1 else picked
@@ -87,8 +87,8 @@ def subscript(
         return index_tensor(low, low.as_tensor(base, text_of(e.this)), items, e, scope)
     if len(items) != 1 or isinstance(items[0], Dots):
         raise QueryTypeError(
-            f"{text_of(e.this)} takes one index because it is not a tensor, but it has "
-            f"{len(items)}: {text_of(e)}."
+            f"{text_of(e.this)} is not a tensor, so it takes one index, but it has {len(items)}: "
+            f"{text_of(e)}."
         )
     node, item = low.as_sql(base, scope), items[0]
     kind = kind_of(base)
@@ -138,10 +138,10 @@ def subscript(
 def _item_of_constant(
     low: Lowering, base: Value, items: Sequence[exp.Expr], scope: Scope
 ) -> Constant | None:
-    """Return the item of a constant list of strings or times at a constant position.
+    """Return the item at a constant position of a constant list of strings or times.
 
-    It is a constant, which is read like any other string or time. None for other values, and for a
-    position that is out of range.
+    The item is a constant and is interpreted like any other string or time. Return None for other
+    values, and for a position out of range.
     """
     if not isinstance(base, Constant) or base.is_json or not _holds_strings_or_times(base):
         return None
@@ -155,9 +155,9 @@ def _item_of_constant(
 
 
 def _kind_of_clocks(value: Constant) -> Kind | None:
-    """Return the kind of a constant list, perhaps nested, of times of day; None for other values.
+    """Return the kind of a constant (nested) list of times of day; None for other values.
 
-    Nulls may be among them.
+    The list may contain nulls.
     """
     if not value.items:
         return CLOCK if kind_of(value).is_clock else None
@@ -167,14 +167,14 @@ def _kind_of_clocks(value: Constant) -> Kind | None:
 
 
 def _has_values(value: Constant) -> bool:
-    """Return whether a constant is not null, nor a list of nothing but nulls."""
+    """Return whether a constant is neither null nor a list that contains only nulls."""
     if isinstance(value.value, list):
         return any(map(_has_values, value.items))
     return value.value is not None
 
 
 def _holds_strings_or_times(value: Constant) -> bool:
-    """Return whether a constant list, perhaps nested, has nothing but strings, times and nulls."""
+    """Return whether a constant (nested) list contains only strings, times and nulls."""
     present = [item for item in value.items if item.value is not None]
     return bool(present) and all(
         kind_of(item).name in ("text", "time") or _holds_strings_or_times(item) for item in present
@@ -182,7 +182,7 @@ def _holds_strings_or_times(value: Constant) -> bool:
 
 
 def _map_value(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scope) -> Sql:
-    """Return the value of a key in a map, null where the map does not have the key."""
+    """Return the value of a key in a map, or null if the map does not have the key."""
     assert kind.key is not None
     at = low.types.refined(at)
     check_sought(kind.key, at)
@@ -195,13 +195,14 @@ _WITHOUT_KEYS = {
     "number": "a number", "bool": "a boolean", "text": "a string", "bytes": "bytes",
     "class": "a class", "time": "a time",
 }  # fmt: skip
-"""Kinds of values that have no keys, as messages call them."""
+"""Kinds of values that have no keys, with their names in messages."""
 
 
 def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
-    """Convert a position from 0 up, or from -1 down, to a DuckDB position, which starts at 1.
+    """Convert a Python position, which may be negative, to a DuckDB position, which starts at 1.
 
-    `first` is 1 for an index or the start of a slice, and 0 for its stop, which DuckDB includes.
+    `first` is 1 for an index or the start of a slice, and 0 for the stop, since DuckDB's slices
+    include it.
     """
     if isinstance(at, Constant) and isinstance(at.value, int):
         return exp.convert(at.value + first if at.value >= 0 else at.value + first - 1)
@@ -214,7 +215,7 @@ def position_of(low: Lowering, at: Value, scope: Scope, first: int) -> exp.Expr:
 
 
 def _check_position(at: Value | None, text: str) -> None:
-    """Reject a position whose type is not that of an integer. Raises QueryTypeError."""
+    """Raise QueryTypeError unless a position is an integer."""
     if at is None or (isinstance(at, Constant) and at.value is None):
         return
     if has_axes(at):
@@ -237,8 +238,8 @@ def json_path(low: Lowering, item: exp.Expr, e: exp.Expr, scope: Scope) -> exp.E
         return exp.Literal.string(f"$[{at.value}]" if at.value >= 0 else f"$[#{at.value}]")
     if isinstance(at, Constant) or kind_of(at).name not in ("number", "any"):
         raise QueryTypeError(
-            "A subscript of JSON must be a key, which is a string, or a position, which is a whole "
-            f"number of up to 31 bits, but it is {text_of(item)}."
+            "A subscript of JSON must be a key (a string) or a position (a whole number of up to "
+            f"31 bits), but it is {text_of(item)}."
         )
     _check_position(at, text_of(e))
     return exp.cast(low.as_sql(at, scope), "BIGINT")
@@ -279,13 +280,13 @@ def index_tensor(
 def _index_list(
     low: Lowering, base: Tensor, items: Sequence[exp.Expr], e: exp.Expr, scope: Scope
 ) -> Value:
-    """Return a slice of a list, or one of its items, to which further indices apply."""
+    """Return a slice of a list, or one of its items with the remaining indices applied."""
     assert base.type.items is not None
     [first, *rest], env = items, dict(base.env)
     if isinstance(first, Dots | exp.Null) or (rest and isinstance(first, exp.Slice)):
         raise QueryTypeError(
             "Items of a list may differ in shape, so an item must be selected before its axes are "
-            f"indexed, but {text_of(e)} does not select one, and {base.text} is {base.type}. Write "
+            f"indexed, but {text_of(e)} selects no item, and {base.text} is {base.type}. Write "
             f"{base.text}[0, …]."
         )
 
@@ -308,7 +309,7 @@ def _index_list(
 
 
 def _length(shape: Tree, items: list[Any]) -> Tree | None:
-    """Return the tree of one axis's length for ``SHAPE(x)[0]``; None for any other index."""
+    """Return a tree for the length of one axis, for ``SHAPE(x)[0]``; None for other indices."""
     if not isinstance(shape, Meta) or shape.what != "shape" or len(items) != 1:
         return None
     [item] = items
@@ -323,21 +324,21 @@ def _check_indices(items: list[Any], text: str) -> None:
         step = item[2] if isinstance(item, tuple) else None
         if isinstance(step, Literal_) and not np.any(step.value):
             raise QueryTypeError(
-                "The step of a slice must not be 0. Leave it out for every element, or write ::-1 "
-                "for the reverse."
+                "The step of a slice must not be 0. Leave it out to get every element, or write "
+                "::-1 to reverse the order."
             )
         for part in item if isinstance(item, tuple) else (item,):
             if part is None or part is ...:
                 continue
             if part is not item and part.type.ndim:
                 raise QueryTypeError(
-                    "The start and stop of a slice must be single whole numbers, but one in "
-                    f"{text} is {part.type}. Select one element of it."
+                    "The start and stop of a slice must be single whole numbers, but one of them "
+                    f"in {text} is {part.type}. Select one element of it."
                 )
             is_integer = part.type.is_number and np.dtype(part.type.dtype).kind in "iu"
             is_mask = part.type.dtype == "bool" and part.type.ndim != 0 and part is item
             is_float = part.type.is_number and part.type.dtype != "bool"
-            is_computed = isinstance(part, Given) and is_float  # DuckDB's, checked per row
+            is_computed = isinstance(part, Given) and is_float  # computed by DuckDB, checked later
             if not (is_integer or is_mask or is_computed):
                 raise _index_error(str(part.type), text)
 
@@ -346,7 +347,7 @@ def _index_error(index: str, text: str) -> QueryTypeError:
     """Return the error for an index of the wrong type."""
     return QueryTypeError(
         "An index must be a whole number, a list of whole numbers, a mask or a slice, but in "
-        f"{text} it is {index}. CAST(… AS BIGINT) makes whole numbers."
+        f"{text} it is {index}. Convert it with CAST(… AS BIGINT)."
     )
 
 
@@ -378,7 +379,7 @@ def _is_shapeless(item: object) -> bool:
 
 
 def _takes(item: Any) -> int | None:
-    """Return how many axes an index consumes; None for a mask with an unknown number of axes."""
+    """Return the number of axes that an index consumes; None for a mask of unknown shape."""
     if item is None or item is ...:
         return 0
     is_mask = not isinstance(item, tuple) and item.type.dtype == "bool"
@@ -386,10 +387,10 @@ def _takes(item: Any) -> int | None:
 
 
 def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | None, ...]:
-    """Return the shape of a tensor that is indexed on all axes, by the rules of NumPy.
+    """Return the shape of a tensor that is indexed on all axes, following the rules of NumPy.
 
-    Integers and arrays of indices are broadcast together. Their axes come where these indices are
-    if they are adjacent, and first otherwise; see
+    Integers and index arrays are broadcast together. If they are adjacent, the resulting axes take
+    their place; otherwise, the resulting axes come first. See
     https://numpy.org/doc/stable/user/basics.indexing.html#combining-advanced-and-basic-indexing.
     """
     sizes = iter(base.type.shape or ())
@@ -415,17 +416,17 @@ def _indexed_shape(base: Tensor, items: list[Any], text: str) -> tuple[int | Non
 
 
 def _check_inside(base: Tensor, item: Literal_, size: int | None, text: str) -> None:
-    """Reject positions beyond the axis. Raises QueryTypeError."""
+    """Reject positions beyond the end of an axis. Raises QueryTypeError."""
     for index in np.ravel(item.value).tolist():
         if size is not None and not -size <= index < size:
             raise QueryTypeError(
-                f"In {text}, index {index} is outside an axis of {size} elements. {base.text} is "
-                f"{base.type}."
+                f"In {text}, index {index} is out of range for an axis of {size} elements. "
+                f"{base.text} is {base.type}."
             )
 
 
 def _broadcast(shapes: list[tuple[int | None, ...]]) -> tuple[int | None, ...]:
-    """Return the shape that arrays of indices are broadcast to.
+    """Return the shape that several index arrays are broadcast to.
 
     >>> _broadcast([(2, 1), (), (None, 3)])
     (2, 3)
@@ -445,7 +446,7 @@ def _all_slices(items: list[Any]) -> bool:
 def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]) -> bool:
     """Return whether an indexed tensor keeps the meaning of its type.
 
-    Boxes stay boxes, and images stay images, only if the last axis is whole.
+    Boxes stay boxes, and images stay images, only if the last axis is kept as a whole.
     """
     if base.type.names is not None:
         return True
@@ -459,7 +460,7 @@ def _keeps_meaning(base: Tensor, items: list[Any], shape: tuple[int | None, ...]
 
 
 def _takes_items(items: list[Any]) -> bool:
-    """Return whether indices take some items of a list, each of them whole."""
+    """Return whether indices select whole items of a list."""
     first, *rest = items
     is_part = isinstance(first, tuple) or (first is not None and first.type.ndim == 1)
     return is_part and all(isinstance(i, tuple) and set(i) == {None} for i in rest)

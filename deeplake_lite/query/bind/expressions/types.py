@@ -1,4 +1,4 @@
-"""Types of SQL expressions, as reported by DuckDB, since only it knows what functions return."""
+"""Ask DuckDB for the types of SQL expressions, since only DuckDB knows what functions return."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ _DTYPES = {
 
 
 class Types:
-    """Looks up the types of the expressions of one query.
+    """Look up the types of expressions in one query.
 
-    Nothing is computed: DuckDB binds an expression with typed nulls in place of its columns.
+    Nothing is computed: DuckDB only binds each expression, with typed nulls in place of columns.
 
     Parameters
     ----------
     udfs : callable
-        Returns the functions that NumPy computes for DuckDB so far, by name.
+        Returns the functions that NumPy computes for this query, by name.
     """
 
     def __init__(self, udfs: Callable[[], Mapping[str, Udf]]) -> None:
         self._udfs = udfs
         self._columns: dict[tuple[str, str], str | exp.Expr | None] = {}
-        """Types by table and column, or the expressions whose types they are."""
+        """Types by table and column, or expressions whose types have not been looked up yet."""
         self._queries: dict[str, list[str]] = {}
         """Columns of the recorded queries in FROM, by table."""
         self._parameters: dict[str, str] = {}
-        """Types of the parameters of lambdas, by their names in the SQL for DuckDB."""
+        """Types of lambda parameters, by their names in the SQL for DuckDB."""
 
     def note(self, table: str, column: str, dtype: str) -> None:
         """Record the dtype of a column of a table in FROM."""
@@ -80,7 +80,7 @@ class Types:
             self._parameters[name] = type_
 
     def note_query(self, table: str, query: exp.Expr) -> None:
-        """Record the expressions of the columns of a query in FROM."""
+        """Record the expressions that a query in FROM selects."""
         selected = self._selected_expressions(query)
         self._queries[table] = list(selected)
         for name, item in selected.items():
@@ -89,8 +89,8 @@ class Types:
     def _selected_expressions(self, query: exp.Expr) -> dict[str, exp.Expr]:
         """Return the expressions that a query selects, by name.
 
-        They refer only to sources and to recorded queries. Columns of queries in between are
-        replaced with their expressions, since the aliases of those queries are not unique.
+        The expressions refer only to sources and recorded queries. Columns of queries in between
+        are replaced with their expressions, since the aliases of those queries are not unique.
         """
         if isinstance(query, exp.Subquery):
             return self._selected_expressions(query.this)
@@ -128,26 +128,26 @@ class Types:
         return selected
 
     def refined(self, value: Value) -> Value:
-        """Return a value with the kind of its DuckDB type, if that is more precise than its own."""
+        """Return a value with the kind that DuckDB reports, if that is more precise."""
         if not isinstance(value, Sql) or not _is_open(value.kind):
             return value
         type_ = self.of(value.node)
         kind = None if type_ is None else _kind_of_type(type_)
         if kind is None:
             return value
-        if kind.name == value.kind.name == "number":  # keep whether it may be NaN
+        if kind.name == value.kind.name == "number":  # keep `real`, which tells if NaN can occur
             return replace(value, kind=replace(value.kind, dtype=kind.dtype))
         return replace(value, kind=kind)
 
     def is_null(self, value: Value) -> bool:
-        """Return whether a value is the literal NULL, or a column that holds only NULL."""
+        """Return whether a value is the literal NULL, or a column that contains only NULL."""
         return isinstance(value, Sql) and value.kind == ANY and self.of(value.node) == '"NULL"'
 
     def of(self, node: exp.Expr) -> str | None:
         """Return DuckDB's name for the type of an expression, or None if it is unknown.
 
-        The expression is copied, and everything that names a table is replaced or removed, so that
-        it can be bound alone.
+        The expression is copied, and everything that refers to a table is replaced or removed, so
+        that DuckDB can bind it on its own.
         """
         whole = exp.paren(node.copy())
         for select in list(whole.find_all(exp.Select)):
@@ -185,7 +185,7 @@ _PLAIN_TYPES = {"text": "VARCHAR", "bytes": "BLOB", "json": "JSON", "bool": "BOO
 
 
 def _type_of(kind: Kind) -> str:
-    """Return the DuckDB type of an item of a list, or "" if its kind does not determine it.
+    """Return the DuckDB type of a list item, or "" if its kind does not determine the type.
 
     >>> _type_of(Kind("list", item=Kind("number", dtype="int64"))), _type_of(ANY)
     ('BIGINT[]', '')
@@ -204,7 +204,7 @@ def _type_of(kind: Kind) -> str:
 
 
 def _substitute(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> exp.Expr:
-    """Replace the columns of queries by the expressions that the queries select."""
+    """Replace the columns of queries with the expressions that the queries select."""
     whole = exp.paren(e.copy())
     for column in list(whole.find_all(exp.Column)):
         item = queries.get(column.table, {}).get(column.name)
@@ -214,7 +214,7 @@ def _substitute(e: exp.Expr, queries: Mapping[str, Mapping[str, exp.Expr]]) -> e
 
 
 def _either(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    """Return an expression of the type that UNION gives to two expressions."""
+    """Return an expression that has the type of a UNION of two expressions."""
     sides = [exp.Select(expressions=[exp.alias_(side.copy(), "c")]) for side in (a, b)]
     return exp.Subquery(this=exp.Union(this=sides[0], expression=sides[1], distinct=False))
 
@@ -225,7 +225,7 @@ def _null(type_: str) -> exp.Expr:
 
 
 def _is_open(kind: Kind) -> bool:
-    """Return whether DuckDB may know more about a value: its kind, or the dtype of a number."""
+    """Return whether DuckDB may know more about a value, such as its kind or its dtype."""
     if kind.name == "number":
         return kind.htype is None and not kind.dtype
     if kind.name == "list":
@@ -264,6 +264,6 @@ def _describe(text: str) -> str | None:
     try:
         with calculator() as cursor:
             [(_, type_, *_)] = cursor.execute(f"DESCRIBE SELECT {text}").fetchall()
-    except duckdb.Error:  # the query will raise it too, with its place
+    except duckdb.Error:  # the query will raise it, too, and show where the error is
         return None
     return str(type_)

@@ -1,1 +1,1 @@
-"""Scalars in SQL, compared as the language promises: numbers, times, JSON, bytes, lists."""
+"""SQL for scalars that follows the rules of the language: numbers, times, JSON, bytes, lists."""

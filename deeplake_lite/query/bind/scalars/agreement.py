@@ -1,4 +1,4 @@
-"""Which scalars can be compared or be in one column, and the forms in which they are."""
+"""Check which scalars can be compared or share a column, and convert them to one form."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 
 def agree(value: Value, other: Value) -> Value:
-    """Return a value in the form in which it compares with `other`.
+    """Convert a value so that it can be compared with `other`.
 
-    Constant strings become class numbers, times or numbers if the other value is one. Classes
-    become their names if the other value is a string, or a class with other names.
+    A constant string becomes a class number, a time or a number if `other` is one. A class becomes
+    its name if `other` is a string, or a class with different names.
 
     Raises
     ------
     QueryTypeError
-        When the values do not compare, or a string is not the name of a class.
+        If the values cannot be compared, or if a string is not the name of a class.
     """
     mine, theirs = kind_of(value), kind_of(other)
     check_bytes(value, other)
@@ -102,17 +102,17 @@ def agree(value: Value, other: Value) -> Value:
 
 
 def check_hashes(mine: Kind, theirs: Kind) -> None:
-    """Reject two hashes of tensors that differ for equal values. Raises QueryTypeError."""
+    """Reject two hashes that would differ for equal tensors. Raises QueryTypeError."""
     if mine.hashed and theirs.hashed and mine.hashed != theirs.hashed:
         raise QueryTypeError(
             "Hashes from a subquery can be compared only with hashes of the same type, but one "
-            f"side hashes {mine.hashed} and the other {theirs.hashed}. Hashes in one query are "
-            "compared by value: JOIN … ON HASH(a.x) = HASH(b.y)."
+            f"side hashes {mine.hashed} and the other {theirs.hashed}. Compute both hashes in the "
+            "same query, which compares them by value: JOIN … ON HASH(a.x) = HASH(b.y)."
         )
 
 
 def _lists_strings(value: Value) -> bool:
-    """Return whether a value is a constant list that has strings, perhaps in lists within it."""
+    """Return whether a value is a constant (nested) list that contains strings."""
     if not isinstance(value, Constant) or not isinstance(value.value, list | np.ndarray):
         return False
     return any(isinstance(v.value, str) or _lists_strings(v) for v in items_of(value))
@@ -140,8 +140,8 @@ def check_bytes(value: Value, other: Value) -> None:
         theirs = kind_of(beside).name
         if kind_of(side).name == "bytes" and theirs not in ("bytes", "any"):
             raise QueryTypeError(
-                f"{_described(side)} holds bytes, which can be combined only with bytes, but the "
-                f"other side is {WORDS[theirs]}. Pass bytes as a parameter, or write "
+                f"{_described(side)} contains bytes, which can be combined only with bytes, but "
+                f"the other side is {WORDS[theirs]}. Pass bytes as a parameter, or write "
                 "ENCODE('text')."
             )
 
@@ -166,38 +166,38 @@ def check_classes(*kinds: Kind) -> None:
     names = {kind.name for kind in kinds}
     if "class" in names and names & {"number", "bool", "time"}:
         raise QueryTypeError(
-            "A column cannot hold both classes and numbers, since a number would be ambiguous. "
-            "Convert the classes to numbers, CAST(label AS BIGINT), or convert both to strings, "
-            "NAME(label) and CAST(x AS TEXT)."
+            "A column cannot contain both classes and numbers, since a number would be ambiguous. "
+            "Convert the classes to numbers with CAST(label AS BIGINT), or convert both to strings "
+            "with NAME(label) and CAST(x AS TEXT)."
         )
 
 
 def _check_text(value: Value, other: Value) -> None:
-    """Reject a string that is not constant if it is compared with a number, time or boolean.
+    """Reject a non-constant string that is compared with a number, time or boolean.
 
-    DuckDB would convert it to the type of the other side and might round it.
+    DuckDB would convert the string to the type of the other side and might round it.
     """
     theirs = kind_of(other).name
     if isinstance(value, Constant) or kind_of(value).name != "text" or theirs not in _NOT_TEXT:
         return
     raise QueryTypeError(
         f"{_described(value)} is a string, which can be compared only with strings, but the other "
-        f"side is {WORDS[theirs]}. CAST one of them: CAST(x AS TEXT), or CAST(x AS "
+        f"side is {WORDS[theirs]}. Convert one of them: CAST(x AS TEXT), or CAST(x AS "
         f"{_NOT_TEXT[theirs]})."
     )
 
 
 _NOT_TEXT = {"number": "DOUBLE", "time": "TIMESTAMP", "bool": "BOOLEAN"}
-"""Kinds that do not compare with strings, and the type to which messages suggest a CAST."""
+"""Kinds that cannot be compared with strings, with the type that messages suggest for a CAST."""
 
 
 def check_times_beside_json(value: Value, other: Value) -> None:
-    """Reject a time compared with JSON, which would be compared as strings.
+    """Reject a comparison of a time with JSON, since both would be compared as strings.
 
     Raises
     ------
     QueryTypeError
-        This includes a time and JSON in the same place of two structs.
+        For such a comparison, including parts of lists and structs.
     """
     for mine, theirs in _places_of_both(kind_of(value), kind_of(other)):
         if {mine.name, theirs.name} == {"time", "json"}:
@@ -210,7 +210,7 @@ def check_times_beside_json(value: Value, other: Value) -> None:
 
 
 def _places_of_both(mine: Kind, theirs: Kind) -> Iterator[tuple[Kind, Kind]]:
-    """Yield two kinds, and the kinds that lists or structs of them have in the same place."""
+    """Yield two kinds, and the pairs of kinds that their corresponding parts have."""
     yield mine, theirs
     for pair in _parts_of_both(mine, theirs):
         yield from _places_of_both(*pair)
@@ -224,21 +224,21 @@ WITHOUT_NAMES = (
 
 
 def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
-    """Reject two values that neither compare nor share a column.
+    """Reject two values that can neither be compared nor share a column.
 
     Parameters
     ----------
     value : Value
-        One of them, for messages.
+        The first value, for messages.
     mine : Kind
-        Its kind.
+        Kind of the first value.
     theirs : Kind
-        Kind of the other value.
+        Kind of the second value.
 
     Raises
     ------
     QueryTypeError
-        For example, for months mixed with days, or for lists of strings and of numbers.
+        For example, for months and days, or for a list of strings and a list of numbers.
     """
     if mine.name == theirs.name == "class" and bool(mine.names) != bool(theirs.names):
         raise QueryTypeError(WITHOUT_NAMES)
@@ -248,30 +248,30 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
     ):
         other = "a boolean" if mine.name == "class" else "a class"
         raise QueryTypeError(
-            f"{_described(value)} is compared with {other}, but only classes of a column with two "
-            "classes can be compared with true and false. Compare classes with their names, or "
-            "with their numbers, which start at 0."
+            "Classes can be compared with true and false only if the column has exactly two "
+            f"classes, but {_described(value)} is compared with {other}. Compare classes with "
+            "their names, or with their numbers, which start at 0."
         )
     for pair in _parts_of_both(mine, theirs):
         _check_parts(*pair)
     items = [kind.item.name for kind in (mine, theirs) if kind.item is not None]
     if len(items) == 2 and (items[0] == "json") != (items[1] == "json") and "any" not in items:
         raise QueryTypeError(
-            "Lists of JSON can be combined only with lists of JSON, but the other list holds "
-            "values of another kind. Convert those to JSON: [TO_JSON(x)]."
+            "Lists of JSON can be combined only with lists of JSON, but the other list contains "
+            "values of another kind. Convert them to JSON: [TO_JSON(x)]."
         )
     units = [unit_of_months(kind) for kind in (mine, theirs)]
     known = mine.htype is not None and theirs.htype is not None
     if units[0] != units[1] and mine.name == theirs.name == "time" and known:
         raise QueryTypeError(
-            "Months and years can be combined only with durations in the same unit, but "
-            f"{_described(value)} is combined with a time in another unit. Use one unit for both, "
-            "or compare counts: CAST(x AS BIGINT)."
+            "Durations in months or years can be combined only with durations in the same unit, "
+            f"but {_described(value)} is combined with a time in another unit. Use one unit for "
+            "both, or compare counts: CAST(x AS BIGINT)."
         )
 
 
 def _parts_of_both(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
-    """Return the pairs of kinds that two lists, or two structs, have in the same place."""
+    """Return the pairs of kinds of corresponding parts in two lists or structs."""
     if mine.name == theirs.name == "list":
         return [(mine.of_item, theirs.of_item)]
     if not mine.parts or not theirs.parts:
@@ -298,14 +298,14 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
             one.name == "bytes" and other.name not in ("bytes", "any")
         ):
             raise QueryTypeError(
-                f"Lists and structs are compared part by part, but a part is {WORDS[one.name]} on "
-                f"one side and {WORDS[other.name]} on the other. CAST the part, as in [CAST(x AS "
-                "TEXT)]."
+                f"Lists and structs are compared part by part, but one part is {WORDS[one.name]} "
+                f"on one side and {WORDS[other.name]} on the other. CAST this part, as in [CAST(x "
+                "AS TEXT)]."
             )
     if beside_floats.are_mixed(mine, theirs):
         raise QueryTypeError(
             "Lists and structs are compared part by part, but SQL would round the integers on one "
-            "side to compare them with the floats on the other. CAST the part, as in [CAST(x AS "
+            "side to compare them with the floats on the other. CAST this part, as in [CAST(x AS "
             "DOUBLE)]."
         )
     for pair in _parts_of_both(mine, theirs):
@@ -313,7 +313,7 @@ def _check_parts(mine: Kind, theirs: Kind) -> None:
 
 
 def _described(value: Value) -> str:
-    """Return a value as messages name it: by its column, or as a constant."""
+    """Return a description of a value for messages: its column, or the constant itself."""
     if isinstance(value, Constant):
         return f"{brief(value.value)}"
     plain = value.plain
@@ -321,7 +321,7 @@ def _described(value: Value) -> str:
 
 
 def class_number(name: str, kind: Kind) -> int:
-    """Return the number of the class `name`. Raises QueryTypeError with the closest names."""
+    """Return the number of the class `name`. Raises QueryTypeError, which suggests other names."""
     from deeplake_lite.htypes import ClassLabel
 
     try:
@@ -331,15 +331,15 @@ def class_number(name: str, kind: Kind) -> int:
 
 
 def unified(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value], Kind]:
-    """Convert values to a form that one column can hold, and return them and its kind.
+    """Convert values so that they fit in one column, and return them with the column's kind.
 
-    Classes with the same names stay numbers, also when mixed with a constant name; others become
-    their names.
+    Classes that share one list of names stay numbers, even if a constant name is mixed in; other
+    classes become their names.
 
     Raises
     ------
     QueryTypeError
-        When no column can hold them all.
+        If the values do not fit in one column.
     """
     check_column(values)
     values = parse_fractions(parse_times([settled(v, low, scope) for v in values]))
@@ -390,7 +390,7 @@ def parse_times(values: list[Value]) -> list[Value]:
 
 
 def _as_time(value: Value, time: Value) -> Value:
-    """Return a constant string as a time of the type of another time, if that type is known."""
+    """Convert a constant string to the type of another time, if that type is known."""
     agreed, kind = agree(value, time), kind_of(time)
     if not isinstance(agreed, Constant) or not isinstance(agreed.value, str):
         return agreed

@@ -1,7 +1,7 @@
-"""Integers mixed with floats: exact comparisons, and conversion to floats for a common column.
+"""Compare integers with floats exactly, and convert integers to floats for a common column.
 
-DuckDB would round the integers. Rounding is monotonic, so if the doubles differ, they decide the
-comparison. If they are equal, integers beyond ±2**53 are compared as integers.
+DuckDB would round the integers. Rounding is monotonic, so if the two doubles differ, they decide
+the comparison. If they are equal, integers beyond ±2**53 are compared as integers.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _STRICT: dict[type[exp.Expr], type[exp.Binary]] = {exp.LTE: exp.LT, exp.GTE: exp.GT}
-"""The strict form of the comparisons that also hold for equal values."""
+"""Strict form of the comparisons that include equality."""
 
 _EXACT = 2**53
-"""Doubles hold every integer up to this one."""
+"""Largest integer up to which doubles represent every integer exactly."""
 
 _LEAST_ROUNDED = 2**24
-"""Floats of 32 bits hold every integer up to this one."""
+"""Largest integer up to which 32-bit floats represent every integer exactly."""
 
 _SMALL = {"int8", "int16", "uint8", "uint16"}
-"""Integer dtypes that floats of 32 bits hold exactly."""
+"""Integer dtypes that 32-bit floats represent exactly."""
 
 _OF_DOUBLES = _SMALL | {"int32", "uint32"}
-"""Integer dtypes that doubles hold exactly."""
+"""Integer dtypes that doubles represent exactly."""
 
 
 def _is_integer(dtype: str) -> bool:
@@ -65,9 +65,9 @@ def _whole(node: exp.Expr) -> exp.Expr:
 
 
 def compare(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kind]) -> exp.Expr:
-    """Return a comparison of an integer and a float, in either order, that rounds neither.
+    """Return a comparison of an integer and a float, in either order, that rounds neither of them.
 
-    Equality of the doubles stays a separate condition, so that DuckDB can use it for a hash join.
+    Equality of the doubles is a separate condition, so that DuckDB can use it for a hash join.
     """
     if _is_float(kinds[0].number_dtype):
         return compare(MIRRORED[kind], sides[::-1], kinds[::-1])
@@ -91,7 +91,7 @@ def compare(kind: type[exp.Expr], sides: Sequence[exp.Expr], kinds: Sequence[Kin
 
 
 def key(node: exp.Expr, kind: Kind) -> exp.Expr:
-    """Return a struct that is equal for equal numbers: the double and its rounding error."""
+    """Return a struct that is equal for equal numbers: the double and the rounding error."""
     double = exp.Add(this=_double(node), expression=exp.cast(exp.convert(0), "DOUBLE"))  # -0 is 0
     rest: exp.Expr = exp.cast(exp.convert(0), "HUGEINT")
     if not _is_float(kind.number_dtype):
@@ -106,13 +106,13 @@ def key(node: exp.Expr, kind: Kind) -> exp.Expr:
 
 
 _ROUNDED = (
-    "A column of integers and floats holds floats, but they cannot hold {} here. CAST the "
-    "integers AS DOUBLE, which rounds them, or the floats AS BIGINT."
+    "Integers combined with floats are converted to floats, but floats cannot represent {} here. "
+    "CAST the integers AS DOUBLE, which rounds them, or the floats AS BIGINT."
 )
 
 
 def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
-    """Convert numbers, or lists of numbers, to a float type that rounds none of them.
+    """Convert numbers, or lists of numbers, to a float type without rounding them.
 
     Values that need no conversion are returned as they are.
 
@@ -121,13 +121,13 @@ def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
     values : sequence of Value
         The values.
     kinds : sequence of Kind
-        Their kinds; the kind for null is arbitrary.
+        The kinds of the values; the kind of null is arbitrary.
 
     Raises
     ------
     QueryTypeError
-        For a constant that a double would round. For an integer of a column, DuckDB raises the
-        error when the query runs.
+        For a constant that a double would round. If a double would round an integer in a column,
+        DuckDB raises an error when the query runs.
     """
     items = [_flat_items(value, kind) for value, kind in zip(values, kinds, strict=True)]
     flat = [pair for pairs in items for pair in pairs]
@@ -144,7 +144,7 @@ def as_floats(values: Sequence[Value], kinds: Sequence[Kind]) -> list[Value]:
 def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
     """Return the items of a list, or the value itself.
 
-    `ITEM`, the parameter of a lambda, stands for the items of a list that is not constant.
+    The items of a non-constant list are represented by `ITEM`, the parameter of a lambda.
     """
     if isinstance(value, Constant) and isinstance(value.value, list):
         return [(item, NUMBER) for item in items_of(value)]
@@ -155,7 +155,7 @@ def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
 
 
 def _replace_items(value: Value, kind: Kind, items: Sequence[Value]) -> Value:
-    """Return a list with its items replaced; for a value that is not a list, the new value."""
+    """Return a list with the given items; if the value is not a list, return the single item."""
     if isinstance(value, Constant) and isinstance(value.value, list):
         return Sql(as_list(*(_node(item) for item in items)), REAL.listed) if items else value
     if isinstance(value, Sql) and kind.name == "list":

@@ -1,4 +1,4 @@
-"""SQL for parts of bytes and for searches in bytes, which works on their hexadecimal digits."""
+"""SQL for slicing and searching bytes, which operates on their hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bytes_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
 
 
 def bytes_contain(node: exp.Expr, part: exp.Expr) -> exp.Expr:
-    """Return whether bytes contain others: the same digits, starting at an even offset."""
+    """Return whether bytes contain other bytes: the same digits, starting at an even offset."""
     digits = func("hex", part.copy())
     pattern = exp.DPipe(this=exp.Literal.string("^(..)*"), expression=digits)
     return func("regexp_matches", func("hex", node.copy()), exp.paren(pattern))

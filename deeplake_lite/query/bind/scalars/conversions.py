@@ -1,4 +1,4 @@
-"""Scalars as SQL in other forms: strings, JSON, names of classes, parts of lists, sort keys."""
+"""Convert scalars to SQL for strings, JSON, class names, parts of lists, and sort keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def settled(value: Value, low: Lowering, scope: Scope) -> Value:
-    """Return a scalar that NumPy computes as SQL, so that it is converted like other scalars."""
+    """Convert a scalar that NumPy computes to SQL, so that it is treated like other scalars."""
     if isinstance(value, Tensor) and not is_numpys(value):
         node = low.as_sql(value, scope)
         return Sql(exp.cast(node, "DATE") if is_day(value) else node, kind_of(value))
@@ -30,7 +30,7 @@ def settled(value: Value, low: Lowering, scope: Scope) -> Value:
 
 
 def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar as SQL, with classes as names, JSON as strings, and days without a time."""
+    """Return a scalar as SQL text: classes as names, JSON as strings, and dates without a time."""
     if is_day(value):
         return exp.cast(low.as_sql(value, scope), "DATE")
     value = settled(value, low, scope)
@@ -44,7 +44,7 @@ def as_text(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def is_day(value: Value) -> bool:
-    """Return whether a scalar is known to be a day, which SQL holds as a timestamp."""
+    """Return whether a scalar is known to be a date, which is a timestamp in SQL."""
     if isinstance(value, Tensor):
         return value.is_scalar and value.type.dtype == _DAY
     return isinstance(value, Sql) and value.kind.time_dtype == _DAY
@@ -70,7 +70,7 @@ def as_json(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 _DIGITS = 40
-"""Maximum number of digits of a whole number; larger ones written with a point are floats."""
+"""Maximum number of digits of a whole number that is written with a point, not as an integer."""
 
 
 def _full_value(value: Constant) -> object:
@@ -84,7 +84,7 @@ def _full_value(value: Constant) -> object:
 
 
 def _whole(value: Constant) -> Decimal | None:
-    """Return the whole number of a constant, also for 2.0; None for other constants."""
+    """Return a constant as a whole number, even if it is written as 2.0; None for others."""
     if type(value.value) is int:
         return Decimal(value.value)
     number = None if isinstance(value.value, str) else value.number
@@ -107,10 +107,11 @@ def class_names(node: exp.Expr, names: tuple[str, ...]) -> exp.Expr:
 
 
 def as_part(value: Value) -> Value:
-    """Return a value as lists, structs and maps hold it: names of classes, canonical JSON, dates.
+    """Convert a value for use in a list, struct or map: class names, canonical JSON, dates.
 
-    DuckDB compares the parts of two lists or structs directly. It would treat equal JSON values
-    with different spellings as different, and classes with different names as equal.
+    DuckDB compares the parts of two lists or structs directly. Without the conversion, it would
+    treat equal JSON values as different if they are spelled differently, and different classes as
+    equal if they have the same number.
     """
     if isinstance(value, Sql) and value.kind.name == "json":
         return Sql(exp.cast(json_key(value.node), "JSON"), JSON)
@@ -144,7 +145,7 @@ def by_name(value: Value) -> Value:
 
 
 def key_of(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return a scalar that is equal where values are equal: for JSON, a canonical string."""
+    """Return a scalar for testing equality: for JSON, a canonical string."""
     node = low.as_sql(value, scope)
     return json_key(node) if is_json(value) else node
 
@@ -155,7 +156,7 @@ def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     Raises
     ------
     QueryTypeError
-        For lists, structs and maps that hold JSON.
+        For lists, structs and maps that contain JSON.
     """
     check_ordered(value)
     node = low.as_sql(value, scope)
@@ -163,9 +164,9 @@ def ordering(value: Value, low: Lowering, scope: Scope) -> exp.Expr:
 
 
 def check_ordered(*values: Value) -> None:
-    """Refuse to order JSON within lists, structs and maps. Raises QueryTypeError."""
+    """Raise QueryTypeError for lists, structs and maps that contain JSON and so have no order."""
     if any(kind_of(value).holds_json for value in values):
         raise QueryTypeError(
-            "Lists and structs that hold JSON cannot be ordered; only JSON on its own can. Order "
-            "by their parts, or CAST them: [CAST(meta['key'] AS DOUBLE), id]."
+            "Lists and structs that contain JSON have no order; only single JSON values do. Order "
+            "by their parts, or CAST the parts: [CAST(meta['key'] AS DOUBLE), id]."
         )

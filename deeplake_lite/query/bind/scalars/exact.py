@@ -1,9 +1,9 @@
-"""Exact comparisons of constant numbers with integers and floats.
+"""Compare constant numbers with integers and floats exactly.
 
-Every number in a query (an integer of any size, a `Decimal`, a literal with a fraction, a string in
-quotes) becomes a `Decimal` here. Compared with integers, it is replaced with an integer that
-compares in the same way, so that neither DuckDB nor NumPy converts the integers to floats:
-``x < 2.5`` becomes ``x < 3``, and ``x < 10**200`` becomes ``x <= 2**64 - 1``.
+Every constant number in a query becomes a `Decimal` here: integers of any size, decimals, literals
+with a fraction, and numbers in quotes. In a comparison with integers, the constant is replaced with
+an integer that gives the same result, so that neither DuckDB nor NumPy converts the other side to
+floats: ``x < 2.5`` becomes ``x < 3``, and ``x < 10**200`` becomes ``x <= 2**64 - 1``.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
     exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE,
 }  # fmt: skip
-"""For each comparison, the equivalent one with exchanged sides."""
+"""For each comparison, the equivalent comparison with its sides swapped."""
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,4})?\s*", re.ASCII | re.IGNORECASE)
 
 _DECIMAL = re.compile(r"-?\d{0,9}\.\d{1,9}", re.ASCII)
-"""Literals that are decimals in DuckDB, which become floats of the width of the other side."""
+"""Literals that DuckDB reads as decimals and converts to floats of the other side's width."""
 
 _OF_COLUMNS = -(2**63), 2**64 - 1
-"""Smallest and largest integer that a column of any integer dtype can hold."""
+"""Smallest and largest integer of any integer dtype."""
 
 NO_INTEGER = 0.5
 """A number that equals no integer."""
@@ -44,11 +44,11 @@ _NO_FLOAT = 2**53 + 1
 """An integer that equals no float."""
 
 _HELD = {"float16": 2**24, "float32": 2**24, "float64": 2**53}
-"""Largest integers up to which floats hold all; float16 is a 32-bit float in DuckDB."""
+"""Largest integers up to which each float dtype is exact; float16 is a 32-bit float in DuckDB."""
 
 
 def number_of(value: Value) -> Decimal | None:
-    """Return the exact number of a constant; None for NaN and for anything but a number.
+    """Return the exact value of a numeric constant; None for NaN and other values.
 
     >>> number_of(constant("9007199254740993.0")), number_of(constant(0.5))
     (Decimal('9007199254740993.0'), Decimal('0.5'))
@@ -74,9 +74,9 @@ def number_of(value: Value) -> Decimal | None:
 def beside_integers(
     kind: type[exp.Expr], left: Value, right: Value
 ) -> tuple[type[exp.Expr], Value, Value]:
-    """Replace a constant that is compared with integers with one that compares in the same way.
+    """Replace a constant that is compared with integers by an integer with the same results.
 
-    Compared with other numbers, constants that exceed DuckDB's integers become floats.
+    In comparisons with other numbers, constants that exceed DuckDB's integers become floats.
 
     Returns
     -------
@@ -111,12 +111,13 @@ def _beside(
 
 
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
-    """Return the float that a number means when compared with scalars of float16 or float32.
+    """Return the float that a number stands for in a comparison with float16 or float32 scalars.
 
-    That is the nearest one for a number with a fraction that is not too large to have one in the
-    column, for a literal with an exponent, and for a literal with a point that is the shortest way
-    to write the float. DuckDB would compare a number with an exponent, or with many digits, in 64
-    bits. Return None for other numbers and columns, and for literals that DuckDB rounds to float32.
+    This is the nearest float for a number with a fraction (unless floats of that size have no
+    fractions), for a literal with an exponent, and for a literal with a decimal point that is the
+    shortest way to write the float. DuckDB would compare numbers with an exponent or many digits in
+    64 bits. Return None for other numbers and columns, and for literals that DuckDB itself rounds
+    to float32.
     """
     dtype = "" if _has_axes(value) else _dtype_of(value)
     if dtype not in ("float16", "float32") or not number.is_finite():
@@ -135,26 +136,21 @@ def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | N
 
 
 def _dtype_of(value: Value) -> str:
-    """Return the dtype of a number or of the items of a list.
-
-    It is "" for anything else, or if it is unknown.
-    """
+    """Return the dtype of a number or of list items; "" for other values, or if it is unknown."""
     if isinstance(value, Tensor):
         return (value.type if value.type.items is None else value.type.items.of).dtype
     return value.kind.number_dtype if isinstance(value, Sql) else ""
 
 
 def _has_axes(value: Value) -> bool:
-    """Return whether a value is a tensor with axes, which is not compared with strings."""
+    """Return whether a value is a tensor with axes, which cannot be compared with strings."""
     return isinstance(value, Tensor) and not value.is_scalar
 
 
 def _bound(
     kind: type[exp.Expr], number: Decimal, least: int, most: int
 ) -> tuple[type[exp.Expr], Constant]:
-    """Return a comparison with an integer that gives the same results for integers.
-
-    All of these integers are between `least` and `most`.
+    """Return an equivalent comparison with an integer, for integers from `least` to `most`.
 
     >>> kind, bound = _bound(exp.LT, Decimal("2.5"), 0, 255)
     >>> kind.__name__, bound.value
@@ -181,16 +177,16 @@ def _equal(number: Decimal, least: int, most: int) -> Constant:
 
 
 def beside_huge_integers(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return a comparison of 128-bit integers with a number as a comparison with an integer."""
+    """Return an equivalent comparison with an integer, for 128-bit integers."""
     kind, bound = _bound(kind, number, -MOST, MOST)
     return (exp.LT, constant(-MOST)) if bound.value == NO_INTEGER else (kind, bound)
 
 
 def beside_floats(kind: type[exp.Expr], number: Decimal) -> tuple[type[exp.Expr], Constant]:
-    """Return a comparison of floats with a number as a comparison with a float.
+    """Return an equivalent comparison with a float, for floats.
 
-    A number that equals no float lies between two of them, the upper of which may be infinity.
-    Numbers below 2**53 stand for the nearest float, as 0.1 does.
+    A number that equals no float lies between two floats, the upper of which may be infinity.
+    Numbers below 2**53, such as 0.1, stand for the nearest float.
 
     >>> kind, bound = beside_floats(exp.LT, Decimal(2**53 + 1))
     >>> kind.__name__, bound.value
@@ -217,11 +213,11 @@ def _as_double(value: float) -> Constant:
 
 
 def equal_beside(constant_: Value, value: Value) -> Value:
-    """Replace a constant that ``=`` compares with integers with the integer that equals it.
+    """Replace a constant that is tested for equality with integers by an equal integer.
 
-    Compared with floats, a number that equals no float becomes an integer that equals no float
-    either, and that is compared exactly. If the other side is a tensor, it becomes NaN. Anything
-    else is returned as it is.
+    In a comparison with floats, a number that equals no float becomes an integer that equals no
+    float either and is compared exactly, or NaN if the other side is a tensor. Anything else is
+    returned as it is.
     """
     number = number_of(constant_)
     if number is None or not isinstance(constant_, Constant):
@@ -233,7 +229,7 @@ def equal_beside(constant_: Value, value: Value) -> Value:
         with np.errstate(over="ignore"):
             nearest = float(np.dtype(dtype).type(float(number)))
         if Decimal(nearest) != number:
-            if _has_axes(value):  # NumPy would make a float of an integer
+            if _has_axes(value):  # NumPy would convert an integer to a float
                 return constant(math.nan)
             return Sql(exp.cast(exp.convert(_NO_FLOAT), "HUGEINT"), Kind("number", dtype=HUGE))
     span = _integers(value, constant_)
@@ -241,7 +237,7 @@ def equal_beside(constant_: Value, value: Value) -> Value:
 
 
 def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
-    """Return the range of a value that is an integer; None for any other value."""
+    """Return the range of an integer value; None for any other value."""
     if isinstance(value, Tensor):
         is_named = isinstance(constant_.value, str) and value.type.meaning is not None
         dtype = np.dtype(value.type.dtype) if value.type.is_number else None
@@ -262,7 +258,7 @@ def _integers(value: Value, constant_: Constant) -> tuple[int, int] | None:
 
 
 def parse_fraction(value: Value) -> Value:
-    """Convert a string with a decimal point to its number; return anything else as it is.
+    """Convert a string with a decimal point to a number; return anything else as it is.
 
     When such a string is compared with integers, DuckDB would round it.
 
@@ -275,7 +271,7 @@ def parse_fraction(value: Value) -> Value:
 
 
 def parse_number(value: Value) -> Value:
-    """Convert a string that holds a number to the number; return anything else as it is."""
+    """Convert a numeric string to a number; return anything else as it is."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     number = number_of(value) if is_text else None
     if number is None:

@@ -1,4 +1,4 @@
-"""HASH of scalars: DuckDB's hash of a form that equal values of all types share.
+"""HASH of scalars: convert them so that equal values of different types have equal hashes.
 
 Numbers are hashed by value, classes by name, timestamps and durations by their microseconds, and
 JSON and structs by their canonical form.
@@ -58,7 +58,7 @@ def hash_of(value: Value, low: Lowering, scope: Scope) -> Sql:
 def _hash_number(node: exp.Expr) -> exp.Expr:
     """Return the hash of a number; equal whole numbers of any type have equal hashes.
 
-    They are hashed as BIGINT, or by their digits if they exceed 64 bits.
+    Whole numbers are hashed as BIGINT, or by their digits if they exceed 64 bits.
     """
     ifs = []
     for type_ in ("BIGINT", "HUGEINT"):
@@ -70,10 +70,10 @@ def _hash_number(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_tagged(node: exp.Expr, form: str) -> exp.Expr:
-    """Return the hash of a value together with the name of its form.
+    """Return the hash of a value combined with a tag.
 
-    DuckDB hashes bits, so the smallest float would hash like the integer 1, and a count of
-    nanoseconds like the same count of microseconds.
+    DuckDB hashes bits. Without the tag, the smallest float would have the same hash as the integer
+    1, and a number of nanoseconds the same hash as that number of microseconds.
     """
     return func("hash", node, exp.Literal.string(form))
 
@@ -83,7 +83,7 @@ def _hash_bool(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_time(node: exp.Expr, value: Value) -> exp.Expr:
-    """Return the hash of a time's microseconds, or of its nanoseconds if it needs them."""
+    """Return the hash of a time in microseconds, or in nanoseconds if it is not exact otherwise."""
     microseconds = func("hash", func("epoch_us", as_timestamp(node.copy(), value)))
     if not is_fine(value):
         return microseconds
@@ -106,12 +106,12 @@ def _hash_json(node: exp.Expr) -> exp.Expr:
 
 
 def _hash_key(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a JSON list or object, which differs from that of its text as a string."""
+    """Return the hash of a JSON list or object; a string with the same text has another hash."""
     return _hash_tagged(json_key(node), "json")
 
 
 def _hash_json_number(node: exp.Expr) -> exp.Expr:
-    """Return the hash of a JSON number; whole numbers hash with all of their digits."""
+    """Return the hash of a JSON number; all digits of a whole number count."""
     whole = whole_number(node)
     is_whole = exp.not_(exp.Is(this=whole, expression=exp.null()))
     ifs = [exp.If(this=is_whole, true=_hash_number(whole))]

@@ -1,6 +1,6 @@
-"""Comparisons of JSON values with each other and with other scalars.
+"""Compare JSON values with each other and with other scalars.
 
-Numbers compare by value, and objects regardless of the order of their keys. The number 1, the
+Numbers are compared by value, and objects regardless of the order of their keys. The number 1, the
 string "1" and true are three different values. A null within JSON is null.
 """
 
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 def compare_json(
     kind: type[exp.Expr], left: Value, right: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return a comparison of two values, at least one of which is JSON or holds JSON.
+    """Return a comparison of two values, at least one of which is JSON or contains JSON.
 
     Raises
     ------
     QueryTypeError
         For bytes compared with JSON.
     """
-    agree(left, right), agree(right, left)  # raises for kinds that do not compare with JSON
+    agree(left, right), agree(right, left)  # raises for kinds that cannot be compared with JSON
     if kind is exp.EQ:
         return equals_json(left, right, low, scope)
     if is_json(right) and not is_json(left):
@@ -60,7 +60,7 @@ def compare_json(
 
 
 def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.Expr:
-    """Return whether two values are equal, at least one of which is JSON or holds JSON."""
+    """Return SQL that tests two values for equality, at least one of which is or contains JSON."""
     value, other = (left, right) if is_json(left) else (right, left)
     if is_json(value) and not isinstance(value, Constant):
         node = low.as_sql(value, scope)
@@ -76,7 +76,7 @@ def equals_json(left: Value, right: Value, low: Lowering, scope: Scope) -> exp.E
 
 
 def _is_huge(value: Value) -> bool:
-    """Return whether a value is an integer of more than 128 bits."""
+    """Return whether a value is an integer with more than 128 bits."""
     number = value.value if isinstance(value, Constant) else None
     return isinstance(number, int) and abs(number) > MOST
 
@@ -84,7 +84,7 @@ def _is_huge(value: Value) -> bool:
 def _compare_order(
     kind: type[exp.Expr], value: Value, other: Value, low: Lowering, scope: Scope
 ) -> exp.Expr:
-    """Return whether a JSON value is less or greater than another; null if their kinds differ."""
+    """Return an ordering comparison of a JSON value; it is null if the kinds differ."""
     check_ordered(value, other)
     node = low.as_sql(value, scope)
     match kind_of(other).name:
@@ -102,8 +102,8 @@ def _compare_numbers(
 ) -> exp.Expr:
     """Return a comparison of a JSON value with a number.
 
-    Integers compare exactly, and fractions as floats. For a JSON value that is not a number, `=` is
-    false and other comparisons are null.
+    Integers are compared exactly, and fractions as floats. For a JSON value that is not a number,
+    `=` is false and other comparisons are null.
     """
     whole, real = whole_number(node), as_number(node)
     if (number := number_of(other)) is not None:
@@ -130,10 +130,11 @@ def _compare_numbers(
 def _compare_exactly(
     kind: type[exp.Expr], whole: exp.Expr, real: exp.Expr, other: exp.Expr
 ) -> exp.Expr:
-    """Return a comparison of an integer with a number of any type that rounds neither.
+    """Return a comparison of an integer with a number of any type that rounds neither of them.
 
-    The integer is compared with the integer nearest to the number. If these are equal, that nearest
-    integer is compared with the number. For numbers of more than 128 bits, floats are compared.
+    The integer is first compared with the integer nearest to the number. If the two are equal, the
+    nearest integer is compared with the number. Numbers with more than 128 bits are compared as
+    floats.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""SQL for JSON values: conversions, sort keys, parts, lengths and searches."""
+"""SQL for JSON values: conversions, sort keys, slices, lengths and searches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def path_of_key(key: str) -> str:
-    r"""Return the path of a key of a JSON object.
+    r"""Return the path of a key in a JSON object.
 
-    It is a JSON path, because a JSON Pointer would also read '0' as a position of a list. The few
-    keys that DuckDB's JSON paths cannot name are not numbers, so they become JSON Pointers.
+    It is a JSON path, because in a JSON Pointer, '0' could also be a position in a list. The few
+    keys that DuckDB's JSON paths cannot express are not numbers, so they become JSON Pointers.
 
     >>> path_of_key("a.b"), path_of_key(""), path_of_key("a\\b")
     ('$."a.b"', '/', '/a\\b')
@@ -36,7 +36,7 @@ _STEP = re.compile(r'\."([^"\\*]*)"|\.([A-Za-z_]\w*)|\[(\d+)\]')
 
 
 def readable_path(path: str) -> str:
-    """Return a JSON path as a JSON Pointer if it has an empty key, which DuckDB rejects in paths.
+    """Convert a JSON path with an empty key, which DuckDB rejects, to a JSON Pointer.
 
     >>> readable_path('$.a."".b[0]'), readable_path("$.a"), readable_path('$[*].""')
     ('/a//b/0', '$.a', '$[*].""')
@@ -58,12 +58,12 @@ def json_text(node: exp.Expr) -> exp.Expr:
 
 
 def as_number(node: exp.Expr) -> exp.Expr:
-    """Return a JSON value as a float; null if it is not a number or a string of one."""
+    """Return a JSON value as a float; null if it is neither a number nor a numeric string."""
     return exp.TryCast(this=json_text(node), to=exp.DataType.build("DOUBLE"))
 
 
 def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
-    """Return a JSON value as a float, or null; DuckDB raises an error if that rounds an integer.
+    """Return a JSON value as a float or null; DuckDB raises an error rather than round an integer.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def as_exact_number(node: exp.Expr, text: str) -> exp.Expr:
         The expression that uses the number, for the message.
     """
     message = (
-        f"SQL computes with JSON numbers as floats, but {text} has an integer that a float would "
-        "round. CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
+        f"In SQL, JSON numbers become floats, but {text} has an integer that a float would round. "
+        "CAST the JSON value AS BIGINT to compute with integers, or AS DOUBLE to round it."
     )
     number, whole = as_number(node), whole_number(node)
     is_rounded = exp.NEQ(this=whole, expression=exp.TryCast(this=number, to=whole_type()))
@@ -99,9 +99,9 @@ def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
 
     `text` is the expression that uses the condition, for the message.
     """
-    message = f"JSON must be true, false, null or a number to be a condition, but {text} has "
+    message = f"A JSON condition must be true, false, null or a number, but {text} has "
     way = exp.Literal.string(
-        ". TRY_CAST(x AS BOOLEAN) gives null for other values; to convert strings, write "
+        ". TRY_CAST(x AS BOOLEAN) returns null for other values; to convert strings, write "
         "CAST(CAST(x AS TEXT) AS BOOLEAN)."
     )
     shown = exp.Left(this=exp.cast(node.copy(), "VARCHAR"), expression=exp.convert(_SHOWN))
@@ -120,12 +120,12 @@ def _as_bool(node: exp.Expr) -> exp.Expr:
 
 
 def json_key(node: exp.Expr) -> exp.Expr:
-    """Return a string that all equal JSON values share; null for a null within JSON."""
+    """Return a string that is the same for equal JSON values; null for a null within JSON."""
     return func(JSON_KEY, exp.cast(node.copy(), "VARCHAR"))
 
 
 def is_number(node: exp.Expr) -> exp.Expr:
-    """Return whether a JSON value is a number, and not a string that holds one."""
+    """Return whether a JSON value is a number, rather than a numeric string."""
     return is_of_type(node, *_WHOLE, "DOUBLE")
 
 
@@ -147,7 +147,7 @@ def whole_type() -> exp.DataType:
 
 
 def only_number(node: exp.Expr) -> exp.Expr:
-    """Return a JSON number as a float; null for other values, including strings of numbers."""
+    """Return a JSON number as a float; null for other values, including numeric strings."""
     return exp.Case(ifs=[exp.If(this=is_number(node), true=as_number(node))])
 
 
@@ -178,7 +178,7 @@ def _equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def if_both(node: exp.Expr, other: exp.Expr) -> exp.If:
-    """Return the branch of a CASE that gives false if neither of two values is null."""
+    """Return a branch of a CASE that is false if neither of two values is null."""
     present = [
         exp.not_(exp.Is(this=exp.paren(side, copy=False), expression=exp.null()), copy=False)
         for side in (json_text(node), other.copy())
@@ -191,7 +191,7 @@ _WHOLE = ("BIGINT", "UBIGINT", "HUGEINT")
 
 
 def json_order(node: exp.Expr) -> exp.Expr:
-    """Return the sort key of a JSON value: numbers come first, by value, and then other values."""
+    """Return the sort key of a JSON value; numbers come first and are sorted by value."""
     text = json_text(node)
     ifs = [
         exp.If(this=is_number(node), true=exp.null()),
@@ -216,7 +216,7 @@ def _only_whole(node: exp.Expr) -> exp.Expr:
 
 
 def json_length(node: exp.Expr) -> exp.Expr:
-    """Return the number of items of a JSON list, keys of an object or characters of a string.
+    """Return the number of items in a JSON list, keys in an object or characters in a string.
 
     It is null for other values.
     """
@@ -240,8 +240,8 @@ def json_slice(node: exp.Expr, start: exp.Expr, stop: exp.Expr) -> exp.Expr:
 def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
     """Return whether a JSON value contains a scalar.
 
-    A list contains its items. For a string, an object contains its keys, and a JSON string contains
-    its substrings.
+    A list contains its items. If the scalar is a string, an object contains its keys, and a JSON
+    string contains its substrings.
     """
     document = exp.cast(func("to_json", value.copy()), "VARCHAR")
     listed = func("json_extract", node.copy(), exp.Literal.string("$[*]"))
@@ -261,7 +261,7 @@ def json_contains(node: exp.Expr, value: exp.Expr, kind: KindName) -> exp.Expr:
 
 
 def _has_number(items: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """Return whether a list of strings has a number; from 2**53 on, all digits are compared."""
+    """Return whether a number is in a list of strings; all digits count from 2**53 on."""
     number = exp.cast(value.copy(), "DOUBLE")
     size = exp.Abs(this=number)
     is_large = exp.and_(size >= exp.convert(2**53), size.copy() < exp.convert(2.0**127))
@@ -279,6 +279,6 @@ def _each(items: exp.Expr, dtype: str) -> exp.Expr:
 
 
 def is_of_type(node: exp.Expr, *names: str) -> exp.Expr:
-    """Return whether a JSON value has one of these types, by DuckDB's names for them."""
+    """Return whether a JSON value has one of the given types, which are DuckDB's names."""
     types = [exp.Literal.string(name) for name in names]
     return exp.In(this=func("json_type", node.copy()), expressions=types)

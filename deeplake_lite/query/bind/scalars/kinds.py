@@ -1,4 +1,4 @@
-"""Kinds of scalars, and the forms in which two of them are compared or put into one column."""
+"""Determine the kinds of scalars, and whether two kinds are combined as JSON."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def kind_of(value: Value, *, plain: bool = False) -> Kind:
 
 
 def _hashed_by(tree: Tree) -> str:
-    """Return what the hash of a tensor is made from, as `Kind.hashed` has it; "" for others."""
+    """Return the value of `Kind.hashed` for the hash of a tensor; "" for anything else."""
     match tree:
         case Meta(what=what, field=Field(htype=htype)) if what.startswith("hash"):
             return str(htype)
@@ -71,11 +71,11 @@ def _hashed_by(tree: Tree) -> str:
 
 
 _OF_DTYPES = {"str": TEXT, "bytes": BYTES, "object": JSON}
-"""Kinds of scalars that are not numbers, by the dtype of a tensor."""
+"""Kinds of non-numeric scalars, by the dtype of a tensor."""
 
 
 def kind_of_constant(value: object) -> Kind:
-    """Return the kind of a constant's value."""
+    """Return the kind of a Python or NumPy value."""
     match value:
         case bool():
             return BOOL
@@ -98,7 +98,7 @@ def kind_of_constant(value: object) -> Kind:
 
 
 def kind_of_two(left: Value, right: Value) -> Kind:
-    """Return the kind of an arithmetic operation on two values."""
+    """Return the kind of the result of an arithmetic operation on two values."""
     kinds = (kind_of(left), kind_of(right))
     if any(k.name == "time" for k in kinds):
         return TIME
@@ -137,7 +137,7 @@ WORDS = {
     "number": "a number", "bool": "a boolean", "text": "a string", "class": "a class",
     "bytes": "bytes", "json": "JSON", "time": "a time", "list": "a list", "tensor": "a tensor",
 }  # fmt: skip
-"""Kinds of values as messages call them."""
+"""Names of kinds in messages."""
 
 
 def is_null_constant(value: Value) -> bool:
@@ -151,7 +151,7 @@ def lists_json(kind: Kind) -> bool:
 
 
 def lists_structs(kind: Kind) -> bool:
-    """Return whether values of a kind are lists, perhaps nested, of structs or maps."""
+    """Return whether values of a kind are (nested) lists of structs or maps."""
     while kind.name == "list" and kind.item is not None:
         kind = kind.item
     return bool(kind.parts)
@@ -163,16 +163,16 @@ def is_json(value: Value) -> bool:
 
 
 def goes_as_json(value: Value, other: Value) -> bool:
-    """Return whether two values compare as JSON.
+    """Return whether two values are compared as JSON.
 
-    They do if one of them is JSON, or if one holds JSON where the other holds something else.
-    DuckDB would convert both to strings.
+    They are if one of them is JSON, or if only one of two corresponding parts is JSON. DuckDB would
+    convert both to strings.
     """
     return is_json(value) or is_json(other) or mixes_json(kind_of(value), kind_of(other))
 
 
 def mixes_json(*kinds: Kind) -> bool:
-    """Return whether some kinds hold JSON where others hold something else."""
+    """Return whether some of the kinds contain JSON in places where others contain other values."""
     return any(kind.holds_json for kind in kinds) and len({_type_of(kind) for kind in kinds}) > 1
 
 

@@ -1,4 +1,4 @@
-"""Descending sorts of lists with NaN last; for DuckDB, NaN is the largest number."""
+"""Sort lists in descending order with NaN last; for DuckDB, NaN is the largest number."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _GRADES = {"ARRAY_GRADE_UP", "LIST_GRADE_UP"}
 
 
 def sort_nan_last(name: str, args: Sequence[Value], node: exp.Anonymous) -> exp.Expr:
-    """Return a call that sorts a list in descending order, with NaN last.
+    """Rewrite a call that sorts a list in descending order so that NaN comes last.
 
-    Any other call is returned as it is. The call sorts the list, or gives the positions of its
-    items in order, and moves those of NaN after those of numbers.
+    The call returns the sorted items, or the positions of the items in order. Any other call is
+    returned as it is.
     """
     words = [
         a.value.upper() for a in args[1:] if isinstance(a, Constant) and isinstance(a.value, str)
@@ -60,9 +60,9 @@ def _filter(items: exp.Expr, item: exp.Identifier, test: exp.Expr) -> exp.Expr:
 
 
 def bind_name(name: exp.Identifier, value: exp.Expr, body: exp.Expr) -> exp.Expr:
-    """Return `body` with `name` bound to `value`, which DuckDB computes once.
+    """Return `body` with `name` bound to `value`, which DuckDB computes only once.
 
-    DuckDB has no LET, so this is a lambda over a list of one item.
+    DuckDB has no LET, so this is a lambda over a list with a single item.
     """
     lambda_ = exp.Lambda(this=body, expressions=[name.copy()])
     listed = as_list(value.copy())

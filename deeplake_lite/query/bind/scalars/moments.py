@@ -1,8 +1,8 @@
-"""Exact arithmetic and comparisons of timestamps in nanoseconds.
+"""Compute with timestamps in nanoseconds, and compare them, exactly.
 
 DuckDB drops the nanoseconds of a timestamp before it adds a duration or subtracts a timestamp. Here
-they are separated first, rounding down, and added again if the result is a timestamp. An INTERVAL
-cannot hold them, so a difference with nanoseconds is an error.
+they are split off first, rounding down, and added again if the result is a timestamp. An INTERVAL
+has no nanoseconds, so a difference that is not a whole number of microseconds is an error.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def is_coarse(value: Value) -> bool:
 def as_timestamp(node: exp.Expr, value: Value) -> exp.Expr:
     """Convert a timestamp to microseconds if its unit is coarser.
 
-    From DuckDB 2.0.1 on, functions that take microseconds and nanoseconds, such as EPOCH, convert
+    From DuckDB 2.0.1 on, functions that accept microseconds and nanoseconds, such as EPOCH, convert
     seconds to nanoseconds, which cover only the years 1677 to 2262.
     """
     return exp.cast(node, "TIMESTAMP") if is_coarse(value) else node
 
 
 def floor_to_microseconds(node: exp.Expr, value: Value) -> exp.Expr:
-    """Round a timestamp in nanoseconds down to microseconds; return any other as it is.
+    """Round a timestamp in nanoseconds down to microseconds; return any other value as it is.
 
     DuckDB rounds towards 1970, so the last nanosecond of 1969 would be in 1970.
     """
@@ -81,7 +81,7 @@ FINE_UNITS = {"nanosecond", "nanoseconds", "ns", "nsec", "nsecs", "epoch"}
 _OF_MICROSECONDS = {
     "EPOCH_MS", "EPOCH_US", "HOUR", "MICROSECOND", "MILLISECOND", "MINUTE", "SECOND",
 }  # fmt: skip
-"""Functions that take nanoseconds, but return nothing finer than microseconds."""
+"""Functions that accept nanoseconds, but return nothing finer than microseconds."""
 
 
 def _dtype(value: Value) -> str:
@@ -93,7 +93,7 @@ def _dtype(value: Value) -> str:
 
 
 def read_quoted_times(sign: type[exp.Expr], sides: Sequence[Value]) -> list[Value]:
-    """Return both operands of + or -; a string is read as a time if the other one is a time.
+    """Return both operands of + or -, parsing a string as a time if the other operand is a time.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _read_operand(sign: type[exp.Expr], value: Value, other: Value) -> Value:
 
 
 def read_quoted_time(value: Value, other: Value) -> Value:
-    """Read a constant string as a time if the other operand is a time; else return it as it is.
+    """Parse a constant string if the other operand is a time; return other values as they are.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def read_quoted_time(value: Value, other: Value) -> Value:
 def sum_of_moments(
     e: exp.Expr, left: Value, right: Value, low: Lowering, scope: Scope
 ) -> Sql | None:
-    """Return a sum or difference with timestamps in nanoseconds; None for any other operation."""
+    """Return a sum or difference of timestamps in nanoseconds; None for any other operation."""
     fine = is_fine(left), is_fine(right)
     if not any(fine) or not isinstance(e, exp.Add | exp.Sub):
         return None
@@ -154,7 +154,7 @@ def sum_of_moments(
 def compare_out_of_range(kind: type[exp.Expr], left: Value, right: Value) -> bool | None:
     """Return the result of comparing nanoseconds with a constant beyond their range.
 
-    Timestamps in nanoseconds cover the years 1677 to 2262. None for any other comparison.
+    Timestamps in nanoseconds cover the years 1677 to 2262. Return None for any other comparison.
     """
     fine, other = (left, right) if is_fine(left) else (right, left)
     moment = _moment(other) if is_fine(fine) else None
@@ -173,7 +173,7 @@ def beside_coarser(
     """Return a comparison of timestamps in nanoseconds and in a coarser unit; None for others.
 
     DuckDB would convert the coarser ones to nanoseconds, which cover only the years 1677 to 2262.
-    Here the microseconds of both decide, and if these are equal, the remaining nanoseconds.
+    Here, both are compared in microseconds. If they are equal, the remaining nanoseconds decide.
     """
     if is_fine(values[1]) and not is_fine(values[0]):
         return beside_coarser(MIRRORED[kind], values[::-1], nodes[::-1])
@@ -205,7 +205,7 @@ def differ_in_unit(left: Value, right: Value) -> bool:
 
 
 def _as_moment(value: Value, other: Value) -> Value:
-    """Read a constant string that is combined with timestamps; return others unchanged."""
+    """Parse a constant string that is combined with timestamps; return other values unchanged."""
     is_text = isinstance(value, Constant) and isinstance(value.value, str)
     return agree(value, other) if is_text and kind_of(other).name == "time" else value
 
@@ -232,12 +232,12 @@ def with_units_beside_texts(values: Sequence[Value], low: Lowering) -> list[Valu
 
 
 def check_beside_time(part: exp.Expr, value: Value, other: Value) -> None:
-    """Reject a value that can be neither added to a time nor subtracted, nor the reverse.
+    """Reject a value that cannot be added to a time or subtracted from it.
 
     Raises
     ------
     QueryTypeError
-        For JSON, for strings that are not constant, and for numbers beside timestamps.
+        For JSON, for non-constant strings, and for numbers combined with timestamps.
     """
     kind = kind_of(value)
     if kind_of(other).name != "time":
@@ -264,14 +264,14 @@ def _with_unit(value: Value, low: Lowering) -> Value:
 
 
 _UNITS = {"DATE": "D", "TIMESTAMP_S": "s", "TIMESTAMP_MS": "ms", "TIMESTAMP": "us"}
-"""Units of DuckDB's types of timestamps that are coarser than nanoseconds."""
+"""Units of DuckDB's timestamp types, except nanoseconds."""
 
 _LAST = (2**63 - 1) // 1000
 """Last microsecond since 1970 that fits in 64 bits of nanoseconds."""
 
 
 def _moment(value: Value) -> np.datetime64 | None:
-    """Return a constant as a timestamp in microseconds; None if it is no timestamp."""
+    """Return a constant as a timestamp in microseconds; None if it is not a timestamp."""
     moment = value.value if isinstance(value, Constant) else None
     if isinstance(moment, str):
         moment = read_timestamp(moment)
@@ -317,7 +317,7 @@ def _error_if_finer(nanoseconds: exp.Expr, node: exp.Expr, e: exp.Expr) -> exp.E
 
 
 def _floor(moment: exp.Expr) -> exp.Expr:
-    """Return a timestamp rounded down to microseconds, also before 1970."""
+    """Return a timestamp rounded down to microseconds, even before 1970."""
     whole = exp.Sub(this=func("epoch_ns", moment.copy()), expression=_rest(moment))
     count = exp.IntDiv(this=exp.paren(whole), expression=exp.convert(1000))
     return func("make_timestamp", exp.cast(count, "BIGINT"))

@@ -1,4 +1,4 @@
-"""Comparisons with NaN: false, or null if the other side is null. In DuckDB, NaN equals itself."""
+"""Make comparisons with NaN false, or null if the other side is null; DuckDB's NaN equals NaN."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def is_nan(node: exp.Expr) -> exp.Expr:
 
 
 def is_present(value: Value) -> bool:
-    """Return whether a value is known not to be null, such as any constant except NULL."""
+    """Return whether a value is known to be non-null: any constant except NULL."""
     return isinstance(value, Constant) and value.value is not None
 
 
 def exclude_nan(node: exp.Expr, sides: Sequence[tuple[exp.Expr, Value]]) -> exp.Expr:
     """Return a comparison that is false if a side is NaN, and null if a side is null.
 
-    The comparison stays a separate condition, which DuckDB can use for a lookup or a hash join.
+    The comparison remains a separate condition, which DuckDB can use for a lookup or a hash join.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Structs and maps, and the kinds of their parts, which determine how they compare."""
+"""Lower structs and maps, and track the kinds of their parts, which comparisons depend on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
 
 
 def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
-    """Lower ``'a': x`` of a struct, or ``a := x`` of a call; its kind is that of a struct."""
+    """Lower ``'a': x`` in a struct, or ``a := x`` in a call, as a struct with one field."""
     value = low.types.refined(as_part(settled(low.value(e.expression, scope), low, scope)))
     name = e.this.copy() if isinstance(e.this, exp.Identifier) else low.sql(e.this, scope)
     node = exp.PropertyEQ(this=name, expression=low.as_sql(value, scope))
@@ -61,39 +61,39 @@ _MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP
 """Functions that look up a key in a map."""
 
 _MAP_VALUES = {"MAP_CONTAINS_ENTRY": 2, "MAP_CONTAINS_VALUE": 1}
-"""Functions that look for a value in a map, and the position of that argument."""
+"""Functions that search a map for a value, with the position of the argument for this value."""
 
 _STRUCTS = {"STRUCT_CONTAINS", "STRUCT_POSITION"}
-"""Functions that look for a value in a struct without names."""
+"""Functions that search an unnamed struct for a value."""
 
 LOOKUPS = _MAPS | _MAP_VALUES.keys() | _STRUCTS
 """Functions that `check_lookup` checks."""
 
 
 def check_sought(kind: Kind, sought: Value) -> None:
-    """Refuse to look for a float among integers, or an integer among floats, or a time in JSON.
+    """Reject searching integers for a float, floats for an integer, or JSON for a time.
 
     Raises
     ------
     QueryTypeError
-        When DuckDB might round the integer, or compare the time as a string.
+        If DuckDB might round the integer, or compare the time as a string.
     """
     check_times_beside_json(Sql(exp.null(), kind), sought)
     if beside_floats.are_mixed(kind, kind_of(sought)):
         raise QueryTypeError(
             "A lookup must not mix integers and floats, since SQL would round the integers. CAST "
-            "the value that you look for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
+            "the value that you search for: CAST(x AS BIGINT), or CAST(x AS DOUBLE)."
         )
 
 
 def check_lookup(name: str, args: Sequence[Value]) -> None:
-    """Apply `check_sought` to the value that a function looks for in a map or a struct."""
+    """Apply `check_sought` to the value that a function searches for in a map or a struct."""
     for at, kind in _sought_kinds(name, args):
         check_sought(kind, args[at])
 
 
 def with_sought_times(name: str, args: Sequence[Value]) -> list[Value]:
-    """Return the arguments of a look-up, with constant strings read that are sought among times."""
+    """Return the arguments of a lookup; a constant string is parsed if it is sought among times."""
     args = list(args)
     for at, kind in _sought_kinds(name, args):
         value = args[at]
@@ -103,7 +103,7 @@ def with_sought_times(name: str, args: Sequence[Value]) -> list[Value]:
 
 
 def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
-    """Return the positions of the values that a function looks for, and the kinds of its parts."""
+    """Return the positions of the arguments to search for, and the kinds of the searched values."""
     if len(args) < 2:
         return []
     kind = kind_of(args[0])
@@ -119,7 +119,7 @@ def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
 
 
 def kind_of_part(kind: Kind, name: str) -> Kind:
-    """Return the kind of a struct's part; `ANY` if it is unknown."""
+    """Return the kind of a field of a struct; `ANY` if it is unknown."""
     return next((part for key, part in kind.parts if key == name), ANY)
 
 
