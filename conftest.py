@@ -18,10 +18,12 @@ FOLDERS = ("XDG_STATE_HOME", "XDG_CACHE_HOME", "IPYTHONDIR")
 APART = (
     "tests/apart",
     "deeplake_lite/ingest/deeplake",
+    "deeplake_lite/ingest/lance",
     "deeplake_lite/dataset/export/lakes/methods.py",
 )
-"""Tests of Deep Lake's package and of streaming, which end a process that has loaded TensorFlow.
-`tests/test_apart.py` runs them in processes of their own."""
+"""Tests of packages that cannot share a process with the others. Deep Lake, streaming and
+torchvision bring a copy of LLVM each and end a process that has loaded TensorFlow's; Lance warns whenever a
+process forks. `tests/test_apart.py` runs each of these files in a process of its own."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -36,7 +36,8 @@ multiprocessing.set_forkserver_preload(
 )
 
 if not os.environ.get("PYTEST_APART"):  # see APART in the other conftest.py
-    sys.modules.setdefault("deeplake", None)  # type: ignore[arg-type]  # importing it is an error
+    for name in ("deeplake", "lance"):  # importing them is an error
+        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 
 _numbers = count()
 

@@ -35,7 +35,6 @@ FRAMEWORKS = (
     "guides/train_pytorch.md",
     "guides/train_tensorflow.md",
     "guides/train_jax.md",
-    "guides/migrate_from_deep_lake.md",
 )
 """Pages that run in processes of their own, because of the packages that they import."""
 

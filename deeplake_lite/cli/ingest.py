@@ -1,128 +1,17 @@
-"""Commands that ingest files into a lake."""
+"""Commands that ingest files into a lake, one for each format."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-import os
-import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-import typer.core
 
-from deeplake_lite.cli.app import Json, Url, app, command, print_json, print_some
-from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.htypes.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from deeplake_lite.ingest.result import IngestedDataset
-
-
-class _Group(typer.core.TyperGroup):
-    """Commands by format; without the name of one, the format of the source is recognised."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        first = args[0] if args else ""
-        is_word = first.isidentifier() and not os.path.exists(first)  # the name of a format
-        is_source = not (first in self.commands or first.startswith("-") or is_word)
-        return super().resolve_command(ctx, ["auto", *args] if is_source else args)
-
-
-group = typer.Typer(
-    cls=_Group,
-    help="Ingest files into a lake, which is created if it does not exist. Without the name of a "
-    "format, as in `ingest SRC URL`, it is recognised.",
-    no_args_is_help=True,
-)
-app.add_typer(group, name="ingest")
-
-On = Annotated[
-    str | None,
-    typer.Option(
-        help="Key column, to update rows whose key exists. By default, all rows are added, "
-        "unless the same file was ingested before."
-    ),
-]
-
-Images = Annotated[
-    str | None, typer.Option(help="Folder of the images; looked for near the file by default.")
-]
-NoImages = Annotated[bool, typer.Option("--no-images", help="Ingest the annotations alone.")]
-
-
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", help="Column to ingest, by default all; repeat it."),
-]
-
-
-def _options(
-    on_error: Annotated[
-        str, typer.Option(metavar="raise|skip", help="Fail on a bad row, or skip it.")
-    ] = "raise",
-    check: Annotated[
-        str, typer.Option(metavar="header|full", help="How files are checked; full decodes them.")
-    ] = "header",
-    update: Annotated[
-        bool,
-        typer.Option("--update/--no-update", help="Update rows whose key exists, or skip them."),
-    ] = True,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite edits in the lake with the source.")
-    ] = False,
-    commit_every: Annotated[
-        int | None, typer.Option(help="Commit after this many rows; a rerun continues from there.")
-    ] = None,
-    branch: Annotated[str, typer.Option(help="Branch to write to.")] = "main",
-    message: Annotated[str, typer.Option(help="Commit message.")] = "",
-    types: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--type", metavar="COLUMN=TYPE", help="Type of a column, such as species=class_label."
-        ),
-    ] = None,
-) -> dict[str, object]:
-    """Check the options that every ingest has, and return them as keywords."""
-    if commit_every is not None and commit_every < 1:
-        raise InvalidValueError(f"--commit-every must be at least 1, but it is {commit_every}.")
-    if force and not update:
-        raise InvalidValueError("--force and --no-update exclude each other. Leave one out.")
-    return {
-        "on_error": _one_of("--on-error", on_error, "raise", "skip"),
-        "check": _one_of("--check", check, "header", "full"),
-        "update": "force" if force else update,
-        "commit_every": commit_every,
-        "branch": branch,
-        "message": message,
-        "schema": _types(types or []),
-    }
-
-
-def _ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
-    """Add the options of every ingest to a command, and print the result of its function."""
-    shared = inspect.signature(_options, eval_str=True)
-    own = inspect.signature(function, eval_str=True)
-
-    @command
-    @functools.wraps(function)
-    def run(**arguments: Any) -> None:
-        as_json = arguments.pop("as_json")
-        options = _options(**{name: arguments.pop(name) for name in shared.parameters})
-        _report(function(**arguments, progress=sys.stderr.isatty(), **options), as_json)
-
-    own_parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    last = inspect.Parameter("as_json", own_parameters[0].kind, default=False, annotation=Json)
-    parameters = [*own_parameters, *shared.parameters.values(), last]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
+from deeplake_lite.cli.app import Url  # noqa: TC001 (typer evaluates annotations)
+from deeplake_lite.cli.ingest_options import Columns, Images, NoImages, On, group, ingests
 
 
 @group.command("auto")
-@_ingests
+@ingests
 def ingest_auto(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
     url: Url,
@@ -137,7 +26,7 @@ def ingest_auto(
 
 
 @group.command("folder")
-@_ingests
+@ingests
 def ingest_folder(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of images.")],
     url: Url,
@@ -155,7 +44,7 @@ def ingest_folder(
 
 
 @group.command("parquet")
-@_ingests
+@ingests
 def ingest_parquet(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
     url: Url,
@@ -169,7 +58,7 @@ def ingest_parquet(
 
 
 @group.command("deeplake")
-@_ingests
+@ingests
 def ingest_deeplake(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder or URL of the dataset.")],
     url: Url,
@@ -187,7 +76,7 @@ def ingest_deeplake(
 
 
 @group.command("lance")
-@_ingests
+@ingests
 def ingest_lance(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder or URL of the dataset.")],
     url: Url,
@@ -206,7 +95,7 @@ def ingest_lance(
 
 
 @group.command("huggingface")
-@_ingests
+@ingests
 def ingest_huggingface(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="Folder of save_to_disk or of Parquet files.")
@@ -222,7 +111,7 @@ def ingest_huggingface(
 
 
 @group.command("csv")
-@_ingests
+@ingests
 def ingest_csv(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File with a header line.")],
     url: Url,
@@ -237,7 +126,7 @@ def ingest_csv(
 
 
 @group.command("coco")
-@_ingests
+@ingests
 def ingest_coco(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File of annotations.")],
     url: Url,
@@ -252,7 +141,7 @@ def ingest_coco(
 
 
 @group.command("litdata")
-@_ingests
+@ingests
 def ingest_litdata(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder with index.json.")],
     url: Url,
@@ -266,7 +155,7 @@ def ingest_litdata(
 
 
 @group.command("mds")
-@_ingests
+@ingests
 def ingest_mds(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder with index.json.")],
     url: Url,
@@ -280,7 +169,7 @@ def ingest_mds(
 
 
 @group.command("webdataset")
-@_ingests
+@ingests
 def ingest_webdataset(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="Tar file, folder, 'pattern' or URL.")
@@ -296,7 +185,7 @@ def ingest_webdataset(
 
 
 @group.command("tfrecord")
-@_ingests
+@ingests
 def ingest_tfrecord(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="TFRecord file, folder, 'pattern' or URL.")
@@ -312,7 +201,7 @@ def ingest_tfrecord(
 
 
 @group.command("arrayrecord")
-@_ingests
+@ingests
 def ingest_arrayrecord(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="ArrayRecord file, folder, 'pattern' or URL.")
@@ -332,7 +221,7 @@ def ingest_arrayrecord(
 
 
 @group.command("numpy")
-@_ingests
+@ingests
 def ingest_numpy(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
     url: Url,
@@ -346,7 +235,7 @@ def ingest_numpy(
 
 
 @group.command("idx")
-@_ingests
+@ingests
 def ingest_idx(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder, file or 'pattern'.")],
     url: Url,
@@ -362,7 +251,7 @@ def ingest_idx(
 
 
 @group.command("hdf5")
-@_ingests
+@ingests
 def ingest_hdf5(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
     url: Url,
@@ -377,7 +266,7 @@ def ingest_hdf5(
 
 
 @group.command("zarr")
-@_ingests
+@ingests
 def ingest_zarr(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of a group or an array.")],
     url: Url,
@@ -392,7 +281,7 @@ def ingest_zarr(
 
 
 @group.command("torch")
-@_ingests
+@ingests
 def ingest_torch(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File that to_torch has written.")],
     url: Url,
@@ -406,7 +295,7 @@ def ingest_torch(
 
 
 @group.command("tfds")
-@_ingests
+@ingests
 def ingest_tfds(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="Folder of a prepared dataset, or its name.")
@@ -425,7 +314,7 @@ def ingest_tfds(
 
 
 @group.command("yolo")
-@_ingests
+@ingests
 def ingest_yolo(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder, or its data.yaml.")],
     url: Url,
@@ -442,7 +331,7 @@ def ingest_yolo(
 
 
 @group.command("voc")
-@_ingests
+@ingests
 def ingest_voc(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="Folder of JPEGImages and Annotations.")
@@ -460,7 +349,7 @@ def ingest_voc(
 
 
 @group.command("cvat")
-@_ingests
+@ingests
 def ingest_cvat(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="annotations.xml, its folder, or a ZIP file.")
@@ -477,7 +366,7 @@ def ingest_cvat(
 
 
 @group.command("labelstudio")
-@_ingests
+@ingests
 def ingest_labelstudio(
     source: Annotated[str, typer.Argument(metavar="SRC", help="JSON file of tasks.")],
     url: Url,
@@ -492,7 +381,7 @@ def ingest_labelstudio(
 
 
 @group.command("fiftyone")
-@_ingests
+@ingests
 def ingest_fiftyone(
     source: Annotated[
         str, typer.Argument(metavar="SRC", help="Folder with metadata.json and samples.json.")
@@ -510,49 +399,3 @@ def ingest_fiftyone(
 
     folder = False if no_images else images
     return from_fiftyone(source, url, label_field=label_field, images=folder, **options)
-
-
-def _one_of(option: str, value: str, *known: str) -> str:
-    if value not in known:
-        raise InvalidValueError(f"{option} must be {' or '.join(known)}, but it is {value!r}.")
-    return value
-
-
-def _types(options: list[str]) -> dict[str, str] | None:
-    """Return the types of columns by name.
-
-    >>> _types(["species=class_label"])
-    {'species': 'class_label'}
-    """
-    pairs = [option.partition("=") for option in options]
-    for option, (name, _, spec) in zip(options, pairs, strict=True):
-        if not (name and spec):
-            raise InvalidValueError(
-                "--type must be COLUMN=TYPE, such as --type species=class_label, but it is "
-                f"{option!r}."
-            )
-    return {name: spec for name, _, spec in pairs} or None
-
-
-def _report(ds: IngestedDataset, as_json: bool) -> None:
-    """Print the result of an ingest."""
-    result = ds.ingested
-    if as_json:
-        print_json({
-            "url": ds.url, "version": ds.version, "rows": len(ds), "added": result.added,
-            "changed": result.changed, "unchanged": result.unchanged,
-            "seconds": round(result.seconds, 3),
-            "skipped": [{"path": s.path, "reason": s.reason} for s in result.skipped],
-            "kept": [{"path": k.path, "columns": list(k.columns)} for k in result.kept],
-            "repeated": result.repeated or None,
-        })  # fmt: skip
-        return
-    print_some("skipped", map(str, result.skipped))
-    print_some("kept", map(str, result.kept))
-    if result.kept:
-        typer.echo("--force overwrites the edits of these rows with the source", err=True)
-    if result.repeated:
-        typer.echo(
-            f"version {result.repeated} already has these rows; --force adds them again", err=True
-        )
-    typer.echo(f"{result!r}; {ds.url} has {counted(len(ds), 'row')}")

@@ -132,8 +132,9 @@ class ExampleSource:
         used = {name for column in described.values() for name in column.features}
         rest = inferred_columns(_messages(self._first))
         columns: dict[str, FeatureColumn] = {
-            **described, **{n: c for n, c in rest.items() if n not in used and n not in described}
-        }  # fmt: skip
+            **described,
+            **{n: c for n, c in rest.items() if used.isdisjoint(c.features) and n not in described},
+        }
         if self.features is not None:
             columns = declared_columns(self.features, columns)
         for name, spec in self.schema.items():

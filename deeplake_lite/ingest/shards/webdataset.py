@@ -107,7 +107,8 @@ def from_webdataset(
     """
     given = options.get("storage_options")
     access = {} if given is None else checks.mapping("storage_options", given)
-    limits = options.get("limits") or DEFAULT_LIMITS
+    given_limits = options.get("limits")
+    limits = given_limits if isinstance(given_limits, Limits) else DEFAULT_LIMITS
     source = webdataset_source(tars, access, options.get("schema"), on, limits)
     return ingest(source, url, **options)
 

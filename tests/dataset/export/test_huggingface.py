@@ -200,7 +200,8 @@ def test_missing_package_is_reported(monkeypatch):
         lake({"x": "int8"}, {"x": [1]}).to_huggingface()
 
 
-def test_row_groups_are_small(tmp_path):
+def test_row_groups_are_small(tmp_path, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.dataset.export.huggingface.parquet.GROUP_BYTES", 10_000)
     ds = lake({"image": dl.Image("png")}, {"image": [png((2, 2))] * 300})
     (path,) = ds.to_parquet(tmp_path / "hub").rglob("*.parquet")
     assert pq.ParquetFile(path).metadata.num_row_groups == 2

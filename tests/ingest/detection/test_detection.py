@@ -234,7 +234,6 @@ EXPORTS = {
     "to_numpy": ("out.npz", "from_numpy"),
     "to_torch": ("out.pt", "from_torch"),
     "to_parquet": ("out", "from_huggingface"),
-    "to_lance": ("out.lance", "from_lance"),
 }
 
 

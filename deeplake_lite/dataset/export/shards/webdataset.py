@@ -42,7 +42,7 @@ OWN = ("key", "shard")
 SIDECAR = "deeplake_lite.json"
 """Name of the file that records the types of the columns."""
 
-_IMAGE_ENDS = frozenset({"bin", "bmp", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
+_IMAGE_ENDS = frozenset({"bmp", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
 """Extensions of image files."""
 
 IMAGE = "*"
@@ -130,7 +130,8 @@ def _columns(view: View) -> list[_Column]:
             rest.append(f.name)
         else:
             while any(_clash(column.extension, other.extension) for other in found):
-                column = replace(column, extension=f"_{column.extension}")
+                other = f"image.{IMAGE}" if column.extension == IMAGE else f"_{column.extension}"
+                column = replace(column, extension=other)
             found.append(column)
     if not found:
         raise SchemaError(

@@ -1,0 +1,167 @@
+"""The options that all commands of `deeplake-lite ingest` have, and the report of their result."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+import typer.core
+
+from deeplake_lite.cli.app import Json, app, command, print_json, print_some
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deeplake_lite.ingest.result import IngestedDataset
+
+
+class _Group(typer.core.TyperGroup):
+    """Commands by format; without the name of one, the format of the source is recognised."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        first = args[0] if args else ""
+        is_word = first.isidentifier() and not os.path.exists(first)  # the name of a format
+        is_source = not (first in self.commands or first.startswith("-") or is_word)
+        return super().resolve_command(ctx, ["auto", *args] if is_source else args)
+
+
+group = typer.Typer(
+    cls=_Group,
+    help="Ingest files into a lake, which is created if it does not exist. Without the name of a "
+    "format, as in `ingest SRC URL`, it is recognised.",
+    no_args_is_help=True,
+)
+app.add_typer(group, name="ingest")
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        help="Key column, to update rows whose key exists. By default, all rows are added, "
+        "unless the same file was ingested before."
+    ),
+]
+
+Images = Annotated[
+    str | None, typer.Option(help="Folder of the images; looked for near the file by default.")
+]
+NoImages = Annotated[bool, typer.Option("--no-images", help="Ingest the annotations alone.")]
+
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", help="Column to ingest, by default all; repeat it."),
+]
+
+
+def _options(
+    on_error: Annotated[
+        str, typer.Option(metavar="raise|skip", help="Fail on a bad row, or skip it.")
+    ] = "raise",
+    check: Annotated[
+        str, typer.Option(metavar="header|full", help="How files are checked; full decodes them.")
+    ] = "header",
+    update: Annotated[
+        bool,
+        typer.Option("--update/--no-update", help="Update rows whose key exists, or skip them."),
+    ] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite edits in the lake with the source.")
+    ] = False,
+    commit_every: Annotated[
+        int | None, typer.Option(help="Commit after this many rows; a rerun continues from there.")
+    ] = None,
+    branch: Annotated[str, typer.Option(help="Branch to write to.")] = "main",
+    message: Annotated[str, typer.Option(help="Commit message.")] = "",
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type", metavar="COLUMN=TYPE", help="Type of a column, such as species=class_label."
+        ),
+    ] = None,
+) -> dict[str, object]:
+    """Check the options that every ingest has, and return them as keywords."""
+    if commit_every is not None and commit_every < 1:
+        raise InvalidValueError(f"--commit-every must be at least 1, but it is {commit_every}.")
+    if force and not update:
+        raise InvalidValueError("--force and --no-update exclude each other. Leave one out.")
+    return {
+        "on_error": _one_of("--on-error", on_error, "raise", "skip"),
+        "check": _one_of("--check", check, "header", "full"),
+        "update": "force" if force else update,
+        "commit_every": commit_every,
+        "branch": branch,
+        "message": message,
+        "schema": _types(types or []),
+    }
+
+
+def ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
+    """Add the options of every ingest to a command, and print the result of its function."""
+    shared = inspect.signature(_options, eval_str=True)
+    own = inspect.signature(function, eval_str=True)
+
+    @command
+    @functools.wraps(function)
+    def run(**arguments: Any) -> None:
+        as_json = arguments.pop("as_json")
+        options = _options(**{name: arguments.pop(name) for name in shared.parameters})
+        _report(function(**arguments, progress=sys.stderr.isatty(), **options), as_json)
+
+    own_parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    last = inspect.Parameter("as_json", own_parameters[0].kind, default=False, annotation=Json)
+    parameters = [*own_parameters, *shared.parameters.values(), last]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def _one_of(option: str, value: str, *known: str) -> str:
+    if value not in known:
+        raise InvalidValueError(f"{option} must be {' or '.join(known)}, but it is {value!r}.")
+    return value
+
+
+def _types(options: list[str]) -> dict[str, str] | None:
+    """Return the types of columns by name.
+
+    >>> _types(["species=class_label"])
+    {'species': 'class_label'}
+    """
+    pairs = [option.partition("=") for option in options]
+    for option, (name, _, spec) in zip(options, pairs, strict=True):
+        if not (name and spec):
+            raise InvalidValueError(
+                "--type must be COLUMN=TYPE, such as --type species=class_label, but it is "
+                f"{option!r}."
+            )
+    return {name: spec for name, _, spec in pairs} or None
+
+
+def _report(ds: IngestedDataset, as_json: bool) -> None:
+    """Print the result of an ingest."""
+    result = ds.ingested
+    if as_json:
+        print_json({
+            "url": ds.url, "version": ds.version, "rows": len(ds), "added": result.added,
+            "changed": result.changed, "unchanged": result.unchanged,
+            "seconds": round(result.seconds, 3),
+            "skipped": [{"path": s.path, "reason": s.reason} for s in result.skipped],
+            "kept": [{"path": k.path, "columns": list(k.columns)} for k in result.kept],
+            "repeated": result.repeated or None,
+        })  # fmt: skip
+        return
+    print_some("skipped", map(str, result.skipped))
+    print_some("kept", map(str, result.kept))
+    if result.kept:
+        typer.echo("--force overwrites the edits of these rows with the source", err=True)
+    if result.repeated:
+        typer.echo(
+            f"version {result.repeated} already has these rows; --force adds them again", err=True
+        )
+    typer.echo(f"{result!r}; {ds.url} has {counted(len(ds), 'row')}")
