@@ -21,9 +21,9 @@ APART = (
     "deeplake_lite/ingest/lance",
     "deeplake_lite/dataset/export/lakes/methods.py",
 )
-"""Tests of packages that cannot share a process with the others. Deep Lake, streaming and
-torchvision bring a copy of LLVM each and end a process that has loaded TensorFlow's; Lance warns whenever a
-process forks. `tests/test_apart.py` runs each of these files in a process of its own."""
+"""Tests of packages that cannot share a process with the others: Deep Lake ends one that has loaded
+TensorFlow, because both bring LLVM, and Lance warns whenever a process forks. `tests/test_apart.py`
+runs each file in a process of its own."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

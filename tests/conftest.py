@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import os
@@ -35,6 +36,10 @@ multiprocessing.set_forkserver_preload(
     ]
 )
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow prints a greeting on stderr
+if not os.environ.get("PYTEST_APART"):
+    with contextlib.suppress(ImportError):  # not available everywhere that PyTorch is
+        import triton  # noqa: F401 both bring LLVM, and Triton's aborts behind TensorFlow's
 if not os.environ.get("PYTEST_APART"):  # see APART in the other conftest.py
     for name in ("deeplake", "lance"):  # importing them is an error
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]

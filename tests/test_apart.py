@@ -1,4 +1,4 @@
-"""Packages that cannot share a process with TensorFlow are tested in processes of their own."""
+"""Packages that cannot share a process with others are tested in processes of their own."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def test_doctests_pass():
 
 def test_import_that_would_end_the_process_is_refused(monkeypatch):
     monkeypatch.delitem(sys.modules, "deeplake", raising=False)
-    monkeypatch.setitem(sys.modules, "llvmlite", sys)
+    monkeypatch.setitem(sys.modules, "tensorflow", sys)
     with pytest.raises(MissingPackageError, match=r"crashes if it is imported after \w+. Restart"):
         load_deeplake("from_deeplake")

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-
 import numpy as np
 import pytest
 
 import deeplake_lite as dl
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow prints a greeting on stderr
-with contextlib.suppress(ImportError):  # not available everywhere that PyTorch is
-    import triton  # noqa: F401 both bring LLVM, and Triton's aborts behind TensorFlow's
 
 ROWS = 40
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from deeplake_lite.errors import MissingPackageError
 
-CLASHES = ("tensorflow", "llvmlite")
-"""Packages with a copy of LLVM of their own. Deep Lake 4.7, imported after them, ends the process:
+CLASH = "tensorflow"
+"""Package with a copy of LLVM of its own. Deep Lake 4.7, imported after it, ends the process:
 "inconsistency in registered CommandLine options"."""
 
 
@@ -26,11 +26,10 @@ def load_deeplake(purpose: str) -> Any:
     MissingPackageError
         If it is not installed, or importing it would end the process.
     """
-    clash = next((name for name in CLASHES if name in sys.modules), None)
-    if clash is not None and "deeplake" not in sys.modules:
+    if CLASH in sys.modules and "deeplake" not in sys.modules:
         raise MissingPackageError(
-            f"{purpose} needs the package deeplake, which crashes if it is imported after {clash}. "
-            "Restart Python, and import deeplake first, or use another process."
+            f"{purpose} needs the package deeplake, which crashes if it is imported after {CLASH}. "
+            "Restart Python and import deeplake first, or use another process."
         )
     try:
         return import_module("deeplake")
