@@ -57,6 +57,10 @@ def is_object_flags(f: Field) -> bool:
     return item is not None and (item.scalar or "").startswith(("bool", "int", "uint"))
 
 
+def _is_shapes(f: Field) -> bool:
+    return is_boxes(f) or is_keypoints(f) or is_segmentation(f) or is_object_masks(f)
+
+
 @dataclass(frozen=True)
 class ObjectColumns:
     """The columns that describe the predicted, or the true, objects."""
@@ -158,8 +162,16 @@ class _Finder:
 
     def only(self, fits: Callable[[Field], bool], taken: set[Field | None]) -> Field | None:
         """Return the only column that fits, or None if there are none or several."""
-        free = [f for f in self._view.schema if fits(f) and f not in taken]
+        others = self._of_others()
+        free = [f for f in self._view.schema if fits(f) and f not in taken and f.name not in others]
         return free[0] if len(free) == 1 else None
+
+    def _of_others(self) -> set[str]:
+        """Return the names of columns that belong to other shapes, as of another model."""
+        shapes = [f for f in self._view.schema if f not in self._shapes and _is_shapes(f)]
+        stems = [_GEOMETRY.sub("", f.name) for f in shapes]
+        return {f"{stem}{form}" for stem in stems if stem for forms in _NAMES.values()
+                for form in forms}  # fmt: skip
 
     def missing(self, keyword: str, fits: Callable[[Field], bool], purpose: str) -> SchemaError:
         """Return the error for a column that is needed but not found."""

@@ -262,3 +262,21 @@ def test_rows_may_have_only_predictions_or_only_truth():
     )
     assert result.rows[["tp", "fp", "fn"]].to_numpy().tolist() == [[0, 1, 0], [0, 0, 1]]
     assert result.confusion.to_numpy().tolist() == [[0, 1], [1, 0]]
+
+
+def test_columns_of_another_model_are_not_borrowed(make_lake):
+    labels = dl.Sequence(dl.ClassLabel(["a", "b"]))
+    boxes = [[[0, 0, 10, 10], [20, 20, 30, 30]]]
+    schema = {
+        "boxes": dl.Boxes(), "labels": labels, "model_boxes": dl.Boxes(), "model_labels": labels,
+        "model_scores": dl.Sequence("float32"), "second_boxes": dl.Boxes(),
+    }  # fmt: skip
+    ds = make_lake(
+        schema, boxes=boxes, labels=[["a", "b"]], model_boxes=boxes, model_labels=[["a", "b"]],
+        model_scores=[[0.9, 0.8]], second_boxes=[boxes[0][::-1]],
+    )  # fmt: skip
+    assert ds.evaluate("model_boxes", "boxes").summary["AP"] == 1
+    with pytest.raises(dl.SchemaError, match="Name it: labels="):
+        ds.evaluate("second_boxes", "boxes")
+    result = ds.evaluate("second_boxes", "boxes", labels="model_labels", scores="model_scores")
+    assert result.summary["AP"] == 0

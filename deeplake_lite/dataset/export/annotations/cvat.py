@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import cvat_meta, cvat_shapes
 from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
-from deeplake_lite.dataset.export.annotations.objects import bounds, restored
+from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, bounds, restored
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.annotations.xml_text import attributes, content, lines_of
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
@@ -118,7 +118,7 @@ class _Export:
         if len(own.lines) > 1:
             losses.add("{} objects of several lines become a polyline for each line")
         if own.has_own_box and not own.rest:
-            losses.add("the boxes of {} objects become the smallest ones around their shapes")
+            losses.add(BOXES_LOST)
         if "track" in own.rest:
             losses.add("{} objects lose the number of their track")
 
@@ -194,7 +194,8 @@ class _Export:
         parts = own.outlines if is_area else own.lines
         if len(parts) < 2:
             rebuilt = cvat_shapes.rebuild(own, names)
-            return [restored(own, rebuilt, parse, cvat_shapes.DERIVED)]
+            lose = self.pictures.losses.add
+            return [restored(own, rebuilt, parse, cvat_shapes.DERIVED, lose)]
         single = [
             replace(own, box=bounds([part]), outlines=[part] if is_area else (),
                     lines=() if is_area else [part])

@@ -20,7 +20,7 @@ from deeplake_lite.dataset.export.annotations.files import (
     with_suffix,
     write_file,
 )
-from deeplake_lite.dataset.export.annotations.objects import FLAGS, restored
+from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, FLAGS, restored
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import new_folder
@@ -177,7 +177,7 @@ class _Export:
         if kind == "Detection" and len(own.outlines):
             losses.add("the outlines of {} objects are left out, because they have masks")
         if kind != "Detection" and own.has_own_box and not own.rest:
-            losses.add("the boxes of {} objects become the smallest ones around their shapes")
+            losses.add(BOXES_LOST)
         if not labels.is_within(own):
             losses.add("the masks of {} objects are cut to their boxes")
 
@@ -266,7 +266,8 @@ class _Export:
                 )
             size = (picture.width, picture.height)
             rebuilt = labels.rebuild(own, size, f"{picture.path}/{number}")
-            label = restored(own, rebuilt, partial(labels.parse, size=size), labels.DERIVED)
+            parse, lose = partial(labels.parse, size=size), self.pictures.losses.add
+            label = restored(own, rebuilt, parse, labels.DERIVED, lose)
             if self.is_mixed:
                 label["index"] = number
             found.setdefault(labels.CLASSES[str(rebuilt["_cls"])], []).append(label)

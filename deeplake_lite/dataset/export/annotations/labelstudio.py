@@ -16,7 +16,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import labelstudio_regions as regions
 from deeplake_lite.dataset.export.annotations import labelstudio_values as values
 from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
-from deeplake_lite.dataset.export.annotations.objects import bounds, restored
+from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, bounds, restored
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
@@ -110,7 +110,7 @@ class _Export:
         if len(own.outlines) and shape == "brush":
             losses.add("the outlines of {} objects are left out, because they have masks")
         if shape in ("polygon", "brush") and own.has_own_box and not own.rest:
-            losses.add("the boxes of {} objects become the smallest ones around their shapes")
+            losses.add(BOXES_LOST)
         if any(own.flags.values()):
             losses.add("the flags of {} objects are left out")
 
@@ -158,7 +158,8 @@ class _Export:
             size = self._size(picture, row)
             for part in _parts(own):
                 rebuilt = regions.rebuild(part, size, number)
-                region = restored(part, rebuilt, regions.parse, regions.DERIVED)
+                lose = self.pictures.losses.add
+                region = restored(part, rebuilt, regions.parse, regions.DERIVED, lose)
                 results += _unfolded(region)
                 number += 1
         kept = [r for r in _list(picture.rest.get("results")) if isinstance(r, dict)]

@@ -23,6 +23,9 @@ FLAGS = ("difficult", "truncated", "occluded")
 MISSING = "-"
 """Key of the list of keys that a rebuilt object has, but the object of the file lacks."""
 
+BOXES_LOST = "the boxes of {} objects become the smallest ones around their shapes"
+"""What is lost if the shape of an object is written without its box."""
+
 NO_POINTS = np.zeros((0, 3), np.float32)
 
 
@@ -206,6 +209,7 @@ def restored(
     rebuilt: Mapping[str, Any],
     parse: Callable[[Mapping[str, Any]], Object],
     derived: Collection[str],
+    lose: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
     """Return an object as its file had it, with the changes that people have made to its cells.
 
@@ -219,6 +223,8 @@ def restored(
         Returns the object for one in the format of the file. Raises ValueError.
     derived : collection of str
         Keys that cells determine.
+    lose : callable, optional
+        Called for a loss: an edited box that the shape of the object replaces.
     """
     if not own.rest:
         return dict(rebuilt)
@@ -228,6 +234,8 @@ def restored(
             return whole
     except (ValueError, TypeError, KeyError):  # people may have edited the JSON
         pass
+    if lose is not None and own.kind not in ("box", "points") and own.has_own_box:
+        lose(BOXES_LOST)
     kept = {k: v for k, v in own.rest.items() if k not in derived and k != MISSING}
     return {**rebuilt, **kept}
 

@@ -72,6 +72,9 @@ class _Losses:
     boxes: int = 0
     """Objects without an outline."""
 
+    moved: int = 0
+    """Objects whose box differs from that of their outline by more than a pixel."""
+
     clipped: int = 0
     """Objects that reach beyond their image."""
 
@@ -92,6 +95,10 @@ class _Losses:
         if n := self.boxes:
             verb = "gets" if n == 1 else "get"
             yield f"{counted(n, 'object')} without an outline {verb} that of a box"
+        if n := self.moved:
+            rest = "does not fit its outline" if n == 1 else "do not fit their outlines"
+            words = ("the box", "is") if n == 1 else ("the boxes", "are")
+            yield f"{words[0]} of {counted(n, 'object')} {rest} and {words[1]} left out"
         if n := self.clipped:
             verb = (
                 "reaches beyond its image and is" if n == 1 else "reach beyond their image and are"
@@ -369,7 +376,12 @@ class _Export:
             return np.asarray(corners, np.float64)[[0, 1, 2, 1, 2, 3, 0, 3]]
         if len(parts) > 1:
             self.losses.joined += 1
-        return np.asarray(join_outlines(parts) / size, np.float64).ravel()
+        outline = np.asarray(join_outlines(parts) / size, np.float64)
+        if number < len(boxes):
+            corners = convert_boxes(boxes[number][None], "cxcywh", "xyxy")[0]
+            gap = corners - np.concatenate([outline.min(0), outline.max(0)])
+            self.losses.moved += bool((np.abs(gap) * np.tile(size, 2) > 1).any())
+        return outline.ravel()
 
 
 def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
