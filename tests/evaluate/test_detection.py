@@ -276,7 +276,7 @@ def test_columns_of_another_model_are_not_borrowed(make_lake):
         model_scores=[[0.9, 0.8]], second_boxes=[boxes[0][::-1]],
     )  # fmt: skip
     assert ds.evaluate("model_boxes", "boxes").summary["AP"] == pytest.approx(1)
-    with pytest.raises(dl.SchemaError, match="Name it: labels="):
+    with pytest.raises(dl.SchemaError, match="Name it: scores="):
         ds.evaluate("second_boxes", "boxes")
     result = ds.evaluate("second_boxes", "boxes", labels="model_labels", scores="model_scores")
     assert result.summary["AP"] == 0
