@@ -7,6 +7,7 @@ The rules are those of Ultralytics' data sets: a label file has the path of its 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -32,6 +33,15 @@ MOST_DEPTH = 100
 
 MOST_VALUES = 1_000_000
 """Maximum number of values in a data.yaml. Nested aliases may stand for any number."""
+
+NAMES = ("obj.names", "_darknet.labels", "classes.txt")
+"""Files with a name of a class per line, as Darknet, Roboflow and labelImg write them."""
+
+MOST_NAMES = 10_000_000
+"""Maximum size of such a file in bytes."""
+
+_DARKNET_SPLIT = re.compile(r"obj_(\w+)_data")
+"""Folder of a split in CVAT's export for Darknet."""
 
 _SCALARS = (str, int, float, bool, date)
 """Types of YAML values that can be the name of a class."""
@@ -102,10 +112,9 @@ class Layout:
         if not by_split:
             raise NotFoundError(f"There are no images below {str(path)!r}. Check the path.")
         order = sorted(by_split, key=lambda split: (SPLITS.get(split.lower(), -1), split))
-        names = [f for f in (root / "classes.txt", root / "labels" / "classes.txt") if f.is_file()]
-        config = {"names": names[0].read_text("utf-8").split("\n")} if names else {}
-        config = {key: [name.strip() for name in v if name.strip()] for key, v in config.items()}
-        return cls(root, {split: tuple(by_split[split]) for split in order}, config)
+        images = {split: tuple(by_split[split]) for split in order}
+        names = _names_in(_folders(root, images))
+        return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
         """Return the key of an image: its path from the root, as far as it lies there."""
@@ -167,6 +176,43 @@ class Layout:
         return {key: value for key, value in rest.items() if value is not None}
 
 
+def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
+    """Return the folders that may have the names of classes: the root, and those of labels."""
+    own = dict.fromkeys(image.parent for paths in images.values() for image in paths)
+    labels = dict.fromkeys(label_path(folder / "x").parent for folder in own)
+    return [*dict.fromkeys([root, root / "labels", *own, *labels])]
+
+
+def _names_in(folders: Sequence[Path]) -> list[str]:
+    """Return the names of classes in the files of some folders. Raises InvalidValueError."""
+    files = [path for folder in folders for name in NAMES if (path := folder / name).is_file()]
+    found = {path: _read_names(path) for path in files}
+    for path in files[1:]:
+        if found[path] != found[files[0]]:
+            raise InvalidValueError(
+                f"Files of class names must agree, but {str(files[0])!r} and {str(path)!r} differ. "
+                "Ingest their folders one by one, or write a data.yaml."
+            )
+    return found[files[0]] if files else []
+
+
+def _read_names(path: Path) -> list[str]:
+    """Return the lines of a file of class names. Raises InvalidValueError."""
+    if path.stat().st_size > MOST_NAMES:
+        raise InvalidValueError(
+            f"A file of class names may have at most {MOST_NAMES:,} bytes, but {str(path)!r} has "
+            f"{path.stat().st_size:,}. Check the file."
+        )
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidValueError(
+            f"A file of class names must be UTF-8, but {str(path)!r} is not: {error}. Save it as "
+            "UTF-8."
+        ) from None
+    return [line.strip() for line in lines if line.strip()]
+
+
 def _to_json(value: object) -> object:
     """Return a value of YAML as JSON; None if that cannot hold it."""
     match value:
@@ -221,6 +267,8 @@ def _split_of(path: str) -> str:
     for part in path.split("/")[:-1]:
         if part.lower() in SPLITS:
             return part
+        if (match := _DARKNET_SPLIT.fullmatch(part)) is not None:
+            return match[1]
     return ""
 
 

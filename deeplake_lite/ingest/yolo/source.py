@@ -163,7 +163,7 @@ def read_labels(image: Path) -> str:
     """Return the text of an image's label file, or "" without one. Raises ValueError."""
     path = label_path(image)
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
