@@ -19,6 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.folders.layout import SPLITS, SUFFIXES, scan
 from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.yolo.labels import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -123,9 +124,35 @@ class Layout:
         except ValueError:
             return image.as_posix()
 
+    def labels_alone(self) -> list[Skipped]:
+        """Return the label files without an image, in the folders of the images' labels."""
+        folders = dict.fromkeys(image.parent for own in self.images.values() for image in own)
+        alone = list[Path]()
+        for folder in folders:
+            labels = label_path(folder / "x").parent
+            if not labels.is_dir():
+                continue
+            stems = {file.stem for file in folder.iterdir() if file.suffix.lower() in SUFFIXES}
+            texts = [f for f in sorted(labels.glob("*.txt")) if f.name not in NAMES]
+            is_own = labels != folder  # which has nothing but labels
+            alone += [f for f in texts if f.stem not in stems and (is_own or _is_label(f))]
+        return [Skipped(self.key(file), "there is no image of this name") for file in alone]
+
     @property
     def names(self) -> list[str] | None:
         """Names of the classes in order; None if they are unknown. Raises InvalidValueError."""
+        names, count = self._names, self.config.get("nc")
+        if names is not None and isinstance(count, int) and count != len(names):
+            raise InvalidValueError(
+                f"nc must be the number of names, {len(names)}, but it is {count}. Correct the "
+                "data.yaml."
+            )
+        if names is not None:
+            return names
+        return [str(n) for n in range(count)] if isinstance(count, int) else None
+
+    @property
+    def _names(self) -> list[str] | None:
         names = self.config.get("names")
         if isinstance(names, list):
             return [_name(name) for name in names]
@@ -137,8 +164,7 @@ class Layout:
                     f"{brief(names, 80)}. Correct the data.yaml."
                 )
             return [_name(names.get(n, n)) for n in range(max(numbers) + 1)]
-        count = self.config.get("nc")
-        return [str(n) for n in range(count)] if isinstance(count, int) else None
+        return None
 
     @property
     def points(self) -> tuple[int, int] | None:
@@ -260,6 +286,14 @@ def label_path(image: Path) -> Path:
     if last is not None:
         folders[last] = "labels"
     return Path(*folders, f"{image.stem}.txt")
+
+
+def _is_label(path: Path) -> bool:
+    """Return whether a text file has the numbers of labels."""
+    try:
+        return bool(parse(path.read_text("utf-8-sig")).values)
+    except (OSError, ValueError):
+        return False
 
 
 def _split_of(path: str) -> str:
