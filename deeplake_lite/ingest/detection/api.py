@@ -18,7 +18,7 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.detection.formats import FORMATS, Format
 from deeplake_lite.ingest.detection.labelled import coco_files, is_image, labels_in
-from deeplake_lite.ingest.detection.objects import format_of_object
+from deeplake_lite.ingest.detection.objects import call_for, format_of_object
 from deeplake_lite.ingest.detection.place import Place
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options
@@ -111,7 +111,8 @@ def recognise(data: Any) -> tuple[Any, Format]:
         return data, known
     raise OptionError(
         "data must be a path, a dict of arrays, or a DataFrame or dataset of a library that is "
-        f"known, but it is {brief(data, 80)}. Pass its columns as a dict: dl.from_arrays."
+        f"known, but it is {brief(data, 80)}. "
+        f"{call_for(data) or 'Pass its columns as a dict: dl.from_arrays'}."
     )
 
 

@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 TAR = r".*\.(tar|tar\.gz|tgz|tar\.bz2|tar\.xz|tar\.zst)"
-TFRECORD = r"(.*/)?[^/]*(\.tfrecords?|\.tfrecord[-.][^/]*|-of-\d+\.tfrecord)(\.gz)?"
+TFRECORD = (
+    r"(.*/)?[^/]*(\.tfrecords?|\.tfrecord[-.][^/]*|-of-\d+\.tfrecord|\.tfrec|\.records?)(\.gz)?"
+)
+HDF5 = r".*\.(h5|hdf5|he5|hdf)"
 ARRAYRECORD = r".*\.array_?record([-.].*)?"
-IDX = r"(.*/)?[^/]*idx[13]-(ubyte|int)(\.gz)?"
+IDX = r"(.*/)?[^/]*idx\d[-_.](ubyte|byte|short|int|float|double)(\.gz)?"
 COCO_SPLIT = re.compile(
     r"(?:annotations/)?(?:instances|person_keypoints|captions|panoptic)_(\w+)\.json"
 )
@@ -197,7 +200,18 @@ def _images(place: Place) -> object:
 def _zarr(place: Place) -> bool:
     if place.is_folder:
         return place.has("zarr.json") or place.has(".zgroup") or place.has(".zarray")
-    return place.name.endswith(".zarr.zip")
+    if not place.head.startswith(b"PK"):
+        return False
+    names = _tail(place)
+    return any(name in names for name in (b"zarr.json", b".zgroup", b".zarray"))
+
+
+def _hdf5(place: Place) -> object:
+    if not place.is_folder:
+        return place.path if place.head.startswith(b"\x89HDF\r\n\x1a\n") else None
+    match = _named(HDF5)(place)
+    is_one = match is not None and _hdf5(place.at(place.find(f"(?i:{HDF5})")[0])) is not None
+    return match if is_one else None
 
 
 def _is_deeplake(place: Place) -> bool:
@@ -225,9 +239,8 @@ FORMATS = (
     Format("Label Studio", "from_labelstudio", "annotations.labelstudio", _labelstudio,
            frozenset({".json"})),
     Format("Zarr", "from_zarr", "arrays.zarr", _if(_zarr)),
-    Format("HDF5", "from_hdf5", "arrays.hdf5",
-           _if(lambda p: not p.is_folder and p.head.startswith(b"\x89HDF\r\n\x1a\n")),
-           frozenset({".h5", ".hdf5"})),
+    Format("HDF5", "from_hdf5", "arrays.hdf5", _hdf5,
+           frozenset({".h5", ".hdf5", ".he5", ".hdf"})),
     Format("IDX", "from_idx", "arrays.idx", _named(IDX)),
     Format("WebDataset", "from_webdataset", "shards.webdataset", _named(TAR),
            frozenset({".tar", ".tgz"})),

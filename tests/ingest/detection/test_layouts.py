@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 
+import lance
+import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
+import xarray as xr
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
-from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.ingest.detection.api import recognise
 
 
@@ -110,3 +115,71 @@ def test_annotations_that_are_not_read_are_listed(put, new_url, capsys):
     assert [s.path.rpartition("/")[2] for s in ds.ingested.skipped] == names
     assert "one file of annotations per split" in ds.ingested.skipped[0].reason
     assert all(name in capsys.readouterr().err for name in names[:1])
+
+
+# ---- objects and files
+
+
+def test_rows_of_xarray_are_its_common_first_dimension(new_url):
+    t = xr.DataArray(np.zeros((3, 2)), dims=("time", "x"))
+    for data in (t, xr.Dataset({"t": t, "u": ("time", [1, 2, 3])})):
+        assert len(dl.ingest(data, new_url(), progress=False)) == 3
+    with pytest.raises(OptionError, match=r"dl\.from_xarray\(data, url, dim='time'\)"):
+        dl.ingest(xr.Dataset({"t": t, "u": ("x", [1, 2])}), new_url(), progress=False)
+
+
+@pytest.mark.parametrize(
+    ("data", "call"),
+    [(np.zeros(3), r"dl\.from_arrays\("), (pl.LazyFrame({"x": [1]}), r"\.collect\(\)")],
+    ids=["array", "lazy"],
+)
+def test_objects_that_no_function_takes_name_the_call(data, call):
+    with pytest.raises(OptionError, match=call):
+        recognise(data)
+
+
+def test_lance_datasets_name_the_call(tmp_path):
+    data = lance.write_dataset(pa.table({"x": [1]}), str(tmp_path / "a.lance"))
+    with pytest.raises(OptionError, match=r"dl\.from_lance\(data\.uri"):
+        recognise(data)
+
+
+def test_label_studios_minimal_json_is_recognised(put):
+    task = {"image": "a.jpg", "id": 1, "annotator": 1, "annotation_id": 1, "lead_time": 2.5}
+    root = put({"tasks.json": json.dumps([task]), "images/a.jpg": None})
+    assert recognise(root)[1].function == "from_labelstudio"
+
+
+@pytest.mark.parametrize("name", ["a.records", "a.record", "a.tfrec", "a.tfrecord"])
+def test_names_of_tfrecord_files_are_recognised(put, name):
+    root = put({name: ""})
+    assert recognise(root)[1].function == recognise(root / name)[1].function == "from_tfrecord"
+
+
+@pytest.mark.parametrize("kind", ["tfrecord", "arrayrecord"])
+def test_incomplete_sets_of_record_files_are_rejected(put, new_url, kind):
+    suffix = {"tfrecord": "tfrecord", "arrayrecord": "array_record"}[kind]
+    root = put({f"a.{suffix}-0000{n}-of-00003": "" for n in (0, 2)})
+    read = getattr(dl, f"from_{kind}")
+    for given in (root, root / "a.*"):
+        with pytest.raises(InvalidValueError, match="00001-of-00003"):
+            read(given, new_url())
+
+
+def test_records_that_dataset_info_counts_must_be_there(tmp_path, new_url):
+    ds = dl.create(new_url(), {"x": "int64"})
+    ds.append({"x": [1, 2]})
+    ds.to_tfrecord(tmp_path / "own")
+    (source,) = (tmp_path / "own").glob("*.tfrecord*")
+    (tmp_path / "tfds").mkdir()
+    name = "pets-train.tfrecord-00000-of-00001"
+    (tmp_path / "tfds" / name).write_bytes(source.read_bytes())
+    spec = {"pythonClassName": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+            "featuresDict": {"features": {}}}  # fmt: skip
+    (tmp_path / "tfds" / "features.json").write_text(json.dumps(spec))
+    info = tmp_path / "tfds" / "dataset_info.json"
+    info.write_text(json.dumps({"splits": [{"name": "train", "shardLengths": ["3"]}]}))
+    with pytest.raises(InvalidValueError, match="must have 3 records"):
+        dl.from_tfrecord(tmp_path / "tfds", new_url(), progress=False)
+    info.write_text(json.dumps({"splits": [{"name": "train", "shardLengths": ["2"]}]}))
+    assert len(dl.from_tfrecord(tmp_path / "tfds", new_url(), progress=False)) == 2
