@@ -139,7 +139,7 @@ class ExampleSource:
         for name, spec in self.schema.items():
             column = columns.get(name)
             if isinstance(column, PlainColumn) and resolve(spec) != ClassLabel():
-                columns[name] = replace(column, htype=resolve(spec))
+                columns[name] = replace(column, htype=resolve(spec), is_inferred=False)
         if not columns:
             raise self._no_columns()
         return columns
