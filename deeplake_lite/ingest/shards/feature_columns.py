@@ -99,8 +99,9 @@ class PlainColumn:
         while htype.item is not None:
             htype = htype.item
         dtype = htype.scalar or htype.value_dtype
-        is_float = self.is_inferred and dtype is not None and np.dtype(dtype).kind == "f"
-        return np.dtype(dtype) if is_float else None
+        if not self.is_inferred or not dtype:
+            return None
+        return np.dtype(dtype) if np.dtype(dtype).kind == "f" else None
 
     def _check_unrounded(self, feature: Any) -> None:
         """Reject integers that the inferred type would round. Raises ValueError."""
