@@ -226,12 +226,13 @@ def ingest_numpy(
     source: Annotated[str, typer.Argument(metavar="SRC", help="File, folder or 'pattern'.")],
     url: Url,
     on: On = None,
+    columns: Columns = None,
     **options: Any,
 ) -> Any:
     """Ingest the arrays of NumPy's npy and npz files."""
     from deeplake_lite.ingest.arrays.numpy import from_numpy
 
-    return from_numpy(source, url, on=on, **options)
+    return from_numpy(source, url, on=on, columns=columns or None, **options)
 
 
 @group.command("idx")

@@ -21,8 +21,10 @@ SAMPLED_FILES = 64
 added or removed."""
 
 
-def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
-    """Return the files of a path, folder or pattern, sorted.
+def find_files(path: str | os.PathLike[str], *suffixes: str) -> list[str]:
+    """Return the files of a path, a folder or a pattern, sorted.
+
+    In a folder, they are those with one of the suffixes, which are patterns, in any case.
 
     Raises
     ------
@@ -33,7 +35,13 @@ def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
     """
     here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():
-        files = sorted(str(p) for p in here.rglob(f"*{suffix}") if p.is_file())
+        found = {
+            str(p)
+            for suffix in suffixes
+            for p in here.rglob(f"*{suffix}", case_sensitive=False)
+            if p.is_file()
+        }
+        files = sorted(found)
     elif here.exists():
         if not here.is_file():
             raise InvalidValueError(
@@ -44,7 +52,9 @@ def find_files(path: str | os.PathLike[str], suffix: str) -> list[str]:
     else:
         files = sorted(filter(os.path.isfile, glob.glob(str(here), recursive=True)))
     if not files:
-        raise NotFoundError(f"There is no {suffix} file at {str(path)!r}. Check the path.")
+        raise NotFoundError(
+            f"There is no {' or '.join(suffixes)} file at {str(path)!r}. Check the path."
+        )
     return files
 
 

@@ -189,3 +189,11 @@ def test_damaged_files_raise_only_our_errors(path, ingest):
     path.write_bytes(b"what")
     with pytest.raises(InvalidValueError, match="cannot be read"):
         ingest(path)
+
+
+def test_files_of_all_suffixes_are_found(tmp_path, new_url):
+    for n, name in enumerate(["a.h5", "b.HDF5", "c.he5", "d.H5", "e.hdf"]):
+        with h5py.File(tmp_path / name, "w") as file:
+            file["x"] = [n]
+    for read in (dl.from_hdf5, dl.ingest):
+        assert read(tmp_path, new_url(), progress=False)["x"][:].tolist() == [0, 1, 2, 3, 4]

@@ -138,3 +138,20 @@ def test_damaged_files_raise_only_our_errors(mnist, ingest):
             continue
         finally:
             path.write_bytes(whole[path])
+
+
+@pytest.mark.parametrize("kind", ["int", "float"])
+def test_names_of_other_dtypes_are_known(tmp_path, new_url, kind):
+    values = IMAGES.astype(">i4" if kind == "int" else ">f4")
+    (tmp_path / f"train-images-idx3-{kind}").write_bytes(idx(values, values.dtype.str))
+    (tmp_path / "train-labels-idx1-int").write_bytes(idx([1, 0, 2, 1, 0], ">i4"))
+    ds = dl.ingest(tmp_path, new_url(), progress=False)
+    np.testing.assert_array_equal(ds["image"][:], values)
+    assert ds["label"][:].tolist() == [1, 0, 2, 1, 0]
+
+
+def test_images_without_their_labels_are_not_ingested(tmp_path, ingest):
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(idx(IMAGES))
+    (tmp_path / "train.idx1").write_bytes(idx([1, 0, 2, 1, 0]))
+    with pytest.raises(InvalidValueError, match="must say what it has"):
+        ingest(tmp_path)

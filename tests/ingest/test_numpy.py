@@ -312,3 +312,28 @@ def test_exports_that_would_be_wrong_are_refused(make_lake, tmp_path):
     with pytest.raises(InvalidValueError, match="row 1 has uint16, and rows before it have uint8"):
         ds.to_numpy()
     assert ds.to_numpy(images="files")["image"].dtype == np.uint8
+
+
+@pytest.mark.parametrize("pattern", ["{name}_{split}", "{split}_{name}"])
+def test_splits_in_the_names_of_arrays_are_a_column(tmp_path, new_url, pattern):
+    arrays = {
+        pattern.format(name=name, split=split): np.arange(rows)
+        for split, rows in (("test", 1), ("train", 3)) for name in ("x", "y")
+    }  # fmt: skip
+    np.savez(tmp_path / "mnist.npz", **arrays)
+    ds = dl.ingest(tmp_path / "mnist.npz", new_url(), progress=False)
+    assert ds["x"][:].tolist() == ds["y"][:].tolist() == [0, 1, 2, 0]
+    assert (ds["split"].names, ds["split"][:].tolist()) == (("train", "test"), [0, 0, 0, 1])
+    some = dl.from_numpy(tmp_path / "mnist.npz", new_url(), columns=["y"], progress=False)
+    assert (some.schema.names, len(some)) == (("y", "split"), 4)
+    name = pattern.format(name="x", split="test")
+    one = dl.from_numpy(tmp_path / "mnist.npz", new_url(), columns=[name], progress=False)
+    assert (one.schema.names, len(one)) == ((name,), 1)
+    with pytest.raises(NotFoundError, match="'z'"):
+        dl.from_numpy(tmp_path / "mnist.npz", new_url(), columns=["z"])
+
+
+def test_arrays_of_different_lengths_need_columns(tmp_path, new_url):
+    np.savez(tmp_path / "a.npz", x_train=np.arange(3), x_test=np.arange(2), y_train=np.arange(3))
+    with pytest.raises(InvalidValueError, match="columns="):
+        dl.from_numpy(tmp_path / "a.npz", new_url())

@@ -264,3 +264,14 @@ def test_damaged_files_raise_only_our_errors(make_lake, tmp_path, ingest):
             ingest(path)
         except LakeError:
             continue
+
+
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
+def test_sparse_tensors_are_rejected(ingest, layout):
+    with pytest.raises(InvalidValueError, match="must be dense"):
+        ingest([(getattr(torch.eye(3), layout)(), 1)])
+
+
+def test_columns_are_named_once(ingest):
+    with pytest.raises(OptionError, match="each column once"):
+        ingest(TensorDataset(torch.zeros(2), torch.ones(2)), columns=["a", "a"])

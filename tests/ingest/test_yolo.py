@@ -395,3 +395,47 @@ def test_column_of_numbers_named_split_is_left_out(make_lake, tmp_path):
     with pytest.warns(ExportWarning, match="'split' is left out"):
         root = ds.to_yolo(tmp_path / "out")
     assert (root / "images" / "train" / "000000000000.png").is_file()
+
+
+# ---- exports of other tools
+
+
+@pytest.mark.parametrize("name", ["obj.names", "images/_darknet.labels", "labels/classes.txt"])
+def test_classes_have_the_names_of_files_of_other_tools(write, ingest, name):
+    root = write({"a": "1 .5 .5 .1 .1"})
+    (root / name).write_text("\ufeffcat\r\ndog\r\n", "utf-8")
+    labels = ingest(root)["labels"]
+    assert (labels.names, [*labels[0]]) == (("cat", "dog"), [1])
+
+
+def test_files_of_class_names_must_agree(write, ingest):
+    root = write({"a": "1 .5 .5 .1 .1"})
+    (root / "obj.names").write_text("cat\ndog")
+    (root / "classes.txt").write_text("dog\ncat")
+    with pytest.raises(InvalidValueError, match="must agree"):
+        ingest(root)
+
+
+def test_predictions_have_scores(write, ingest):
+    config = {"train": "images", "names": ["cat"]}
+    root = write(
+        {"a": "0 .5 .5 .1 .1 .25\n0 .5 .5 .2 .2 .5", "b": "", "c": "\ufeff0 .5 .5 .1 .1"}, config
+    )
+    ds = ingest(root)
+    assert [list(map(str, s)) for s in ds["scores"][:]] == [["0.25", "0.5"], [], ["nan"]]
+    assert [len(b) for b in ds["boxes"][:]] == [2, 0, 1]
+    assert "scores" not in ingest(write({"a": "0 .5 .5 .1 .1", "b": ""}, config)).schema.names
+
+
+def test_number_of_classes_must_be_that_of_their_names(write, ingest):
+    root = write({"a": "0 .5 .5 .1 .1"}, {"train": "images", "names": ["cat", "dog"], "nc": 3})
+    with pytest.raises(InvalidValueError, match="nc must be the number of names, 2, but it is 3"):
+        ingest(root)
+
+
+def test_label_file_without_an_image_is_listed(write, ingest):
+    root = write({"a": "0 .5 .5 .1 .1"})
+    (root / "labels/lost.txt").write_text("0 .5 .5 .1 .1")
+    assert [str(s) for s in ingest(root).ingested.skipped] == [
+        "labels/lost.txt: there is no image of this name"
+    ]

@@ -116,3 +116,18 @@ def test_damaged_groups_raise_only_our_errors(tmp_path, ingest):
             ingest(copy)
         except LakeError:
             continue
+
+
+@pytest.mark.parametrize("format_", [2, 3])
+def test_zip_files_are_read(tmp_path, new_url, format_):
+    path = tmp_path / "a.zip"
+    with zarr.storage.ZipStore(path, mode="w") as store:
+        group = zarr.create_group(store, zarr_format=format_)
+        group.create_array("x", data=np.arange(6))
+    before = path.read_bytes()
+    for read in (dl.from_zarr, dl.ingest):
+        assert read(path, new_url(), progress=False)["x"][:].tolist() == [*range(6)]
+    assert path.read_bytes() == before
+    path.write_bytes(before[:100])
+    with pytest.raises(InvalidValueError, match="cannot be read"):
+        dl.from_zarr(path, new_url())

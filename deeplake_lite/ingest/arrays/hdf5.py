@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
 
+SUFFIXES = (".h5", ".hdf5", ".he5", ".hdf")
+"""Suffixes of the files that are read in a folder, in any case."""
+
 CHUNK_CACHE = 64 * 2**20
 """Memory for decompressed chunks of a dataset, in bytes; HDF5's default is often less than one."""
 
@@ -40,8 +43,8 @@ def from_hdf5(
     Parameters
     ----------
     path : str or Path
-        A file, a folder of ``.h5`` files, or a pattern. The rows of several files follow each
-        other.
+        A file, a folder of files with the suffixes ``.h5``, ``.hdf5``, ``.he5`` or ``.hdf``, or a
+        pattern. The rows of several files follow each other.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -88,7 +91,7 @@ def from_hdf5(
     {'train.name': Text(), 'train.x': Array('float32', (3,))}
     """
     h5py = checks.package("h5py", "hdf5", "from_hdf5")
-    files = find_files(path, ".h5")
+    files = find_files(path, *SUFFIXES)
     with ExitStack() as stack:
         trees = list[Any]()
         for file in files:

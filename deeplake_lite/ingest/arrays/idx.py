@@ -16,7 +16,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
-from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
+from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Constant, Part, array_htype
 from deeplake_lite.ingest.arrays.numpy_files import exactly, reading
@@ -36,7 +36,10 @@ type Location = str | os.PathLike[str]
 _DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 """Dtypes by their number in a header."""
 
-_NAME = re.compile(r"(?P<start>.*?)[-_.]?(?P<kind>images?|labels?)[-_.]idx(?P<axes>\d)[-_.]ubyte")
+_NAME = re.compile(
+    r"(?P<start>.*?)[-_.]?(?P<kind>images?|labels?)[-_.]idx\d[-_.]"
+    r"(?:ubyte|byte|short|int|float|double)"
+)
 _SPLITS = {"t10k": "test", "valid": "validation", "val": "validation"}
 _IN_NAME = re.compile(r"(?:.*[-_.])?(t10k|train|test|valid|val|validation)")
 """The split in the first part of a name, such as ``emnist-letters-train``."""
@@ -141,6 +144,7 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
         found = find_files(file, "" if in_folder else "IDX")
         for path in found:
             if in_folder and not _NAME.match(Path(path).name):
+                _check_is_other(path)
                 left_out.append(Skipped(path, "its name is not that of an IDX file"))
             else:
                 paths.append(path)
@@ -149,6 +153,18 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
             f"There is no IDX file such as train-images-idx3-ubyte at {files[0]!r}. Check it."
         )
     return paths, left_out
+
+
+def _check_is_other(path: str) -> None:
+    """Reject an IDX file whose name says neither images nor labels. Raises InvalidValueError."""
+    try:
+        len(IdxFile(path))
+    except (LakeError, OSError):
+        return
+    raise InvalidValueError(
+        f"The name of an IDX file must say what it has, such as train-labels-idx1-ubyte, but it is "
+        f"{Path(path).name!r}. Rename it, or move it to another folder."
+    )
 
 
 def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:

@@ -12,6 +12,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
+from deeplake_lite.ingest.arrays.named_splits import parts_of
 from deeplake_lite.ingest.arrays.noted import note_of, noted_columns
 from deeplake_lite.ingest.arrays.numpy_files import (
     NpyFile,
@@ -44,6 +45,7 @@ def from_numpy(
     url: str,
     *,
     on: str | None = None,
+    columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
     """Ingest the arrays of NumPy's npy and npz files; the first axis is the rows.
@@ -59,6 +61,10 @@ def from_numpy(
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
+    columns : sequence of str, optional
+        The columns to ingest, by default all, which must then have the same length. Arrays of an
+        npz file such as ``x_train``, ``y_train``, ``x_test`` and ``y_test`` are the columns ``x``
+        and ``y``, and ``split``.
     **options
         See `Options`.
 
@@ -71,7 +77,7 @@ def from_numpy(
     Raises
     ------
     NotFoundError
-        If there are no files.
+        If there are no files, or no such column.
     InvalidValueError
         For a damaged file, for arrays of different lengths, and for arrays of Python objects, which
         are never unpickled.
@@ -93,11 +99,13 @@ def from_numpy(
     >>> [f.htype for f in ds.schema]
     [Array('uint8', (8, 8)), Scalar('int64')]
     """
-    source = _source(files, on, options)
+    source = _source(files, on, columns, options)
     return ingest(source, url, **options)
 
 
-def _source(files: Any, on: str | None, options: Options) -> ArraySource:
+def _source(
+    files: Any, on: str | None, chosen: Sequence[str] | None, options: Options
+) -> ArraySource:
     """Return the source for files. Raises NotFoundError, InvalidValueError."""
     if isinstance(files, Mapping):
         named = {
@@ -107,7 +115,7 @@ def _source(files: Any, on: str | None, options: Options) -> ArraySource:
         named = {}
         paths = _found(files)
         if not all(_starts_with(path, _NPY) for path in paths):
-            return _npz_source(paths, on, options)
+            return _npz_source(paths, on, chosen, options)
         for path in paths:
             if path.stem in named:
                 raise InvalidValueError(
@@ -130,7 +138,7 @@ def _source(files: Any, on: str | None, options: Options) -> ArraySource:
         _add(columns, columns_in(array, name, prefix=len(named) > 1), path.name)
     title = next(iter(named.values())).name if len(named) == 1 else "npy files"
     own = [str(path) for path in named.values()]
-    return _array_source(title, (Part(title, columns),), own, on, options)
+    return _array_source(title, tuple(parts_of(title, columns, chosen)), own, on, options)
 
 
 def _array_source(
@@ -143,7 +151,9 @@ def _array_source(
     )  # fmt: skip
 
 
-def _npz_source(paths: Sequence[Path], on: str | None, options: Options) -> ArraySource:
+def _npz_source(
+    paths: Sequence[Path], on: str | None, chosen: Sequence[str] | None, options: Options
+) -> ArraySource:
     parts, metadata, left_out = list[Part](), dict[str, object](), list[Skipped]()
     for path in paths:
         if not _starts_with(path, _NPZ):
@@ -155,13 +165,13 @@ def _npz_source(paths: Sequence[Path], on: str | None, options: Options) -> Arra
         columns: dict[str, ArrayColumn] = {
             **(noted_columns(members, path.name, note_of(members)) or {})
         }
-        if not columns:
+        if not (is_noted := bool(columns)):
             for name, member in members.items():
                 if member.shape:
                     _add(columns, columns_in(member, name), path.name)
                 else:
                     metadata[name] = json_value(item_of(member))
-        parts.append(Part(path.name, columns))
+        parts += parts_of(path.name, columns, chosen, in_names=not is_noted)
     title = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,

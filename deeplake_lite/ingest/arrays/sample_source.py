@@ -170,6 +170,12 @@ def _size(value: Any) -> int:
         return len(value)
     if is_pillow(value):
         return int(np.prod(value.size)) * 4
+    layout = str(getattr(value, "layout", "torch.strided"))
+    if layout.startswith("torch.") and layout != "torch.strided":  # dense, it might be of any size
+        raise InvalidValueError(
+            f"A tensor must be dense, but one has the layout {layout}. Convert it in the dataset: "
+            "x.to_dense()."
+        )
     nbytes = getattr(value, "nbytes", 8)
     return int(nbytes) if isinstance(nbytes, int | np.integer) else 8
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from PIL import Image as pillow
 
 from deeplake_lite import checks
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
 from deeplake_lite.htypes import ClassLabel, Image, Text
 from deeplake_lite.htypes.pillow import is_pillow, untouched_file
@@ -127,6 +128,8 @@ def _source(
     if hasattr(dataset, "__next__"):
         dataset = Once(dataset)
     names = None if columns is None else checks.names("columns", columns)
+    if names is not None and len(set(names)) < len(names):
+        raise OptionError(f"columns must name each column once, but it is {brief(columns, 80)}.")
     files = _image_files(dataset) if is_map and names is None else None
     types = types_of(options.get("schema"))
     if files is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -36,7 +37,7 @@ def from_xarray(
     dataset: xr.Dataset | xr.DataArray,
     url: str,
     *,
-    dim: str,
+    dim: str | None = None,
     on: str | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
@@ -48,8 +49,9 @@ def from_xarray(
         The dataset. It may be lazy: it is read block by block.
     url : str
         URL of the lake, which is created if it does not exist.
-    dim : str
-        The dimension that becomes the rows.
+    dim : str, optional
+        The dimension that becomes the rows. By default, the first dimension of most variables, if
+        all variables have it.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended.
@@ -67,6 +69,8 @@ def from_xarray(
     ------
     NotFoundError
         If there is no such dimension.
+    OptionError
+        If `dim` is missing, and the variables have no common first dimension.
     SchemaError
         For a variable of Python objects other than strings.
 
@@ -87,7 +91,7 @@ def from_xarray(
         raise OptionError(
             f"dataset must be an xarray.Dataset or DataArray, but it is {type(dataset).__name__}."
         )
-    dim = checks.text("dim", dim)
+    dim = _first_dimension(data) if dim is None else checks.text("dim", dim)
     if dim not in data.sizes:
         raise NotFoundError.named("dimension", dim, list(map(str, data.sizes)))
     columns = {
@@ -102,6 +106,21 @@ def from_xarray(
         metadata={"xarray": _metadata(data, dim)}, limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
     return ingest(source, url, **options)
+
+
+def _first_dimension(data: Any) -> str:
+    """Return the first dimension of most variables, which all must have. Raises OptionError."""
+    dims = [tuple(map(str, v.dims)) for v in data.data_vars.values() if v.dims]
+    if dims:
+        first, count = Counter(own[0] for own in dims).most_common(1)[0]
+        if 2 * count > len(dims) and all(first in own for own in dims):
+            return first
+    names = [str(name) for name in data.sizes]
+    call = f"dl.from_xarray(data, url, dim={names[0]!r})" if names else "dl.from_xarray"
+    raise OptionError(
+        "dim must name the dimension that becomes the rows, because the variables have no common "
+        f"first dimension; the dimensions are {', '.join(map(repr, names)) or 'none'}. Call {call}."
+    )
 
 
 def _name(name: object) -> str:

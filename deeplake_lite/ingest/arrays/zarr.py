@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import zarr
+from zarr.storage import ZipStore
 
 from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
@@ -117,12 +118,17 @@ def _opened(group: Any) -> tuple[Any, str, str | None]:
     )
     with reading(str(path)):
         try:
-            opened = zarr.open(path, mode="r")
+            opened = zarr.open(_store(path), mode="r")
         except (FileNotFoundError, KeyError) as error:
             raise NotFoundError(
                 f"There is no Zarr group at {str(path)!r}. Check the path."
             ) from error
     return opened, path.name, fingerprint(path, files)
+
+
+def _store(path: Path) -> Any:
+    """Return the store of a folder or a zip file."""
+    return ZipStore(path, mode="r", read_only=True) if path.is_file() else path
 
 
 def _read_tree(root: Any, title: str) -> Tree:

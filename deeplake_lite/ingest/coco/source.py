@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -46,6 +46,9 @@ type Files = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 
 BLOCK_ROWS = 1_024
 
+MOST_FOLDERS = 100
+"""Number of folders next to a file in which its images are looked for."""
+
 _ONE = "an image must have one panoptic annotation, but it has several."
 _CLIMBS = "its file_name must lie in the folder of the images, but it leads out of it."
 
@@ -72,8 +75,8 @@ def from_coco(
         URL of the lake, which is created if it does not exist.
     images : str, Path, mapping or False, optional
         Folder of the images, or of each split. By default, it is looked for next to the file:
-        ``images``, ``train2017`` for ``instances_train2017.json``, or the file's own folder. False
-        ingests the annotations alone.
+        ``images`` or ``data``, ``train2017`` for ``instances_train2017.json``, the file's own
+        folder, or a folder in it. False ingests the annotations alone.
     **options
         See `Options`.
 
@@ -151,7 +154,9 @@ def _image_folder(document: Document, given: Path | None) -> Path:
     here, stem = document.path.absolute().parent, document.path.stem
     suffix = stem.rpartition("_")[2]
     near = [here.parent / suffix, here.parent / "images" / suffix, here.parent / "images",
-            here / suffix, here / "images", here]  # fmt: skip
+            here / suffix, here / "images", here / "data", here]  # fmt: skip
+    roots = [here, here.parent] if here.name.lower() in ("annotations", "labels") else [here]
+    near += [*islice((folder for root in roots for folder in _folders_in(root)), MOST_FOLDERS)]
     names = [str(image.get("file_name")) for image in document.images[:100]]
     for folder in [given] if given is not None else near:
         if not names or any((folder / name).is_file() for name in names):
@@ -161,6 +166,14 @@ def _image_folder(document: Document, given: Path | None) -> Path:
         f"There is no image {brief(names[0], 80)} of {document.path.name} {where}. Pass the "
         "folder of the images, images=…, or ingest the annotations alone: images=False."
     )
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    """Return the folders in a folder, sorted."""
+    try:
+        return sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    except OSError:
+        return []
 
 
 @dataclass(frozen=True)

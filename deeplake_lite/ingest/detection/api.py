@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,13 +17,16 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.detection.formats import FORMATS, Format
-from deeplake_lite.ingest.detection.objects import format_of_object
+from deeplake_lite.ingest.detection.labelled import coco_files, is_image, labels_in
+from deeplake_lite.ingest.detection.objects import call_for, format_of_object
 from deeplake_lite.ingest.detection.place import Place
+from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options
+from deeplake_lite.ingest.result import IngestedDataset
+from deeplake_lite.ingest.source import Skipped
 
 if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
-    from deeplake_lite.ingest.result import IngestedDataset
 
 MOST_GUESSES = 4
 
@@ -68,7 +73,26 @@ def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
     source, recognised = recognise(data)
     if options.get("progress", True):
         sys.stderr.write(f"Reading {_title(data)} as {recognised.name}: dl.{recognised.function}\n")
-    return recognised.load()(source, url, **options)
+    unread = _unread(data, source, recognised)
+    for skipped in unread:
+        sys.stderr.write(f"Not read: {skipped}\n")
+    ds = recognised.load()(source, url, **options)
+    if not unread:
+        return ds
+    return IngestedDataset(ds, replace(ds.ingested, skipped=(*ds.ingested.skipped, *unread)))
+
+
+def _unread(data: Any, source: Any, recognised: Format) -> list[Skipped]:
+    """Return the annotations in a folder that the function for its format does not get."""
+    if recognised.function != "from_coco" or not isinstance(data, str | os.PathLike):
+        return []
+    place = Place(Path(os.fspath(data)).expanduser())
+    read = {*map(Path, source.values() if isinstance(source, Mapping) else [source])}
+    if not place.is_folder:
+        return []
+    reason = "the dataset has one file of annotations per split; ingest this one with dl.from_coco"
+    rest = [place.path / name for name in coco_files(place)]
+    return [Skipped(str(path), reason) for path in rest if path not in read]
 
 
 def recognise(data: Any) -> tuple[Any, Format]:
@@ -87,7 +111,8 @@ def recognise(data: Any) -> tuple[Any, Format]:
         return data, known
     raise OptionError(
         "data must be a path, a dict of arrays, or a DataFrame or dataset of a library that is "
-        f"known, but it is {brief(data, 80)}. Pass its columns as a dict: dl.from_arrays."
+        f"known, but it is {brief(data, 80)}. "
+        f"{call_for(data) or 'Pass its columns as a dict: dl.from_arrays'}."
     )
 
 
@@ -134,17 +159,23 @@ def _describe(place: Place) -> str:
         return "the folder is empty"
     most = place.suffixes.most_common(MOST_GUESSES)
     kinds = [counted(n, f"{suffix or 'other'} file") for suffix, n in most]
-    return f"it has {', '.join(kinds)}"
+    text = f"it has {', '.join(kinds)}"
+    labels = labels_in(place) if any(map(is_image, place.files)) else None
+    if labels is None:
+        return text
+    return f"{text}, and {labels!r} looks like labels of the images, which must not be lost"
 
 
 def _advice(place: Place) -> str:
     """Return which functions come nearest."""
-    suffixes = place.suffixes if place.is_folder else {place.path.suffix.lower(): 1}
+    suffixes = place.suffixes if place.is_folder else Counter([place.path.suffix.lower()])
     counts = {f: sum(suffixes[s] for s in f.suffixes if s in suffixes) for f in FORMATS}
     nearest = sorted((f for f in FORMATS if counts[f]), key=lambda f: -counts[f])[:MOST_GUESSES]
     if not nearest:
         return "Convert it to Parquet or CSV, or pass its columns as a dict: dl.from_arrays."
     names = [f"dl.{f.function} for {f.name}" for f in nearest]
+    if suffixes[".csv"] and any(s in SUFFIXES for s in suffixes):
+        names.insert(0, "dl.from_folder with labels=… for images and a CSV with their file names")
     return f"Call the function of its format yourself; these come nearest: {', '.join(names)}."
 
 

@@ -11,22 +11,29 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from deeplake_lite.ingest.detection.labelled import (
+    IMAGES,
+    NOTE,
+    coco_by_split,
+    has_yolo_labels,
+    is_coco,
+    is_image,
+    labels_in,
+)
 from deeplake_lite.ingest.detection.place import Place
-from deeplake_lite.ingest.folders.layout import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deeplake_lite.ingest.result import IngestedDataset
 
-IMAGES = frozenset(SUFFIXES)
-
-_NOTE = re.compile(r".*\.(md|txt|json|ya?ml|html?|lock|sha256)|(.*/)?LICENSE")
-
 TAR = r".*\.(tar|tar\.gz|tgz|tar\.bz2|tar\.xz|tar\.zst)"
-TFRECORD = r"(.*/)?[^/]*(\.tfrecords?|\.tfrecord[-.][^/]*|-of-\d+\.tfrecord)(\.gz)?"
+TFRECORD = (
+    r"(.*/)?[^/]*(\.tfrecords?|\.tfrecord[-.][^/]*|-of-\d+\.tfrecord|\.tfrec|\.records?)(\.gz)?"
+)
+HDF5 = r".*\.(h5|hdf5|he5|hdf)"
 ARRAYRECORD = r".*\.array_?record([-.].*)?"
-IDX = r"(.*/)?[^/]*idx[13]-(ubyte|int)(\.gz)?"
+IDX = r"(.*/)?[^/]*idx\d[-_.](ubyte|byte|short|int|float|double)(\.gz)?"
 COCO_SPLIT = re.compile(
     r"(?:annotations/)?(?:instances|person_keypoints|captions|panoptic)_(\w+)\.json"
 )
@@ -78,25 +85,23 @@ def _named(pattern: str) -> Callable[[Place], object]:
 
 def _is_note(name: str) -> bool:
     """Return whether a file describes a dataset, rather than being a part of it."""
-    return bool(_NOTE.fullmatch(name))
+    return bool(NOTE.fullmatch(name))
 
 
 def _coco(place: Place) -> object:
     if not place.is_folder:
-        keys = place.json_keys
-        is_coco = "images" in keys and bool(keys & {"annotations", "categories"})
-        return place.path if is_coco and not place.is_json_list else None
+        return place.path if is_coco(place) else None
     kinds: dict[str, dict[str, Any]] = {}
     for name in place.find(r"(annotations/)?\w+_\w+\.json"):
-        if (m := COCO_SPLIT.fullmatch(name)) and _coco(place.at(name)) is not None:
+        if (m := COCO_SPLIT.fullmatch(name)) and is_coco(place.at(name)):
             kinds.setdefault(name[: m.start(1)], {})[m[1]] = place.path / name
     if kinds:  # instances come before captions and keypoints
         return next(iter(sorted(kinds.items(), key=lambda item: "instances" not in item[0])))[1]
     exported = place.find(r"[^/]+/_annotations\.coco\.json")  # as Roboflow writes them
     splits = {name.partition("/")[0]: place.path / name for name in exported}
-    if splits and all(_coco(Place(path)) is not None for path in splits.values()):
+    if splits and all(is_coco(Place(path)) for path in splits.values()):
         return splits
-    return None
+    return coco_by_split(place)
 
 
 def _yolo(place: Place) -> object:
@@ -109,8 +114,10 @@ def _yolo(place: Place) -> object:
     configs = [name for name in place.find(r"[^/]+\.ya?ml") if _yolo(place.at(name)) is not None]
     if len(configs) == 1:
         return place.path
+    if not _has_images(place):
+        return None
     labels = place.find(r"(.*/)?labels/(.*/)?[^/]+\.txt")
-    return place.path if labels and _has_images(place) else None
+    return place.path if labels or has_yolo_labels(place) else None
 
 
 def _voc(place: Place) -> object:
@@ -146,7 +153,8 @@ def _labelstudio(place: Place) -> object:
         is_one = len(files) == 1 and _labelstudio(place.at(files[0])) is not None
         return place.path / files[0] if is_one else None
     keys = place.json_keys if place.is_json_list else frozenset()
-    return place.path if "data" in keys and keys & {"annotations", "predictions"} else None
+    is_full = "data" in keys and bool(keys & {"annotations", "predictions"})
+    return place.path if is_full or keys >= {"annotation_id", "annotator"} else None  # JSON-MIN
 
 
 def _fiftyone(place: Place) -> object:
@@ -185,14 +193,25 @@ def _has_images(place: Place) -> bool:
 def _images(place: Place) -> object:
     if not place.is_folder or not _has_images(place):
         return None
-    rest = [name for name in place.files if not name.lower().endswith(tuple(IMAGES))]
-    return place.path if all(map(_is_note, rest)) else None
+    rest = [name for name in place.files if not is_image(name)]
+    return place.path if all(map(_is_note, rest)) and labels_in(place) is None else None
 
 
 def _zarr(place: Place) -> bool:
     if place.is_folder:
         return place.has("zarr.json") or place.has(".zgroup") or place.has(".zarray")
-    return place.name.endswith(".zarr.zip")
+    if not place.head.startswith(b"PK"):
+        return False
+    names = _tail(place)
+    return any(name in names for name in (b"zarr.json", b".zgroup", b".zarray"))
+
+
+def _hdf5(place: Place) -> object:
+    if not place.is_folder:
+        return place.path if place.head.startswith(b"\x89HDF\r\n\x1a\n") else None
+    match = _named(HDF5)(place)
+    is_one = match is not None and _hdf5(place.at(place.find(f"(?i:{HDF5})")[0])) is not None
+    return match if is_one else None
 
 
 def _is_deeplake(place: Place) -> bool:
@@ -220,9 +239,8 @@ FORMATS = (
     Format("Label Studio", "from_labelstudio", "annotations.labelstudio", _labelstudio,
            frozenset({".json"})),
     Format("Zarr", "from_zarr", "arrays.zarr", _if(_zarr)),
-    Format("HDF5", "from_hdf5", "arrays.hdf5",
-           _if(lambda p: not p.is_folder and p.head.startswith(b"\x89HDF\r\n\x1a\n")),
-           frozenset({".h5", ".hdf5"})),
+    Format("HDF5", "from_hdf5", "arrays.hdf5", _hdf5,
+           frozenset({".h5", ".hdf5", ".he5", ".hdf"})),
     Format("IDX", "from_idx", "arrays.idx", _named(IDX)),
     Format("WebDataset", "from_webdataset", "shards.webdataset", _named(TAR),
            frozenset({".tar", ".tgz"})),

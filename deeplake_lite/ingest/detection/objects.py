@@ -18,11 +18,38 @@ TYPES = {
     "tensorflow.DatasetV2": ("a tf.data dataset", "from_tensorflow", "arrays.tensorflow"),
     "tensorflow_datasets.DatasetBuilder": ("a TFDS builder", "from_tfds", "arrays.tfds"),
     "xarray.Dataset": ("xarray", "from_xarray", "arrays.xarray"),
+    "xarray.DataArray": ("xarray", "from_xarray", "arrays.xarray"),
+    "zarr.Array": ("Zarr", "from_zarr", "arrays.zarr"),
     "zarr.Group": ("Zarr", "from_zarr", "arrays.zarr"),
     "h5py.Group": ("HDF5", "from_hdf5", "arrays.hdf5"),
     "deeplake.Dataset": ("a Deep Lake dataset", "from_deeplake", "deeplake.source"),
 }
 """Name, function and home of the format of each type, by package and name of the class."""
+
+
+CALLS = {
+    "numpy.ndarray": 'Name its columns: dl.from_arrays({"x": array}, url)',
+    "torch.Tensor": 'Name its columns: dl.from_arrays({"x": tensor}, url)',
+    "polars.LazyFrame": "Collect its rows: dl.from_dataframe(data.collect(), url)",
+    "lance.LanceDataset": ("Pass its path: dl.from_lance(data.uri, url, version=data.version)"),
+    "h5py.Dataset": 'Read it, and name it: dl.from_arrays({"x": data[:]}, url)',
+}
+"""The call that ingests an object that no function takes as it is."""
+
+
+def call_for(data: object) -> str | None:
+    """Return the call that ingests an object that no function takes as it is, or None.
+
+    >>> import numpy as np
+    >>> call_for(np.zeros(3))
+    'Name its columns: dl.from_arrays({"x": array}, url)'
+    """
+    return next((CALLS[name] for name in _names(data) if name in CALLS), None)
+
+
+def _names(data: object) -> list[str]:
+    """Return the package and the name of each class of an object."""
+    return [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(data).__mro__]
 
 
 def format_of_object(data: object) -> Format | None:
@@ -32,8 +59,7 @@ def format_of_object(data: object) -> Format | None:
     >>> format_of_object(pd.DataFrame()).function, format_of_object({"x": [1]}).function
     ('from_dataframe', 'from_arrays')
     """
-    for kind in type(data).__mro__:
-        name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+    for name in _names(data):
         if name in TYPES:
             return Format(*TYPES[name], match=lambda place: place)
     if isinstance(data, Mapping):

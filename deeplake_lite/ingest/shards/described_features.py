@@ -11,7 +11,13 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.shards.lake_features import lake_columns
 from deeplake_lite.ingest.shards.record_files import read_neighbour
-from deeplake_lite.ingest.shards.tfds_features import FEATURES, INFO, split_names, tfds_columns
+from deeplake_lite.ingest.shards.tfds_features import (
+    FEATURES,
+    INFO,
+    shard_lengths,
+    split_names,
+    tfds_columns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +40,9 @@ class Described:
 
     splits: Mapping[str, str] = field(default_factory=dict)
     """Split of each file, if there are several."""
+
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    """Number of records of each file, as far as it is recorded."""
 
     files: Sequence[str] = ()
     """The files of the description, if they are on this machine."""
@@ -66,7 +75,7 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     file = files[0]
     if (data := first[SIDECAR]) is not None:
         columns, metadata = lake_columns(_json_object(data, file, SIDECAR), file)
-        return Described(columns, metadata, {}, _local(file, SIDECAR))
+        return Described(columns, metadata, files=_local(file, SIDECAR))
     if (data := first[FEATURES]) is None:
         return Described()
     classes = {}
@@ -82,7 +91,8 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     info = read_neighbour(file, INFO, access, MOST_BYTES)
     content = {} if info is None else _json_object(info, file, INFO)
     used = [FEATURES, *([INFO] if info else []), *(n for n, text in classes.items() if text)]
-    return Described(columns, _notes(content), split_names(files, content), _local(file, *used))
+    splits, lengths = split_names(files, content), shard_lengths(files, content)
+    return Described(columns, _notes(content), splits, lengths, _local(file, *used))
 
 
 def _notes(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:

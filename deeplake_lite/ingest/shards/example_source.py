@@ -140,7 +140,7 @@ class ExampleSource:
         for name, spec in self.schema.items():
             column = columns.get(name)
             if isinstance(column, PlainColumn) and resolve(spec) != ClassLabel():
-                columns[name] = replace(column, htype=resolve(spec))
+                columns[name] = replace(column, htype=resolve(spec), is_inferred=False)
         if not columns:
             raise self._no_columns()
         return columns
@@ -167,7 +167,7 @@ class ExampleSource:
         """Yield the records from number `start` on."""
         row = 0
         for file in self.files:
-            rows, size = list[Record](), 0
+            rows, size, first = list[Record](), 0, row
             for record in self.read(file, self.access):
                 row += 1
                 if row <= start:
@@ -179,6 +179,12 @@ class ExampleSource:
                     rows, size = [], 0
             if rows:
                 yield self._block(file, rows)
+            expected = self._described.lengths.get(file, row - first)
+            if row - first != expected:
+                raise InvalidValueError(
+                    f"{name_of(file)} must have {expected:,} records, which dataset_info.json "
+                    f"records, but it has {row - first:,}. Get the file again."
+                )
 
     def _block(self, file: str, rows: Sequence[Record]) -> Block:
         errors = {i: record.error for i, record in enumerate(rows) if record.error is not None}

@@ -64,6 +64,9 @@ class PlainColumn:
     arrange: Callable[[Any], Any] | None = None
     """Function from the value that a feature has to that of the column."""
 
+    is_inferred: bool = False
+    """Whether the type was found by the first records, so that it must not round others."""
+
     @property
     def features(self) -> tuple[str, ...]:
         """The feature."""
@@ -73,17 +76,43 @@ class PlainColumn:
         """Return the value of a record; the default if it does not have the feature."""
         if self.in_lists:
             found = message.feature_lists.feature_list.get(self.feature)
+            for own in () if found is None or self._floats is None else found.feature:
+                self._check_unrounded(own)
             return self.default if found is None else _list_value(found, self.htype)
         feature = message.features.feature.get(self.feature)
         kind = None if feature is None else feature.WhichOneof("kind")
         if kind is None:
             return self.default
+        if self._floats is not None:
+            self._check_unrounded(feature)
         if self.arrange is not None:
             return self.arrange(raw_values(feature))
         values = getattr(feature, kind).value
         if self._takes_one and len(values) == 1 and (kind == "bytes_list") == self._takes_bytes:
             return values[0]
         return feature_value(feature, self.htype)
+
+    @cached_property
+    def _floats(self) -> np.dtype[Any] | None:
+        """The inferred dtype of floats that might round integers; None for other types."""
+        htype = self.htype
+        while htype.item is not None:
+            htype = htype.item
+        dtype = htype.scalar or htype.value_dtype
+        if not self.is_inferred or not dtype:
+            return None
+        return np.dtype(dtype) if np.dtype(dtype).kind == "f" else None
+
+    def _check_unrounded(self, feature: Any) -> None:
+        """Reject integers that the inferred type would round. Raises ValueError."""
+        if self._floats is None or feature.WhichOneof("kind") != "int64_list":
+            return
+        for number in feature.int64_list.value:
+            if int(self._floats.type(number)) != number:
+                raise ValueError(
+                    f"it has the integer {number}, which {self._floats} would round, but other "
+                    "records have floats. Declare a type: schema=…"
+                )
 
     @cached_property
     def _takes_one(self) -> bool:

@@ -60,7 +60,9 @@ class _Values:
         if "bytes_list" in self.kinds:
             item = _bytes_type(self.items, self.images, self.texts)
             return item if self.lengths == {1} else Sequence(item)
-        dtype = "float32" if "float_list" in self.kinds else "int64"
+        dtype = "int64" if self.kinds == {"int64_list"} else "float32"
+        if len(self.kinds) > 1:
+            dtype = "float64"  # which has integers up to 2**53, and float32, exactly
         if self.lengths == {1}:
             return Scalar(dtype)
         size = next(iter(self.lengths)) if len(self.lengths) == 1 else None
@@ -89,11 +91,12 @@ def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
     for feature in sorted(plain):
         if (htype := plain[feature].htype) is not None:
             name, nullable = column_name(feature, {*columns, *groups}), plain[feature].count < count
-            columns[name] = PlainColumn(name, replace(htype, nullable=nullable), feature)
+            htype = replace(htype, nullable=nullable)
+            columns[name] = PlainColumn(name, htype, feature, is_inferred=True)
     for feature in sorted(lists):
         item, name = items[feature].htype, column_name(feature, {*columns, *groups})
         htype = Sequence(item if item is not None else Bytes(), nullable=lists[feature] < count)
-        columns[name] = PlainColumn(name, htype, feature, in_lists=True)
+        columns[name] = PlainColumn(name, htype, feature, in_lists=True, is_inferred=True)
     return columns
 
 

@@ -22,6 +22,7 @@ from deeplake_lite.errors import (
     StorageError,
 )
 from deeplake_lite.htypes.files import scheme_of
+from deeplake_lite.ingest.complete import check_complete
 from deeplake_lite.ingest.shards.tar_samples import expand
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ class Kind:
     """Names of its files in a folder."""
 
 
-TFRECORD = Kind("TFRecord", re.compile(rf"\.tfrec(ord)?s?(\W|$)|^[^.]*{_SHARD}", re.IGNORECASE))
+TFRECORD = Kind(
+    "TFRecord", re.compile(rf"\.tfrec(ord)?s?(\W|$)|\.records?$|^[^.]*{_SHARD}", re.IGNORECASE)
+)
 ARRAY_RECORD = Kind("ArrayRecord", re.compile(rf"\.array_?record(\W|$)|\.ar$|^[^.]*{_SHARD}"))
 
 
@@ -110,6 +113,8 @@ def _local(path: str, kind: Kind) -> list[str]:
         )
     else:
         found = sorted(filter(os.path.isfile, glob.glob(here, recursive=True)))
+    if not os.path.isfile(here):
+        check_complete(found)
     if not found:
         where = f"{path!r} (from {Path.cwd()})"
         raise NotFoundError(f"There is no {kind.name} file at {where}. Check the path.")

@@ -110,6 +110,29 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
     return found if len(found) == len(files) and len(set(found.values())) > 1 else {}
 
 
+def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of records of each file, as far as it is recorded.
+
+    >>> info = {"splits": [{"name": "test", "shardLengths": ["2", "3"]}]}
+    >>> shard_lengths(["/d/pets-test.tfrecord-00001-of-00002"], info)
+    {'/d/pets-test.tfrecord-00001-of-00002': 3}
+    """
+    listed = info.get("splits")
+    found = dict[str, int]()
+    for split in listed if isinstance(listed, list) else []:
+        lengths = split.get("shardLengths") if isinstance(split, dict) else None
+        if not isinstance(lengths, list):
+            continue
+        name = re.escape(str(split.get("name")))
+        pattern = re.compile(rf"(?:^|-){name}\.[^.]*-(\d{{5}})-of-{len(lengths):05}$")
+        for file in files:
+            match = pattern.search(name_of(file))
+            text = str(lengths[int(match[1])]) if match and int(match[1]) < len(lengths) else ""
+            if text.isascii() and text.isdecimal():
+                found[file] = int(text)
+    return found
+
+
 def _columns(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Iterator[FeatureColumn]:

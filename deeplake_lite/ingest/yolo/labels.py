@@ -11,7 +11,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -66,21 +66,23 @@ def parse(text: str) -> Labels:
     return Labels(classes, values)
 
 
-def check(labels: Labels, task: Task, points: tuple[int, int] | None) -> None:
-    """Check the number of values of each line. Raises ValueError."""
+def check(
+    labels: Labels, task: Task, points: tuple[int, int] | None, *, scores: bool = False
+) -> None:
+    """Check the number of values of each line; boxes may have a score. Raises ValueError."""
     for number, values in enumerate(labels.values, 1):
-        rule = _rule(len(values), task, points)
+        rule = _rule(len(values), task, points, scores)
         if rule:
             raise ValueError(
                 f"object {number} must have {rule} after its class, but it has {len(values)}"
             )
 
 
-def _rule(count: int, task: Task, points: tuple[int, int] | None) -> str:
+def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) -> str:
     """Return the rule that a number of values breaks, or ""."""
     match task:
         case "detect":
-            return "" if count == 4 else "4 numbers"
+            return "" if count == 4 or (count == 5 and scores) else "4 numbers"
         case "obb":
             return "" if count == 8 else "8 numbers"
         case "pose" if points is not None:
@@ -99,7 +101,12 @@ def task_of(samples: Sequence[Labels], points: tuple[int, int] | None) -> Task:
     counts = {len(values) for labels in samples for values in labels.values}
     if counts == {8}:
         return "obb"
-    return "segment" if any(count > 4 for count in counts) else "detect"
+    return "segment" if any(count > 5 for count in counts) else "detect"
+
+
+def have_scores(samples: Iterable[Labels]) -> bool:
+    """Return whether some box has a score, as the predictions that Ultralytics saves."""
+    return any(len(values) == 5 for labels in samples for values in labels.values)
 
 
 def bounds(corners: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ The rules are those of Ultralytics' data sets: a label file has the path of its 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -18,6 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.ingest.folders.layout import SPLITS, SUFFIXES, scan
 from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.yolo.labels import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +34,15 @@ MOST_DEPTH = 100
 
 MOST_VALUES = 1_000_000
 """Maximum number of values in a data.yaml. Nested aliases may stand for any number."""
+
+NAMES = ("obj.names", "_darknet.labels", "classes.txt")
+"""Files with a name of a class per line, as Darknet, Roboflow and labelImg write them."""
+
+MOST_NAMES = 10_000_000
+"""Maximum size of such a file in bytes."""
+
+_DARKNET_SPLIT = re.compile(r"obj_(\w+)_data")
+"""Folder of a split in CVAT's export for Darknet."""
 
 _SCALARS = (str, int, float, bool, date)
 """Types of YAML values that can be the name of a class."""
@@ -102,10 +113,9 @@ class Layout:
         if not by_split:
             raise NotFoundError(f"There are no images below {str(path)!r}. Check the path.")
         order = sorted(by_split, key=lambda split: (SPLITS.get(split.lower(), -1), split))
-        names = [f for f in (root / "classes.txt", root / "labels" / "classes.txt") if f.is_file()]
-        config = {"names": names[0].read_text("utf-8").split("\n")} if names else {}
-        config = {key: [name.strip() for name in v if name.strip()] for key, v in config.items()}
-        return cls(root, {split: tuple(by_split[split]) for split in order}, config)
+        images = {split: tuple(by_split[split]) for split in order}
+        names = _names_in(_folders(root, images))
+        return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
         """Return the key of an image: its path from the root, as far as it lies there."""
@@ -114,9 +124,35 @@ class Layout:
         except ValueError:
             return image.as_posix()
 
+    def labels_alone(self) -> list[Skipped]:
+        """Return the label files without an image, in the folders of the images' labels."""
+        folders = dict.fromkeys(image.parent for own in self.images.values() for image in own)
+        alone = list[Path]()
+        for folder in folders:
+            labels = label_path(folder / "x").parent
+            if not labels.is_dir():
+                continue
+            stems = {file.stem for file in folder.iterdir() if file.suffix.lower() in SUFFIXES}
+            texts = [f for f in sorted(labels.glob("*.txt")) if f.name not in NAMES]
+            is_own = labels != folder  # which has nothing but labels
+            alone += [f for f in texts if f.stem not in stems and (is_own or _is_label(f))]
+        return [Skipped(self.key(file), "there is no image of this name") for file in alone]
+
     @property
     def names(self) -> list[str] | None:
         """Names of the classes in order; None if they are unknown. Raises InvalidValueError."""
+        names, count = self._names, self.config.get("nc")
+        if names is not None and isinstance(count, int) and count != len(names):
+            raise InvalidValueError(
+                f"nc must be the number of names, {len(names)}, but it is {count}. Correct the "
+                "data.yaml."
+            )
+        if names is not None:
+            return names
+        return [str(n) for n in range(count)] if isinstance(count, int) else None
+
+    @property
+    def _names(self) -> list[str] | None:
         names = self.config.get("names")
         if isinstance(names, list):
             return [_name(name) for name in names]
@@ -128,8 +164,7 @@ class Layout:
                     f"{brief(names, 80)}. Correct the data.yaml."
                 )
             return [_name(names.get(n, n)) for n in range(max(numbers) + 1)]
-        count = self.config.get("nc")
-        return [str(n) for n in range(count)] if isinstance(count, int) else None
+        return None
 
     @property
     def points(self) -> tuple[int, int] | None:
@@ -165,6 +200,43 @@ class Layout:
         own = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
         rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in own}
         return {key: value for key, value in rest.items() if value is not None}
+
+
+def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
+    """Return the folders that may have the names of classes: the root, and those of labels."""
+    own = dict.fromkeys(image.parent for paths in images.values() for image in paths)
+    labels = dict.fromkeys(label_path(folder / "x").parent for folder in own)
+    return [*dict.fromkeys([root, root / "labels", *own, *labels])]
+
+
+def _names_in(folders: Sequence[Path]) -> list[str]:
+    """Return the names of classes in the files of some folders. Raises InvalidValueError."""
+    files = [path for folder in folders for name in NAMES if (path := folder / name).is_file()]
+    found = {path: _read_names(path) for path in files}
+    for path in files[1:]:
+        if found[path] != found[files[0]]:
+            raise InvalidValueError(
+                f"Files of class names must agree, but {str(files[0])!r} and {str(path)!r} differ. "
+                "Ingest their folders one by one, or write a data.yaml."
+            )
+    return found[files[0]] if files else []
+
+
+def _read_names(path: Path) -> list[str]:
+    """Return the lines of a file of class names. Raises InvalidValueError."""
+    if path.stat().st_size > MOST_NAMES:
+        raise InvalidValueError(
+            f"A file of class names may have at most {MOST_NAMES:,} bytes, but {str(path)!r} has "
+            f"{path.stat().st_size:,}. Check the file."
+        )
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidValueError(
+            f"A file of class names must be UTF-8, but {str(path)!r} is not: {error}. Save it as "
+            "UTF-8."
+        ) from None
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _to_json(value: object) -> object:
@@ -216,11 +288,21 @@ def label_path(image: Path) -> Path:
     return Path(*folders, f"{image.stem}.txt")
 
 
+def _is_label(path: Path) -> bool:
+    """Return whether a text file has the numbers of labels."""
+    try:
+        return bool(parse(path.read_text("utf-8-sig")).values)
+    except (OSError, ValueError):
+        return False
+
+
 def _split_of(path: str) -> str:
     """Return the split of an image from its folders, such as ``images/train``; "" for none."""
     for part in path.split("/")[:-1]:
         if part.lower() in SPLITS:
             return part
+        if (match := _DARKNET_SPLIT.fullmatch(part)) is not None:
+            return match[1]
     return ""
 
 

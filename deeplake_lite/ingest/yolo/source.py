@@ -70,8 +70,9 @@ def from_yolo(
         URL of the lake, which is created if it does not exist.
     task : {"detect", "segment", "pose", "obb", "classify"}, optional
         The meaning of the numbers after the class. By default, it is inferred: ``kpt_shape`` in the
-        data.yaml means "pose"; lines of 8 numbers "obb"; other lines of more than 4 "segment";
-        images in folders of classes, without label files, "classify".
+        data.yaml means "pose"; lines of 8 numbers "obb"; other lines of more than 5 "segment"; a
+        fifth number is the score of a box, as in predictions that Ultralytics has saved (NaN if
+        there is none); images in folders of classes, without label files, "classify".
     **options
         See `Options`.
 
@@ -163,7 +164,7 @@ def read_labels(image: Path) -> str:
     """Return the text of an image's label file, or "" without one. Raises ValueError."""
     path = label_path(image)
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as error:
@@ -194,10 +195,16 @@ class YoloSource:
         """The rest of the data.yaml, such as ``flip_idx``."""
         return {"yolo": self.layout.rest} if self.layout.rest else {}
 
-    @property
+    @cached_property
     def left_out(self) -> Collection[Skipped]:
-        """Images that belong to several splits."""
-        return self.layout.repeated
+        """Images that belong to several splits, and label files without an image."""
+        return [*self.layout.repeated, *self.layout.labels_alone()]
+
+    @cached_property
+    def _has_scores(self) -> bool:
+        """Whether boxes have a score as their fifth number."""
+        samples = chain.from_iterable(part.samples() for part in self.parts)
+        return self.task == "detect" and yolo_labels.have_scores(samples)
 
     @property
     def title(self) -> str:
@@ -217,6 +224,8 @@ class YoloSource:
             types["split"] = ClassLabel(splits)
         types["boxes"] = Boxes("cxcywh", "fraction")
         types["labels"] = Sequence(ClassLabel(self._names))
+        if self._has_scores:
+            types["scores"] = Sequence("float32")
         if self.task in ("segment", "obb"):
             types["segmentation"] = Sequence(Polygons())
         if self.task == "pose":
@@ -281,7 +290,7 @@ class YoloSource:
         """Return the objects of an image. Raises ValueError."""
         labels = yolo_labels.parse(read_labels(image))
         points = self._points if self.task == "pose" else None
-        yolo_labels.check(labels, self.task, points)
+        yolo_labels.check(labels, self.task, points, scores=self._has_scores)
         for number in labels.classes:
             if number >= len(self._names):
                 raise ValueError(
@@ -306,6 +315,8 @@ class YoloSource:
             ]
         else:
             boxes = [values[:4] for values in labels.values]
+        if self._has_scores:
+            row["scores"] = [v[4] if v.size == 5 else np.nan for v in labels.values]
         row["boxes"] = np.array(boxes, np.float32).reshape(-1, 4)
         if self.task == "pose":
             count, dims = self._points

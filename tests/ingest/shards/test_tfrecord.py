@@ -436,3 +436,26 @@ def test_serialized_examples_are_those_of_tensorflow():
     assert list(theirs.features.feature["i"].int64_list.value) == [-1, 2**62]
     np.testing.assert_array_equal(theirs.features.feature["f"].float_list.value, values["f"])
     assert theirs.SerializeToString(deterministic=True) == serialize_example(values)
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_integers_among_floats_are_not_rounded(tmp_path, ingest, length):
+    number = 2**24 + 1  # which float32 would round
+    kinds = [example(x=[number] * length), example(x=[0.5] * length)]
+    write(tmp_path / "a.tfrecord", kinds)
+    ds = ingest(tmp_path / "a.tfrecord")
+    assert [np.ravel(x).tolist() for x in ds["x"][:]] == [[number] * length, [0.5] * length]
+    write(tmp_path / "b.tfrecord", [example(x=[2**53 + 1] * length), kinds[1]])
+    with pytest.raises(InvalidValueError, match="float64 would round"):
+        ingest(tmp_path / "b.tfrecord")
+    declared = {"x": dl.Array("float32", (None,))}
+    assert len(ingest(tmp_path / "b.tfrecord", schema=declared)) == 2
+
+
+def test_integers_after_the_first_records_are_not_rounded(tmp_path, ingest, monkeypatch):
+    monkeypatch.setattr("deeplake_lite.ingest.shards.example_source.SAMPLED", 1)
+    write(tmp_path / "a.tfrecord", [example(x=[0.5]), example(x=[7]), example(x=[2**24 + 1])])
+    with pytest.raises(InvalidValueError, match="float32 would round"):
+        ingest(tmp_path / "a.tfrecord")
+    ds = ingest(tmp_path / "a.tfrecord", on_error="skip")
+    assert ds["x"][:].tolist() == [0.5, 7]

@@ -1,0 +1,125 @@
+"""Labels beside images: COCO and YOLO files, and texts that name images.
+
+A folder of images may have a licence, a list of classes and the like, but never labels that an
+import of the images alone would lose.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from deeplake_lite.ingest.folders.layout import SPLITS, SUFFIXES
+from deeplake_lite.ingest.yolo import labels as yolo_labels
+from deeplake_lite.ingest.yolo.layout import NAMES, label_path
+
+if TYPE_CHECKING:
+    from deeplake_lite.ingest.detection.place import Place
+
+IMAGES = frozenset(SUFFIXES)
+
+NOTE = re.compile(r".*\.(md|txt|json|ya?ml|html?|lock|sha256|names|data|labels)|(.*/)?LICENSE")
+"""Names of files that may describe a dataset."""
+
+MOST_LOOKED_AT = 50
+"""Number of files of a kind that are looked into."""
+
+TEXT_BYTES = 65_536
+"""Number of bytes of a text in which the names of images are looked for."""
+
+_ABOUT = re.compile(
+    r"(readme|licen[cs]e|changelog|citation)\b.*|.*\.(md|html?|lock|sha256)", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"[\s\"'<>|,;:\\/=()\[\]{}]+")
+"""Characters between file names, and between their folders."""
+
+
+def is_coco(place: Place) -> bool:
+    """Return whether a file is a COCO file."""
+    keys = place.json_keys
+    has_keys = "images" in keys and bool(keys & {"annotations", "categories"})
+    return has_keys and not place.is_json_list
+
+
+def coco_files(place: Place) -> list[str]:
+    """Return the COCO files of a folder and of the folders in it."""
+    found = place.find(r"([^/]+/)?[^/]+\.json")[:MOST_LOOKED_AT]
+    return [name for name in found if is_coco(place.at(name))]
+
+
+def coco_by_split(place: Place) -> object:
+    """Return the only COCO file of a folder, or its files by split; None if they have none."""
+    found = coco_files(place)
+    if len(found) == 1:
+        return place.path / found[0]
+    by_split = {split: place.path / name for name in found if (split := _split_in(name))}
+    return by_split if found and len(by_split) == len(found) else None
+
+
+def _split_in(name: str) -> str:
+    """Return the split in the name of a file, or in that of its folder; "" if there is none.
+
+    >>> _split_in("annotations/person_val.json"), _split_in("train/a.json"), _split_in("a.json")
+    ('val', 'train', '')
+    """
+    path = PurePosixPath(name)
+    words = [*re.split(r"[-_. ]", path.stem), *path.parts[:-1]]
+    return next((word for word in words if word.lower() in SPLITS), "")
+
+
+def has_yolo_labels(place: Place) -> bool:
+    """Return whether images of a folder have label files of YOLO, or there are names of classes."""
+    labels = _text_files(place)[:MOST_LOOKED_AT]
+    has_lines = False
+    for name in labels:
+        try:
+            values = yolo_labels.parse((place.path / name).read_text("utf-8-sig")).values
+        except (OSError, ValueError):
+            return False
+        if any(len(numbers) < 4 for numbers in values):
+            return False
+        has_lines = has_lines or bool(values)
+    return has_lines or bool(labels and place.find(rf"(.*/)?({'|'.join(map(re.escape, NAMES))})"))
+
+
+def _text_files(place: Place) -> list[str]:
+    """Return the text files that have the name of an image, where YOLO has its labels."""
+    files = {*place.files}
+    labels = [label_path(Path(name)).as_posix() for name in place.files if is_image(name)]
+    return [name for name in labels if name in files]
+
+
+def is_image(name: str) -> bool:
+    """Return whether a file has the suffix of an image."""
+    return PurePosixPath(name).suffix.lower() in IMAGES
+
+
+def labels_in(place: Place) -> str | None:
+    """Return a file that looks like labels of the images of a folder, or None."""
+    images = {PurePosixPath(name).name for name in place.files if is_image(name)}
+    stems = {PurePosixPath(name).stem for name in images}
+    rest = [name for name in place.files if not is_image(name)]
+    for name in rest:
+        if PurePosixPath(name).stem in stems:
+            return name
+    texts = [name for name in rest if not _ABOUT.fullmatch(PurePosixPath(name).name)]
+    for name in texts[:MOST_LOOKED_AT]:
+        if _names_images(place.path / name, images, stems):
+            return name
+    return None
+
+
+def _names_images(path: Path, images: set[str], stems: set[str]) -> bool:
+    """Return whether a text names images, or most of its lines begin with their stems."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            text = file.read(TEXT_BYTES).decode("utf-8", errors="replace")
+    except OSError:
+        return False
+    if not images.isdisjoint(_BETWEEN.split(text)):
+        return True
+    first = [re.split(r"[\s,;]", line, maxsplit=1)[0] for line in text.splitlines() if line.strip()]
+    return bool(first) and 2 * sum(word in stems for word in first) > len(first)
