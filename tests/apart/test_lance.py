@@ -13,6 +13,7 @@ import pytest
 
 import deeplake_lite as dl
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
+from deeplake_lite.ingest.detection.api import recognise
 
 
 @pytest.fixture
@@ -164,3 +165,9 @@ def test_blobs_outside_the_dataset_are_rejected(folder, new_url, tmp_path):
         pytest.fail(f"Lance cannot write the dataset of this test: {error}")
     with pytest.raises(InvalidValueError, match="refers to files outside it"):
         ingest(folder, new_url())
+
+
+def test_lance_datasets_name_the_call(tmp_path):
+    data = lance.write_dataset(pa.table({"x": [1]}), str(tmp_path / "a.lance"))
+    with pytest.raises(OptionError, match=r"dl\.from_lance\(data\.uri"):
+        recognise(data)

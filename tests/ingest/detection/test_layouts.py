@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 
-import lance
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
 import xarray as xr
 from PIL import Image as PillowImage
@@ -135,12 +133,6 @@ def test_rows_of_xarray_are_its_common_first_dimension(new_url):
 )
 def test_objects_that_no_function_takes_name_the_call(data, call):
     with pytest.raises(OptionError, match=call):
-        recognise(data)
-
-
-def test_lance_datasets_name_the_call(tmp_path):
-    data = lance.write_dataset(pa.table({"x": [1]}), str(tmp_path / "a.lance"))
-    with pytest.raises(OptionError, match=r"dl\.from_lance\(data\.uri"):
         recognise(data)
 
 
