@@ -81,7 +81,9 @@ def from_huggingface(
     strings `Json`, lists `Array` or `Sequence`. A struct that holds anything else has a column for
     each of its fields: ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and
     ``objects.category``, with the names of the classes. To read boxes as such, declare them:
-    ``schema={"objects.bbox": dl.Boxes("xywh")}``. The names of files are in the column
+    ``schema={"objects.bbox": dl.Boxes("xywh")}``. Files that a folder names without their bytes are
+    read if their paths are relative and stay inside it; those that an object names, if they are
+    local. The names of files are in the column
     ``image_path``. The description and the features are kept in ``ds.metadata["huggingface"]``, so
     that `View.to_huggingface` restores structs, time zones, decimals and times of day.
 
@@ -148,6 +150,7 @@ def huggingface_source(
         features=parts[0].table.columns,
         metadata=lake_metadata(parts[0].table, parts[0].metadata, parts[0].info),
         base=base,
+        reach="local" if is_dataset(dataset) else "inside",
     )
 
 

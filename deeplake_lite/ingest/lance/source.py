@@ -158,6 +158,7 @@ def lance_source(
         schema=types_of(schema),
         metadata=_metadata(arrow.metadata),
         base=None if "://" in location else location,
+        reach="inside",
         dataset=dataset,
     )
 

@@ -79,7 +79,9 @@ def from_parquet(
     `View.to_parquet` restores them. Files of Hugging Face keep their
     classes, images and shapes, which their metadata describes; see `from_huggingface`. If the
     metadata is missing, images, which are structs of bytes and path, become bytes; declare them:
-    ``schema={"image": dl.Image()}``. Relative paths of images start from the folder of the files.
+    ``schema={"image": dl.Image()}``. Files that a row names by their path are read if the path is
+    relative and stays inside the folder of the Parquet files; other paths and URLs are read only
+    if they are strings and you declare the type of their column.
 
     Examples
     --------
@@ -118,6 +120,7 @@ def parquet_source(
         features=table.columns,
         metadata=lake_metadata(table, metadata),
         base=folder_of(files),
+        reach="inside",
     )
 
 
