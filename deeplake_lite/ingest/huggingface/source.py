@@ -16,9 +16,9 @@ from deeplake_lite.dataset.arrow.cells import HTYPE
 from deeplake_lite.dataset.write.tables import exported_htype
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.files import fingerprint, folder_of, name_of, title_of
 from deeplake_lite.ingest.huggingface.feature_table import OWN, lake_metadata
-from deeplake_lite.ingest.huggingface.files import saved_parts
+from deeplake_lite.ingest.huggingface.files import listed_parts, saved_parts
 from deeplake_lite.ingest.huggingface.objects import is_dataset, object_parts
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tables.tabular import TabularSource, select_columns
@@ -48,10 +48,11 @@ def from_huggingface(
 
     Parameters
     ----------
-    dataset : Dataset, IterableDataset, DatasetDict, str or Path
+    dataset : Dataset, IterableDataset, DatasetDict, str, Path or list of these
         An object of the package ``datasets``, which may be streaming; a folder that
-        ``save_to_disk`` has written; a folder of Parquet files, as on the hub; or a Parquet file.
-        Folders and files do not need the package.
+        ``save_to_disk`` has written; a folder of Parquet files, as on the hub; or Parquet files.
+        Folders and files do not need the package. A folder must have all files of a numbered set,
+        ``train-00000-of-00003.parquet``; to read only some of them, pass their list.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -126,6 +127,10 @@ def huggingface_source(
             path.name or str(path),
             str((path if path.is_dir() else path.parent).absolute()),
         )
+    elif isinstance(dataset, list | tuple) and dataset and all(map(_is_path, dataset)):
+        parts, files, has_splits = listed_parts([checks.location("dataset", p) for p in dataset])
+        base = folder_of(files)
+        title = title_of(dataset, files)
     else:
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the "
@@ -144,7 +149,7 @@ def huggingface_source(
         read=joined.read,
         key=key,
         rows=None if None in rows else sum(r for r in rows if r is not None),
-        fingerprint=fingerprint(str(dataset), files) if files else None,
+        fingerprint=fingerprint(name_of(dataset, files), files) if files else None,
         full=full,
         schema=types_of(schema),
         features=parts[0].table.columns,
@@ -152,6 +157,10 @@ def huggingface_source(
         base=base,
         reach="local" if is_dataset(dataset) else "inside",
     )
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.dataset.arrow.features import read_metadata
-from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
+from deeplake_lite.ingest.files import (
+    Paths,
+    find_all_files,
+    fingerprint,
+    folder_of,
+    name_of,
+    title_of,
+)
 from deeplake_lite.ingest.huggingface.feature_table import (
     FeatureTable,
     has_null_items,
@@ -29,7 +35,6 @@ from deeplake_lite.ingest.tables.tabular import (
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow.parquet as pq
@@ -41,13 +46,16 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 
+SUFFIXES = (".parquet", ".parq", ".pq")
+"""Suffixes of files in a folder."""
+
 FILE_ROWS = 256
 """Rows of a batch that may contain files."""
 
 
 @takes_options
 def from_parquet(
-    path: str | os.PathLike[str],
+    path: Paths,
     url: str,
     *,
     on: str | None = None,
@@ -58,8 +66,9 @@ def from_parquet(
 
     Parameters
     ----------
-    path : str or Path
-        A file, a folder, or a pattern such as ``"flowers/*.parquet"``.
+    path : str, Path or list of these
+        A file, a folder, a pattern such as ``"flowers/*.parquet"``, or a list of files. Folders and
+        patterns must have all files of a numbered set, ``train-00000-of-00003.parquet``.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -99,22 +108,23 @@ def from_parquet(
 
 
 def parquet_source(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     key: str | None = None,
     columns: Sequence[str] | None = None,
     schema: Types = None,
 ) -> TabularSource:
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
-    files = find_files(path, ".parquet")
-    table, metadata, rows, full = parquet_table(str(path), files)
+    files = find_all_files(path, *SUFFIXES)
+    title = title_of(path, files)
+    table, metadata, rows, full = parquet_table(name_of(path, files[:1]), files)
     return TabularSource(
-        title=Path(path).name,
+        title=title,
         arrow=select_columns(table.schema, columns),
         read=table.read,
         key=key,
         rows=rows,
-        fingerprint=fingerprint(path, files),
+        fingerprint=fingerprint(name_of(path, files), files),
         full=full,
         schema=types_of(schema),
         features=table.columns,
