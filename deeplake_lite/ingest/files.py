@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,11 +43,11 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
         return [file for one in path for file in find_files(one, suffix, *suffixes)]
     here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():
-        ends = (suffix.lower(), *suffixes)
+        patterns = [f"*{end.lower()}" for end in (suffix, *suffixes)]
         files = sorted(
             str(p)
             for p in here.rglob("*")
-            if p.name.lower().endswith(ends)
+            if any(fnmatchcase(p.name.lower(), pattern) for pattern in patterns)
             and not any(part.startswith((".", "_")) for part in p.relative_to(here).parts)
             and p.is_file()
         )

@@ -30,7 +30,7 @@ from deeplake_lite.ingest.tables.parquet import SUFFIXES, parquet_table
 from deeplake_lite.ingest.tables.tabular import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.dataset.arrow.leaves import Leaf
 
@@ -51,8 +51,10 @@ FIRST = ("train", "validation", "test")
 """Order of the usual splits."""
 
 
-def saved_parts(path: Path) -> tuple[list[Part], list[str], bool]:
+def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], list[str], bool]:
     """Return the splits at a path, their files, and whether a column must name the splits.
+
+    `declared` are the types that the user declares.
 
     Raises
     ------
@@ -88,16 +90,18 @@ def saved_parts(path: Path) -> tuple[list[Part], list[str], bool]:
             "neither state.json nor *.parquet. Check the path."
         ) from error
     by_split = split_files(path, files)
-    parts = [_parquet_part(path, split, own) for split, own in by_split.items()]
+    parts = [_parquet_part(path, split, own, declared) for split, own in by_split.items()]
     return parts, files, path.is_dir() and [*by_split] != ["train"]
 
 
-def listed_parts(paths: Sequence[str]) -> tuple[list[Part], list[str], bool]:
+def listed_parts(
+    paths: Sequence[str], declared: Mapping[str, Any]
+) -> tuple[list[Part], list[str], bool]:
     """Return the splits in a list of Parquet files, and the rest as `saved_parts` does."""
     files = find_files(paths, *SUFFIXES)
     root = Path(folder_of(files))
     by_split = split_files(root, map(os.path.abspath, files))
-    parts = [_parquet_part(root, split, own) for split, own in by_split.items()]
+    parts = [_parquet_part(root, split, own, declared) for split, own in by_split.items()]
     return parts, files, [*by_split] != ["train"]
 
 
@@ -155,8 +159,9 @@ def _split_of(root: Path, file: Path) -> str:
     return "train"
 
 
-def _parquet_part(path: Path, split: str, files: list[str]) -> Part:
-    table, metadata, rows, full = parquet_table(str(path), files)
+def _parquet_part(path: Path, split: str, files: list[str], declared: Mapping[str, Any]) -> Part:
+    root = str(path) if path.is_dir() else None
+    table, metadata, rows, full = parquet_table(str(path), files, root, declared)
     return Part(split, table, metadata, rows, frozenset(full))
 
 

@@ -116,19 +116,21 @@ def huggingface_source(
 ) -> TabularSource:
     """Return the source for a dataset. Raises NotFoundError, InvalidValueError, SchemaError."""
     files: list[str] = []
-    base = None
+    base, declared = None, types_of(schema)
     if is_dataset(dataset):
         parts, title = object_parts(dataset), type(dataset).__name__
         has_splits = isinstance(dataset, Mapping)
     elif isinstance(dataset, str | os.PathLike):
         path = Path(checks.location("dataset", dataset)).expanduser()
-        parts, files, has_splits = saved_parts(path)
+        parts, files, has_splits = saved_parts(path, declared)
         title, base = (
             path.name or str(path),
             str((path if path.is_dir() else path.parent).absolute()),
         )
     elif isinstance(dataset, list | tuple) and dataset and all(map(_is_path, dataset)):
-        parts, files, has_splits = listed_parts([checks.location("dataset", p) for p in dataset])
+        parts, files, has_splits = listed_parts(
+            [checks.location("dataset", p) for p in dataset], declared
+        )
         base = folder_of(files)
         title = title_of(dataset, files)
     else:
@@ -151,7 +153,7 @@ def huggingface_source(
         rows=None if None in rows else sum(r for r in rows if r is not None),
         fingerprint=fingerprint(name_of(dataset, files), files) if files else None,
         full=full,
-        schema=types_of(schema),
+        schema=declared,
         features=parts[0].table.columns,
         metadata=lake_metadata(parts[0].table, parts[0].metadata, parts[0].info),
         base=base,

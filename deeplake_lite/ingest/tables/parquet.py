@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import partial
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.dataset.arrow.features import read_metadata
 from deeplake_lite.ingest.files import (
@@ -25,6 +27,7 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.features import has_bytes
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.parquet_schema import open_files
 from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -35,8 +38,9 @@ from deeplake_lite.ingest.tables.tabular import (
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import pyarrow.dataset as arrow_dataset
     import pyarrow.parquet as pq
 
     from deeplake_lite.dataset.arrow.leaves import Leaf
@@ -83,6 +87,9 @@ def from_parquet(
 
     Notes
     -----
+    A column that only some files have is null in the others, and types are widened: int32 and int64
+    become int64. Names of folders such as ``year=2020`` become columns.
+
     `ingest.columns` lists the column types of Arrow's types. Structs, time zones, decimals and
     times of day, which are simplified, are kept in ``ds.metadata["arrow"]``, so that
     `View.to_parquet` restores them. Files of Hugging Face keep their
@@ -117,7 +124,10 @@ def parquet_source(
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
     files = find_all_files(path, *SUFFIXES)
     title = title_of(path, files)
-    table, metadata, rows, full = parquet_table(name_of(path, files[:1]), files)
+    declared = types_of(schema)
+    table, metadata, rows, full = parquet_table(
+        name_of(path, files[:1]), files, _root(path, files), declared
+    )
     return TabularSource(
         title=title,
         arrow=select_columns(table.schema, columns),
@@ -126,7 +136,7 @@ def parquet_source(
         rows=rows,
         fingerprint=fingerprint(name_of(path, files), files),
         full=full,
-        schema=types_of(schema),
+        schema=declared,
         features=table.columns,
         metadata=lake_metadata(table, metadata),
         base=folder_of(files),
@@ -134,18 +144,34 @@ def parquet_source(
     )
 
 
+def _root(path: Paths, files: Sequence[str]) -> str | None:
+    """Return the folder below which the names of folders may be values; None for a single file."""
+    if not isinstance(path, str | os.PathLike):
+        return folder_of(files)
+    here = Path(path).expanduser()
+    if here.is_file():
+        return None
+    while not here.is_dir():  # a pattern
+        here = here.parent
+    return str(here)
+
+
 def parquet_table(
-    path: str, files: Sequence[str]
+    path: str,
+    files: Sequence[str],
+    root: str | None = None,
+    declared: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
     """Return the columns of files, their features, their number of rows, and columns without nulls.
 
     Raises
     ------
     InvalidValueError
-        For a file that cannot be read; `path` names the files.
+        For a file that cannot be read, and for columns whose types do not fit; `path` names the
+        files. See `open_files` for `root` and `declared`.
     """
     with reading(path):
-        dataset = arrow_dataset.dataset(files, format="parquet")
+        dataset = open_files(files, root, declared)
         footers = [fragment.metadata for fragment in dataset.get_fragments()]
     metadata = read_metadata(dataset.schema)
     read = partial(_read, dataset, path)
