@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import shutil
+from datetime import UTC, datetime, time
+from decimal import Decimal
 from pathlib import Path
 
 import lance
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
@@ -164,3 +167,24 @@ def test_blobs_outside_the_dataset_are_rejected(folder, new_url, tmp_path):
         pytest.fail(f"Lance cannot write the dataset of this test: {error}")
     with pytest.raises(InvalidValueError, match="refers to files outside it"):
         ingest(folder, new_url())
+
+
+def test_exports_restore_types_that_a_lake_does_not_have(folder, new_url, tmp_path):
+    table = pa.table(
+        {
+            "at": pa.array([datetime(2020, 1, 1, tzinfo=UTC), None], pa.timestamp("us", "UTC")),
+            "price": pa.array([Decimal("1.25"), None], pa.decimal128(10, 2)),
+            "time": pa.array([time(1, 2, 3), None], pa.time64("us")),
+            "pair": pa.array([{"a": 1, "b": "x"}, None]),
+        }
+    )
+    lance.write_dataset(table, folder)
+    ds = ingest(folder, new_url())
+    ds.to_parquet(tmp_path / "out")
+    back = pq.read_table(next(iter((tmp_path / "out").rglob("*.parquet")))).select(
+        table.column_names
+    )
+    assert back.schema.types == table.schema.types
+    assert back.to_pylist() == table.to_pylist()
+    lake = ingest(ds.to_lance(tmp_path / "own.lance"), new_url())
+    assert lake.metadata["arrow"] == ds.metadata["arrow"]
