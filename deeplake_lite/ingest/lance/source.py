@@ -27,6 +27,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.ingest.files import fingerprint_of
 from deeplake_lite.ingest.huggingface.feature_table import told_features
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
 from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -152,7 +153,7 @@ def lance_source(
         state = (dataset.version, str(dataset.versions()[-1]["timestamp"]), rows)
     return LanceSource(
         title=title,
-        arrow=select_columns(arrow, columns),
+        arrow=select_columns(with_kept_indexes(arrow), columns),
         read=partial(_read, dataset, title),
         key=key,
         rows=rows,
@@ -223,8 +224,11 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of columns. Raises InvalidValueError."""
     with _reading(title):
+        stored = {new: old for old, new in kept_indexes(dataset.schema).items()}
+        names, columns = columns, [stored.get(name, name) for name in columns]
         _check_blobs(dataset, title, columns)
-        yield from _scanner(dataset, columns, start).to_batches()
+        for batch in _scanner(dataset, columns, start).to_batches():
+            yield batch.rename_columns(names) if stored else batch
 
 
 def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:

@@ -27,6 +27,7 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.features import has_bytes
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
 from deeplake_lite.ingest.tables.parquet_schema import open_files
 from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
@@ -173,28 +174,34 @@ def parquet_table(
     with reading(path):
         dataset = open_files(files, root, declared)
         footers = [fragment.metadata for fragment in dataset.get_fragments()]
-    metadata = read_metadata(dataset.schema)
-    read = partial(_read, dataset, path)
+    metadata, renamed = read_metadata(dataset.schema), kept_indexes(dataset.schema)
+    stored = {new: old for old, new in renamed.items()}
+    read = partial(_read, dataset, path, stored)
     table = FeatureTable.of(
-        dataset.schema,
+        with_kept_indexes(dataset.schema),
         metadata,
         read,
         partial(_has_paths, footers),
         partial(_has_null_items, footers, read),
     )
-    full = {n for n in table.schema.names if _is_full(footers, table.columns.get(n), n)}
+    full = {
+        n for n in table.schema.names if _is_full(footers, table.columns.get(n), stored.get(n, n))
+    }
     return table, metadata, sum(footer.num_rows for footer in footers), frozenset(full)
 
 
 def _read(
-    dataset: arrow_dataset.Dataset, path: str, columns: list[str]
+    dataset: arrow_dataset.Dataset, path: str, stored: Mapping[str, str], columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of columns; `stored` are the names in the files of those that differ."""
+    names, columns = columns, [stored.get(name, name) for name in columns]
     types = [dataset.schema.field(name).type for name in columns]
     ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
     rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
         batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
-        yield from _joined(batches) if ahead else batches
+        for batch in _joined(batches) if ahead else batches:
+            yield batch.rename_columns(names) if names != columns else batch
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

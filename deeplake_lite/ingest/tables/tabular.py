@@ -29,6 +29,7 @@ from deeplake_lite.ingest.tables.columns import (
     texts_in,
     values_of,
 )
+from deeplake_lite.ingest.tables.pandas_index import kept_indexes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -183,7 +184,7 @@ class TabularSource:
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the given columns of a schema; by default all except an unnamed pandas index.
+    """Return the given columns of a schema; by default all except an unnamed numbering by pandas.
 
     Raises
     ------
@@ -195,7 +196,8 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
         For a column that the schema has twice.
     """
     if columns is None:
-        indexes = unnamed_indexes(schema)
+        kept = kept_indexes(schema)
+        indexes = [name for name in unnamed_indexes(schema) if name not in kept]
         names = [name for name in schema.names if name not in indexes]
     else:
         names = [*checks.names("columns", columns)]
