@@ -174,7 +174,7 @@ def _may_round(kind: pa.DataType, to: pa.DataType) -> bool:
     """
     if not kinds.is_integer(kind):
         return False
-    return kinds.is_floating(to) or (kinds.is_uint64(kind) and kinds.is_signed_integer(to))
+    return bool(kinds.is_floating(to) or (kinds.is_uint64(kind) and kinds.is_signed_integer(to)))
 
 
 def _is_exact(column: pa.Array, kind: pa.DataType) -> bool:
