@@ -20,6 +20,7 @@ from deeplake_lite.htypes.cells import Cells, concat, take
 from deeplake_lite.htypes.files import rebased
 from deeplake_lite.htypes.reencoding import add_notice, collect_notices
 from deeplake_lite.ingest.classes import check_class_numbers
+from deeplake_lite.ingest.named_files import with_named_files
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.pool import Pool
 
@@ -81,6 +82,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     InvalidValueError
         For the first bad row, unless bad rows are to be skipped.
     """
+    block = with_named_files(block, fields)
     good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
     reasons = dict(block.errors)
     if reasons and on_error == "raise":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,20 +12,25 @@ import xxhash
 
 from deeplake_lite import checks
 from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.ingest.complete import check_complete
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+type Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A file, a folder or a pattern, or a list of these."""
 
 SAMPLED_FILES = 64
 """Number of files in the fingerprint of a folder, by which it is recognised after files have been
 added or removed."""
 
 
-def find_files(path: str | os.PathLike[str], *suffixes: str) -> list[str]:
-    """Return the files of a path, a folder or a pattern, sorted.
+def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
+    """Return the files of a path, folder or pattern, sorted, or those of a list in its order.
 
-    In a folder, they are those with one of the suffixes, which are patterns, in any case.
+    In folders, the case of suffixes does not matter. Files and folders below them whose name begins
+    with "." or "_" are ignored, because tools keep their own data there: ``_SUCCESS``,
+    ``.ipynb_checkpoints``.
 
     Raises
     ------
@@ -33,15 +39,18 @@ def find_files(path: str | os.PathLike[str], *suffixes: str) -> list[str]:
     InvalidValueError
         For a pipe or device, reading which might never end.
     """
+    if isinstance(path, list | tuple) and path:
+        return [file for one in path for file in find_files(one, suffix, *suffixes)]
     here = Path(checks.location("path", path)).expanduser()
     if here.is_dir():
-        found = {
+        patterns = [f"*{end.lower()}" for end in (suffix, *suffixes)]
+        files = sorted(
             str(p)
-            for suffix in suffixes
-            for p in here.rglob(f"*{suffix}", case_sensitive=False)
-            if p.is_file()
-        }
-        files = sorted(found)
+            for p in here.rglob("*")
+            if any(fnmatchcase(p.name.lower(), pattern) for pattern in patterns)
+            and not any(part.startswith((".", "_")) for part in p.relative_to(here).parts)
+            and p.is_file()
+        )
     elif here.exists():
         if not here.is_file():
             raise InvalidValueError(
@@ -52,10 +61,42 @@ def find_files(path: str | os.PathLike[str], *suffixes: str) -> list[str]:
     else:
         files = sorted(filter(os.path.isfile, glob.glob(str(here), recursive=True)))
     if not files:
-        raise NotFoundError(
-            f"There is no {' or '.join(suffixes)} file at {str(path)!r}. Check the path."
-        )
+        raise NotFoundError(f"There is no {suffix} file at {str(path)!r}. Check the path.")
     return files
+
+
+def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
+    """Return the files that `find_files` finds, if no file of a numbered set is missing.
+
+    Raises
+    ------
+    NotFoundError, InvalidValueError
+        As `find_files` does; also if files are missing in a folder or for a pattern.
+    """
+    files = find_files(path, suffix, *suffixes)
+    if isinstance(path, str | os.PathLike) and not Path(path).expanduser().is_file():
+        check_complete(files)
+    return files
+
+
+def name_of(path: Paths, files: Sequence[str]) -> str:
+    """Return a string for a path or a list of paths, by which it is recognised.
+
+    >>> name_of("a", ["a/1.parquet"]), name_of(["a/1.parquet"], ["a/1.parquet"])
+    ('a', 'a/1.parquet')
+    """
+    return os.fspath(path) if isinstance(path, str | os.PathLike) else "\n".join(files)
+
+
+def title_of(path: Paths, files: Sequence[str]) -> str:
+    """Return the name of a source for users.
+
+    >>> title_of("data/a", ["data/a/1.csv"]), title_of(["b/1.csv", "b/2.csv"], ["b/1.csv", "b/2"])
+    ('a', 'b')
+    """
+    if isinstance(path, str | os.PathLike):
+        return Path(path).name
+    return Path(files[0] if len(files) == 1 else folder_of(files)).name
 
 
 def folder_of(files: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from deeplake_lite.htypes import Htype
+    from deeplake_lite.ingest.named_files import Reach
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ class Block:
 
     errors: Mapping[int, str] = field(default_factory=dict)
     """Why rows are bad, by their number in the block; their values are placeholders."""
+
+    reach: Mapping[str, Reach] = field(default_factory=dict)
+    """The files that columns may name, by column; columns that are not in it may name any file,
+    because the user has written or declared them."""
 
     linked: Collection[str] = ()
     """Columns that describe the objects of a row, in addition to those with an item for each."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import shutil
+from datetime import UTC, datetime, time
+from decimal import Decimal
 from pathlib import Path
 
 import lance
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import deeplake_lite as dl
@@ -171,3 +174,24 @@ def test_lance_datasets_name_the_call(tmp_path):
     data = lance.write_dataset(pa.table({"x": [1]}), str(tmp_path / "a.lance"))
     with pytest.raises(OptionError, match=r"dl\.from_lance\(data\.uri"):
         recognise(data)
+
+
+def test_exports_restore_types_that_a_lake_does_not_have(folder, new_url, tmp_path):
+    table = pa.table(
+        {
+            "at": pa.array([datetime(2020, 1, 1, tzinfo=UTC), None], pa.timestamp("us", "UTC")),
+            "price": pa.array([Decimal("1.25"), None], pa.decimal128(10, 2)),
+            "time": pa.array([time(1, 2, 3), None], pa.time64("us")),
+            "pair": pa.array([{"a": 1, "b": "x"}, None]),
+        }
+    )
+    lance.write_dataset(table, folder)
+    ds = ingest(folder, new_url())
+    ds.to_parquet(tmp_path / "out")
+    back = pq.read_table(next(iter((tmp_path / "out").rglob("*.parquet")))).select(
+        table.column_names
+    )
+    assert back.schema.types == table.schema.types
+    assert back.to_pylist() == table.to_pylist()
+    lake = ingest(ds.to_lance(tmp_path / "own.lance"), new_url())
+    assert lake.metadata["arrow"] == ds.metadata["arrow"]

@@ -1,10 +1,11 @@
-"""Named pandas indexes become columns; others are left out or refused."""
+"""Pandas indexes become columns, except for numbers of rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import lance
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -18,8 +19,16 @@ FRAME = pd.DataFrame({"a": [1, 2, 3, 4], "b": list("wxyz")})
 CHANGED = {
     "filtered": FRAME[FRAME.a != 2],
     "shuffled": FRAME.iloc[[2, 0, 3, 1]],
+    "of two numbers": FRAME.set_index([pd.Index([1, 1, 2, 2]), pd.Index([1, 2, 1, 2])]),
+}
+KEPT = {
     "of texts": FRAME.set_index(pd.Index(list("stuv"))),
+    "of days": FRAME.set_index(pd.date_range("2020-01-01", periods=4)),
     "of two levels": FRAME.set_index([pd.Index([1, 1, 2, 2]), pd.Index(list("stuv"))]),
+    "next to a column": FRAME.rename(columns={"a": "index"}).set_index(pd.Index(list("stuv"))),
+    "of a level with a name": FRAME.set_index(
+        pd.MultiIndex.from_arrays([[1, 1, 2, 2], list("stuv")], names=["n", None])
+    ),
 }
 
 
@@ -33,7 +42,7 @@ def rows(ds: Any) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_unnamed_index_is_left_out(tmp_path: Path, name: str) -> None:
+def test_unnamed_numbers_of_rows_are_left_out(tmp_path: Path, name: str) -> None:
     frame = CHANGED[name]
     expected = frame.to_dict("list")
     table = pa.Table.from_pandas(frame)
@@ -47,6 +56,21 @@ def test_unnamed_index_is_left_out(tmp_path: Path, name: str) -> None:
     assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == expected
     both = dl.from_parquet(f"{tmp_path}/*.parquet", url(), progress=False)
     assert rows(both) == {key: values * 2 for key, values in expected.items()}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_unnamed_index_of_data_becomes_columns(tmp_path: Path, name: str) -> None:
+    frame = KEPT[name]
+    expected = frame.reset_index().to_dict("list")
+    table = pa.Table.from_pandas(frame)
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert rows(dl.from_dataframe(frame, url(), progress=False)) == expected
+    assert rows(dl.from_dataframe(table, url(), progress=False)) == expected
+    assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == expected
+    lance.write_dataset(table, tmp_path / "a.lance")
+    assert rows(dl.from_lance(tmp_path / "a.lance", url(), progress=False)) == expected
+    ds = dl.from_parquet(tmp_path / "a.parquet", url(), columns=["b"], progress=False)
+    assert rows(ds) == {"b": list("wxyz")}
 
 
 @pytest.mark.parametrize("label", ["id", "0"])

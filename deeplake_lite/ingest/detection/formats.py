@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from deeplake_lite.ingest.result import IngestedDataset
 
+_HIDDEN = re.compile(r"(^|/)[._]")
+"""Part of the path of a file that folders of tables ignore: ``_SUCCESS``."""
+
 TAR = r".*\.(tar|tar\.gz|tgz|tar\.bz2|tar\.xz|tar\.zst)"
 TFRECORD = (
     r"(.*/)?[^/]*(\.tfrecords?|\.tfrecord[-.][^/]*|-of-\d+\.tfrecord|\.tfrec|\.records?)(\.gz)?"
@@ -168,8 +171,9 @@ def _huggingface(place: Place) -> object:
         return None
     if place.has("dataset_dict.json") or place.has("dataset_info.json", "state.json"):
         return place.path
-    files = place.find(r".*\.parquet")
-    rest = {*place.files} - {*files}
+    found = [name for name in place.files if not _HIDDEN.search(name)]
+    files = [name for name in place.find(r"(?i:.*\.(parquet|parq|pq))") if name in found]
+    rest = {*found} - {*files}
     is_card = place.has("README.md") and place.at("README.md").head.startswith(b"---")
     return place.path if files and (is_card or all(map(_is_note, rest))) else None
 

@@ -22,7 +22,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.huggingface.features import FeatureColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from deeplake_lite.htypes import Htype
 
@@ -110,11 +110,6 @@ class FeatureTable:
             if column is not None:
                 columns[leaf.name] = column if exact is None else column.exactly(exact)
             fields.append(_field(leaf, f, empty, None if column is not None else exact))
-        told = {
-            f.name: feature_of_kind(f.type)
-            for f in schema
-            if f.name not in features and exported_htype(f) is None and _says_more(f.type)
-        }
         by_name = {leaf.name: leaf for _, leaf in parts}
         types = {f.name: f.type for f in schema}
         return cls(
@@ -122,9 +117,22 @@ class FeatureTable:
             by_name,
             columns,
             {n: aligned(part, types[n]) if n in types else part for n, part in features.items()},
-            told,
+            told_features(schema, features),
             _Reader(by_name, read),
         )
+
+
+def told_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
+    """Return features of the columns, except `known` ones, that say more than those of a lake.
+
+    >>> told_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
+    {'at': {'dtype': 'timestamp[s, tz=UTC]', '_type': 'Value'}}
+    """
+    return {
+        f.name: feature_of_kind(f.type)
+        for f in schema
+        if f.name not in known and exported_htype(f) is None and _says_more(f.type)
+    }
 
 
 DESCRIPTIONS = ("description", "citation", "homepage", "license")

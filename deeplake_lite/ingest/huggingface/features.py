@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -159,7 +158,7 @@ def _has_json(kind: pa.DataType) -> bool:
 
 
 def _contents(array: pa.Array, feature: Feature) -> list[object]:
-    """Return the bytes of files; files without bytes have their path, from which they are read.
+    """Return the bytes of files; files without bytes stay structs, and are read when encoded.
 
     >>> files = pa.array([{"bytes": b"x", "path": "a"}, None])
     >>> _contents(files, {"_type": "Image"})
@@ -172,14 +171,9 @@ def _contents(array: pa.Array, feature: Feature) -> list[object]:
 
 
 def _content(file: dict[str, Any]) -> object:
-    """Return the bytes of a file; its path if it cannot be read, which is then reported."""
+    """Return the bytes of a file, or the struct that names it."""
     data, path = file.get("bytes"), file.get("path")
-    if data is None and path is not None:
-        try:
-            return Path(path).read_bytes()
-        except (OSError, ValueError):
-            return path
-    return data
+    return {"bytes": None, "path": path} if data is None and path is not None else data
 
 
 def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:

@@ -8,6 +8,7 @@ files, whose names or folders begin with the split: ``data/train-00000-of-00002.
 from __future__ import annotations
 
 import json
+import os
 import re
 from functools import partial
 from pathlib import Path
@@ -18,18 +19,18 @@ import yaml
 
 from deeplake_lite.dataset.arrow.features import features_in, read_metadata
 from deeplake_lite.errors import InvalidValueError, NotFoundError
-from deeplake_lite.ingest.files import find_files
+from deeplake_lite.ingest.files import find_all_files, find_files, folder_of
 from deeplake_lite.ingest.huggingface.feature_table import (
     FeatureTable,
     has_null_items,
     has_values,
 )
 from deeplake_lite.ingest.huggingface.part import Part
-from deeplake_lite.ingest.tables.parquet import parquet_table
+from deeplake_lite.ingest.tables.parquet import SUFFIXES, parquet_table
 from deeplake_lite.ingest.tables.tabular import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.dataset.arrow.leaves import Leaf
 
@@ -50,8 +51,10 @@ FIRST = ("train", "validation", "test")
 """Order of the usual splits."""
 
 
-def saved_parts(path: Path) -> tuple[list[Part], list[str], bool]:
+def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], list[str], bool]:
     """Return the splits at a path, their files, and whether a column must name the splits.
+
+    `declared` are the types that the user declares.
 
     Raises
     ------
@@ -76,16 +79,30 @@ def saved_parts(path: Path) -> tuple[list[Part], list[str], bool]:
     if (path / "state.json").is_file():
         part, files = _saved_part(path, None)
         return [part], files, False
-    if path.is_dir() and not next(path.rglob("*.parquet"), None):
+    _check_one_configuration(path)
+    try:
+        files = find_all_files(path, *SUFFIXES)
+    except NotFoundError as error:
+        if not path.is_dir():
+            raise
         raise NotFoundError(
             f"{str(path)!r} must be a folder of save_to_disk or of Parquet files, but it has "
             "neither state.json nor *.parquet. Check the path."
-        )
-    _check_one_configuration(path)
-    files = find_files(path, ".parquet")
+        ) from error
     by_split = split_files(path, files)
-    parts = [_parquet_part(path, split, own) for split, own in by_split.items()]
+    parts = [_parquet_part(path, split, own, declared) for split, own in by_split.items()]
     return parts, files, path.is_dir() and [*by_split] != ["train"]
+
+
+def listed_parts(
+    paths: Sequence[str], declared: Mapping[str, Any]
+) -> tuple[list[Part], list[str], bool]:
+    """Return the splits in a list of Parquet files, and the rest as `saved_parts` does."""
+    files = find_files(paths, *SUFFIXES)
+    root = Path(folder_of(files))
+    by_split = split_files(root, map(os.path.abspath, files))
+    parts = [_parquet_part(root, split, own, declared) for split, own in by_split.items()]
+    return parts, files, [*by_split] != ["train"]
 
 
 def _check_one_configuration(path: Path) -> None:
@@ -142,8 +159,9 @@ def _split_of(root: Path, file: Path) -> str:
     return "train"
 
 
-def _parquet_part(path: Path, split: str, files: list[str]) -> Part:
-    table, metadata, rows, full = parquet_table(str(path), files)
+def _parquet_part(path: Path, split: str, files: list[str], declared: Mapping[str, Any]) -> Part:
+    root = str(path) if path.is_dir() else None
+    table, metadata, rows, full = parquet_table(str(path), files, root, declared)
     return Part(split, table, metadata, rows, frozenset(full))
 
 

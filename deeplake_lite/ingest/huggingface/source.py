@@ -16,9 +16,9 @@ from deeplake_lite.dataset.arrow.cells import HTYPE
 from deeplake_lite.dataset.write.tables import exported_htype
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import ClassLabel
-from deeplake_lite.ingest.files import fingerprint
+from deeplake_lite.ingest.files import fingerprint, folder_of, name_of, title_of
 from deeplake_lite.ingest.huggingface.feature_table import OWN, lake_metadata
-from deeplake_lite.ingest.huggingface.files import saved_parts
+from deeplake_lite.ingest.huggingface.files import listed_parts, saved_parts
 from deeplake_lite.ingest.huggingface.objects import is_dataset, object_parts
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tables.tabular import TabularSource, select_columns
@@ -48,10 +48,11 @@ def from_huggingface(
 
     Parameters
     ----------
-    dataset : Dataset, IterableDataset, DatasetDict, str or Path
+    dataset : Dataset, IterableDataset, DatasetDict, str, Path or list of these
         An object of the package ``datasets``, which may be streaming; a folder that
-        ``save_to_disk`` has written; a folder of Parquet files, as on the hub; or a Parquet file.
-        Folders and files do not need the package.
+        ``save_to_disk`` has written; a folder of Parquet files, as on the hub; or Parquet files.
+        Folders and files do not need the package. A folder must have all files of a numbered set,
+        ``train-00000-of-00003.parquet``; to read only some of them, pass their list.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -81,7 +82,9 @@ def from_huggingface(
     strings `Json`, lists `Array` or `Sequence`. A struct that holds anything else has a column for
     each of its fields: ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and
     ``objects.category``, with the names of the classes. To read boxes as such, declare them:
-    ``schema={"objects.bbox": dl.Boxes("xywh")}``. The names of files are in the column
+    ``schema={"objects.bbox": dl.Boxes("xywh")}``. Files that a folder names without their bytes are
+    read if their paths are relative and stay inside it; those that an object names, if they are
+    local. The names of files are in the column
     ``image_path``. The description and the features are kept in ``ds.metadata["huggingface"]``, so
     that `View.to_huggingface` restores structs, time zones, decimals and times of day.
 
@@ -113,17 +116,23 @@ def huggingface_source(
 ) -> TabularSource:
     """Return the source for a dataset. Raises NotFoundError, InvalidValueError, SchemaError."""
     files: list[str] = []
-    base = None
+    base, declared = None, types_of(schema)
     if is_dataset(dataset):
         parts, title = object_parts(dataset), type(dataset).__name__
         has_splits = isinstance(dataset, Mapping)
     elif isinstance(dataset, str | os.PathLike):
         path = Path(checks.location("dataset", dataset)).expanduser()
-        parts, files, has_splits = saved_parts(path)
+        parts, files, has_splits = saved_parts(path, declared)
         title, base = (
             path.name or str(path),
             str((path if path.is_dir() else path.parent).absolute()),
         )
+    elif isinstance(dataset, list | tuple) and dataset and all(map(_is_path, dataset)):
+        parts, files, has_splits = listed_parts(
+            [checks.location("dataset", p) for p in dataset], declared
+        )
+        base = folder_of(files)
+        title = title_of(dataset, files)
     else:
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the "
@@ -142,13 +151,18 @@ def huggingface_source(
         read=joined.read,
         key=key,
         rows=None if None in rows else sum(r for r in rows if r is not None),
-        fingerprint=fingerprint(str(dataset), files) if files else None,
+        fingerprint=fingerprint(name_of(dataset, files), files) if files else None,
         full=full,
-        schema=types_of(schema),
+        schema=declared,
         features=parts[0].table.columns,
         metadata=lake_metadata(parts[0].table, parts[0].metadata, parts[0].info),
         base=base,
+        reach="local" if is_dataset(dataset) else "inside",
     )
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,9 @@ from deeplake_lite.errors import (
     OptionError,
 )
 from deeplake_lite.ingest.files import fingerprint_of
+from deeplake_lite.ingest.huggingface.feature_table import told_features
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
 from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -35,7 +37,7 @@ from deeplake_lite.ingest.tables.tabular import (
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from deeplake_lite.ingest.options import Options, Types
     from deeplake_lite.ingest.result import IngestedDataset
@@ -92,7 +94,8 @@ def from_lance(
     Columns that `View.to_lance` wrote get their types back; others get the type for their Arrow
     type, as in `from_parquet`. Blobs become bytes; declare images: ``schema={"image":
     dl.Image()}``. Blobs that refer to files outside the dataset are not read. The metadata of the
-    schema is kept in ``ds.metadata["lance"]``.
+    schema is kept in ``ds.metadata["lance"]``. Structs, time zones, decimals and times of day are
+    kept in ``ds.metadata["arrow"]``, so that exports restore them.
 
     Examples
     --------
@@ -150,14 +153,15 @@ def lance_source(
         state = (dataset.version, str(dataset.versions()[-1]["timestamp"]), rows)
     return LanceSource(
         title=title,
-        arrow=select_columns(arrow, columns),
+        arrow=select_columns(with_kept_indexes(arrow), columns),
         read=partial(_read, dataset, title),
         key=key,
         rows=rows,
         fingerprint=fingerprint_of([os.path.abspath(location)], state),
         schema=types_of(schema),
-        metadata=_metadata(arrow.metadata),
+        metadata=_metadata(arrow),
         base=None if "://" in location else location,
+        reach="inside",
         dataset=dataset,
     )
 
@@ -220,8 +224,11 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of columns. Raises InvalidValueError."""
     with _reading(title):
+        stored = {new: old for old, new in kept_indexes(dataset.schema).items()}
+        names, columns = columns, [stored.get(name, name) for name in columns]
         _check_blobs(dataset, title, columns)
-        yield from _scanner(dataset, columns, start).to_batches()
+        for batch in _scanner(dataset, columns, start).to_batches():
+            yield batch.rename_columns(names) if stored else batch
 
 
 def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
@@ -248,14 +255,22 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
                 )
 
 
-def _metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, object]:
-    """Return the items for a lake's metadata: those that it had, and others below ``lance``."""
+def _metadata(schema: pa.Schema) -> dict[str, object]:
+    """Return the items for a lake's metadata: those that it had, and others below ``lance``.
+
+    Arrow types that say more than those of a lake are below ``arrow``, as for Parquet files.
+    """
     texts = {
         key.decode(errors="replace"): value.decode(errors="replace")
-        for key, value in (metadata or {}).items()
+        for key, value in (schema.metadata or {}).items()
     }
     users = {key: text for key, text in texts.items() if key not in _NOT_USERS}
-    return {**_own(texts.get(METADATA, "{}")), **({"lance": users} if users else {})}
+    told = {} if METADATA in texts else told_features(schema)
+    return {
+        **({"arrow": {"features": told}} if told else {}),
+        **_own(texts.get(METADATA, "{}")),
+        **({"lance": users} if users else {}),
+    }
 
 
 def _own(text: str) -> dict[str, object]:

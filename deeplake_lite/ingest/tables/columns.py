@@ -164,9 +164,10 @@ def values_of(array: pa.Array, htype: Htype) -> object:
     """
     values = arrow_values(array, htype)
     names = htype.classes is not None or htype.target is not None or htype.takes_files
-    return [value or None for value in values] if names and _holds_strings(array.type) else values
+    return [value or None for value in values] if names and holds_strings(array.type) else values
 
 
-def _holds_strings(kind: pa.DataType) -> bool:
+def holds_strings(kind: pa.DataType) -> bool:
+    """Return whether a type is of strings, which may be encoded as a dictionary."""
     kind = unwrapped(kind)
     return is_text(kind.value_type if kinds.is_dictionary(kind) else kind)

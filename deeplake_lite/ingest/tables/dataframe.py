@@ -10,6 +10,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.tables.arrays import MemorySource
 from deeplake_lite.ingest.tables.columns import ArrowColumn
+from deeplake_lite.ingest.tables.pandas_index import default_names, is_kept, kept_indexes
 from deeplake_lite.ingest.tables.tabular import select_columns
 from deeplake_lite.ingest.writer import ingest
 
@@ -29,9 +30,9 @@ def from_dataframe(
     Parameters
     ----------
     df : pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        The rows. A named index becomes a column; an index without a name is ignored. If some levels
-        of an index have names, the others are named ``level_0``, ``level_1``… Categories become
-        classes.
+        The rows. An index becomes a column, unless it has no name and only numbers the rows.
+        Without a name, the column is ``index``; levels are ``level_0``, ``level_1``… Categories
+        become classes.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -69,10 +70,12 @@ def dataframe_source(df: Any, key: str | None, schema: Types) -> MemorySource:
             f"df must be {_TABLES}, but it is a {type(df).__name__}. {table_hint(df)}"
         )
     if hasattr(df, "iloc"):
-        is_named = any(name is not None for name in df.index.names)
-        columns = _from_pandas(_with_index(df) if is_named else df)
+        columns = _from_pandas(_with_index(df) if is_kept(df.index) else df)
     elif isinstance(df, Tabular):
         table = arrow_table(df)
+        names = kept_indexes(table.schema)
+        if names:
+            table = table.rename_columns([names.get(name, name) for name in table.column_names])
         columns = {
             f.name: ArrowColumn.of(table.column(f.name), f)
             for f in select_columns(table.schema, None)
@@ -92,6 +95,8 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with its index as columns. Raises InvalidValueError for a duplicate name."""
     levels, columns = frame.index.names, [str(name) for name in frame.columns]
     names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
+    if not any(name is not None for name in levels):
+        names = default_names(len(levels), columns)
     for name in names:
         if name in columns or names.count(name) > 1:
             other = "a column and the index" if name in columns else "two levels of the index"
@@ -99,7 +104,7 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
                 f"Column names must be unique, but {name!r} is {other}. Drop the index, "
                 "df.reset_index(drop=True), or rename it."
             )
-    return frame.reset_index()
+    return frame.reset_index(names=names)
 
 
 def _from_pandas(frame: pd.DataFrame) -> dict[str, object]:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
 
 from deeplake_lite.dataset.arrow.features import read_metadata
-from deeplake_lite.ingest.files import find_files, fingerprint, folder_of
+from deeplake_lite.ingest.files import (
+    Paths,
+    find_all_files,
+    fingerprint,
+    folder_of,
+    name_of,
+    title_of,
+)
 from deeplake_lite.ingest.huggingface.feature_table import (
     FeatureTable,
     has_null_items,
@@ -19,6 +27,8 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.features import has_bytes
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
+from deeplake_lite.ingest.tables.parquet_schema import open_files
 from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -29,9 +39,9 @@ from deeplake_lite.ingest.tables.tabular import (
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import pyarrow.dataset as arrow_dataset
     import pyarrow.parquet as pq
 
     from deeplake_lite.dataset.arrow.leaves import Leaf
@@ -41,13 +51,16 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 
+SUFFIXES = (".parquet", ".parq", ".pq")
+"""Suffixes of files in a folder."""
+
 FILE_ROWS = 256
 """Rows of a batch that may contain files."""
 
 
 @takes_options
 def from_parquet(
-    path: str | os.PathLike[str],
+    path: Paths,
     url: str,
     *,
     on: str | None = None,
@@ -58,8 +71,9 @@ def from_parquet(
 
     Parameters
     ----------
-    path : str or Path
-        A file, a folder, or a pattern such as ``"flowers/*.parquet"``.
+    path : str, Path or list of these
+        A file, a folder, a pattern such as ``"flowers/*.parquet"``, or a list of files. Folders and
+        patterns must have all files of a numbered set, ``train-00000-of-00003.parquet``.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -74,12 +88,17 @@ def from_parquet(
 
     Notes
     -----
+    A column that only some files have is null in the others, and types are widened: int32 and int64
+    become int64. Names of folders such as ``year=2020`` become columns.
+
     `ingest.columns` lists the column types of Arrow's types. Structs, time zones, decimals and
     times of day, which are simplified, are kept in ``ds.metadata["arrow"]``, so that
     `View.to_parquet` restores them. Files of Hugging Face keep their
     classes, images and shapes, which their metadata describes; see `from_huggingface`. If the
     metadata is missing, images, which are structs of bytes and path, become bytes; declare them:
-    ``schema={"image": dl.Image()}``. Relative paths of images start from the folder of the files.
+    ``schema={"image": dl.Image()}``. Files that a row names by their path are read if the path is
+    relative and stays inside the folder of the Parquet files; other paths and URLs are read only
+    if they are strings and you declare the type of their column.
 
     Examples
     --------
@@ -97,65 +116,92 @@ def from_parquet(
 
 
 def parquet_source(
-    path: str | os.PathLike[str],
+    path: Paths,
     *,
     key: str | None = None,
     columns: Sequence[str] | None = None,
     schema: Types = None,
 ) -> TabularSource:
     """Return the source for Parquet files. Raises NotFoundError, InvalidValueError."""
-    files = find_files(path, ".parquet")
-    table, metadata, rows, full = parquet_table(str(path), files)
+    files = find_all_files(path, *SUFFIXES)
+    title = title_of(path, files)
+    declared = types_of(schema)
+    table, metadata, rows, full = parquet_table(
+        name_of(path, files[:1]), files, _root(path, files), declared
+    )
     return TabularSource(
-        title=Path(path).name,
+        title=title,
         arrow=select_columns(table.schema, columns),
         read=table.read,
         key=key,
         rows=rows,
-        fingerprint=fingerprint(path, files),
+        fingerprint=fingerprint(name_of(path, files), files),
         full=full,
-        schema=types_of(schema),
+        schema=declared,
         features=table.columns,
         metadata=lake_metadata(table, metadata),
         base=folder_of(files),
+        reach="inside",
     )
 
 
+def _root(path: Paths, files: Sequence[str]) -> str | None:
+    """Return the folder below which the names of folders may be values; None for a single file."""
+    if not isinstance(path, str | os.PathLike):
+        return folder_of(files)
+    here = Path(path).expanduser()
+    if here.is_file():
+        return None
+    while not here.is_dir():  # a pattern
+        here = here.parent
+    return str(here)
+
+
 def parquet_table(
-    path: str, files: Sequence[str]
+    path: str,
+    files: Sequence[str],
+    root: str | None = None,
+    declared: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[FeatureTable, dict[str, Any], int, frozenset[str]]:
     """Return the columns of files, their features, their number of rows, and columns without nulls.
 
     Raises
     ------
     InvalidValueError
-        For a file that cannot be read; `path` names the files.
+        For a file that cannot be read, and for columns whose types do not fit; `path` names the
+        files. See `open_files` for `root` and `declared`.
     """
     with reading(path):
-        dataset = arrow_dataset.dataset(files, format="parquet")
+        dataset = open_files(files, root, declared)
         footers = [fragment.metadata for fragment in dataset.get_fragments()]
-    metadata = read_metadata(dataset.schema)
-    read = partial(_read, dataset, path)
+    metadata, renamed = read_metadata(dataset.schema), kept_indexes(dataset.schema)
+    stored = {new: old for old, new in renamed.items()}
+    read = partial(_read, dataset, path, stored)
     table = FeatureTable.of(
-        dataset.schema,
+        with_kept_indexes(dataset.schema),
         metadata,
         read,
         partial(_has_paths, footers),
         partial(_has_null_items, footers, read),
     )
-    full = {n for n in table.schema.names if _is_full(footers, table.columns.get(n), n)}
+    full = {
+        n for n in table.schema.names if _is_full(footers, table.columns.get(n), stored.get(n, n))
+    }
     return table, metadata, sum(footer.num_rows for footer in footers), frozenset(full)
 
 
 def _read(
-    dataset: arrow_dataset.Dataset, path: str, columns: list[str]
+    dataset: arrow_dataset.Dataset, path: str, stored: Mapping[str, str], columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of columns; `stored` are the names in the files of those that differ."""
+    names, columns = columns, [stored.get(name, name) for name in columns]
     types = [dataset.schema.field(name).type for name in columns]
     ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
     rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
         batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
-        yield from _joined(batches) if ahead else batches
+        for batch in _joined(batches) if ahead else batches:
+            yield batch.rename_columns(names) if names != columns else batch
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

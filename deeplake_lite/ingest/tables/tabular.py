@@ -25,14 +25,17 @@ from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
 from deeplake_lite.ingest.tables.columns import (
     check_unrounded,
     class_label,
+    holds_strings,
     texts_in,
     values_of,
 )
+from deeplake_lite.ingest.tables.pandas_index import kept_indexes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.huggingface.features import FeatureColumn
+    from deeplake_lite.ingest.named_files import Reach
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
@@ -77,6 +80,10 @@ class TabularSource:
     base: str | None = None
     """Folder of the table, to which paths of files are relative."""
 
+    reach: Reach | None = None
+    """The files that values may name; None for any. Columns of strings whose type the user declares
+    may name any."""
+
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
@@ -104,8 +111,17 @@ class TabularSource:
         """Yield the rows of a batch, the first of which has the number `row`."""
         for part in split(batch):
             places = Places(self.title, row, part.num_rows)
-            yield Block(self._all_values(part, self.arrow.names, places), places, self.base)
+            values = self._all_values(part, self.arrow.names, places)
+            yield Block(values, places, self.base, reach=self._reach)
             row += part.num_rows
+
+    @cached_property
+    def _reach(self) -> dict[str, Reach]:
+        """The files that columns may name."""
+        if self.reach is None:
+            return {}
+        trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}
+        return {name: self.reach for name in self.arrow.names if name not in trusted}
 
     def _all_values(
         self, batch: pa.RecordBatch, names: Iterable[str], places: Places
@@ -168,7 +184,7 @@ class TabularSource:
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the given columns of a schema; by default all except an unnamed pandas index.
+    """Return the given columns of a schema; by default all except an unnamed numbering by pandas.
 
     Raises
     ------
@@ -180,7 +196,8 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
         For a column that the schema has twice.
     """
     if columns is None:
-        indexes = unnamed_indexes(schema)
+        kept = kept_indexes(schema)
+        indexes = [name for name in unnamed_indexes(schema) if name not in kept]
         names = [name for name in schema.names if name not in indexes]
     else:
         names = [*checks.names("columns", columns)]

@@ -1,0 +1,129 @@
+"""Reading the files that the records of a source name, as far as the source may name them.
+
+A dataset that someone else made may name any file: ``/etc/passwd``, a URL of the local network.
+So its files are read only if they lie in its folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from deeplake_lite.brief import brief
+from deeplake_lite.dataset.write.tables import Exported
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import files
+from deeplake_lite.ingest.annotations.image_files import is_inside
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deeplake_lite.htypes import Htype
+    from deeplake_lite.ingest.source import Block
+    from deeplake_lite.schema import Field
+
+type Reach = Literal["inside", "local"]
+"""The files that a column may name: those inside the folder of the source, or all local files."""
+
+
+def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
+    """Return a block in which rows that name other files than their column may are bad.
+
+    Columns of bytes get the content of the files. Columns of images read their files themselves,
+    when they are encoded.
+    """
+    columns, errors = dict(block.columns), dict(block.errors)
+    for f in fields:
+        if f.name not in block.reach:
+            continue
+        column = _Column(f, block.base, block.reach[f.name])
+        values = columns[f.name]
+        if isinstance(values, Exported):
+            rows, bad = column.checked(values.values, values.of)
+            columns[f.name] = replace(values, values=rows)
+        else:
+            columns[f.name], bad = column.checked(values, f.htype)
+        for row, reason in bad.items():
+            errors.setdefault(row, reason)
+    return replace(block, columns=columns, errors=errors)
+
+
+class _Column:
+    """A column that may name files."""
+
+    def __init__(self, f: Field, base: str | None, reach: Reach) -> None:
+        self._field, self._base, self._reach = f, base, reach
+
+    def checked(self, values: Any, of: Htype) -> tuple[Any, dict[int, str]]:
+        """Return values with the files of columns of bytes, and reasons for bad rows."""
+        takes_files = self._field.htype.takes_files or of.takes_files
+        if not (takes_files or _is_of_bytes(of)) or _has_no_names(values):
+            return values, {}
+        rows, bad = list(values), dict[int, str]()
+        for row, value in enumerate(rows):
+            if isinstance(value, bytes):
+                continue
+            try:
+                if takes_files:
+                    self._check(value)
+                else:
+                    rows[row] = self._content(value)
+            except InvalidValueError as error:
+                bad[row] = f"column {self._field.name!r}: {error.args[0]}"
+                rows[row] = of.blank
+        return (rows if bad or not takes_files else values), bad
+
+    def _check(self, value: Any) -> None:
+        """Check the files that a value names. Raises InvalidValueError."""
+        if isinstance(value, str | os.PathLike):
+            self._check_path(os.fspath(value))
+        elif files.is_file_struct(value):
+            if value["bytes"] is None:
+                self._check_path(value["path"])
+        elif isinstance(value, list | tuple) or (
+            isinstance(value, np.ndarray) and value.dtype.kind in "OUST" and value.ndim
+        ):
+            for item in value:
+                self._check(item)
+
+    def _content(self, value: Any) -> Any:
+        """Return a value with the content of the files in it. Raises InvalidValueError."""
+        if files.is_file_struct(value):
+            if value["bytes"] is not None:
+                return value["bytes"]
+            self._check_path(value["path"])
+            return files.read(files.rebased(value["path"], self._base or ""))
+        return [self._content(item) for item in value] if isinstance(value, list) else value
+
+    def _check_path(self, path: Any) -> None:
+        """Check that a file may be read. Raises InvalidValueError."""
+        text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
+        if self._reach == "local":
+            if files.scheme_of(text):
+                raise InvalidValueError(
+                    f"the path of a file must be local, but it is {brief(text, 120)}. Download the "
+                    "file, and pass its bytes or its path."
+                )
+        elif text and (self._base is None or files.scheme_of(text) or not is_inside(text)):
+            raise InvalidValueError(
+                "the path of a file must be relative and must not lead out of the dataset's "
+                f"folder, but it is {brief(text, 120)}. Store the bytes of the file in the "
+                "dataset, or put it into the folder. If you trust paths in a column of strings, "
+                f"declare its type in schema=, {self._field.name!r}."
+            )
+
+
+def _is_of_bytes(htype: Htype) -> bool:
+    """Return whether values are bytes, or lists of bytes."""
+    return htype.sql == "bytes" or (htype.item is not None and _is_of_bytes(htype.item))
+
+
+def _has_no_names(values: Any) -> bool:
+    """Return whether values are numbers, or no values that could name a file."""
+    if isinstance(values, np.ndarray):
+        return values.dtype.kind not in "OUST"
+    return not isinstance(values, Iterable)

@@ -1,0 +1,208 @@
+"""The common schema of Parquet files, whose columns may differ, and the columns in folder names.
+
+A column that some files lack is null there. Types are widened: int32 and int64 become int64,
+integers and floats become float64 if that is exact.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as arrow_dataset
+import pyarrow.types as kinds
+
+from deeplake_lite.dataset.arrow.features import features_in, read_metadata
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+NULL = "__HIVE_DEFAULT_PARTITION__"
+"""The value of a folder for null."""
+
+
+def open_files(
+    files: Sequence[str], root: str | None, declared: Mapping[str, Any]
+) -> arrow_dataset.Dataset:
+    """Return the dataset of files with a schema that has all of their columns.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The files.
+    root : str, optional
+        The folder below which folders such as ``year=2020`` add columns.
+    declared : mapping
+        Types that the user declares, to which columns are converted whose types do not fit.
+
+    Raises
+    ------
+    InvalidValueError
+        If the types of a column do not fit; the error names the file and the column.
+    """
+    first = arrow_dataset.dataset(files, format="parquet")
+    schemas = {f.path: f.physical_schema for f in first.get_fragments()}
+    schema = first.schema
+    if any(own.metadata != schema.metadata for own in schemas.values()):
+        _check_features(schemas)
+    if any(not own.equals(schema) for own in schemas.values()):
+        schema = _unified(schemas, declared).with_metadata(schema.metadata)
+        _check_exact(schemas, schema)
+    keys = [] if root is None else _keys(root, files, schema.names)
+    if not keys:
+        if schema.equals(first.schema):
+            return first
+        return arrow_dataset.dataset(files, schema=schema, format="parquet")
+    return arrow_dataset.dataset(
+        files,
+        schema=pa.schema([*schema, *keys], schema.metadata),
+        format="parquet",
+        partitioning=arrow_dataset.partitioning(pa.schema(keys), flavor="hive"),
+        partition_base_dir=root,
+    )
+
+
+def _unified(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.Schema:
+    """Return a schema with the columns of all schemas, by file."""
+    columns: dict[str, pa.Field] = {}
+    for at, (file, schema) in enumerate(schemas.items()):
+        for f in schema:
+            known = columns.get(f.name)
+            if known is None:
+                columns[f.name] = f.with_nullable(f.nullable or at > 0)
+            elif not known.equals(f):
+                columns[f.name] = _joined(known, f, file, declared)
+        for name in columns.keys() - {*schema.names}:
+            columns[name] = columns[name].with_nullable(True)
+    return pa.schema(list(columns.values()))
+
+
+def _joined(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) -> pa.Field:
+    """Return a field that holds the values of both. Raises InvalidValueError."""
+    nullable = a.nullable or b.nullable
+    if kinds.is_dictionary(a.type) != kinds.is_dictionary(b.type):
+        a, b = (f.with_type(_decoded(f.type)) for f in (a, b))
+    kind = _declared_kind(declared.get(a.name))
+    if a.type != b.type and kind == pa.string():
+        return a.with_type(kind).with_nullable(nullable)
+    try:
+        pair = [pa.schema([f.with_nullable(nullable)]) for f in (a, b)]
+        joined = pa.unify_schemas(pair, promote_options="permissive").field(0)
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        if kind is None:
+            raise _mixed(a, b, file) from None
+        return a.with_type(kind).with_nullable(nullable)
+    if kinds.is_binary(joined.type) and not (kinds.is_binary(a.type) and kinds.is_binary(b.type)):
+        raise _mixed(a, b, file)
+    return joined
+
+
+def _mixed(a: pa.Field, b: pa.Field, file: str) -> InvalidValueError:
+    return InvalidValueError(
+        f"A column must have types that fit in all files, but column {a.name!r} of {file!r} is "
+        f"{b.type}, and in files before it {a.type}. Declare a type that holds all values: "
+        f"schema={{{a.name!r}: dl.Text()}}. Or leave it out: columns=[…]."
+    )
+
+
+def _decoded(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if kinds.is_dictionary(kind) else kind
+
+
+def _declared_kind(declared: Any) -> pa.DataType | None:
+    """Return the Arrow type of the values of a declared type; None if files cannot be cast to it.
+
+    >>> _declared_kind("text"), _declared_kind("int8"), _declared_kind("image")
+    (DataType(string), DataType(int8), None)
+    """
+    if declared is None:
+        return None
+    htype = resolve(declared)
+    if htype.sql == "text" or htype.classes is not None:
+        return pa.string()
+    try:
+        return None if htype.scalar is None else pa.from_numpy_dtype(htype.scalar)
+    except (pa.ArrowException, TypeError):
+        return None
+
+
+def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
+    """Check that files describe columns in the same way: a class has the same number in all.
+
+    Raises InvalidValueError.
+    """
+    known: dict[str, object] = {}
+    for file, schema in schemas.items():
+        for name, feature in features_in(read_metadata(schema)).items():
+            if name in schema.names and known.setdefault(name, feature) != feature:
+                raise InvalidValueError(
+                    f"All files must describe a column in the same way, but {file!r} describes "
+                    f"column {name!r} differently from the files before it, by other classes, "
+                    "say. Ingest the files one after the other."
+                )
+
+
+def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
+    """Check that integers fit into the types that they become. Raises InvalidValueError."""
+    for file, own in schemas.items():
+        names = [f.name for f in own if _may_round(f.type, schema.field(f.name).type)]
+        if not names:
+            continue
+        for batch in arrow_dataset.dataset(file, format="parquet").to_batches(columns=names):
+            for name, column in zip(names, batch.columns, strict=True):
+                if not _is_exact(column, schema.field(name).type):
+                    raise InvalidValueError(
+                        "A column must have types that fit in all files, but column "
+                        f"{name!r} of {file!r} has integers that {schema.field(name).type}, the "
+                        "type for all files, cannot hold. Declare a type that holds all values: "
+                        f"schema={{{name!r}: dl.Text()}}. Or leave it out: columns=[…]."
+                    )
+
+
+def _may_round(kind: pa.DataType, to: pa.DataType) -> bool:
+    """Return whether integers may be too large for another type.
+
+    >>> _may_round(pa.int64(), pa.float64()), _may_round(pa.int32(), pa.int64())
+    (True, False)
+    """
+    if not kinds.is_integer(kind):
+        return False
+    return bool(kinds.is_floating(to) or (kinds.is_uint64(kind) and kinds.is_signed_integer(to)))
+
+
+def _is_exact(column: pa.Array, kind: pa.DataType) -> bool:
+    try:
+        return bool(pc.cast(column, kind).null_count == column.null_count)
+    except pa.ArrowInvalid:
+        return False
+
+
+def _keys(root: str, files: Iterable[str], known: Iterable[str]) -> list[pa.Field]:
+    """Return the fields of the columns that the names of folders below `root` add.
+
+    >>> _keys("d", ["d/y=2020/a.parquet", "d/y=2021/b.parquet"], [])
+    [pyarrow.Field<y: int64>]
+    """
+    values: dict[str, list[str]] = {}
+    for file in files:
+        for part in Path(os.path.relpath(file, root)).parent.parts:
+            name, is_key, value = part.partition("=")
+            if is_key and name and name not in known:
+                values.setdefault(name, []).append(unquote(value))
+    return [pa.field(name, _kind_of(own)) for name, own in values.items()]
+
+
+def _kind_of(values: Iterable[str]) -> pa.DataType:
+    """Return int64 if all values are integers without leading zeros, else string."""
+    given = [value for value in values if value != NULL]
+    return pa.int64() if given and all(map(_INTEGER.fullmatch, given)) else pa.string()
+
+
+_INTEGER = re.compile("0|-?[1-9][0-9]{0,17}")
