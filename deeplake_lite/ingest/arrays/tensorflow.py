@@ -73,8 +73,8 @@ def from_tensorflow(
     >>> import deeplake_lite as dl
     >>> data = tf.data.Dataset.from_tensor_slices({"x": [[1.0, 2], [3, 4]], "name": ["a", "b"]})
     >>> ds = dl.from_tensorflow(data, "memory://from-tensorflow")
-    >>> {f.name: f.htype for f in ds.schema}
-    {'name': Text(), 'x': Array('float32', (2,))}
+    >>> sorted((f.name, str(f.htype)) for f in ds.schema)
+    [('name', 'Text()'), ('x', "Array('float32', (2,))")]
     """
     if not is_tf_dataset(dataset):
         raise OptionError(

@@ -181,7 +181,7 @@ def test_short_values_are_unaffected(ds, text):
 )
 def test_result_is_bounded(ds, text, monkeypatch):
     monkeypatch.setattr(execute, "MOST_BYTES", 1 << 22)
-    with pytest.raises(QueryError, match=r"A result must take at most 4 MiB.*Use LIMIT"):
+    with pytest.raises(QueryError, match=r"A result must take at most 4 MiB.*Add a LIMIT"):
         ds.query(text)
     assert len(ds.query(f"{text} LIMIT 3")) == 3
 
