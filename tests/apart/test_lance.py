@@ -10,6 +10,7 @@ from pathlib import Path
 
 import lance
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -195,3 +196,11 @@ def test_exports_restore_types_that_a_lake_does_not_have(folder, new_url, tmp_pa
     assert back.to_pylist() == table.to_pylist()
     lake = ingest(ds.to_lance(tmp_path / "own.lance"), new_url())
     assert lake.metadata["arrow"] == ds.metadata["arrow"]
+
+
+def test_unnamed_index_of_pandas_becomes_a_column(folder, new_url):
+    frame = pd.DataFrame({"a": [1, 2]}, index=["p", "q"])
+    lance.write_dataset(pa.Table.from_pandas(frame), folder)
+    ds = ingest(folder, new_url())
+    assert ds["index"][:] == ["p", "q"]
+    assert ds["a"][:].tolist() == [1, 2]

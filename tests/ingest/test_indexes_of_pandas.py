@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import lance
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -67,8 +66,6 @@ def test_unnamed_index_of_data_becomes_columns(tmp_path: Path, name: str) -> Non
     assert rows(dl.from_dataframe(frame, url(), progress=False)) == expected
     assert rows(dl.from_dataframe(table, url(), progress=False)) == expected
     assert rows(dl.from_parquet(tmp_path / "a.parquet", url(), progress=False)) == expected
-    lance.write_dataset(table, tmp_path / "a.lance")
-    assert rows(dl.from_lance(tmp_path / "a.lance", url(), progress=False)) == expected
     ds = dl.from_parquet(tmp_path / "a.parquet", url(), columns=["b"], progress=False)
     assert rows(ds) == {"b": list("wxyz")}
 
