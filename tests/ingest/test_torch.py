@@ -266,6 +266,7 @@ def test_damaged_files_raise_only_our_errors(make_lake, tmp_path, ingest):
             continue
 
 
+@pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta:UserWarning")
 @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr"])
 def test_sparse_tensors_are_rejected(ingest, layout):
     with pytest.raises(InvalidValueError, match="must be dense"):
