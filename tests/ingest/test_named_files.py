@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -102,7 +103,6 @@ def test_strings_for_a_column_of_images_need_a_declaration(folder: Path, new_url
 
 
 def test_objects_of_datasets_name_local_files_but_no_urls(folder: Path, new_url: Any) -> None:
-    datasets = pytest.importorskip("datasets")
     own = (folder / "own.png").read_bytes()
     for feature in (datasets.Image(decode=False), datasets.Audio(decode=False)):
         for path, is_read in ((str(folder / "own.png"), True), ("http://127.0.0.1:9/x", False)):

@@ -86,7 +86,7 @@ class Reader(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """What belongs to the dataset."""
+        """Metadata of the dataset."""
 
     @property
     def left_out(self) -> Collection[Skipped]:
@@ -101,7 +101,7 @@ class Reader(Protocol):
 
 @dataclass
 class Summary:
-    """What occurs in a dataset."""
+    """The columns, classes and number of rows of a dataset, from a first pass over it."""
 
     rows: int = 0
     classes: dict[str, None] = field(default_factory=dict)
@@ -187,13 +187,13 @@ class AnnotationSource:
 
     @property
     def metadata(self) -> Mapping[str, Mapping[str, object]]:
-        """What belongs to the dataset."""
+        """Metadata of the dataset."""
         own = self.reader.metadata
         return {self.reader.name: own} if own else {}
 
     @cached_property
     def summary(self) -> Summary:
-        """What occurs in the dataset."""
+        """The columns, classes and number of rows of the dataset."""
         summary = Summary()
         summary.classes.update(dict.fromkeys(self.reader.classes))
         summary.splits.update(dict.fromkeys(self.reader.splits))

@@ -1,4 +1,4 @@
-"""What a version changes in the rows of the lake, by position."""
+"""The changes of a version to the rows of the lake, by position."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ MOST_ROWS = 2**32
 
 @dataclass
 class Change:
-    """What a version of a branch has changed."""
+    """The changes of one version of a branch."""
 
     id: str
     """Id of the version within its branch."""

@@ -6,13 +6,16 @@ import mmap
 import os
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MOST_FILES = 20_000
 """Number of files of a folder that are looked at."""
@@ -28,6 +31,9 @@ class Place:
 
     path: Path
 
+    _below: dict[Path, Place] = field(default_factory=dict, repr=False, compare=False)
+    """Places below this one, whose evidence is read only once."""
+
     @property
     def name(self) -> str:
         """Name of the file or folder."""
@@ -40,7 +46,8 @@ class Place:
 
     def at(self, *parts: str) -> Place:
         """Return a file or folder below this one."""
-        return Place(self.path.joinpath(*parts))
+        path = self.path.joinpath(*parts)
+        return self._below.setdefault(path, Place(path))
 
     def has(self, *names: str) -> bool:
         """Return whether all of these paths exist below the folder."""
@@ -54,7 +61,7 @@ class Place:
         """
         return sorted(islice(self._walk(), MOST_FILES))
 
-    def _walk(self) -> Any:
+    def _walk(self) -> Iterator[str]:
         for root, folders, names in os.walk(self.path):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             here = PurePosixPath(Path(root).relative_to(self.path).as_posix())

@@ -180,7 +180,7 @@ class WebDatasetSource:
 
     @cached_property
     def _first(self) -> list[dict[str, str]]:
-        """What the files of the first samples hold, by extension."""
+        """Kinds of content of the files of the first samples, by extension; see `_content`."""
         first = islice(self._samples_of(self.files[0], {}), SAMPLED)
         return [{e: _content(e, data) for e, data in sample.files.items()} for sample in first]
 
@@ -301,7 +301,7 @@ def _column(extension: str, taken: Collection[str]) -> str:
 
 
 def _content(extension: str, data: bytes) -> str:
-    """Return what a file holds, as far as its extension leaves it open: "integer", "float32 2".
+    """Return the kind of content of a file if its extension leaves it open: "integer", "float32 2".
 
     >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
     ('integer', '', '')

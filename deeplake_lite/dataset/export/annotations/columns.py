@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
     from deeplake_lite.schema import Field
-
-SPLIT = "split"
-"""Name of the column of splits."""
 
 
 def is_boxes(f: Field) -> bool:

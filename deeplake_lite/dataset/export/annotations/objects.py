@@ -24,7 +24,7 @@ MISSING = "-"
 """Key of the list of keys that a rebuilt object has, but the object of the file lacks."""
 
 BOXES_LOST = "the boxes of {} objects become the smallest ones around their shapes"
-"""What is lost if the shape of an object is written without its box."""
+"""The loss if the shape of an object is written without its box."""
 
 NO_POINTS = np.zeros((0, 3), np.float32)
 

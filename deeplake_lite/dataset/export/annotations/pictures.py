@@ -39,7 +39,7 @@ BLOCK_ROWS = 256
 
 @dataclass
 class Losses:
-    """What a format cannot hold, with the number of objects or rows."""
+    """Losses of an export, with the number of objects or rows that each concerns."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -70,7 +70,7 @@ class Pictures:
     """Names of further columns that the export reads."""
 
     losses: Losses = field(default_factory=Losses)
-    """What the format cannot hold, as far as rows have been read."""
+    """Losses in the rows that have been read so far."""
 
     @cached_property
     def columns(self) -> Mapping[str, Field]:
@@ -116,7 +116,7 @@ class Pictures:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """What belongs to the dataset that the rows were imported from."""
+        """Metadata of the dataset that the rows were imported from."""
         found = self.view.rows.table.metadata.get(self.rest)
         return found if isinstance(found, dict) else {}
 

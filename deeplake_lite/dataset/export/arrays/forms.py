@@ -140,7 +140,7 @@ class _Spool:
 
 @dataclass
 class _Base:
-    """What all forms have in common: the name, the type and the nulls."""
+    """The base of all forms, with the name, the type and the nulls."""
 
     name: str
     htype: Htype

@@ -60,8 +60,8 @@ class ShardExports:
         The column ``key`` names the samples; otherwise, they are numbered. Image files and other
         bytes are written as they are stored, strings as ``.txt``, classes and integers as ``.cls``,
         arrays as ``.npy``, and everything else as ``.json``. A null has no file.
-        ``dl.from_webdataset(folder, url, schema=ds.schema)`` reads them back, with the types that
-        tar files cannot hold.
+        Next to the tar files, ``deeplake_lite.json`` records the types of the columns, so that
+        ``dl.from_webdataset(folder, url)`` restores them.
 
         If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
         the tar files that are missing. Any other error removes all that was written.
