@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import sys
+import threading
+import types
 from collections import namedtuple
 from uuid import uuid4
 
@@ -11,8 +14,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
-from PIL import Image as PillowImage
-from torch.utils.data import Dataset, IterableDataset, Subset, TensorDataset
+from torch.utils.data import IterableDataset, Subset, TensorDataset
 from torchvision.datasets import ImageFolder
 from torchvision.transforms.v2 import RandomHorizontalFlip
 
@@ -20,41 +22,12 @@ import deeplake_lite as dl
 from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
 from deeplake_lite.testing import strategies
 from tests.ingest.conftest import picture
+from tests.ingest.torch_datasets import Files, Items
 
 
 @pytest.fixture
 def ingest(new_url):
     return lambda dataset, **options: dl.from_torch(dataset, new_url(), progress=False, **options)
-
-
-class Items(Dataset):
-    """A map-style dataset of the given items; an exception is raised."""
-
-    def __init__(self, items, classes=None):
-        self.items = items
-        if classes is not None:
-            self.classes = classes
-
-    def __len__(self):
-        return len(self.items)
-
-    def __getitem__(self, number):
-        if isinstance(self.items[number], Exception):
-            raise self.items[number]
-        return self.items[number]
-
-
-class Files(Dataset):
-    """A dataset that opens files with Pillow."""
-
-    def __init__(self, paths):
-        self.paths = paths
-
-    def __len__(self):
-        return len(self.paths)
-
-    def __getitem__(self, number):
-        return PillowImage.open(self.paths[number]), number
 
 
 class Stream(IterableDataset):
@@ -276,3 +249,13 @@ def test_sparse_tensors_are_rejected(ingest, layout):
 def test_columns_are_named_once(ingest):
     with pytest.raises(OptionError, match="each column once"):
         ingest(TensorDataset(torch.zeros(2), torch.ones(2)), columns=["a", "a"])
+
+
+def test_datasets_that_processes_cannot_read_are_errors(ingest, monkeypatch):
+    with pytest.raises(OptionError, match=r"num_workers must be 0 .* pickl.* Use num_workers=0"):
+        ingest(Items([threading.Lock()]), num_workers=1)
+    elsewhere = types.ModuleType("elsewhere")  # which no other process can import
+    elsewhere.Hidden = type("Hidden", (Items,), {"__module__": "elsewhere"})
+    monkeypatch.setitem(sys.modules, "elsewhere", elsewhere)
+    with pytest.raises(InvalidValueError, match=r"No module named 'elsewhere'\. Use num_workers=0"):
+        ingest(elsewhere.Hidden([1]), num_workers=1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +31,7 @@ from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.writer import ingest
+from deeplake_lite.pickling import pickled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,7 +74,9 @@ def from_torch(
         Names for the items of a tuple, or the items of a dict to ingest. By default, an image and a
         class are ``image`` and ``label``, and other items of a tuple ``item_0`` and so on.
     num_workers : int
-        Number of processes that read a map-style dataset, as for a ``DataLoader``.
+        Number of processes that read a map-style dataset, as for a ``DataLoader`` with
+        ``multiprocessing_context="forkserver"``: the dataset must be picklable, and a script needs
+        ``if __name__ == "__main__"``.
     **options
         See `Options`.
 
@@ -357,28 +362,61 @@ def _item(dataset: Any, number: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _Guarded:
-    """A dataset whose errors are samples, for worker processes."""
+class _Sent:
+    """A dataset for worker processes; the errors that it raises are samples."""
 
-    dataset: Any
+    length: int
+    data: bytes
+    """The pickled dataset."""
+
+    @cached_property
+    def _dataset(self) -> Any:
+        return pickle.loads(self.data)
 
     def __len__(self) -> int:
-        return len(self.dataset)
+        return self.length
 
     def __getitem__(self, number: int) -> Any:
-        return _packed(_item(self.dataset, number))
+        return _packed(_item(self._dataset, number))
 
 
 def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
-    """Yield samples that processes read, in order. Raises MissingPackageError."""
+    """Yield samples that processes read, in order.
+
+    The processes are not forked from this one, whose threads may hold locks.
+
+    Raises
+    ------
+    MissingPackageError
+        Without PyTorch.
+    OptionError
+        If the dataset cannot be pickled.
+    InvalidValueError
+        If a process ends.
+    """
     loading = checks.package("torch.utils.data", "torch", "num_workers").DataLoader
+    try:
+        sent = _Sent(len(dataset), pickled(dataset))
+    except Exception as error:
+        reason = str(error).rstrip(".")
+        raise OptionError(
+            f"num_workers must be 0 for a dataset that cannot be pickled, but pickling "
+            f"{_title(dataset)} failed: {reason}. Use num_workers=0, install cloudpickle, or "
+            "define the dataset at the top level of a module."
+        ) from error
+    # To fork would be faster, but a copy of a lock that another thread holds is never released.
     loader = loading(
-        _Guarded(dataset), batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_same
-    )
+        sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_same,
+        multiprocessing_context="spawn" if sys.platform == "win32" else "forkserver",
+    )  # fmt: skip
     try:
         yield from map(_unpacked, loader)
-    except RuntimeError as error:  # a process that was killed, say
-        raise InvalidValueError(f"{_title(dataset)} cannot be read: {error}.") from error
+    except Exception as error:  # a process was killed, or cannot import the dataset, say
+        reason = str(error).strip().rpartition("\n")[2].rstrip(".")
+        raise InvalidValueError(
+            f"{_title(dataset)} cannot be read by other processes: {reason}. Use num_workers=0. "
+            "In a script, you can also call from_torch below `if __name__ == '__main__':`."
+        ) from error
 
 
 def _same(item: Any) -> Any:

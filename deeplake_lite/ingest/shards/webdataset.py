@@ -349,10 +349,12 @@ def _is_integer(data: bytes) -> bool:
 def _value(extension: str, data: bytes, htype: Htype) -> object:
     """Return the value of a file for a column of a type. Raises ValueError with what it must be."""
     last = extension.rpartition(".")[2].lower()
-    if htype.takes_files or htype.bare == Bytes():
+    if htype.bare == Bytes():
         return data
     if last == "npy":
         return _array(data)
+    if htype.takes_files and last != "json":
+        return data
     if last == "json" or htype.sql == "json":
         try:
             return json.loads(data)

@@ -26,6 +26,7 @@ from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
+from deeplake_lite.pickling import pickled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -252,7 +253,7 @@ def check_functions(options: Options) -> None:
     for name in ("transform", "batch_transform", "collate"):
         value = getattr(options, name)
         try:
-            _pickled(value)
+            pickled(value)
         except Exception as error:
             reason = str(error).rstrip(".")
             raise LoaderError(
@@ -271,34 +272,11 @@ def assignment_for(recipe: Recipe) -> Assignment:
         In a worker that is importing a main module without a guard.
     """
     preparation = multiprocessing.spawn.get_preparation_data("deeplake-lite-load")
-    data = _pickled(recipe)
+    data = pickled(recipe)
     if b"__main__" not in data:
         preparation = {k: v for k, v in preparation.items() if not k.startswith("init_main")}
     preparation.pop("authkey", None)  # a secret that is not needed
     return Assignment(preparation, data)
-
-
-def _pickled(value: object) -> bytes:
-    """Pickle a value, with cloudpickle if it is installed and pickle does not suffice.
-
-    Functions that are defined in a notebook or at a prompt need it, because pickle stores only
-    their names, and no other process can import them.
-    """
-    try:
-        data = pickle.dumps(value, 5)
-        problem: Exception = pickle.PicklingError(
-            "it is defined in a notebook, which other processes cannot import"
-        )
-    except Exception as error:
-        data, problem = b"", error
-    if data and (b"__main__" not in data or hasattr(sys.modules["__main__"], "__file__")):
-        return data
-    try:
-        import cloudpickle
-    except ImportError:
-        raise problem from None
-    by_value: bytes = cloudpickle.dumps(value, 5)
-    return by_value
 
 
 def error_of(failure: Failure) -> Exception:

@@ -189,7 +189,7 @@ def _form(htype: Htype) -> tuple[str, Callable[[Any], bytes]] | None:
         return "json", _json
     if htype.scalar is not None:
         return ("cls", _text) if np.dtype(htype.scalar).kind in "iu" else ("json", _json)
-    return ("npy", _npy) if htype.axes is not None else ("json", _json)
+    return ("npy", _npy) if isinstance(htype.blank, np.ndarray) else ("json", _json)
 
 
 def _holds_files(htype: Htype) -> bool:
