@@ -27,9 +27,11 @@ OURS = "deeplake_lite"
 LIBRARIES = (
     *("deeplake", "pylance", "webdataset", "icechunk", "zarr", "numpy", "simplejpeg", "torch"),
     *("tensorflow", "jax", "grain", "array-record", "litdata", "mosaicml-streaming", "datasets"),
+    "pycocotools",
 )
 
 TABLES = {
+    "test_exchange": "Import and export",
     "test_query": "Queries",
     "test_loader": "Loader",
     "test_browser": "Browser",

@@ -23,6 +23,13 @@ def image_lake(folder: Path, jpegs: Sequence[bytes] = ()) -> "dl.Dataset":
     return lake
 
 
+def filled(url: str, schema: dict[str, Any], **columns: Any) -> "dl.Dataset":
+    lake = dl.create(url, schema)
+    lake.append(columns)
+    lake.commit("rows")
+    return lake
+
+
 def raw_lake(folder: Path, arrays: np.ndarray) -> None:
     lake = dl.create(str(folder / "lake"), {"array": dl.Array("uint8", arrays.shape[1:])})
     lake.append({"array": arrays})

@@ -5,6 +5,8 @@ line on standard input, runs the task and prints its figures as JSON. Because it
 workers can start at the same moment.
 """
 
+import contextlib
+import io
 import json
 import sys
 import tempfile
@@ -78,6 +80,29 @@ def prepare_read_bytes(source: str) -> Task:
     return lambda: clocked(lambda: [path.read_bytes() for path in paths])
 
 
+def prepare_coco(document: str, url: str) -> Task:
+    """Import a COCO document whose images do not exist."""
+    return lambda: weighed(lambda: dl.from_coco(document, url, images=False, progress=False))
+
+
+def prepare_pycocotools(document: str) -> Task:
+    """Read a COCO document as its own package does."""
+    from pycocotools.coco import COCO
+
+    def task() -> dict[str, float]:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return weighed(lambda: COCO(document))
+
+    return task
+
+
+def weighed(action: Callable[[], object]) -> dict[str, float]:
+    """Return the time of an action, and the memory that it added at its peak."""
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak, see proc(5)
+    before = status_mb("VmRSS")
+    return {**clocked(action), "MB": status_mb("VmHWM") - before}
+
+
 def clocked(action: Callable[[], object]) -> dict[str, float]:
     cpu, start = time.process_time(), time.perf_counter()
     kept = action()
@@ -98,6 +123,8 @@ TASKS: dict[str, Callable[..., Task]] = {
     "append": prepare_append,
     "encoded": prepare_encoded,
     "read_bytes": prepare_read_bytes,
+    "coco": prepare_coco,
+    "pycocotools": prepare_pycocotools,
 }
 
 
