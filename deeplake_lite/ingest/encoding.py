@@ -61,6 +61,9 @@ class Encoded:
     bad: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Numbers of the bad rows within the block."""
 
+    keys: Cells | None = None
+    """Cells of the first column of all rows, also of the bad ones."""
+
     unread: int = 0
     """Number of rows that the lake already has, for which only the key was read."""
 
@@ -104,8 +107,9 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     rows = np.flatnonzero(~good)
     linked = [f.id for f in fields if f.htype.is_per_object or f.name in block.linked]
     encoded = Encoded(
-        cells, block.places, len(good), skipped, rows, linked=linked, reencoded=reencoded
-    )
+        cells, block.places, len(good), skipped, rows, keys=cells[fields[0].id], linked=linked,
+        reencoded=reencoded,
+    )  # fmt: skip
     return select(encoded, good)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from deeplake_lite.dataset.dataset import Dataset
 
 if TYPE_CHECKING:
+    from deeplake_lite.dataset.view import View
     from deeplake_lite.ingest.source import Skipped
 
 
@@ -70,12 +71,28 @@ class Ingested:
     seconds: float
     """Duration in seconds."""
 
+    absent: View | None = None
+    """Rows of the lake whose key the source does not have; None without a key. Rows of files that
+    were removed or renamed are among them: ``ds.delete(ds.ingested.absent)`` deletes them."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether most rows of the lake are in the source, as when a folder is imported again.
+
+        A source of new rows alone has hardly any of the others.
+        """
+        known = self.changed + self.unchanged + len(self.kept)
+        return self.absent is not None and len(self.absent) < known
+
     def __repr__(self) -> str:
         counts = {"changed": self.changed, "unchanged": self.unchanged}
         parts = [f"{self.added:,} row{'' if self.added == 1 else 's'} added"]
         parts += [f"{n:,} {word}" for word, n in counts.items() if n]
         parts += [f"{len(self.kept):,} kept as in the lake"] if self.kept else []
         parts += [f"{len(self.skipped):,} skipped"] if self.skipped else []
+        parts += (
+            [f"{len(self.absent):,} not in the source"] if self.absent and self.is_whole else []
+        )
         return f"{', '.join(parts)} in {self.seconds:.1f} s"
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deeplake_lite.dataset.dataset import Dataset
+    from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes.base import Check
+    from deeplake_lite.htypes.cells import Cells
     from deeplake_lite.ingest.options import Update
     from deeplake_lite.ingest.source import Source
     from deeplake_lite.schema import Field
@@ -69,6 +71,10 @@ class Run:
     keys: Keys | None = None
     seen: set[int] = field(default_factory=set)
     """Digests of the keys that this run has read."""
+    source_keys: list[NDArray[np.uint64]] = field(default_factory=list)
+    """Digests of the keys of all blocks of the source, also of rows that are not written."""
+    absent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Ids of rows of the lake that the source does not have."""
 
     def begin(self) -> bool:
         """Find out which rows the lake has already; return whether there is anything to read."""
@@ -159,6 +165,8 @@ class Run:
             part = block if rows is None else _part(block, rows.tolist())
             unread = len(block.places) - len(part.places)
             encoded = encode(part, fields, check, on_error)
+            if self.key is not None and rows is None:
+                self.source_keys.append(self._digest(encoded.keys))
             bad = encoded.bad if rows is None else rows[encoded.bad]
             yield replace(encoded, taken=encoded.taken + unread, unread=unread, bad=bad)
 
@@ -178,12 +186,18 @@ class Run:
         probe = encode(block, [self.key], "header", "skip")
         if probe.skipped:  # there are bad keys: encoding the whole block raises or lists them
             return None
-        return np.flatnonzero(self.keys.find(self._digest(probe)) < 0)
+        digests = self._digest(probe.keys)
+        self.source_keys.append(digests)
+        return np.flatnonzero(self.keys.find(digests) < 0)
 
-    def _digest(self, block: Encoded) -> NDArray[np.uint64]:
-        assert self.keys is not None
+    def _keys_of(self, block: Encoded) -> NDArray[np.uint64]:
         assert self.key is not None
-        return self.keys.digest(block.cells[self.key.id])
+        return self._digest(block.cells[self.key.id])
+
+    def _digest(self, keys: Cells | None) -> NDArray[np.uint64]:
+        assert self.keys is not None
+        assert keys is not None
+        return self.keys.digest(keys)
 
     # ---- writing
 
@@ -218,10 +232,10 @@ class Run:
 
     def _upsert(self, table: Table, block: Encoded) -> None:
         assert self.keys is not None
-        slots = self.keys.find(self._digest(block))
+        slots = self.keys.find(self._keys_of(block))
         old, new = select(block, slots >= 0), self._without_deleted(select(block, slots < 0))
         if len(new):
-            self.keys.add(self._digest(new), self._append(table, new))
+            self.keys.add(self._keys_of(new), self._append(table, new))
         if len(old):
             changed = self._update(table, slots[slots >= 0], old)
             self.changed += changed
@@ -232,7 +246,7 @@ class Run:
         edited = self.edited
         if not len(block) or not (len(edited.deleted) or len(edited.rekeyed)):
             return block
-        digests = self._digest(block)
+        digests = self._keys_of(block)
         rekeyed = np.isin(digests, edited.rekeyed)
         gone = rekeyed | np.isin(digests, edited.deleted)
         columns = (str(self.source.key),)
@@ -283,7 +297,7 @@ class Run:
     def _without_duplicates(self, block: Encoded, on_error: OnError) -> Encoded:
         """Return a block without rows whose key was read before, or raise InvalidValueError."""
         first = np.ones(len(block), bool)
-        for i, digest in enumerate(self._digest(block).tolist()):
+        for i, digest in enumerate(self._keys_of(block).tolist()):
             first[i] = digest not in self.seen
             self.seen.add(digest)
         duplicates = [block.places[i] for i in np.flatnonzero(~first).tolist()]
@@ -297,6 +311,9 @@ class Run:
 
     def finish(self) -> None:
         """Commit the remaining rows, or discard them if they have no key and exist already."""
+        if self.keys is not None:
+            slots = self.keys.others(np.concatenate([np.empty(0, np.uint64), *self.source_keys]))
+            self.absent = self.ds.handle.edit(lambda table: table.ids(slots))
         content = self.content.hexdigest() if self.content and self.added else None
         last = None
         if self.update != "force" and content is not None:
@@ -335,9 +352,15 @@ class Run:
     def result(self, seconds: float) -> Ingested:
         """Return the summary of the ingest."""
         skipped, kept = (*self.source.left_out, *self.skipped), tuple(self.kept)
+        absent = None if self.key is None else self._absent_rows()
         return Ingested(
-            self.added, self.changed, self.unchanged, skipped, kept, self.repeated, seconds
+            self.added, self.changed, self.unchanged, skipped, kept, self.repeated, seconds, absent
         )
+
+    def _absent_rows(self) -> View:
+        table = self.ds.handle.table
+        slots = table.find(self.absent)
+        return self.ds[np.searchsorted(table.rows.live(), slots[slots >= 0])]
 
 
 def pick(values: Any, rows: list[int]) -> object:

@@ -157,6 +157,12 @@ def report(ingested: Ingested) -> None:
             f"{len(ingested.kept):,} kept as they are in the lake, see .ingested.kept; first: "
             f'{ingested.kept[0]}. To overwrite them from the source, pass update="force".'
         )
+    if ingested.absent and ingested.is_whole:
+        count = len(ingested.absent)
+        _print(
+            f"{count:,} row{' of the lake is' if count == 1 else 's of the lake are'} not in the "
+            "source, see .ingested.absent. To delete them: ds.delete(ds.ingested.absent)."
+        )
     if ingested.repeated:
         _print(
             f"No rows were added, because version {ingested.repeated} already has them. To add "

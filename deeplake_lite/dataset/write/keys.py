@@ -87,6 +87,11 @@ class Keys:
             slots[i] = self._added.get(int(digests[i]), -1)
         return slots
 
+    def others(self, digests: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the slots of the rows with none of these keys, (n,) int64, in order."""
+        others = ~np.isin(self._digests, digests)
+        return np.sort(self._slots[others])
+
     def unique(self) -> Self:
         """Check that no two rows have the same key, and return self. Raises InvalidValueError."""
         self._check_unique(self._is_repeated)
