@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SCALE = 5
-_FARTHEST = 2.0**20  # coordinates beyond it are clipped, because the points of a side are listed
+_FARTHEST = 2.0**40  # coordinates beyond it are clipped
+
+_LONGEST = 2**17
+"""Most points of a side that are listed. A longer one, which leaves the image, crosses the columns
+where the exact line does, which may differ by a fifth of a pixel."""
 
 
 def mask_of_outlines(
@@ -104,16 +108,57 @@ def _decoded(text: str) -> list[int]:
 def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray[np.int64]:
     """Return the pixels before which an outline crosses a column, (n,) int64."""
     enlarged = np.clip(outline, -_FARTHEST, _FARTHEST) * _SCALE
-    corners = np.trunc(enlarged + 0.5).astype(np.int64)
-    x, y = _sides(corners, np.roll(corners, -1, axis=0))
+    start = np.trunc(enlarged + 0.5).astype(np.int64)
+    end = np.roll(start, -1, axis=0)
+    is_long = np.abs(end - start).max(axis=1) > _LONGEST
+    # A point left out between two listed sides is no crossing: each side is drawn on its own.
+    parts = [_crossings_of_sides(start[run], end[run], height, width) for run in _runs(~is_long)]
+    parts += [_crossings_of_line(start[i], end[i], height, width) for i in np.flatnonzero(is_long)]
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def _runs(rows: NDArray[np.bool_]) -> list[slice]:
+    """Return the slices of consecutive rows that are true.
+
+    >>> _runs(np.array([True, True, False, True]))
+    [slice(0, 2, None), slice(3, 4, None)]
+    """
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(np.int8)))
+    return [slice(a, b) for a, b in zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)]
+
+
+def _crossings_of_sides(
+    start: NDArray[np.int64], end: NDArray[np.int64], height: int, width: int
+) -> NDArray[np.int64]:
+    """Return the crossings of connected sides, drawn point by point."""
+    x, y = _sides(start, end)
     moved = np.flatnonzero(x[1:] != x[:-1])
     column = np.where(x[moved + 1] < x[moved], x[moved + 1], x[moved + 1] - 1)
     exact = (column + 0.5) / _SCALE - 0.5
     inside = (np.floor(exact) == exact) & (exact >= 0) & (exact <= width - 1)
     upper = np.minimum(y[moved + 1], y[moved])[inside]
-    row = np.ceil(np.clip((upper + 0.5) / _SCALE - 0.5, 0, height)).astype(np.int64)
-    crossings: NDArray[np.int64] = exact[inside].astype(np.int64) * height + row
+    crossings: NDArray[np.int64] = exact[inside].astype(np.int64) * height + _row(upper, height)
     return crossings
+
+
+def _crossings_of_line(
+    start: NDArray[np.int64], end: NDArray[np.int64], height: int, width: int
+) -> NDArray[np.int64]:
+    """Return the crossings of a long side, calculated."""
+    left, right = sorted((start, end), key=lambda corner: int(corner[0]))
+    columns = np.arange(width)
+    at = columns * _SCALE + _SCALE // 2  # a column is crossed behind this point
+    crossed = (left[0] <= at) & (at < right[0])
+    slope = (right[1] - left[1]) / max(1, right[0] - left[0])
+    y = left[1] + (at[crossed] + 0.5 - left[0]) * slope
+    crossings: NDArray[np.int64] = columns[crossed] * height + _row(np.floor(y), height)
+    return crossings
+
+
+def _row(y: NDArray[Any], height: int) -> NDArray[np.int64]:
+    """Return the row of pixels that begins at or after a height in the enlarged drawing."""
+    row: NDArray[np.int64] = np.ceil(np.clip((y + 0.5) / _SCALE - 0.5, 0, height)).astype(np.int64)
+    return row
 
 
 def _sides(

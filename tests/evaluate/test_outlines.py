@@ -25,6 +25,28 @@ def test_outlines_are_drawn_as_by_pycocotools(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_long_sides_are_calculated(seed, monkeypatch):
+    random = np.random.default_rng(seed)
+    outlines = [random.uniform(-1e5, 1e5, (4, 2)) for _ in range(20)]
+    for outline in outlines:
+        outline[:2] = random.uniform(0, 40, (2, 2))  # so that it crosses the image
+    exact = [mask_of_outlines([outline], 40, 50) for outline in outlines]
+    monkeypatch.setattr("deeplake_lite.evaluate.outlines._LONGEST", 2**30)
+    drawn = [mask_of_outlines([outline], 40, 50) for outline in outlines]
+    assert any(mask.any() and not mask.all() for mask in drawn)
+    for a, b in zip(exact, drawn, strict=True):
+        assert np.count_nonzero(a != b) <= 4 * 2 * 90  # a pixel at each crossing of the border
+
+
+@pytest.mark.parametrize("far", [1e6, 1e12, 1e300, float("inf")])
+def test_corners_far_outside_take_no_time_and_keep_the_rest(far):
+    outline = np.array([[2.0, 3.0], [far, 3.0], [far, 8.0], [2.0, 8.0]])
+    expected = np.zeros((20, 10), bool)
+    expected[2:, 3:8] = True
+    np.testing.assert_array_equal(mask_of_outlines([outline], 10, 20), expected.ravel())
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_run_lengths_are_decoded_as_by_pycocotools(seed):
     random = np.random.default_rng(seed)
     mask = random.random(random.integers(1, 90, 2)) < random.random()
