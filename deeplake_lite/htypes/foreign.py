@@ -8,6 +8,7 @@ by the name of its class.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,9 @@ _COLUMNS = {
 
 _SCALARS = {("pyarrow", "Scalar")}
 _NULLS = {("pandas", "NAType"), ("pandas", "NaTType")}
+_DEEPEST = 1_000
+"""Greatest depth of nested lists that is examined; Python itself cannot handle much more."""
+
 _FRAMES = {("pandas", "DataFrame"), ("polars", "DataFrame")}
 
 
@@ -140,10 +144,7 @@ def without_arrow(values: Any) -> Any:
     >>> without_arrow([pa.scalar("rose"), pa.scalar(None), 1, [pd.NA, pd.NaT]])
     ['rose', None, 1, [None, None]]
     """
-    try:
-        return _unwrap(values) if _holds_scalar(values) else values
-    except RecursionError:  # a list that contains itself, which the type rejects
-        return values
+    return _unwrap(values) if _holds_scalar(values) else values
 
 
 def _unwrap(value: Any) -> object:
@@ -155,10 +156,18 @@ def _unwrap(value: Any) -> object:
 
 
 def _holds_scalar(values: Any) -> bool:
-    """Return whether a list has an Arrow scalar or a pandas null at any depth."""
-    kinds = set(map(type, values))
-    if any(_is_one_of(kind, _SCALARS | _NULLS) for kind in kinds):
-        return True
-    if not any(issubclass(kind, list | tuple) for kind in kinds):
-        return False
-    return any(_holds_scalar(item) for item in values if isinstance(item, list | tuple))
+    """Return whether a list has an Arrow scalar or a pandas null at any depth.
+
+    All lists of a depth are examined at once, which is much faster than one after the other.
+    """
+    lists = [values]
+    for _ in range(_DEEPEST):
+        kinds = set(map(type, chain.from_iterable(lists)))
+        if any(_is_one_of(kind, _SCALARS | _NULLS) for kind in kinds):
+            return True
+        if not any(issubclass(kind, list | tuple) for kind in kinds):
+            return False
+        items = chain.from_iterable(lists)
+        # By id, because a list that contains itself twice would double at each depth.
+        lists = list({id(i): i for i in items if isinstance(i, list | tuple)}.values())
+    return False  # a list that contains itself, which the type rejects
