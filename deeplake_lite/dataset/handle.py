@@ -76,8 +76,8 @@ class Handle:
     def locked(self) -> AbstractContextManager[object]:
         """Return a context manager that keeps other threads from changing the handle.
 
-        It is a lock of the interpreter itself, because Ctrl-C can interrupt a context manager
-        written in Python between acquiring and releasing its lock.
+        The context manager is a built-in lock, because one written in Python could be interrupted
+        by Ctrl-C while it holds its lock.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Handle:
         Parameters
         ----------
         action : str
-            What the caller is about to do, as the message calls it, such as ``"merging branches"``.
+            The caller's next step, as a phrase for the message, such as ``"merging branches"``.
         """
         table = self.table
         if diffs.has_net_effect(table):
