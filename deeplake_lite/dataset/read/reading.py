@@ -1,7 +1,7 @@
-"""Reads of a view's cells, with errors that name the damaged cell.
+"""Reading the cells of a view, with errors that name the damaged cell.
 
-A read that fails because of damage is repeated on ever smaller halves of the rows, until the column
-and the row of the first damaged cell are known.
+If a read fails because of damage, the column and the row of the first damaged cell are found by
+bisection.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
 
 
 NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
-"""No arrays to read into."""
+"""The default for functions that can read into given arrays: no arrays."""
 
 
 def read_blocks(
@@ -65,7 +65,7 @@ def read_blocks(
     positions : ndarray, (n,) int64
         Positions of the rows.
     into : mapping
-        Arrays, by name, into which columns with cells of one shape are read where possible.
+        Arrays by column name, into which columns of fixed shape are read if possible.
     """
     arrays = {f.id: into[f.name] for f in fields if f.name in into}
 

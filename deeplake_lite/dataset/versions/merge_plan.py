@@ -1,7 +1,7 @@
 """The plan of a three-way merge, by row id, cell, column and metadata key.
 
 `plan_merge` compares the changes of both sides since their base, and lists the conflicts. It reads
-only what is needed for these decisions; the module `apply` copies the cells.
+only the data needed for these decisions; the module `apply` copies the cells.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Sides:
     theirs: Table
     """The version whose changes are merged."""
     unresolved: Unresolved = ALL_RESOLVED
-    """Items for which the base has no value that both sides descend from."""
+    """Items without a common base value, because several merge bases conflict."""
     names: tuple[str, str] = ("ours", "theirs")
     """Names of the two sides in messages."""
 
@@ -89,7 +89,7 @@ def plan_merge(
     plan : MergePlan
         The edits to our side.
     conflicts : list of Conflict
-        Everything that the sides changed in different ways.
+        All data that the sides changed in different ways.
     """
     base, ours, theirs, unresolved = sides.base, sides.ours, sides.theirs, sides.unresolved
     theirs_wins = side == "theirs"
@@ -122,7 +122,7 @@ def plan_restore(old: Table, changes: Changes) -> MergePlan:
 def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Conflict]:
     """Return a conflict for each row that one side removed and the other changed.
 
-    A row in which the bases conflict, and which only one side still has, is a conflict, too.
+    An unresolved row that only one side still has is a conflict, too.
     """
     our_name, their_name = sides.names
     unresolved = sides.unresolved.rows
@@ -156,10 +156,10 @@ def _plan_rows(
 def _plan_cells(
     sides: Sides, schema: Schema, mine: Changes, other: Changes, *, theirs_wins: bool
 ) -> tuple[dict[str, Ids], list[Conflict]]:
-    """Return the cells to copy, by column id, and the cells to which the sides gave two values."""
+    """Return the cells to copy, by column id, and the conflicts between cells."""
     ours, theirs, base = ({f.id for f in t.schema} for t in (sides.ours, sides.theirs, sides.base))
     cells, conflicts = {}, []
-    # Rows without a base value: all cells are compared between the two sides.
+    # In rows without a base value, all cells are compared between the two sides.
     without_base = np.union1d(
         np.intersect1d(mine.added, other.added),
         _existing(sides.theirs, _existing(sides.ours, sides.unresolved.rows)),

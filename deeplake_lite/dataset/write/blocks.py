@@ -303,7 +303,7 @@ def _transpose(rows: Sequence[Mapping[str, object]], schema: Schema) -> dict[str
     names = dict.fromkeys(name for row in rows for name in row)
     if rows and not names and not schema.fields:
         raise SchemaError(
-            "Rows cannot be stored without columns, but the dataset has none. Add a column first: "
+            "Rows need a column, but the dataset has none. Add one first: "
             "ds.add_column('x', 'int64')."
         )
     defaults = {f.name: f.htype.default for f in schema}

@@ -157,7 +157,7 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
         case Ragged(dtype=dtype), RaggedCells():
             valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
             shapes = [tuple(n for n in shape if n >= 0) for shape in cells.shapes.tolist()]
-            convert = _sorted_json if dtype == "json" else partial(_canonical_floats, htype)
+            convert = _sort_json if dtype == "json" else partial(_canonical_floats, htype)
             buffers: list[Buffer] = [
                 convert(b, shape) if v else b""
                 for b, shape, v in zip(cells.buffers, shapes, valid, strict=True)
@@ -200,5 +200,5 @@ def _canonical_floats(htype: Htype, data: Buffer, shape: tuple[int, ...]) -> byt
     return _with_one_zero(np.asarray(htype.decode(data, shape))).tobytes()
 
 
-def _sorted_json(text: Buffer, shape: tuple[int, ...]) -> bytes:  # noqa: ARG001 JSON has none
+def _sort_json(text: Buffer, shape: tuple[int, ...]) -> bytes:  # noqa: ARG001 JSON has none
     return canonical_json(parse_json(bytes(text))).encode()
