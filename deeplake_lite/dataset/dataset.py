@@ -644,7 +644,7 @@ class Dataset(View):
                 )
             if name == self.handle.branch:
                 raise ReadOnlyError(
-                    f"Branch {name!r} is the current one, so it cannot be deleted. Check out "
+                    f"Branch {name!r} cannot be deleted, because this dataset is on it. Check out "
                     "another branch first."
                 )
             repository.delete_branch(name)
@@ -1019,7 +1019,7 @@ class Dataset(View):
         >>> ds = dl.create("memory://vacuum-doc", {"x": "int32"})
         >>> done = ds.vacuum(spare="1h")
         >>> done.bytes, done.why
-        (0, 'No version expires without older_than=. All objects are needed by versions.')
+        (0, 'No version expires without older_than=. The versions need all objects.')
         """
         return maintenance.vacuum(self.handle, older_than, spare, dry_run=dry_run)
 

@@ -27,7 +27,7 @@ class Handle:
     """The branch or version that a Dataset is at, and its uncommitted edits.
 
     Every edit replaces `table` as a whole after it has succeeded. A thread that reads `table` once
-    therefore has a consistent set of rows, whatever other threads do.
+    therefore has a consistent set of rows, even while other threads edit.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ class Handle:
     def discard(self) -> None:
         """Drop the edits of the open transaction; see `Dataset.discard`."""
         with self.locked():
-            self.go_to(self._landed() or self.version)
+            self.go_to(self._find_landed() or self.version)
 
-    def _landed(self) -> str | None:
+    def _find_landed(self) -> str | None:
         """Return the version of a commit that succeeded although its caller got an error."""
         if self.table.edits is None or not self.table.edits.tried:
             return None

@@ -128,7 +128,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
     with repository.lock(), contextlib.ExitStack() as working:
         repository = repository.reopened()  # the cache may predate another vacuum
         if not dry_run:
-            working.enter_context(vacuums.announced(repository, _earlier(now, spared_age)))
+            working.enter_context(vacuums.announced(repository, _time_before(now, spared_age)))
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
@@ -141,7 +141,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         }
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
-        limit = min([_earlier(now, spared_age), *starts])
+        limit = min([_time_before(now, spared_age), *starts])
         with vacuums.pinned(repository, held):
             if cutoff is not None:
                 plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
@@ -187,11 +187,11 @@ def _explain(
         reasons.append("No version expires without older_than=.")
     elif not plan.expiring:
         reasons.append(
-            f"No version is older than {older_than}, except those that a branch, a tag, a saved "
-            "view, a merge or an open transaction needs."
+            f"No version is older than {older_than}, except versions needed by a branch, a tag, a "
+            "saved view, a merge or an open transaction."
         )
     young = _collect(repository, plan, now, dry_run=True)["bytes"]
-    if young and limit < _earlier(now, spared_age):
+    if young and limit < _time_before(now, spared_age):
         reasons.append(
             f"{young:,} bytes that no version needs are spared, because a transaction that has "
             f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them. Commit or discard it."
@@ -202,7 +202,7 @@ def _explain(
             f"{_format_age(spared_age)}. Wait, or pass a shorter spare=."
         )
     else:
-        reasons.append("All objects are needed by versions.")
+        reasons.append("The versions need all objects.")
     return " ".join(reasons)
 
 
@@ -299,11 +299,11 @@ def _cutoff(older_than: object, now: datetime) -> datetime:
                 f"older_than must not be a negative age, but it is {older_than}. For example: "
                 "older_than='30d'."
             )
-        return _earlier(now, older_than)
-    return _earlier(now, _parse_age("older_than", older_than, "30d"))
+        return _time_before(now, older_than)
+    return _time_before(now, _parse_age("older_than", older_than, "30d"))
 
 
-def _earlier(now: datetime, age: timedelta) -> datetime:
+def _time_before(now: datetime, age: timedelta) -> datetime:
     """Return the time `age` before `now`, or the earliest time that Python can represent."""
     try:
         return now - age

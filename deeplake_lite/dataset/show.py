@@ -173,7 +173,7 @@ def _in_parallel[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
 
 
 def _try[T](read: Callable[[], T], default: T) -> T:
-    """Return the result of a read, or the default if it fails, so a damaged lake has a page."""
+    """Return the result of a read, or the default if it fails, for pages of damaged lakes."""
     try:
         return read()
     except Exception:

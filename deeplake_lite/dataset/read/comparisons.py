@@ -89,7 +89,7 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
         other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
         side = _Other(other, side.per_row)
     rows = zip(_to_list(values), side.rows(len(values)), strict=True)
-    return np.array([_same(a, b) for a, b in rows], bool)
+    return np.array([_are_same(a, b) for a, b in rows], bool)
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
@@ -450,12 +450,12 @@ def _canonical(value: object) -> str | None:
         return ""
 
 
-def _same(a: object, b: object) -> bool:
+def _are_same(a: object, b: object) -> bool:
     """Return whether two values are equal; lists are equal if their items are."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(map(_are_same, a, b))
     if isinstance(a, dict | str | bytes) or isinstance(b, dict | str | bytes):
         return bool(type(a) is type(b) and a == b) or (isinstance(a, str) and a == b)
     try:

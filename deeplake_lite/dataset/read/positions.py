@@ -103,7 +103,7 @@ def many_positions(index: object, length: int) -> NDArray[np.int64]:
     if np.ma.getmaskarray(array).any():
         raise RowIndexError(
             f"An index must have no nulls, but element {int(np.ma.getmaskarray(array).argmax())} "
-            "is null."
+            "is null. Leave the nulls out."
         )
     if is_position(index):
         raise RowIndexError(

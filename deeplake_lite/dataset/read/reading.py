@@ -39,7 +39,9 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
     DamagedError
         With the column and the position of the first row that cannot be read.
     """
-    return _name_damage(view, [f], positions, lambda fields, at: _stored(view, fields, at)[f.id])
+    return _name_damage(
+        view, [f], positions, lambda fields, at: _read_stored(view, fields, at)[f.id]
+    )
 
 
 NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
@@ -73,7 +75,7 @@ def read_blocks(
         table, slots = view.rows.locate(at)
         # The search for damage reads fewer rows than the arrays have, so it does not use them.
         if not arrays or not isinstance(table, Snapshot) or len(at) < len(positions):
-            return _stored(view, columns, at)
+            return _read_stored(view, columns, at)
         return table.read([f.id for f in columns], slots, arrays)
 
     cells = _name_damage(view, fields, positions, read)
@@ -84,7 +86,9 @@ def read_value(view: View, f: Field, position: int) -> object:
     """Return the value of one row, by position. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> Any:
-        return owned(decode_one(f.htype, _stored(view, columns, at)[f.id], view.rows.lake.allow))
+        return owned(
+            decode_one(f.htype, _read_stored(view, columns, at)[f.id], view.rows.lake.allow)
+        )
 
     return _name_damage(view, [f], np.array([position]), read)
 
@@ -93,7 +97,7 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, ob
     """Return the values of one row by name. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
-        cells = _stored(view, columns, at)
+        cells = _read_stored(view, columns, at)
         htypes = {f.name: f.htype for f in columns}
         row = decode_row(htypes, {f.name: cells[f.id] for f in columns}, view.rows.lake.allow)
         return {name: owned(value) for name, value in row.items()}
@@ -122,7 +126,7 @@ def read_values(
     """
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, object]:
-        cells, allow = _stored(view, columns, at), view.rows.lake.allow
+        cells, allow = _read_stored(view, columns, at), view.rows.lake.allow
         return {
             f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in columns
         }
@@ -130,7 +134,7 @@ def read_values(
     return _name_damage(view, fields, positions, read)
 
 
-def _stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
+def _read_stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
     table, slots = view.rows.locate(positions)
     return table.read([f.id for f in fields], slots)
 

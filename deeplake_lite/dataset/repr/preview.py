@@ -74,7 +74,7 @@ def contents(table: ReadTable, f: Field, slots: Slots) -> list[Content]:
     Never raises. The preview of a damaged cell is the error.
     """
     try:
-        affordable = slots[: _affordable(table, f, slots)]
+        affordable = slots[: _count_affordable(table, f, slots)]
         cells = table.read([f.id], affordable)[f.id] if len(affordable) else None
         previews = [] if cells is None else _preview_cells(f.htype, cells)
     except Exception as error:
@@ -107,7 +107,7 @@ def _preview_value(htype: Htype, value: object) -> Content:
     return content
 
 
-def _affordable(table: ReadTable, f: Field, slots: Slots) -> int:
+def _count_affordable(table: ReadTable, f: Field, slots: Slots) -> int:
     """Return how many of the first cells fit into the budgets for reading and decoding.
 
     The first cell is read even if it exceeds the budgets, unless it is more than `_LARGEST` times

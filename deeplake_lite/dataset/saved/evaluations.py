@@ -53,7 +53,7 @@ _DTYPES = ("<i8", "<f8")
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """An evaluation as it is stored."""
+    """The stored form of an evaluation."""
 
     version: str
     """Id of the version that was evaluated."""

@@ -191,8 +191,8 @@ def _json_object(value: dict[object, object]) -> object:
         return json.loads(json.dumps(value, default=_json_part))
     except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
-            "A dict as a parameter must be a JSON object of strings, numbers, bools, None, lists "
-            f"and dicts, but it is {brief(value)}: {error}. Convert its values first."
+            "A dict parameter must be a JSON object of strings, numbers, bools, None, lists and "
+            f"dicts, but it is {brief(value)}: {error}. Convert its values first."
         ) from error
 
 

@@ -320,7 +320,9 @@ def _check_string(document: object, key: str, pattern: str) -> None:
         raise TypeError(f"it must be an object, but it is {brief(document)}.")
     value = document[key]
     if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
-        raise ValueError(f"{key!r} must be a string like {pattern}, but it is {brief(value)}.")
+        raise ValueError(
+            f"{key!r} must be a string that matches {pattern}, but it is {brief(value)}."
+        )
 
 
 def _check_count(document: Mapping[str, Any]) -> None:

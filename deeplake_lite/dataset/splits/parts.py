@@ -203,14 +203,10 @@ def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
     if not (shares >= 0).all() or not np.isfinite(shares).all():
         bad = shares[~(np.isfinite(shares) & (shares >= 0))][0]
         raise OptionError(
-            f"fractions must be from 0 to 1, but one is {bad:g}. Leave the part out, or give it 0."
+            f"fractions must be from 0 to 1, but one is {bad:g}. Leave the part out, or use 0."
         )
     if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
-        hint = (
-            "Give one that is not 0."
-            if total == 0
-            else f"Divide them: {_format_normalized(shares)}."
-        )
+        hint = "Pass one above 0." if total == 0 else f"Divide them: {_format_normalized(shares)}."
         raise OptionError(
             f"fractions must add up to 1, but {brief(list(fractions))} adds up to {total:g}. {hint}"
         )

@@ -1,8 +1,8 @@
-"""Stratified splits of rows with several labels, and of groups of rows.
+"""Stratified splits of rows with several labels, and splits of groups of rows.
 
 Rows with several labels are split by iterative stratification: the label with the fewest remaining
 rows comes first, and its rows go to the parts that lack it most. Groups cannot be divided. They are
-assigned one after the other, large ones first, to the parts that lack their rows most.
+assigned one after the other, large groups first, to the parts that lack their rows most.
 """
 
 from __future__ import annotations
@@ -336,7 +336,7 @@ def _balance_sizes(
 
 
 def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
-    """Return pairs of a part with too many rows and a part with too few, the most unbalanced first.
+    """Return pairs of a part with too many rows and a part with too few, worst pairs first.
 
     >>> _unbalanced(np.array([-3.0, 0.4, 2.0, 0.6]))
     [(0, 2), (0, 3), (0, 1)]

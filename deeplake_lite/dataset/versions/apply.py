@@ -93,8 +93,8 @@ def _slots_to_copy(source: Table, checked: Table, ids: Ids) -> Ids:
     slots = slots_of(source, ids)
     if (checked.ids(slots) != ids).any():
         raise DamagedError(
-            f"Copying rows needs their ids, but the row ids of version {source.snapshot_id} were "
-            "damaged when they were read. Nothing was changed. Open the lake again."
+            f"Rows are copied by their ids, but the ids read from version {source.snapshot_id} are "
+            "damaged. Nothing was changed. Open the lake again."
         )
     return slots
 

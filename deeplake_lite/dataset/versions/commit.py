@@ -124,7 +124,7 @@ def _commit_onto_tip(
     merges: bool,
     empty: bool = False,
 ) -> str:
-    """Write the edits on top of the branch's tip, and retry if the branch of an object store moves.
+    """Write the edits on top of the branch's tip; on an object store, retry if the branch moves.
 
     On an object store there is no lock between processes: the attempt to move the branch fails if
     another writer was faster.

@@ -180,7 +180,7 @@ def brief(value: object) -> str:
 
 
 def brief_apart(ours: object, theirs: object) -> tuple[str, str]:
-    """Return two values as short strings that differ, if necessary cut around the first difference.
+    """Return two values as short, different strings, cut around the first difference if necessary.
 
     >>> brief_apart("a" * 99 + "b", "a" * 99 + "c")
     ("…aaaaaaaaaaaaaaaab'", "…aaaaaaaaaaaaaaaac'")

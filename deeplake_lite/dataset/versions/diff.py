@@ -198,8 +198,8 @@ class Status:
             schema=base.schema.compare(table.schema),
             metadata=not same_json(base.metadata, table.state.metadata),
             reordered=edits.arranged,
-            columns_reordered=_shared(base.schema, table.schema)
-            != _shared(table.schema, base.schema),
+            columns_reordered=_shared_ids(base.schema, table.schema)
+            != _shared_ids(table.schema, base.schema),
         )
 
     def __bool__(self) -> bool:
@@ -227,7 +227,7 @@ class Status:
         return ", ".join(filter(None, parts)) or "clean"
 
 
-def _shared(a: Schema, b: Schema) -> list[str]:
+def _shared_ids(a: Schema, b: Schema) -> list[str]:
     """Return the ids of the columns that both schemas have, in the order of `a`."""
     known = {f.id for f in b}
     return [f.id for f in a if f.id in known]

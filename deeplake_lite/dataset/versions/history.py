@@ -78,7 +78,7 @@ def history(repository: Repository, snapshot_id: str, most: int | None = None) -
 
 
 def resolve(repository: Repository, version: Version) -> str:
-    """Return the snapshot id of a branch, tag, commit id, time or commit.
+    """Return the snapshot id of a version: a branch, tag, commit id, time or commit.
 
     A version that only saved views need must be given by its complete id.
 
@@ -136,7 +136,7 @@ def _find_commit(repository: Repository, version: str | date) -> str:
                 "A time must be in ISO 8601 format, such as 2026-01-31T12:00, but it is "
                 f"{version!r}: {error}."
             ) from error
-    raise _unknown("version", version, branch_names(repository), tag_names(repository))
+    raise _unknown_name("version", version, branch_names(repository), tag_names(repository))
 
 
 def _is_gone(repository: Repository, commit: str) -> bool:
@@ -165,12 +165,12 @@ def version_name(version: Version) -> str:
     return str(version)
 
 
-def _unknown(
+def _unknown_name(
     kind: str, name: str, branches: Iterable[str], tags: Iterable[str] = ()
 ) -> VersionNotFoundError:
     """Return the error for an unknown name, with similar names, then other branches and tags.
 
-    >>> print(_unknown("version", "fxi", ["main", "fix"], ["v1"]))
+    >>> print(_unknown_name("version", "fxi", ["main", "fix"], ["v1"]))
     There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
     commits.
     """
@@ -242,7 +242,7 @@ def check_branch(repository: Repository, name: str) -> str:
     """Return the tip of a branch. Raises the same errors as `resolve`."""
     known = branch_names(repository)
     if not isinstance(name, str):
-        raise _unknown("branch", name, known)
+        raise _unknown_name("branch", name, known)
     if name not in known and name in tag_names(repository):
         raise VersionNotFoundError(
             f"Only a branch can be checked out, but {name!r} is a tag. Open it with "
@@ -250,7 +250,7 @@ def check_branch(repository: Repository, name: str) -> str:
         )
     if name not in known:
         repository.refs.check(branch_ref(name))
-        raise _unknown("branch", name, known)
+        raise _unknown_name("branch", name, known)
     return repository.tip(name)
 
 
@@ -260,7 +260,7 @@ def check_tag(repository: Repository, name: str) -> None:
     if not isinstance(name, str) or name not in known:
         if isinstance(name, str):
             repository.refs.check(tag_ref(name))
-        raise _unknown("tag", name, (), known)
+        raise _unknown_name("tag", name, (), known)
 
 
 @contextlib.contextmanager
@@ -373,7 +373,7 @@ class Graph:
         return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the common ancestors that are not ancestors of other ones, newest first."""
+        """Return the common ancestors without descendants among them, newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)

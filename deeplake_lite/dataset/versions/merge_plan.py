@@ -65,7 +65,7 @@ class Sides:
     """Names of the two sides in messages."""
 
 
-def _existing(table: Table, ids: Ids) -> Ids:
+def _keep_existing(table: Table, ids: Ids) -> Ids:
     """Return the ids that belong to rows of a table."""
     return ids[table.find(ids) >= 0] if len(ids) else ids
 
@@ -126,7 +126,7 @@ def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Con
     """
     our_name, their_name = sides.names
     unresolved = sides.unresolved.rows
-    in_ours, in_theirs = (_existing(t, unresolved) for t in (sides.ours, sides.theirs))
+    in_ours, in_theirs = (_keep_existing(t, unresolved) for t in (sides.ours, sides.theirs))
     conflicts = []
     for removed, changes, name, only_in_other in (
         (mine.removed, other, our_name, np.setdiff1d(in_theirs, in_ours)),
@@ -134,7 +134,7 @@ def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Con
     ):
         changed = np.unique(np.concatenate([NONE, *changes.cells.values()]))
         conflicts += [
-            Conflict("row", None, int(i), f"{name} removed it, the other side changed it")
+            Conflict("row", None, int(i), f"{name} removed it, but the other side changed it")
             for i in np.union1d(np.intersect1d(removed, changed), only_in_other)
         ]
     return conflicts
@@ -144,7 +144,7 @@ def _plan_rows(
     sides: Sides, mine: Changes, other: Changes, conflicting: Ids, *, theirs_wins: bool
 ) -> tuple[Ids, Ids]:
     """Return the rows to remove from our side, and the rows to add to it."""
-    in_ours = _existing(sides.ours, conflicting)
+    in_ours = _keep_existing(sides.ours, conflicting)
     remove = np.setdiff1d(other.removed, mine.removed)
     add = other.added[~np.isin(other.added, mine.added)]
     if theirs_wins:
@@ -162,7 +162,7 @@ def _plan_cells(
     # In rows without a base value, all cells are compared between the two sides.
     without_base = np.union1d(
         np.intersect1d(mine.added, other.added),
-        _existing(sides.theirs, _existing(sides.ours, sides.unresolved.rows)),
+        _keep_existing(sides.theirs, _keep_existing(sides.ours, sides.unresolved.rows)),
     )
     for f in schema:
         if f.id not in ours & theirs:
@@ -170,8 +170,8 @@ def _plan_cells(
         changed = np.setdiff1d(other.cells.get(f.id, NONE), mine.removed)
         compared = np.union1d(np.intersect1d(changed, mine.cells.get(f.id, NONE)), without_base)
         if f.id not in base or ("column", f.id) in sides.unresolved.keys:
-            compared = _existing(sides.theirs, sides.ours.ids(sides.ours.rows.live()))
-        unequal = _unequal(sides.ours, sides.theirs, f.id, compared)
+            compared = _keep_existing(sides.theirs, sides.ours.ids(sides.ours.rows.live()))
+        unequal = _find_unequal(sides.ours, sides.theirs, f.id, compared)
         reason = "the sides set different values"
         conflicts += [Conflict("cell", f.name, int(i), reason, (f.id,)) for i in unequal]
         changed = np.union1d(changed, unequal) if theirs_wins else np.setdiff1d(changed, unequal)
@@ -180,7 +180,7 @@ def _plan_cells(
     return cells, conflicts
 
 
-def _unequal(ours: Table, theirs: Table, column: str, ids: Ids) -> Ids:
+def _find_unequal(ours: Table, theirs: Table, column: str, ids: Ids) -> Ids:
     """Return the ids of rows whose cells differ between the two sides."""
     if not len(ids):
         return NONE

@@ -197,7 +197,7 @@ class Reconciler:
             return None
         dropped = self.names[1] if theirs is None else self.names[0]
         verb = "changed it" if is_changed else f"added {added:,} row{'s'[: added != 1]} with it"
-        reason = f"{dropped} dropped it, the other side {verb}"
+        reason = f"{dropped} dropped it, but the other side {verb}"
         name = (base or survivor).name
         self.conflicts.append(Conflict("column", name, None, reason, ("column", survivor.id)))
         return theirs if self.theirs_wins else ours

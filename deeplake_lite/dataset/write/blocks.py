@@ -1,7 +1,6 @@
 """Conversion of users' data, by column or by row, to blocks of checked and encoded cells.
 
-Blocks limit memory use: each holds about `BLOCK_BYTES` of encoded cells, whatever the size of a
-row.
+Blocks limit memory use: each holds about `BLOCK_BYTES` of encoded cells.
 """
 
 from __future__ import annotations

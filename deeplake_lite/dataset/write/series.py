@@ -81,7 +81,7 @@ def _as_series(values: object) -> Any:
 def _object_values(column: pd.Series[Any]) -> object:
     """Return a column of objects as an Arrow array, if Arrow preserves their type, or as a list.
 
-    For other types, Arrow would change values: it gives all dicts the same keys, converts times to
+    For other types, Arrow would change values: it adds missing keys to dicts, converts times to
     microseconds, makes dates and times one type, and drops the shape of arrays. NaN within lists
     stays NaN, although pandas treats it as missing.
     """

@@ -124,7 +124,7 @@ def tag(name: str, *parts: Html, look: str = "", **attributes: object) -> Html:
     look : str, optional
         Classes in the style sheet, without their prefix ``dl-``.
     **attributes : object
-        Attributes. They are escaped here, and those that are None are left out.
+        Attributes, which are escaped here. Attributes with the value None are left out.
 
     Examples
     --------
