@@ -128,8 +128,7 @@ class Column:
     def __eq__(self, other: object) -> Any:
         """Compare each value with `other`, which is one value or one per row; return (n,) bool.
 
-        Classes are compared by name. None equals null and nothing else. Points in time may be given
-        as strings.
+        Classes are compared by name. None equals only null. Times may be given as strings.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://equal-doc", {"label": dl.ClassLabel(["rose", "tulip"])})
@@ -189,14 +188,14 @@ class Column:
         )
 
     def encoded(self, index: object = slice(None)) -> list[Buffer]:
-        """Return the stored bytes of the given values, not decoded and, if possible, not copied.
+        """Return the encoded bytes of the given values, without copying them if possible.
 
         Raises
         ------
         RowIndexError
             When `index` is not a slice, list of integers or boolean mask. Write ``[3]`` for row 3.
         SchemaError
-            When the column has a fixed shape, so that its values are not stored as bytes.
+            When the column has a fixed shape or is a sequence, so its values are not encoded.
         """
         view, f = self._pinned
         cells = read_cells(view, f, in_brackets(index, len(view)))
@@ -215,12 +214,13 @@ class Column:
         RowIndexError
             When `index` is not a slice, list of integers or boolean mask. Write ``[3]`` for row 3.
         SchemaError
-            When the column is of another type.
+            When the column is not of type `Link`.
         """
         view, f = self._pinned
         if f.htype.target is None:
             raise SchemaError(
-                f"Only a column of type Link has URLs, but {self.name!r} is {f.htype!r}."
+                f"Only a column of type Link has URLs, but {self.name!r} is {f.htype!r}. Read its "
+                f"values: ds[{self.name!r}][:]."
             )
         return list(read_values(view, [f], in_brackets(index, len(view)), follow=False)[f.name])
 
@@ -236,7 +236,8 @@ class Column:
         cells = read_cells(view, f, in_brackets(slice(None), len(view)))
         if not isinstance(cells, NestedCells):
             raise SchemaError(
-                f"Only a column of type Sequence has lengths, but {self.name!r} is {f.htype!r}."
+                f"Only a column of type Sequence has lengths, but {self.name!r} is {f.htype!r}. "
+                f"Read its shapes: ds[{self.name!r}].shapes."
             )
         return cells.counts
 
@@ -248,7 +249,7 @@ class Column:
 
     @property
     def _pinned(self) -> tuple[View, Field]:
-        """The current rows and field; other threads cannot change them while they are read."""
+        """The current rows and field, which other threads cannot change during a read."""
         view = self.view.pin()
         return view, view.rows.table.schema[self.name]
 
@@ -266,7 +267,7 @@ class Column:
 
 
 def _names_of(htype: Htype) -> Sequence[str] | None:
-    """Return the names of a type's classes or keypoints, or of its items'; None if it has none."""
+    """Return the class or keypoint names of a type or its items, or None if there are none."""
     if htype.item is not None:
         return _names_of(htype.item)
     if htype.classes is not None:

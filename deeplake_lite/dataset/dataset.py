@@ -49,11 +49,11 @@ else:
 
 
 class Dataset(View):
-    """A version of a lake, with all of its rows, that can be read, edited and committed.
+    """All rows of one version of a lake, which can be read, edited and committed.
 
     `create` and `open` return datasets. Edits are collected in an open transaction, and nobody else
-    sees them until `commit`. Threads may share a dataset, and with it the transaction: each read
-    sees the rows as they were at one moment, and edits run one after the other.
+    sees them until `commit`. Threads may share a dataset and its transaction: each read sees a
+    consistent set of rows, and edits run one at a time.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Dataset(View):
             their default, or null. From a view, stored values are copied as they are wherever the
             column types agree.
         check : {"header", "full"}
-            How values that are files are checked: by header and end only, or by decoding them.
+            How encoded files are checked: only their header and end, or by decoding them.
 
         Raises
         ------
@@ -126,8 +126,8 @@ class Dataset(View):
         ReadOnlyError
             When the dataset is read-only.
         UncommittedError
-            When a generator of rows edits the dataset that the rows are appended to, or moves it to
-            another version. None of the rows is appended.
+            When `data` is a generator that edits this dataset or moves it to another version. No
+            row is appended.
 
         Examples
         --------
@@ -155,8 +155,8 @@ class Dataset(View):
             Positions of the rows, (n,) int without repeats; a mask, (len(ds),) bool; or a view of
             any version or branch of this lake, whose rows are matched by their ids.
         data : mapping
-            By column name, n values, or a single value for all n rows. Other columns stay as they
-            are.
+            New values by column name: n values, or a single value for all n rows. Other columns
+            are unchanged.
         ids : sequence of int, optional
             Ids of the rows, (n,) int64 in any order, instead of `rows`. They may be
             ``batch["_row_id"]`` from a loader with ``row_ids=True``, also as a tensor, or
@@ -166,8 +166,8 @@ class Dataset(View):
         ------
         InvalidValueError
             When a column does not accept a value, the number of values differs from the number of
-            rows, a row is named twice, an id belongs to no row, or the view shows rows of another
-            lake. The dataset stays unchanged.
+            rows, a row is repeated, an id does not exist, or the view is of another lake. The
+            dataset stays unchanged.
         ColumnNotFoundError
             When a named column does not exist in the schema.
         RowIndexError
@@ -193,7 +193,7 @@ class Dataset(View):
         edits.update(self.handle, rows, data, ids)
 
     def delete(self, rows: object) -> None:
-        """Delete some rows. Older versions still have them.
+        """Delete rows. Older versions still have them.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Dataset(View):
         RowIndexError
             When a position is out of range.
         InvalidValueError
-            When the view shows rows of another lake.
+            When the view is of another lake.
         ReadOnlyError
             When the dataset is read-only.
 
@@ -223,7 +223,7 @@ class Dataset(View):
         edits.delete(self.handle, rows)
 
     def upsert(self, data: Data, *, on: str, check: Check = "header") -> upserts.Upserted:
-        """Append rows whose key is new, and update rows whose key exists but whose cells differ.
+        """Append rows with new keys, and update existing rows whose cells differ.
 
         If any row is invalid, nothing is changed.
 
@@ -232,7 +232,7 @@ class Dataset(View):
         data : mapping or sequence of mappings
             As for `append`.
         on : str
-            The key column: its values identify rows, as paths do.
+            The key column, whose values identify rows, such as a column of paths.
         check : {"header", "full"}
             As for `append`.
 
@@ -516,8 +516,8 @@ class Dataset(View):
     def discard(self) -> None:
         """Discard all uncommitted edits.
 
-        A commit that was interrupted, or not confirmed by the store, may have succeeded all the
-        same. Its edits are then committed, so they stay, and only edits made after it are dropped.
+        A commit that was interrupted, or not confirmed by the store, may still have succeeded. In
+        that case, its edits stay, and only the edits made after it are discarded.
 
         Raises
         ------
@@ -644,7 +644,7 @@ class Dataset(View):
                 )
             if name == self.handle.branch:
                 raise ReadOnlyError(
-                    f"Branch {name!r} is the current one, so it cannot be deleted. Check out "
+                    f"Branch {name!r} cannot be deleted, because this dataset is on it. Check out "
                     "another branch first."
                 )
             repository.delete_branch(name)
@@ -685,8 +685,8 @@ class Dataset(View):
     def delete_tag(self, name: str) -> None:
         """Delete a tag. Its version stays until it is vacuumed.
 
-        The name cannot be used for another tag, because a tag must never refer to two different
-        versions over time.
+        The name cannot be used for another tag, because a tag must always refer to the same
+        version.
 
         Parameters
         ----------
@@ -921,7 +921,7 @@ class Dataset(View):
         Returns
         -------
         SavedEvaluations
-            Mapping from names to evaluations. Its method ``delete`` removes one.
+            Mapping from names to evaluations, with a method ``delete``.
 
         Examples
         --------
@@ -987,24 +987,24 @@ class Dataset(View):
         Parameters
         ----------
         older_than : str, timedelta or datetime, optional
-            Age, such as ``"30d"`` (s, m, h, d or w), or time. Older versions expire first, except
-            those that a branch, a tag, a saved view or a merge needs. By default, no version
-            expires.
+            Age, such as ``"30d"`` (s, m, h, d or w), or time. Older versions expire before files
+            are deleted, unless a branch, tag, saved view or merge needs them. By default, no
+            version expires.
         spare : str or timedelta
             Files younger than this stay even if no version needs them, because another process may
             be about to commit them, or may still be reading them. In a local folder, the files of
             open transactions always stay. On an object store, other processes' transactions are
-            not visible: choose a time longer than any of them takes, and at least 10 minutes.
+            not visible: choose an age longer than any of them takes, and at least 10 minutes.
         dry_run : bool
-            Whether to count only, without deleting what it counts. Leftovers of killed processes
-            are deleted all the same, and other writers are locked out meanwhile, so this needs
-            permission to write, too.
+            Whether to only count the files instead of deleting them. A dry run still deletes
+            leftovers of killed processes and locks out other writers, so it needs write
+            permission.
 
         Returns
         -------
         Vacuumed
-            How many versions expired, how many bytes and objects were deleted, and, if none were,
-            the reason.
+            Numbers of expired versions and of deleted bytes and objects, and the reason if nothing
+            was deleted.
 
         Raises
         ------
@@ -1019,7 +1019,7 @@ class Dataset(View):
         >>> ds = dl.create("memory://vacuum-doc", {"x": "int32"})
         >>> done = ds.vacuum(spare="1h")
         >>> done.bytes, done.why
-        (0, 'No version expires without older_than=. All objects are needed by versions.')
+        (0, 'No version expires without older_than=. The versions need all objects.')
         """
         return maintenance.vacuum(self.handle, older_than, spare, dry_run=dry_run)
 
@@ -1028,7 +1028,7 @@ class Dataset(View):
 
         For every version in the history of a branch or tag, this also reads the snapshot, the
         commit's metadata and the transaction log. In a local folder, it reads the manifests too,
-        and checks that the chunks that they list exist. This takes about a millisecond per version,
+        and checks that all listed chunks exist. This takes about a millisecond per version,
         or a few requests on an object store. To check the cells of an older version, open that
         version and verify it.
 

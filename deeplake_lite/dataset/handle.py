@@ -27,7 +27,7 @@ class Handle:
     """The branch or version that a Dataset is at, and its uncommitted edits.
 
     Every edit replaces `table` as a whole after it has succeeded. A thread that reads `table` once
-    therefore has a consistent set of rows, whatever other threads do.
+    therefore has a consistent set of rows, even while other threads edit.
 
     Parameters
     ----------
@@ -76,8 +76,8 @@ class Handle:
     def locked(self) -> AbstractContextManager[object]:
         """Return a context manager that keeps other threads from changing the handle.
 
-        It is a lock of the interpreter itself, because Ctrl-C can interrupt a context manager
-        written in Python between acquiring and releasing its lock.
+        The context manager is a built-in lock, because one written in Python could be interrupted
+        by Ctrl-C while it holds its lock.
 
         Raises
         ------
@@ -144,9 +144,9 @@ class Handle:
     def discard(self) -> None:
         """Drop the edits of the open transaction; see `Dataset.discard`."""
         with self.locked():
-            self.go_to(self._landed() or self.version)
+            self.go_to(self._find_landed() or self.version)
 
-    def _landed(self) -> str | None:
+    def _find_landed(self) -> str | None:
         """Return the version of a commit that succeeded although its caller got an error."""
         if self.table.edits is None or not self.table.edits.tried:
             return None
@@ -171,7 +171,7 @@ class Handle:
         Parameters
         ----------
         action : str
-            What the caller is about to do, as the message calls it, such as ``"merging branches"``.
+            The caller's next step, as a phrase for the message, such as ``"merging branches"``.
         """
         table = self.table
         if diffs.has_net_effect(table):

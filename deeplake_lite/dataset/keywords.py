@@ -14,17 +14,17 @@ type Collate = Literal["stack", "pad", "list", "ragged"]
 """How the values of several rows are combined."""
 
 type Last = Literal["uneven", "drop", "pad"]
-"""How a last batch that the rows do not fill is handled."""
+"""How an incomplete last batch is handled."""
 
 type Cache = Literal["encoded", "decoded", "disk"] | None
-"""In which form rows are cached for the next epoch."""
+"""Form in which rows are cached for the next epoch."""
 
 type Size = tuple[int, int]
 """Height and width of images, in pixels."""
 
 
 class _SharedOptions(TypedDict, total=False):
-    """Keywords that all loaders and datasets have."""
+    """Keywords of all loaders and PyTorch datasets."""
 
     columns: Sequence[str] | str | None
     mode: str | Mapping[str, str] | None
@@ -35,7 +35,7 @@ class _SharedOptions(TypedDict, total=False):
 
 
 class _OrderOptions(TypedDict, total=False):
-    """Keywords of loaders and datasets that determine the order of the rows."""
+    """Keywords of loaders and iterable datasets for the order and distribution of the rows."""
 
     last: str | None
     memory_budget: float | str | None

@@ -1,6 +1,6 @@
-"""The calls from views up to the query, loader, review, evaluate and widget packages.
+"""Calls from views to the query, loader, review, evaluate and widget packages.
 
-Each function imports its package when it is called, so that a dataset opens without them.
+Each function imports its package when it is called, so that opening a dataset stays fast.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def query_async(
 
 
 def repeat(question: Question, most_rows: int | None = None) -> View:
-    """Repeat a query or a ranking by suspicion, which may stop soon after `most_rows` rows."""
+    """Repeat a query or a ranking by suspicion. A query may stop soon after `most_rows` rows."""
     if question.kind == "suspects":
         from deeplake_lite.review import ask as rank
 
@@ -87,7 +87,7 @@ def evaluate(
 
 
 def evaluation(stored: Stored, name: str, url: str, view: Callable[[], View]) -> Evaluation:
-    """Return an evaluation that was saved, and reads its view when it is asked for."""
+    """Return a saved evaluation, which opens its view on first access."""
     from deeplake_lite.evaluate import restore
 
     return restore(stored, name, url, view)

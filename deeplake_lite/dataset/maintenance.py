@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.scratch import Note
 
 LEAST_SPARED_AGE = timedelta(minutes=10)
-"""Objects on an object store must be at least this old to be deleted. It exceeds `CONFIRM_AFTER` by
-enough for clocks that differ, and for the commit of a transaction that was just started."""
+"""Minimum age of the objects that a vacuum deletes from an object store. The margin above
+`CONFIRM_AFTER` covers differences between clocks, and the duration of a commit."""
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -44,9 +44,8 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 class Vacuumed:
     """Counts of the objects that a vacuum deleted, or would delete.
 
-    On an object store, a dry run does not count the objects of versions that would expire, but only
-    the objects that no version needs already. Counting the others would require reading the
-    versions' manifests from the store.
+    On an object store, a dry run counts only objects that no version needs now. Counting the
+    objects of versions that would expire would require reading their manifests from the store.
     """
 
     expired: int
@@ -92,7 +91,7 @@ def verify(handle: Handle) -> Report:
     table = Table.open(repository, repository.reader(handle.version))  # with empty caches
     live = table.rows.live()
     row_of = dict(zip(live.tolist(), range(len(live)), strict=True))
-    every = np.arange(table.slots)  # with slots of deleted rows, which older versions may need
+    every = np.arange(table.slots)  # including deleted rows, which older versions may need
     row_damage = table.verify_rows()
     without_id = {damage.slot for damage in row_damage}
     damages = [
@@ -127,9 +126,9 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         _check_spared_age_on_store(spared_age, spare)
     cutoff = None if older_than is None else _cutoff(older_than, now)
     with repository.lock(), contextlib.ExitStack() as working:
-        repository = repository.reopened()  # past the cache: another vacuum may have run
+        repository = repository.reopened()  # the cache may predate another vacuum
         if not dry_run:
-            working.enter_context(vacuums.announced(repository, _earlier(now, spared_age)))
+            working.enter_context(vacuums.announced(repository, _time_before(now, spared_age)))
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
@@ -142,7 +141,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         }
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
-        limit = min([_earlier(now, spared_age), *starts])
+        limit = min([_time_before(now, spared_age), *starts])
         with vacuums.pinned(repository, held):
             if cutoff is not None:
                 plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
@@ -188,11 +187,11 @@ def _explain(
         reasons.append("No version expires without older_than=.")
     elif not plan.expiring:
         reasons.append(
-            f"No version is older than {older_than}, except those that a branch, a tag, a saved "
-            "view, a merge or an open transaction needs."
+            f"No version is older than {older_than}, except versions needed by a branch, a tag, a "
+            "saved view, a merge or an open transaction."
         )
     young = _collect(repository, plan, now, dry_run=True)["bytes"]
-    if young and limit < _earlier(now, spared_age):
+    if young and limit < _time_before(now, spared_age):
         reasons.append(
             f"{young:,} bytes that no version needs are spared, because a transaction that has "
             f"been open since {limit:%Y-%m-%d %H:%M:%S} UTC may need them. Commit or discard it."
@@ -203,7 +202,7 @@ def _explain(
             f"{_format_age(spared_age)}. Wait, or pass a shorter spare=."
         )
     else:
-        reasons.append("All objects are needed by versions.")
+        reasons.append("The versions need all objects.")
     return " ".join(reasons)
 
 
@@ -232,12 +231,12 @@ def _named_versions(repository: Repository) -> set[str]:
 
 
 def _check_main_exists(repository: Repository) -> None:
-    """Refuse to vacuum a lake without a branch ``main``, as no version would count as needed.
+    """Refuse to vacuum a lake without a branch ``main``, because every version could be deleted.
 
     Raises
     ------
     DamagedError
-        When the store has lost its refs, or does not list them, which looks the same.
+        When the store has lost its refs, or does not allow listing them.
     """
     if "main" not in repository.branches():
         raise DamagedError(
@@ -248,7 +247,7 @@ def _check_main_exists(repository: Repository) -> None:
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the notes of a local lake's writers. On an object store, they are not visible."""
+    """Return the notes of a local lake's writers; on an object store, there are none."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 
@@ -268,7 +267,7 @@ def _spared_age(spare: object) -> timedelta:
 
 
 def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
-    """Reject a short spared age on an object store, where transactions of others are not visible.
+    """Reject a short spared age on an object store, where open transactions are not visible.
 
     A writer whose transaction is younger than `CONFIRM_AFTER` commits it without checking that its
     chunks still exist.
@@ -279,9 +278,9 @@ def _check_spared_age_on_store(age: timedelta, spare: object) -> None:
     """
     if age < LEAST_SPARED_AGE:
         raise OptionError(
-            f"On an object store, spare must be at least {_format_age(LEAST_SPARED_AGE)}, because "
-            "a vacuum cannot tell which objects other writers are about to commit, but it is "
-            f"{spare}. Try spare='24h', or copy the lake to a folder."
+            f"On an object store, spare must be at least {_format_age(LEAST_SPARED_AGE)}, but it "
+            f"is {spare}. A vacuum cannot tell which objects other writers are about to commit. "
+            "Try spare='24h', or copy the lake to a folder."
         )
 
 
@@ -300,11 +299,11 @@ def _cutoff(older_than: object, now: datetime) -> datetime:
                 f"older_than must not be a negative age, but it is {older_than}. For example: "
                 "older_than='30d'."
             )
-        return _earlier(now, older_than)
-    return _earlier(now, _parse_age("older_than", older_than, "30d"))
+        return _time_before(now, older_than)
+    return _time_before(now, _parse_age("older_than", older_than, "30d"))
 
 
-def _earlier(now: datetime, age: timedelta) -> datetime:
+def _time_before(now: datetime, age: timedelta) -> datetime:
     """Return the time `age` before `now`, or the earliest time that Python can represent."""
     try:
         return now - age
@@ -338,8 +337,8 @@ def _parse_age(name: str, value: object, example: str) -> timedelta:
     if match is None:
         kinds = "a time, a timedelta" if name == "older_than" else "a timedelta"
         raise OptionError(
-            f"{name} must be {kinds}, or a number with s, m, h, d or w, but it is {brief(value)}. "
-            f"For example: {name}={example!r}."
+            f"{name} must be {kinds}, or a number with a unit (s, m, h, d or w), but it is "
+            f"{brief(value)}. For example: {name}={example!r}."
         )
     try:
         return timedelta(**{UNITS[match[2]]: float(match[1])})

@@ -63,7 +63,7 @@ class Metadata(MutableMapping[str, Any]):
             return f"<no metadata: {error}>"
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, object]]]:
-        """Return copies and pickles as plain dicts; changing those does not change the lake."""
+        """Copy and pickle as a plain dict, which can be changed without changing the lake."""
         return dict, (deepcopy(dict(self._read())),)
 
 

@@ -43,8 +43,8 @@ def create(
     overwrite : bool
         Whether to replace an existing lake in the folder, with all its versions. The old lake stays
         until the new one is complete. If the folder holds anything other than a lake, it is not
-        touched, and an error is raised. A lake on an object store cannot be replaced, because an
-        object store cannot exchange two lakes in one step.
+        touched, and an error is raised. A lake on an object store cannot be replaced, because
+        object stores have no atomic operation for it.
     allow, limits
         As for `open`.
     storage_options : mapping, optional
@@ -94,7 +94,7 @@ def open(
     storage_options: Mapping[str, object] | None = None,
     verify: Literal["read"] | None = None,
 ) -> Dataset:
-    """Open a lake at a branch, to read and write, or at a fixed version, to read only.
+    """Open a branch of a lake for reading and writing, or a fixed version for reading.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ def open(
     storage_options : mapping, optional
         Options of the object store, as for `create`.
     verify : {"read"}, optional
-        With ``"read"``, everything that is read is compared with the checksum or hash recorded for
-        its place in the lake, so that a swapped, copied or outdated file raises a DamagedError. By
-        default, only the checksums within chunks are checked. To check everything at once, call
+        With ``"read"``, all data read is compared with the checksum or hash recorded for its place
+        in the lake, so that a swapped, copied or outdated file raises a DamagedError. By default,
+        only the checksums within chunks are checked. To check everything at once, call
         ``ds.verify()``.
 
     Returns

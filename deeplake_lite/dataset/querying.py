@@ -38,8 +38,8 @@ class Queryable:
         Returns
         -------
         View
-            Rows of this view, or new rows if the query computes some, for example by grouping.
-            Columns and tensors are read when they are accessed.
+            Rows of this view, or computed rows, for example of a GROUP BY. Columns and tensors are
+            read when they are accessed.
 
         Raises
         ------
@@ -111,8 +111,7 @@ class Queryable:
         -------
         View
             The rows that have a label and a vector, with two more columns: ``suspicion``, from 0 to
-            1, and ``suggested``, the most likely label. It is the row's own label if no other label
-            is more likely.
+            1, and ``suggested``, the most likely label, which may be the row's own.
 
         Raises
         ------
@@ -165,8 +164,8 @@ class Queryable:
     ) -> Evaluation:
         """Compare a column of predictions with the truth.
 
-        Classes are matched by name. Rows whose truth or prediction is null are left out and
-        counted; an empty list of objects is not null.
+        Classes are matched by name. Rows with a null truth or prediction are left out, and their
+        number is reported; an empty list of objects is not null.
 
         Parameters
         ----------
@@ -179,25 +178,25 @@ class Queryable:
             Columns with the class and the score of each prediction, and the class of each true
             object. By default, they are found by name, such as ``predicted_labels`` and
             ``predicted_scores`` for ``predicted_boxes``, or are the only ones of their type.
-            Predictions and truth without classes are all of one class. For predicted classes,
-            `scores` is the column of their confidence, for the calibration.
+            Without labels, all objects count as one class. For predicted classes, `scores` is the
+            column of their confidences, for the calibration.
         crowd, areas : str, optional
-            Columns with a flag for true objects that stand for any number of objects, and with the
-            areas of true objects. By default, ``crowd`` and ``areas``, as `from_coco` names them;
-            without areas, they are computed.
+            Columns that flag true objects as crowds, and that hold the areas of true objects. By
+            default, ``crowd`` and ``areas``, as `from_coco` names them. Without a column of areas,
+            they are computed.
         iou : float
-            Least overlap of a match for counts, rows, curves and the confusion matrix; 0.5 by
+            Minimum overlap of a match for counts, rows, curves and the confusion matrix; 0.5 by
             default. It does not affect the average precision.
         score : float
-            Least score of a prediction for counts, rows and the confusion matrix; 0.5 by default.
+            Minimum score of a prediction for counts, rows and the confusion matrix; 0.5 by default.
         sigmas : sequence of float, optional
             Spread of each keypoint relative to the size of the object; those of COCO by default.
         classes : sequence of str, optional
-            Class of each entry of a vector of scores; by default, the classes of the truth.
+            Class of each entry in a vector of scores; by default, the classes of the truth.
         bins : int
             Number of bins of the calibration; 15 by default.
         ignore : int, optional
-            Class number of masks whose pixels do not count; 255 by default, None for none.
+            Class number of ignored pixels in masks; 255 by default. With None, all pixels count.
 
         Returns
         -------
@@ -213,16 +212,16 @@ class Queryable:
         SchemaError
             When a column has an unsuitable type, or it is not clear which one to use.
         InvalidValueError
-            When the lists of objects of a row have different lengths, or masks different sizes.
+            When the lists of a row's objects differ in length, or its masks differ in size.
         OptionError
             When an option is not valid, or belongs to another kind.
 
         Notes
         -----
-        The average precision (AP) and recall (AR) of objects follow COCO, to the last digit of
-        pycocotools: matching by class and row, overlaps of 0.5 to 0.95, 101 recalls, at most 100
-        predictions of a class in a row (20 for keypoints). See
-        https://cocodataset.org/#detection-eval.
+        The average precision (AP) and recall (AR) of objects follow COCO, and equal the results of
+        pycocotools to the last digit: objects are matched by class and row, at overlaps of 0.5 to
+        0.95 and 101 recall levels, with at most 100 predictions per class and row (20 for
+        keypoints). See https://cocodataset.org/#detection-eval.
 
         Examples
         --------

@@ -86,7 +86,7 @@ class ReadTable(Protocol):
         ...
 
     def flat(self, column: str, slots: NDArray[np.int64]) -> FlatCells:
-        """Return the bytes of the cells of `slots` of a ragged column, concatenated."""
+        """Return the concatenated bytes of a ragged column's cells."""
         ...
 
     def part(self, column: str, slots: NDArray[np.int64], index: Index) -> DenseCells | None:
@@ -102,7 +102,7 @@ class ReadTable(Protocol):
         ...
 
     def nbytes(self, column: str, slots: NDArray[np.int64]) -> int:
-        """Return the stored size of all cells of `slots`, in bytes."""
+        """Return the total stored size of cells, in bytes."""
         ...
 
     def valid(self, column: str, slots: NDArray[np.int64]) -> NDArray[np.bool_] | None:
@@ -114,11 +114,11 @@ class ReadTable(Protocol):
         ...
 
     def statistics(self, column: str) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-        """Return a scalar column's bounds and counts by chunk, or None if they are not known."""
+        """Return a scalar column's bounds and counts by chunk, or None if they are unknown."""
         ...
 
     def checked(self) -> ReadTable:
-        """Return the table as the source of a copy: damaged cells raise a DamagedError."""
+        """Return a table for copying, which verifies each read and may raise a DamagedError."""
         ...
 
 
@@ -176,7 +176,7 @@ class RowSelection:
         return self.table, self.live() if positions is None else self.at(positions)
 
     def checked(self) -> Self:
-        """Return the rows as the source of a copy: damaged cells raise a DamagedError."""
+        """Return the rows for copying, which verify each read and may raise a DamagedError."""
         return replace(self, table=self.table.checked())
 
     def take(self, positions: NDArray[np.int64]) -> Self:

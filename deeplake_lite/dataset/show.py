@@ -1,8 +1,8 @@
 """The text and HTML reprs of datasets, views, columns and diffs.
 
-The functions here collect the data, and `repr.html` draws it. A text repr reads only the schema; an
-HTML page also reads a few cells, within the limits of `repr.preview`. Neither raises: if a page
-fails, the text is shown instead, and if that fails, the name of the class.
+The functions here collect the data, and `repr.html` renders it. A text repr reads only the schema;
+an HTML page also reads a few cells, within the limits of `repr.preview`. Neither raises: if a page
+fails, the text is shown instead, or if that fails, the name of the class.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def version_of(view: View) -> tuple[str, str]:
 
 def dirty_of(view: View) -> str:
     """Describe the edits of the open transaction; return an empty string if there are none."""
-    from deeplake_lite.dataset.versions.diff import Status  # its repr is made by this module
+    from deeplake_lite.dataset.versions.diff import Status  # `diff` calls this module for its reprs
 
     table = view.rows.table
     status = Status.of(table) if isinstance(table, Table) else None
@@ -140,7 +140,7 @@ def _describe_columns(view: View) -> list[ColumnSummary]:
 
 
 def _page(view: View) -> DatasetSummary:
-    """Collect the page of a view; parts that cannot be read are left out."""
+    """Collect the contents of a view's page, without parts that cannot be read."""
     slots, fields = _first_slots(view), view.schema.fields
     columns = _in_parallel(lambda f: _describe_values(view, f, slots), fields[:MOST_COLUMNS])
     columns += [describe(f) for f in fields[MOST_COLUMNS:]]
@@ -160,10 +160,9 @@ VERSIONS = 8
 
 
 def _first_slots(view: View) -> Slots:
-    """Return the slots of the first rows, as many as a page may read.
+    """Return the slots of the first rows, up to the number that a page may read.
 
-    If the view has more rows than that, one more is returned, from which the caller sees that there
-    are more.
+    If the view has more rows, one extra slot is returned, so that the caller can tell.
     """
     return view.rows.at(np.arange(min(len(view), preview.COUNTED_ROWS + 1)))
 
@@ -174,7 +173,7 @@ def _in_parallel[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
 
 
 def _try[T](read: Callable[[], T], default: T) -> T:
-    """Return the result of a read, or the default if it fails: a damaged lake still has a page."""
+    """Return the result of a read, or the default if it fails, for pages of damaged lakes."""
     try:
         return read()
     except Exception:
@@ -197,7 +196,7 @@ def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
 
 
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:
-    """Preview a few rows, evenly spread over those that share an index chunk with the first."""
+    """Preview a few rows, evenly spread over the first row's index chunk."""
     rows = preview.spread(preview.nearby(slots))
     columns = _in_parallel(lambda f: preview.contents(view.rows.table, f, slots[rows]), fields)
     cells = {f.name: contents for f, contents in zip(fields, columns, strict=True)}
@@ -224,7 +223,7 @@ def _tallies(view: View, fields: Sequence[Field], slots: Slots) -> Iterable[Tall
 
 
 def _versions(view: View) -> Iterable[VersionLine]:
-    """Yield the history of a dataset, newest first. A view shows one version and has none."""
+    """Yield the history of a dataset, newest first. Other views have no history."""
     if not hasattr(view, "log"):
         return
     repository = view.rows.lake.repository
@@ -246,7 +245,7 @@ def _column_outline(column: Column) -> ColumnPage:
 
 
 def _column_page(column: Column) -> ColumnPage:
-    """Collect the page of a column."""
+    """Collect the contents of a column's page."""
     view, f = column.view, column.field
     slots, table = _first_slots(view), view.rows.table
     nothing: tuple[list[tuple[str, str]], Tally | None] = [], None

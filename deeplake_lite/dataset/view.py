@@ -1,6 +1,6 @@
 """The public class `View`: a read-only selection of rows and columns of one version of a lake.
 
-A view reads one snapshot, or the open transaction of a dataset as it was when the view was made.
+A view reads one snapshot, or the open transaction of a dataset as it was when the view was created.
 Indexing a view with a name returns a column, with an integer a row, and with anything else another
 view. A Dataset is also a view.
 """
@@ -70,7 +70,7 @@ class View(LoadableRows, Exports, Queryable):
         self.origin = origin
         """How the rows were selected, such as ``"[3:9]"`` or a query."""
         self.record = record
-        """Plan and timings of the query behind the view, for `explain`; None if it has none."""
+        """Plan and timings of the query behind the view, for `explain`; None without a query."""
 
     # ---- properties
 
@@ -211,7 +211,7 @@ class View(LoadableRows, Exports, Queryable):
         small classes. Each part gets its share of every class, rounded down or up. If rows have
         several labels, the part sizes are still exact, and the label proportions are as close as
         iterative stratification [1]_ can bring them. Groups are never divided, so part sizes are
-        as close as the groups allow. If a row occurs twice in the view, both stay in one part.
+        as close as the groups allow. Repeated rows stay in one part.
 
         Because sizes are exact, adding or deleting rows moves some other rows to another part. The
         parts are cut from a ranking of the rows by a hash of id and seed, so only rows next to a
@@ -420,7 +420,7 @@ class View(LoadableRows, Exports, Queryable):
         return self
 
     def checked(self) -> View:
-        """Return the view as the source of a copy: damaged cells raise a DamagedError."""
+        """Return a view for copying, which verifies each read and may raise a DamagedError."""
         view = self.pin()
         return View(view.rows.checked(), view.columns, view.origin, record=view.record)
 

@@ -73,7 +73,7 @@ def test_handle_that_commits_is_ours_in_a_conflict(a, b):
     with pytest.raises(dl.ConflictError) as error:
         b.commit("b")
     assert "cell 'x' of row 0: ours 20, theirs 10" in str(error.value)
-    assert "row 2 of ours: theirs removed it, the other side changed it" in str(error.value)
+    assert "row 2 of ours: theirs removed it, but the other side changed it" in str(error.value)
 
 
 @pytest.mark.parametrize(("side", "expected"), [("ours", 20), ("theirs", 10)])
@@ -105,7 +105,7 @@ def test_row_removed_by_one_writer_and_changed_by_the_other_is_a_conflict(a, b, 
     b["x"][0] = 20
     first, second = (a, b) if who == "changer" else (b, a)
     first.commit("first")
-    with pytest.raises(dl.ConflictError, match="removed it, the other side changed it"):
+    with pytest.raises(dl.ConflictError, match="removed it, but the other side changed it"):
         second.commit("second")
 
 
@@ -143,7 +143,9 @@ def test_one_drops_a_column_while_the_other_appends_to_it(a, b, side):
     a.drop_column("t")
     b.append({"x": [4], "t": ["d"]})
     a.commit("a")
-    with pytest.raises(dl.ConflictError, match="dropped it, the other side added 1 row with it"):
+    with pytest.raises(
+        dl.ConflictError, match="dropped it, but the other side added 1 row with it"
+    ):
         b.commit("b")
     b.rebase(on_conflict=side)
     b.commit("b")
@@ -156,7 +158,7 @@ def test_one_drops_a_column_while_the_other_changes_a_cell_of_it(a, b):
     a.drop_column("t")
     b["t"][0] = "z"
     a.commit("a")
-    with pytest.raises(dl.ConflictError, match="dropped it, the other side changed it"):
+    with pytest.raises(dl.ConflictError, match="dropped it, but the other side changed it"):
         b.commit("b")
 
 

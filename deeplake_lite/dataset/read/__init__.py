@@ -1,1 +1,1 @@
-"""Reads of a view: indices, values, comparisons, and columns that are not stored."""
+"""Reading views: indices, values, comparisons, and columns that are not stored."""

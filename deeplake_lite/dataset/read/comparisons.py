@@ -1,9 +1,9 @@
 """Comparisons of a column with one value, or with one value per row.
 
 The other side is first converted to the column's form: class names become numbers, and strings
-become times. A list means one value per row if it is nested more deeply than the values of the
-column; a Column, a Series or an Arrow array always does. A number with a fraction is rounded to the
-column's dtype of floats, as in queries; the numbers in lists and arrays are not, as in NumPy.
+become times. A list has one value per row if it is nested more deeply than the values of the
+column; a Column, a Series or an Arrow array always does. A single number with a fraction is rounded
+to the column's float dtype, as in queries; numbers in lists and arrays are not, as in NumPy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ else:
     arrow_scalars = LazyModule("deeplake_lite.htypes.arrow_scalars")
 
 NO_CLASS = -1
-"""Number that represents a class name that the column does not have."""
+"""Number that represents an unknown class name."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _Other:
 
 
 def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bool_]:
-    """Return which values equal `other`, (n,) bool. None equals null, and nothing else does.
+    """Return which values equal `other`, (n,) bool. None equals only null.
 
     Parameters
     ----------
@@ -65,13 +65,13 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
     other : object
         A value, or one value per row.
     unknown : bool, default False
-        Whether class names that the column does not have are allowed. They equal nothing.
+        Whether unknown class names are allowed. They equal nothing.
 
     Raises
     ------
     InvalidValueError
         For an unknown class name, a string that is not a date, a number of values that differs
-        from the number of rows, or a value with fewer axes than those of the column.
+        from the number of rows, or a value with fewer axes than the column's values.
     """
     if _rank(other) > _rank(column):
         return equal(other, column)
@@ -88,12 +88,12 @@ def equal(column: Column, other: Any, *, unknown: bool = False) -> NDArray[np.bo
         values = [_canonical(value) for value in values]
         other = [_canonical(v) for v in side.value] if side.per_row else _canonical(side.value)
         side = _Other(other, side.per_row)
-    rows = zip(_listed(values), side.rows(len(values)), strict=True)
-    return np.array([_same(a, b) for a, b in rows], bool)
+    rows = zip(_to_list(values), side.rows(len(values)), strict=True)
+    return np.array([_are_same(a, b) for a, b in rows], bool)
 
 
 def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDArray[np.bool_]:
-    """Return for which values `test` with `other` is true, (n,) bool; False for nulls.
+    """Return which values pass `test` with `other`, (n,) bool; False for nulls.
 
     Parameters
     ----------
@@ -114,32 +114,32 @@ def compare(column: Column, test: Callable[[Any, Any], Any], other: Any) -> NDAr
     values = column[:]
     classes = column.htype.classes
     if classes is not None and _has_other_names(classes, other):
-        # The numbers of two lists of classes mean different things, so compare the names.
-        values, side = column.htype.named(_listed(values)), _Other(_names_of(other), per_row=True)
+        # The same number means different classes in the two columns, so compare the names.
+        values, side = column.htype.named(_to_list(values)), _Other(_names_of(other), per_row=True)
         _check_rows(column, values, side.value)
     else:
         side = _other_side(column, values, other, unknown=False)
     is_complex = isinstance(values, np.ndarray) and values.dtype.kind == "c"
     if is_complex or _depth_of_values(column.htype, values):
-        raise _unordered(column, other)
+        raise _order_error(column, other)
     try:
         if isinstance(values, np.ndarray) and not isinstance(side.value, str):
             left, right = comparable(values, _block(side.value))
             with np.errstate(invalid="ignore"):  # NaN is neither less nor greater
                 mask = np.ma.filled(test(left, right), fill_value=False)
             return np.broadcast_to(np.asarray(mask, bool), len(values)).copy()
-        rows = list(zip(_listed(values), side.rows(len(values)), strict=True))
+        rows = list(zip(_to_list(values), side.rows(len(values)), strict=True))
         if column.htype.sql == "json":
             rows = [(_as_python(a), _as_python(b)) for a, b in rows]
             if any(_are_unordered(a, b) for a, b in rows):
-                raise _unordered(column, other)
+                raise _order_error(column, other)
         return np.array(
             [a is not None and b is not None and bool(test(a, b)) for a, b in rows], bool
         )
     except InvalidValueError as error:
         raise error.at(column=column.name) from None
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise _unordered(column, other) from error
+        raise _order_error(column, other) from error
 
 
 _MIRRORED = {
@@ -148,15 +148,15 @@ _MIRRORED = {
     operator.gt: operator.lt,
     operator.ge: operator.le,
 }
-"""For each operator, the equivalent one with exchanged sides."""
+"""The equivalent of each operator when its sides are swapped."""
 
 
 def _rank(side: object) -> int:
-    """Return the rank of one side; the column of the higher rank decides how both are compared.
+    """Return the rank of one side; the column with the higher rank decides how both are compared.
 
-    Columns of JSON, times and classes can be compared with values of other types, but the types of
-    those values know nothing about JSON, times or classes. Classes without names rank low: they
-    are compared as strings with strings, and as numbers with anything else.
+    Columns of JSON, times and classes know how to compare themselves with other types, but not the
+    other way round. Classes without names rank low: they are compared with strings as strings, and
+    with anything else as numbers.
     """
     htype = getattr(side, "htype", None)
     leaf = _leaf(htype) if isinstance(htype, Htype) else None
@@ -181,7 +181,7 @@ def _are_unordered(a: object, b: object) -> bool:
 
 
 def _kind_in_json(value: object) -> type | None:
-    """Return the kind of a JSON value, if values of that kind have an order, or None.
+    """Return the kind of a JSON value, or None if values of its kind have no order.
 
     Booleans come first, because Python's ``bool`` is a subclass of ``int``.
     """
@@ -206,13 +206,13 @@ def _has_other_names(classes: ClassLabel, other: object) -> bool:
 
 
 def _names_of(column: Column) -> Values:
-    values = _listed(column[:])
+    values = _to_list(column[:])
     return values if column.htype.classes is None else column.htype.named(values)
 
 
-def _unordered(column: Column, other: object) -> InvalidValueError:
+def _order_error(column: Column, other: object) -> InvalidValueError:
     return InvalidValueError(
-        f"Values of column {column.name!r}, {column.htype!r}, have no order relative to "
+        f"Values of column {column.name!r} of type {column.htype!r} have no order relative to "
         f"{brief(other)}. Use ==, or compare with a value of the column's type."
     )
 
@@ -224,8 +224,8 @@ def _other_side(column: Column, values: object, other: object, *, unknown: bool)
     """Return the other side in the column's form. Raises InvalidValueError."""
     other, source = _as_values(other)
     if isinstance(htype := getattr(source, "htype", None), Htype):
-        unknown = True  # another column may have classes that this one does not have
-        other = _named(htype, _listed(other), column)
+        unknown = True  # the other column may have classes that this column lacks
+        other = _convert_classes(htype, _to_list(other), column)
     per_row = source is not None or _is_per_row(column, values, other)
     if per_row:
         _check_rows(column, values, other)
@@ -242,13 +242,13 @@ def _other_side(column: Column, values: object, other: object, *, unknown: bool)
         raise error.at(column=column.name) from None
 
 
-def _named(htype: Htype, values: list[object], column: Column) -> object:
-    """Return values of another column, with its classes in the form that `column` compares with.
+def _convert_classes(htype: Htype, values: list[object], column: Column) -> object:
+    """Return values of another column, with classes as names or numbers to suit `column`.
 
     Raises
     ------
     InvalidValueError
-        If the classes of one column have names and those of the other do not.
+        When only one of the columns has class names.
     """
     theirs, mine = _leaf(htype).classes, _leaf(column.htype)
     if theirs is None:
@@ -260,7 +260,7 @@ def _named(htype: Htype, values: list[object], column: Column) -> object:
             "class names for both, or compare arrays of numbers: ds['label'][:]."
         )
     if mine.sql in ("text", "json"):
-        return _mapped(htype.named(values), int | np.integer, str)
+        return _map_values(htype.named(values), int | np.integer, str)
     return values if mine.classes is None else htype.named(values)
 
 
@@ -342,16 +342,16 @@ def _depth(value: Any) -> int:
 
 
 def _to_column_form(column: Column, values: object, other: Any, *, unknown: bool) -> object:
-    """Return class names as numbers, and strings as times. Raises InvalidValueError."""
+    """Convert class names to numbers, and strings to times. Raises InvalidValueError."""
     classes = (column.htype.item or column.htype).classes
     if classes is not None:
         if not classes.takes_truth:
             each = other.tolist() if isinstance(other, np.ndarray) else other
-            _mapped(each, bool | np.bool_, partial(_refuse_boolean, classes))
-        return _mapped(other, str, lambda name: _number(classes, name, unknown=unknown))
+            _map_values(each, bool | np.bool_, partial(_refuse_boolean, classes))
+        return _map_values(other, str, lambda name: _number(classes, name, unknown=unknown))
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         dtype = values.dtype
-        return _mapped(other, object, lambda value: read_time(value, dtype))
+        return _map_values(other, object, lambda value: read_time(value, dtype))
     return nearest(other, values.dtype) if isinstance(values, np.ndarray) else other
 
 
@@ -368,12 +368,12 @@ def _number(classes: ClassLabel, name: str, *, unknown: bool) -> int:
     return classes.index(name)
 
 
-def _mapped(value: object, kind: type | UnionType, change: Callable[[Any], object]) -> object:
+def _map_values(value: object, kind: type | UnionType, change: Callable[[Any], object]) -> object:
     """Convert all values of one kind in a value or in nested lists."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OUT" and value.ndim:
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_mapped(item, kind, change) for item in value]
+        return [_map_values(item, kind, change) for item in value]
     is_changed = isinstance(value, kind) and not isinstance(value, np.ndarray) and value is not None
     return change(value) if is_changed else value
 
@@ -401,7 +401,7 @@ def _equal_blocks(values: NDArray[Any], side: _Other) -> NDArray[np.bool_] | Non
 
 
 def _block(value: object) -> Any:
-    """Return a list as an array, with None masked, or unchanged if it cannot become an array."""
+    """Convert a list to an array with None masked; return it unchanged if it is too irregular."""
     if isinstance(value, list | tuple):
         missing = [item is None for item in value]
         if any(missing) and not all(missing):
@@ -430,7 +430,7 @@ def _nulls(values: Any) -> NDArray[np.bool_]:
     return np.array([value is None for value in values], bool)
 
 
-def _listed(values: Any) -> list[Any]:
+def _to_list(values: Any) -> list[Any]:
     """Return one value per row, None where null."""
     if isinstance(values, np.ndarray):
         pairs = zip(np.ma.getdata(values), _nulls(values), strict=True)
@@ -439,7 +439,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _canonical(value: object) -> str | None:
-    """Return a string that is the same for equal JSON values; None for null, "" if it is not JSON.
+    """Return a string that is the same for equal JSON values, None for null, "" for other values.
 
     >>> _canonical(1.0), _canonical(True), _canonical("1"), _canonical(None), _canonical({1})
     ('1', 'true', '"1"', None, '')
@@ -450,12 +450,12 @@ def _canonical(value: object) -> str | None:
         return ""
 
 
-def _same(a: object, b: object) -> bool:
+def _are_same(a: object, b: object) -> bool:
     """Return whether two values are equal; lists are equal if their items are."""
     if a is None or b is None:
         return a is b
     if isinstance(a, list) and isinstance(b, list | tuple | np.ndarray):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(map(_are_same, a, b))
     if isinstance(a, dict | str | bytes) or isinstance(b, dict | str | bytes):
         return bool(type(a) is type(b) and a == b) or (isinstance(a, str) and a == b)
     try:

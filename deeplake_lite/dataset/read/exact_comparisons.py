@@ -30,13 +30,14 @@ _MONTHS = {"Y": 12, "M": 1}
 def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Convert two arrays so that NumPy compares them exactly.
 
-    Arrays that NumPy compares exactly anyway are returned unchanged. Others become arrays of Python
+    Arrays that NumPy compares exactly are returned unchanged. Others become arrays of Python
     integers and floats, with NaN for NaT. Masks are preserved.
 
     Raises
     ------
     InvalidValueError
-        For durations in months compared with ones in days, because months differ in length.
+        When durations in months are compared with durations in days, because months differ in
+        length.
 
     >>> a, b = comparable(np.array([2**53 + 1]), np.array([2.0**53]))
     >>> a == b, a > b
@@ -54,7 +55,7 @@ def comparable(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
 
 
 def nearest(value: object, dtype: np.dtype[Any]) -> object:
-    """Round a number with a fraction to a dtype of floats; return anything else as it is.
+    """Round a number with a fraction to a float dtype; return anything else unchanged.
 
     As in queries, a number with a fraction means the nearest number that the column can hold, so
     ``0.1`` equals a stored float32 0.1. NumPy does the same with Python floats. Whole numbers are
@@ -133,9 +134,9 @@ def _python_counts(times: NDArray[Any]) -> NDArray[Any]:
 def _days(months: int) -> int:
     """Return the number of days from 1970-01-01 to the first day of a month.
 
-    `months` counts from January 1970. The arithmetic is that of ``days_from_civil`` in
+    `months` counts from January 1970. The algorithm is ``days_from_civil`` from
     https://howardhinnant.github.io/date_algorithms.html, where years begin in March so that the
-    leap day comes last.
+    leap day is the last day of the year.
 
     >>> _days(1), _days(-1), _days(12 * 30)
     (31, -31, 10957)

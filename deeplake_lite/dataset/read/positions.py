@@ -1,4 +1,4 @@
-"""Conversion of an index, as users put it into brackets, to the positions of rows."""
+"""Conversion of an index, as users write it in brackets, to the positions of rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_position(index: Any) -> TypeGuard[SupportsIndex]:
 
 
 def one_position(index: int, length: int) -> int:
-    """Return the position that an integer selects; negative ones count from the end.
+    """Return the position that an integer selects; negative integers count from the end.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def many_positions(index: object, length: int) -> NDArray[np.int64]:
     if np.ma.getmaskarray(array).any():
         raise RowIndexError(
             f"An index must have no nulls, but element {int(np.ma.getmaskarray(array).argmax())} "
-            "is null."
+            "is null. Leave the nulls out."
         )
     if is_position(index):
         raise RowIndexError(
@@ -169,7 +169,7 @@ def as_ids(ids: object) -> NDArray[np.int64]:
 
 
 def _out_of_range(index: int, length: int) -> str:
-    """Return the message for a row that does not exist; it says which rows do.
+    """Return the message for a row that does not exist, with the range of existing rows.
 
     >>> _out_of_range(3, 1)
     'row 3 is out of range: there is 1 row, 0.'

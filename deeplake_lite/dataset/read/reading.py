@@ -1,7 +1,7 @@
-"""Reads of a view's cells, with errors that name the damaged cell.
+"""Reading the cells of a view, with errors that name the damaged cell.
 
-A read that fails because of damage is repeated on ever smaller halves of the rows, until the column
-and the row of the first damaged cell are known.
+If a read fails because of damage, the column and the row of the first damaged cell are found by
+bisection.
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ def read_cells(view: View, f: Field, positions: Positions) -> Cells:
     DamagedError
         With the column and the position of the first row that cannot be read.
     """
-    return _name_damage(view, [f], positions, lambda fields, at: _stored(view, fields, at)[f.id])
+    return _name_damage(
+        view, [f], positions, lambda fields, at: _read_stored(view, fields, at)[f.id]
+    )
 
 
 NOWHERE: Mapping[str, NDArray[Any]] = MappingProxyType({})
-"""No arrays to read into."""
+"""The default for functions that can read into given arrays: no arrays."""
 
 
 def read_blocks(
@@ -65,7 +67,7 @@ def read_blocks(
     positions : ndarray, (n,) int64
         Positions of the rows.
     into : mapping
-        Arrays, by name, into which columns with cells of one shape are read where possible.
+        Arrays by column name, into which columns of fixed shape are read if possible.
     """
     arrays = {f.id: into[f.name] for f in fields if f.name in into}
 
@@ -73,7 +75,7 @@ def read_blocks(
         table, slots = view.rows.locate(at)
         # The search for damage reads fewer rows than the arrays have, so it does not use them.
         if not arrays or not isinstance(table, Snapshot) or len(at) < len(positions):
-            return _stored(view, columns, at)
+            return _read_stored(view, columns, at)
         return table.read([f.id for f in columns], slots, arrays)
 
     cells = _name_damage(view, fields, positions, read)
@@ -84,7 +86,9 @@ def read_value(view: View, f: Field, position: int) -> object:
     """Return the value of one row, by position. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> Any:
-        return owned(decode_one(f.htype, _stored(view, columns, at)[f.id], view.rows.lake.allow))
+        return owned(
+            decode_one(f.htype, _read_stored(view, columns, at)[f.id], view.rows.lake.allow)
+        )
 
     return _name_damage(view, [f], np.array([position]), read)
 
@@ -93,7 +97,7 @@ def read_row(view: View, fields: Sequence[Field], position: int) -> dict[str, ob
     """Return the values of one row by name. Raises the same errors as `read_cells`."""
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, Any]:
-        cells = _stored(view, columns, at)
+        cells = _read_stored(view, columns, at)
         htypes = {f.name: f.htype for f in columns}
         row = decode_row(htypes, {f.name: cells[f.id] for f in columns}, view.rows.lake.allow)
         return {name: owned(value) for name, value in row.items()}
@@ -122,7 +126,7 @@ def read_values(
     """
 
     def read(columns: Sequence[Field], at: Positions) -> dict[str, object]:
-        cells, allow = _stored(view, columns, at), view.rows.lake.allow
+        cells, allow = _read_stored(view, columns, at), view.rows.lake.allow
         return {
             f.name: owned(decode_block(f.htype, cells[f.id], allow, follow=follow)) for f in columns
         }
@@ -130,7 +134,7 @@ def read_values(
     return _name_damage(view, fields, positions, read)
 
 
-def _stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
+def _read_stored(view: View, fields: Sequence[Field], positions: Positions) -> dict[str, Cells]:
     table, slots = view.rows.locate(positions)
     return table.read([f.id for f in fields], slots)
 

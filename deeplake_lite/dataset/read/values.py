@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Nested, Ragged
 
 LARGE_BYTES = 8 * 1024
-"""If a cell of a single row is larger than this, it may be decoded in another thread."""
+"""Cells of a single row above this size may be decoded in another thread."""
 
 THREAD_BYTES = 256 * 1024
 """Blocks of up to this size are decoded in the caller's thread."""
@@ -61,7 +61,7 @@ def decode_block(
     """
     match cells:
         case DenseCells(values, valid):
-            return _masked(htype.decode(values, ()), valid)
+            return _mask_nulls(htype.decode(values, ()), valid)
         case RaggedCells():
             decoded = _decode_ragged(htype, cells)
             if not follow or htype.target is None:
@@ -132,7 +132,7 @@ def freeze(values: object) -> None:
 
 
 def owned[T](values: T) -> T:
-    """Return values that the caller may write to: read-only arrays, which are shared, are copied.
+    """Return values that the caller may modify: shared arrays, which are read-only, are copied.
 
     >>> shared = np.arange(3)
     >>> freeze(shared)
@@ -158,7 +158,7 @@ def with_none(values: NDArray[Any] | list[object]) -> Sequence[Any] | NDArray[An
     return [None if n else v for v, n in zip(values.data, null, strict=True)]
 
 
-def _masked(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> NDArray[Any]:
+def _mask_nulls(values: NDArray[Any], valid: NDArray[np.bool_] | None) -> NDArray[Any]:
     if valid is None:
         return values
     mask = np.broadcast_to(~valid.reshape(-1, *[1] * (values.ndim - 1)), values.shape)
@@ -202,5 +202,5 @@ def _decode_nested(
 
 
 def _shape(stored: list[int]) -> tuple[int, ...]:
-    """Return a shape without the axes that the cell does not have, which are stored as -1."""
+    """Return a shape without missing axes, which are stored as -1."""
     return tuple(n for n in stored if n >= 0)

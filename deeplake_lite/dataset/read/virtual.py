@@ -1,7 +1,7 @@
-"""Tables and columns that are not stored; query results and other derived views read from them.
+"""Tables and columns that are not stored, from which query results and other derived views read.
 
-A `VirtualColumn` has a type and returns cells for rows. A `VirtualTable` holds several of them and
-has the methods of a stored version that a view calls, so that a view of it is like any other view.
+A `VirtualColumn` has a type and returns cells for rows. A `VirtualTable` combines several columns
+and implements `ReadTable`, so that a view of it is like any other view.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class VirtualColumn(Protocol):
 
     @property
     def computed(self) -> bool:
-        """Whether a row is computed each time it is read."""
+        """Whether cells are computed on every read."""
         ...
 
     def read(self, rows: Rows) -> Cells:
@@ -57,7 +57,7 @@ class VirtualColumn(Protocol):
 
 @dataclass(frozen=True)
 class TakenColumn:
-    """A column whose cells are those of another view."""
+    """A column whose cells are read from another view."""
 
     view: View
     field: Field
@@ -73,7 +73,7 @@ class TakenColumn:
 
     @property
     def computed(self) -> bool:
-        """Whether the other view computes a row each time it is read."""
+        """Whether the other view computes the cells on every read."""
         return is_computed(self.view, self.field)
 
     def read(self, rows: Rows) -> Cells:
@@ -149,7 +149,7 @@ class VirtualTable:
     uncommitted : bool
         Whether the view was derived from an open transaction.
     question : Question, optional
-        The query of which this is the result, so that it can be run again.
+        The query that computed the table, so that it can be run again.
     """
 
     def __init__(
@@ -174,9 +174,9 @@ class VirtualTable:
         return self.slots
 
     def checked(self) -> VirtualTable:
-        """Return the table as the source of a copy: damaged cells raise a DamagedError.
+        """Return a table for copying, which verifies each read and may raise a DamagedError.
 
-        Only taken columns are read from a lake; the others are computed, or in memory.
+        Only `TakenColumn` reads from a lake; other columns are computed, or in memory.
         """
         taken = {id(c.view): c.view for c in self._columns.values() if isinstance(c, TakenColumn)}
         views = {key: view.checked() for key, view in taken.items()}
@@ -193,7 +193,7 @@ class VirtualTable:
         return np.arange(self.slots)
 
     def at(self, positions: Rows) -> Rows:
-        """Return the slots of the rows at `positions`, which are the same numbers."""
+        """Return the slots of the rows at `positions`, which are equal to the positions."""
         return positions
 
     def column(self, column: str) -> VirtualColumn:
@@ -210,7 +210,7 @@ class VirtualTable:
         return self._ids is not None
 
     def flat(self, column: str, slots: Rows) -> FlatCells:
-        """Return the bytes of the cells of a ragged column, back to back."""
+        """Return the concatenated bytes of a ragged column's cells."""
         cells = self.read([column], slots)[column]
         assert isinstance(cells, RaggedCells), "only ragged columns are bytes"
         return FlatCells.of(cells)
@@ -224,7 +224,7 @@ class VirtualTable:
         return slots if self._ids is None else self._ids[slots]
 
     def fingerprint(self, slots: Rows) -> str:
-        """Return a hash that identifies rows: by their ids, or without ids by their contents."""
+        """Return a hash that identifies rows by their ids or, without ids, by their contents."""
         digest = xxhash.xxh3_64()
         for array in self._marks(slots):
             digest.update(np.ascontiguousarray(array))
@@ -238,12 +238,12 @@ class VirtualTable:
             yield from column.marks(slots)
 
     def positions(self) -> Iterator[Rows]:
-        """Yield the positions of rows in other views, each array once, for the taken columns."""
+        """Yield the positions of rows in other views, each distinct array once."""
         arrays = (c.positions for c in self._columns.values() if isinstance(c, TakenColumn))
         yield from {id(positions): positions for positions in arrays}.values()
 
     def shapes(self, column: str, slots: Rows) -> NDArray[np.int32]:
-        """Return the shapes of cells, (n, ndim) int32; -1 for axes that a cell does not have."""
+        """Return the shapes of cells, (n, ndim) int32; -1 for missing axes."""
         source = self._columns[column]
         if isinstance(source, TakenColumn) and isinstance(source.htype.layout, Ragged):
             return source.shapes(slots)
@@ -264,7 +264,7 @@ class VirtualTable:
         return sizes_of(self.read([column], slots)[column])
 
     def valid(self, column: str, slots: Rows) -> NDArray[np.bool_] | None:
-        """Return which cells are not null, (n,) bool; None if none is."""
+        """Return which cells are not null, (n,) bool, or None if no cell is null."""
         return self.read([column], slots)[column].valid
 
     def nbytes(self, column: str, slots: Rows) -> int:
@@ -272,7 +272,7 @@ class VirtualTable:
         return int(self.sizes(column, slots).sum())
 
     def statistics(self, column: str) -> None:  # noqa: ARG002
-        """Return None, because nothing is known about values before they are computed."""
+        """Return None, because there are no statistics of computed values."""
         return
 
     def digests(self, column: str, slots: Rows) -> NDArray[np.uint64]:
@@ -311,7 +311,7 @@ def source_of(view: View, f: Field) -> tuple[object, str]:
 
 
 def is_computed(view: View, f: Field) -> bool:
-    """Return whether the cells of a column are computed anew on every read."""
+    """Return whether the cells of a column are computed on every read."""
     table = view.rows.table
     return isinstance(table, VirtualTable) and table.column(f.id).computed
 

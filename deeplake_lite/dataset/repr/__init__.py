@@ -1,1 +1,1 @@
-"""Contents and drawing of the text and HTML reprs of datasets, views, columns and diffs."""
+"""The text and HTML reprs of datasets, views, columns and diffs."""

@@ -1,4 +1,4 @@
-"""Progress bars of rows, with one look and one delay for the whole package."""
+"""Progress bars that count rows, with the same look and delay in the whole package."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def bar(
     label : str
         Text to the left of the bar.
     total : int, optional
-        Number of rows; None if it is not known.
+        Number of rows; None if it is unknown.
     done : int
         Number of rows that are already done.
     shown : bool, optional
         Whether the bar is drawn; None to draw it only in a terminal.
     delay : float, optional
-        Seconds before the bar appears; `DELAY` if left out.
+        Seconds before the bar appears; `DELAY` by default.
     leave : bool
         Whether the bar stays when it is closed.
 

@@ -1,4 +1,4 @@
-"""One-line summaries of columns, made from the schema and, if they are known, shapes. No I/O."""
+"""One-line summaries of columns, from the schema and any known shapes, without I/O."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def type_of(htype: Htype) -> str:
 def seen_axes(htype: Htype, shapes: NDArray[np.int32]) -> tuple[Axis, ...]:
     """Return the axes of values: for each axis, the size, or the range of sizes in `shapes`.
 
-    Optional axes that some values do not have are stored as -1 and count as 1.
+    Missing optional axes are stored as -1 and count as 1.
 
     >>> from deeplake_lite.htypes import Image
     >>> seen_axes(Image(), np.array([[8, 9, 3], [8, 12, -1], [-1, -1, -1]]))

@@ -1,6 +1,6 @@
 """Excerpts of two strings, cut to the part where the strings begin to differ.
 
-`Htype.to_words` writes values so that different ones give different strings.
+The strings are usually from `Htype.to_words`, which distinguishes all different values.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ WIDTH = 160
 """Maximum length of an excerpt, in characters."""
 
 CONTEXT = 16
-"""Characters that are shown before the first difference."""
+"""Number of characters that are shown before the first difference."""
 
 
 def cut_to_difference(before: str, after: str, width: int = WIDTH) -> tuple[str, str]:
-    """Cut two strings to the part where they begin to differ; short ones stay whole.
+    """Cut two strings to the part where they begin to differ; short strings are not cut.
 
     >>> cut_to_difference("short", "strings")
     ('short', 'strings')

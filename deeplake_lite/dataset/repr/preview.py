@@ -48,7 +48,7 @@ _MIDNIGHT = re.compile(r"T00(:00)*(\.0+)?$")
 def nearby(slots: Slots) -> NDArray[np.int64]:
     """Return the positions of rows in the same index chunk as the first row.
 
-    Only the first rows are searched, in case the view has many.
+    Only the first rows are searched, because a view may have many.
 
     >>> nearby(np.array([5, 8_191, 8_192, 7])).tolist()
     [0, 1, 3]
@@ -74,7 +74,7 @@ def contents(table: ReadTable, f: Field, slots: Slots) -> list[Content]:
     Never raises. The preview of a damaged cell is the error.
     """
     try:
-        affordable = slots[: _affordable(table, f, slots)]
+        affordable = slots[: _count_affordable(table, f, slots)]
         cells = table.read([f.id], affordable)[f.id] if len(affordable) else None
         previews = [] if cells is None else _preview_cells(f.htype, cells)
     except Exception as error:
@@ -107,7 +107,7 @@ def _preview_value(htype: Htype, value: object) -> Content:
     return content
 
 
-def _affordable(table: ReadTable, f: Field, slots: Slots) -> int:
+def _count_affordable(table: ReadTable, f: Field, slots: Slots) -> int:
     """Return how many of the first cells fit into the budgets for reading and decoding.
 
     The first cell is read even if it exceeds the budgets, unless it is more than `_LARGEST` times
@@ -122,7 +122,7 @@ def _affordable(table: ReadTable, f: Field, slots: Slots) -> int:
 
 
 def class_counts(table: ReadTable, f: Field, slots: Slots) -> Tally | None:
-    """Count the rows of each class; return None for other columns, and if there are many rows."""
+    """Count the rows of each class; return None for other columns, or if there are many rows."""
     classes = f.htype.classes
     if classes is None:
         return None
@@ -155,7 +155,7 @@ def summarize(
 ) -> tuple[list[tuple[str, str]], Tally | None]:
     """Return facts about a column of numbers, and its histogram.
 
-    Both are empty for other columns, and if there are too many rows.
+    Both are empty for other columns, or if there are too many rows.
     """
     if not _is_ordered(f.htype) or not 0 < len(slots) <= COUNTED_ROWS:
         return [], None
@@ -186,7 +186,7 @@ def _bounds(htype: Htype, numbers: NDArray[Any]) -> list[tuple[str, str]]:
 
 
 def _histogram(f: Field, numbers: NDArray[Any]) -> Tally | None:
-    """Count each value if there are few different ones, or else the values in equal bins."""
+    """Count each value if there are few different values, or else the values in equal bins."""
     finite = numbers[np.isfinite(numbers)] if numbers.dtype.kind == "f" else numbers
     values, counts = np.unique(finite, return_counts=True)
     if len(values) <= _BINS:

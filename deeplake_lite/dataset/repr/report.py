@@ -27,8 +27,7 @@ class Damaged:
     ref: str | None = None
     """A branch or tag that points to the wrong version, such as "tag 'v1'"."""
     version: str | None = None
-    """Commit id of a version in the history of a branch or tag that differs from what was
-    written."""
+    """Commit id of a damaged version in the history of a branch or tag."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class Report:
     columns: int
     """Number of columns that were read."""
     damaged: list[Damaged] = field(default_factory=list)
-    """Every damaged cell, every branch and tag that points to the wrong version, and every version
-    in their histories that differs from what was written."""
+    """Every damaged cell, every branch and tag that points to the wrong version, and every damaged
+    version in their histories."""
 
     def __bool__(self) -> bool:
         return not self.damaged
@@ -73,7 +72,7 @@ def without_hint(reason: str) -> str:
 
 
 def _lines(damaged: list[Damaged]) -> list[str]:
-    """Return a line for each column and reason, with the rows that are affected.
+    """Return a line for each column and reason, with the affected rows.
 
     >>> print(*_lines([Damaged("x", row, None, "is missing") for row in (0, 1, 2, 7)]))
       column 'x', rows 0–2, 7: is missing

@@ -1,4 +1,4 @@
-"""Reads and writes on the branch ``_aux``, which holds what is saved apart from the data."""
+"""Reading and writing the branch ``_aux``, which holds saved views and evaluations."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def check_name(noun: str, name: object) -> None:
 
 
 def attempt(write: Callable[[], None], kind: str) -> None:
-    """Call a function that commits to the branch, again if another process was faster.
+    """Call a function that commits to the branch; retry if another process was faster.
 
     Parameters
     ----------
     write : callable
         The function.
     kind : str
-        Name of what is saved, such as ``"views"``.
+        Noun for the saved objects, such as ``"views"``.
     """
     for _ in range(TRIES):
         try:
@@ -108,7 +108,7 @@ async def read_array(session: Session, path: str, noun: str) -> NDArray[np.int64
     path : str
         Path of the array.
     noun : str
-        What the array belongs to, such as ``"view"``.
+        Noun for the saved object that has the array, such as ``"view"``.
     """
     spec, parts = ArraySpec("int64"), [np.empty(0, np.int64)]
     try:

@@ -1,7 +1,7 @@
-"""Saved evaluations: their figures, stored in the lake under a name, apart from the versions.
+"""Saved evaluations, whose figures are stored in the lake under a name, apart from the versions.
 
-They are on the branch ``_aux``, as saved views are. An evaluation has a document, and one array
-with all its numbers, eight bytes each. A vacuum does not keep the versions that were evaluated.
+Like saved views, they are stored on the branch ``_aux``. An evaluation has a document, and one
+array of all its numbers, eight bytes each. A vacuum may delete the versions that were evaluated.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 KEY = "deeplake_lite_evaluations"
-"""Attribute of the root group on ``_aux``; it holds the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` with the documents by name, and their digest."""
 
 _DTYPES = ("<i8", "<f8")
 
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """An evaluation as it is stored."""
+    """The stored form of an evaluation."""
 
     version: str
     """Id of the version that was evaluated."""
@@ -63,7 +63,7 @@ class Stored:
     """Arrays by name: integers, or float64."""
 
     def to_json(self) -> tuple[dict[str, Any], NDArray[np.int64]]:
-        """Return the document, and all arrays as one."""
+        """Return the document, and all arrays concatenated into one."""
         parts, words = [], [np.empty(0, np.int64)]
         for name, array in self.arrays.items():
             dtype = _DTYPES[array.dtype.kind == "f"]
@@ -220,7 +220,7 @@ def _write(
     *,
     overwrite: bool,
 ) -> None:
-    """Write the documents in `changes` by name, and delete those that are None; others stay."""
+    """Write the documents in `changes`, and delete the entries that are None. Others stay."""
     with repository.lock():
         attempt(lambda: _write_once(repository, changes, arrays, overwrite), "evaluations")
 

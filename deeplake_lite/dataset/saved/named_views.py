@@ -1,8 +1,9 @@
 """Saved views: a version, rows and columns, stored in the lake under a name.
 
 They are stored on the branch ``_aux``, apart from the versions of the data. Each view has a
-document and an array of row ids. For a query's result, the document has the query, and the array
-has positions in the result (see `rows`). A vacuum keeps the versions that saved views read.
+document and an array of row ids. For a query's result, the document contains the query, and the
+array contains positions in the result (see `rows`). A vacuum keeps the versions that saved views
+read.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class SavedView:
     saved: datetime
     """Time at which the view was saved, in UTC."""
     array: str
-    """Path of the array with the row ids or, if there is a query, the positions in its result."""
+    """Path of the array of row ids or, if there is a query, of positions in its result."""
     hash: str
     """Hash of the array."""
     query: QueryDocument | None = None
@@ -190,7 +191,7 @@ class SavedViews(Mapping[str, "View"]):
 
 @contextlib.contextmanager
 def _naming_view(name: str) -> Iterator[None]:
-    """Turn exceptions that a damaged document causes into a DamagedError that names the view."""
+    """Convert exceptions caused by a damaged document to a DamagedError that names the view."""
     try:
         yield
     except LakeError:
@@ -229,11 +230,10 @@ def save(view: View, name: str, *, overwrite: bool) -> None:
     change, rows = {name: saved.to_json()}, documents.arrays
     try:
         check_document(name, change[name], saved=True)
-    except DamagedError as error:  # the document is as written, so only its depth can be wrong
+    except DamagedError as error:  # only the depth of a new document can be invalid
         raise InvalidValueError(
-            f"A view can be saved if it is at most {DEEPEST} queries deep, each run on the result "
-            "of the previous one, but this view is deeper. Materialize an intermediate result "
-            "first."
+            f"A saved view may build on at most {DEEPEST} queries, each run on the result of the "
+            "previous one, but this view builds on more. Materialize an intermediate result first."
         ) from error
     _write(view.rows.lake.repository, change, f"save view {name}", rows, overwrite=overwrite)
 
@@ -269,7 +269,7 @@ def materialize(
 
 
 def _unique_ids(table: ReadTable, slots: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Return the ids of rows, or None if they have no ids, or two rows share one."""
+    """Return the ids of rows, or None if they have no ids, or an id occurs twice."""
     if not table.has_ids:
         return None
     ids = table.ids(slots)
@@ -284,7 +284,7 @@ def _write(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write the documents in `changes` by name, and delete those that are None; others stay.
+    """Write the documents in `changes`, and delete the entries that are None. Others stay.
 
     Raises
     ------

@@ -31,10 +31,10 @@ type Params = Sequence[Any] | Mapping[str, Any]
 
 
 def owned_params(params: Params) -> Params:
-    """Return a query's parameters as a list or a dict of plain values that are copies.
+    """Return a copy of a query's parameters, as a list or a dict of plain values.
 
-    Values that queries do not support stay as they are. They are rejected when the query is bound,
-    where an error can show the place in the query.
+    Unsupported values stay as they are. They are rejected when the query is bound, where an error
+    can show the place in the query.
 
     >>> owned_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]
@@ -42,23 +42,23 @@ def owned_params(params: Params) -> Params:
     if isinstance(params, str | bytes):
         return params
     if isinstance(params, Mapping):
-        return {name: _owned(value) for name, value in params.items()}
+        return {name: _copy_value(value) for name, value in params.items()}
     if isinstance(params, Sequence) or (isinstance(params, np.ndarray) and params.ndim):
-        return [_owned(value) for value in params]
+        return [_copy_value(value) for value in params]
     return params
 
 
-def _owned(value: object) -> object:
+def _copy_value(value: object) -> object:
     try:
-        return _copied(plain_value(value))
+        return _copy_arrays(plain_value(value))
     except (QueryTypeError, InvalidValueError, RecursionError):
         return value
 
 
-def _copied(value: object) -> object:
-    """Return a plain value whose arrays are replaced with read-only copies."""
+def _copy_arrays(value: object) -> object:
+    """Return a plain value with its arrays replaced with read-only copies."""
     if isinstance(value, list):
-        return [_copied(part) for part in value]
+        return [_copy_arrays(part) for part in value]
     if not isinstance(value, np.ndarray):
         return value
     copy = value.copy()
@@ -134,7 +134,7 @@ def _from_array(value: object) -> object:
 def _with_nulls(value: Any) -> object:
     """Convert a value, array or column of Arrow, pandas or polars so that its nulls are None.
 
-    NumPy arrays have no nulls: nulls would become NaN, and the integers next to them floats.
+    NumPy arrays have no nulls: they would become NaN, and integers in the same array floats.
     """
     if is_null(type(value)):
         return None
@@ -191,13 +191,13 @@ def _json_object(value: dict[object, object]) -> object:
         return json.loads(json.dumps(value, default=_json_part))
     except (TypeError, ValueError, RecursionError) as error:
         raise QueryTypeError(
-            "A dict as a parameter must be a JSON object of strings, numbers, bools, None, lists "
-            f"and dicts, but it is {brief(value)}: {error}. Convert its values first."
+            "A dict parameter must be a JSON object of strings, numbers, bools, None, lists and "
+            f"dicts, but it is {brief(value)}: {error}. Convert its values first."
         ) from error
 
 
 def _json_part(value: object) -> object:
-    """Convert a NumPy value to a JSON value. Raises TypeError for times and for other types."""
+    """Convert a NumPy value to a JSON value. Raises TypeError for times and unsupported types."""
     converted = plain(value)
     is_time = getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
     if converted is value or is_time:
@@ -257,9 +257,9 @@ def _in_microseconds(value: Any) -> object:
 def params_to_json(params: Params) -> object:
     """Return a query's plain parameters as JSON.
 
-    A type that JSON does not have becomes an object whose key names the type. Arrays are their
-    little-endian bytes in base64. The user's own objects become strings, so that they cannot be
-    mistaken for these.
+    A value whose type JSON lacks becomes an object whose key names the type. Arrays are stored as
+    little-endian bytes in base64. The user's own objects are stored as strings, so that they are
+    not mistaken for such values.
 
     >>> params_to_json([1, dt.date(2026, 1, 31), np.array([1, 2], "uint8"), {"date": "today"}])
     [1, {'date': '2026-01-31'}, {'array': 'AQI=', 'dtype': 'uint8', 'shape': [2]}, {'json': ...}]

@@ -1,4 +1,4 @@
-"""Pickling of datasets and views, as a few plain values that open the same version elsewhere.
+"""Pickling of datasets and views as a few plain values that identify the version and rows.
 
 A worker process receives the URL, the snapshot id and the selected rows, and reads the lake itself.
 Uncommitted edits cannot be pickled.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Address:
-    """The values that are needed to open one version of a lake in another process."""
+    """The values needed to open one version of a lake in another process."""
 
     url: str
     """URL of the lake."""
@@ -53,7 +53,7 @@ class Address:
     checks_reads: bool = False
     """Whether every read is compared with checksums and hashes."""
     limits: Limits = DEFAULT_LIMITS
-    """How much memory a value may take."""
+    """Limits on the size of decoded values."""
     branch: str | None = None
     """The branch that the handle was on; None for a fixed version."""
     name: str = ""
@@ -78,7 +78,7 @@ class Address:
         )
 
     def open(self) -> tuple[Lake, Table]:
-        """Open the version. Raises LakeNotFoundError where it cannot be reached."""
+        """Open the version. Raises LakeNotFoundError if the lake cannot be reached."""
         if self.folder is not None:
             welcome(self.url, self.folder)
         repository = Repository.open(self.url, self.options, self.limits)
@@ -116,7 +116,7 @@ class Stranded:
 
 
 def view_parts(view: View) -> tuple[object, ...]:
-    """Return a view's result of ``__reduce__``."""
+    """Return the result of a view's ``__reduce__``."""
     slots = view.rows.live()
     span = chunks.contiguous(slots)
     rows = slots if span is None else span
@@ -129,14 +129,14 @@ def view_parts(view: View) -> tuple[object, ...]:
 
 
 def dataset_parts(ds: Dataset) -> tuple[object, ...]:
-    """Return a dataset's result of ``__reduce__``."""
+    """Return the result of a dataset's ``__reduce__``."""
     return open_dataset, (Address.of(ds), ds.handle.branch, ds.handle.lake.name)
 
 
 def open_view(
     address: Address, rows: slice | NDArray[np.int64], names: tuple[str, ...], origin: str
 ) -> View | Stranded:
-    """Open a pickled view of rows of a lake."""
+    """Open a pickled view of a lake's rows."""
     if engine_is_lost():
         return Stranded()
     return View(RowSelection(*address.open(), _slots(rows)), names, origin)

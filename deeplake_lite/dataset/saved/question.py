@@ -36,12 +36,12 @@ class Question:
     asked: View | None = None
     """The view that the query ran on, as it was then."""
     sources: Mapping[tuple[str, str | None], View] = field(default_factory=dict)
-    """The views that FROM named, as they were then, by name and VERSION."""
+    """The views that FROM names, as they were then, by name and VERSION."""
     kind: Literal["query", "suspects"] = "query"
-    """Which package computes the result: the query package or the review package."""
+    """Package that computes the result: `query`, or `review` for a ranking by suspicion."""
     repeatable: bool = field(init=False, default=True)
     """Whether the result is the same in every process. It is False if user-defined functions were
-    registered when the query ran, because they may depend on globals and on chance."""
+    registered when the query ran, because they may depend on globals or random numbers."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "params", owned_params(self.params))

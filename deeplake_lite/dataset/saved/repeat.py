@@ -1,7 +1,7 @@
-"""Reruns of the query behind a saved or pickled view, with a check that its rows are the same.
+"""Repeating the query behind a saved or pickled view, and checking that its rows are the same.
 
-A view of a query's result is stored as the query and the positions of its rows. If a user-defined
-function now returns different values, these positions refer to other rows.
+A view of a query's result is stored as the query and the positions of the view's rows. If a
+user-defined function now returns different values, these positions refer to other rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fingerprint(view: View, slots: NDArray[np.int64]) -> str:
 
 
 def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expected: str) -> View:
-    """Return the result of a query that ran before.
+    """Run a query again, and return its result.
 
     Parameters
     ----------
@@ -46,19 +46,19 @@ def repeat_query(question: Question, count: int, slots: NDArray[np.int64], expec
     Raises
     ------
     DamagedError
-        When the rows of the result differ from those before.
+        When the rows differ from the previous result.
     """
     result = question.repeat(count)
     size = result.rows.table.slots
     if size != count:
         current = f"{size:,}" if size < count else "more"
-        change = f"returned {count:,} rows then, but now returns {current}"
+        change = f"returned {count:,} rows before, but now returns {current}"
     elif fingerprint(result, slots) != expected:
-        change = "now returns rows that differ from those then"
+        change = "now returns different rows than before"
     else:
         return result
     raise DamagedError(
-        f"A view of a query's result was saved or pickled, and the query {change}: "
-        f"{question.text}. One of your functions may have changed, or may draw random numbers. "
-        "Register the earlier function, or run the query again and save the new result."
+        f"The query of a saved or pickled view {change}: {question.text}. One of your functions "
+        "may have changed, or may draw random numbers. Register the earlier function, or run the "
+        "query again and save the new result."
     )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.selection import Lake
 
 DEEPEST = 32
-"""Maximum number of levels of queries of other queries' results in a document."""
+"""Maximum depth of nested queries in a document."""
 
 MOST_ROWS = 2**47
 """Maximum number of rows of a view or a result."""
@@ -50,7 +50,7 @@ STRINGS = {
 """Regular expression of each string in a document, by key."""
 
 REQUIRED = {True: {"version", "array", "hash", "origin", "saved"}, False: {"version"}}
-"""Keys of required strings: for the document of a saved view (True), and of a view that its query
+"""Keys of required strings in the document of a saved view (True), or of a view that its query
 read (False)."""
 
 
@@ -172,7 +172,7 @@ class DocumentReader:
         names = tuple(document["columns"])
         if len(set(names)) < len(names):
             raise DamagedError(
-                "The columns of a saved view must be unique, but it names one twice. Delete the "
+                "The columns of a saved view must be unique, but one name occurs twice. Delete the "
                 "view, and save it again."
             )
         rows = self._rows(document) if "array" in document else None
@@ -216,7 +216,7 @@ class DocumentReader:
         return self._lake.at(None, version), Table.open(repository, repository.reader(version))
 
     def _run(self, query: QueryDocument, rows: NDArray[np.int64]) -> View:
-        """Run a query again. Raises DamagedError if its rows differ from those before."""
+        """Run a query again. Raises DamagedError if its rows differ from the saved ones."""
         question = Question(
             query["text"],
             params_from_json(query["params"]),
@@ -241,7 +241,7 @@ def check_document(name: str, document: Any, *, saved: bool) -> None:
     document : object
         The document.
     saved : bool
-        Whether the document is that of the saved view, and not of a view that its query read.
+        Whether the document describes the saved view itself, not a view that its query read.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def damaged_view(name: str, error: Exception) -> DamagedError:
 
 
 def _check(document: Any, *, saved: bool, depth: int) -> None:
-    """Check a document and those inside it. Raises ValueError, TypeError, LookupError."""
+    """Check a document and its nested documents. Raises ValueError, TypeError, LookupError."""
     if depth > DEEPEST:
         raise ValueError(f"it has more than {DEEPEST} levels of queries.")
     for key, pattern in STRINGS.items():
@@ -284,7 +284,7 @@ def _check(document: Any, *, saved: bool, depth: int) -> None:
 
 
 def _moment_of(query: Any) -> dt.datetime | None:
-    """Return the current time of a query. Raises ValueError, TypeError, LookupError."""
+    """Return the time of a query's first run. Raises ValueError, TypeError, LookupError."""
     moment = query["moment"]
     return None if moment is None else dt.datetime.fromisoformat(moment)
 
@@ -320,7 +320,9 @@ def _check_string(document: object, key: str, pattern: str) -> None:
         raise TypeError(f"it must be an object, but it is {brief(document)}.")
     value = document[key]
     if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
-        raise ValueError(f"{key!r} must be a string like {pattern}, but it is {brief(value)}.")
+        raise ValueError(
+            f"{key!r} must be a string that matches {pattern}, but it is {brief(value)}."
+        )
 
 
 def _check_count(document: Mapping[str, Any]) -> None:

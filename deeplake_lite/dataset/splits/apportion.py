@@ -1,4 +1,4 @@
-"""Proportional rounding: how many rows of each class go to each part of a split.
+"""Proportional rounding of the numbers of rows of each class in each part of a split.
 
 Fractions of a count are rarely whole numbers. The remaining rows are assigned by largest remainder,
 so that the sums are right for each class and for each part.
@@ -113,7 +113,7 @@ def _balance(extra: Counts, most: Counts, missing: Counts) -> None:
 
 
 def _path(extra: Counts, most: Counts, missing: Counts) -> list[tuple[int, int, int]]:
-    """Return the moves (size number, from part, to part) from a part with too many rows to another.
+    """Return moves (size number, from part, to part) from a part with too many rows to another.
 
     The breadth-first search finds a shortest path. If there is no path, the result is empty, and
     the totals of two parts are off by one. No random test has ever produced such a case.

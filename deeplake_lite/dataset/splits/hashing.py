@@ -36,12 +36,12 @@ def xxh3_64(numbers: NDArray[Any], seed: int = 0) -> NDArray[np.uint64]:
     words = np.ascontiguousarray(numbers).view(np.uint64)
     h = (words >> np.uint64(32)) | (words << np.uint64(32))
     h ^= np.uint64((_SECRET - seed) & _MASK)
-    h ^= _rotated(h, 49) ^ _rotated(h, 24)
+    h ^= _rotate(h, 49) ^ _rotate(h, 24)
     h *= np.uint64(0x9FB21C651E98DF25)
     h ^= (h >> np.uint64(35)) + np.uint64(8)
     h *= np.uint64(0x9FB21C651E98DF25)
     return np.asarray(h ^ (h >> np.uint64(28)))
 
 
-def _rotated(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+def _rotate(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
     return np.asarray((words << np.uint64(bits)) | (words >> np.uint64(64 - bits)))

@@ -1,4 +1,4 @@
-"""Splits and folds of rows for training and testing, which are reproducible everywhere.
+"""Reproducible splits and folds of rows for training and testing.
 
 Rows are ranked by a hash of their id and the seed, and the ranking is cut according to the sizes of
 the parts. Positions, versions and the order of the rows do not matter.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 1e-6
-"""Largest deviation of the sum of fractions from 1, as for fractions in 32 bits."""
+"""Maximum deviation of the sum of fractions from 1, which allows for fractions in float32."""
 
 
 class Fold(NamedTuple):
@@ -92,7 +92,7 @@ def folds(view: View, k: int, *, by: str | None, group: str | None, seed: int) -
 def _parts(
     view: View, shares: NDArray[np.float64], by: str | None, group: str | None, seed: int
 ) -> Ints:
-    """Return the number of the part of each row."""
+    """Return the part number of each row."""
     for name in (by, group):
         if name is not None:
             view.field(name)
@@ -101,7 +101,7 @@ def _parts(
     ids = view.row_ids
     if group is None and not _has_repeats(ids):
         return _parts_of_rows(view, shares, by, seed, xxh3_64(ids, seed))
-    # Repeated rows must stay in one part, so each row is a group of its occurrences.
+    # Repeated rows must stay in one part, so the occurrences of a row form a group.
     keys = ids.view(np.uint64) if group is None else _digests(view, group)
     return _parts_of_groups(view, shares, by, seed, keys)
 
@@ -109,7 +109,7 @@ def _parts(
 def _parts_of_rows(
     view: View, shares: NDArray[np.float64], by: str | None, seed: int, rank: NDArray[np.uint64]
 ) -> Ints:
-    """Return the part of each row, where rows are assigned one by one."""
+    """Return the part of each row, without keeping any rows together."""
     if by is not None and _has_several(view.schema[by].htype):
         return by_labels(_labels(view, by), shares, rank)
     strata = np.zeros(len(rank), np.uint64) if by is None else _digests(view, by)
@@ -124,7 +124,7 @@ def _parts_of_groups(
     seed: int,
     keys: NDArray[np.uint64],
 ) -> Ints:
-    """Return the part of each row, where rows with equal keys stay together."""
+    """Return the part of each row; rows with equal keys stay together."""
     number, sizes, rank = _number_keys(keys, seed)
     if by is None:
         return by_groups(sizes, shares, rank)[number]
@@ -149,9 +149,9 @@ def _has_repeats(ids: Ints) -> bool:
 
 
 def _number_keys(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArray[np.uint64]]:
-    """Return a number for each row's key, in the order of the keys' hashes.
+    """Return the number of each row's key, where keys are numbered in the order of their hashes.
 
-    The result also has the number of rows and the hash of each key, (keys,).
+    Also return the number of rows and the hash of each key, (keys,).
     """
     hashes, number, sizes = np.unique(xxh3_64(keys, seed), return_inverse=True, return_counts=True)
     return number.ravel(), sizes, hashes
@@ -160,7 +160,7 @@ def _number_keys(keys: NDArray[np.uint64], seed: int) -> tuple[Ints, Ints, NDArr
 def _explain_empty(
     view: View, shares: NDArray[np.float64], number: int, name: str, group: str | None
 ) -> str:
-    """Return a message that says why a part has no rows, and what to do."""
+    """Return a message that explains why a part has no rows, with a way out."""
     if not len(view):
         return f"{name} would be empty, because the view has no rows to split. Append rows first."
     parts = np.count_nonzero(shares)
@@ -203,28 +203,28 @@ def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
     if not (shares >= 0).all() or not np.isfinite(shares).all():
         bad = shares[~(np.isfinite(shares) & (shares >= 0))][0]
         raise OptionError(
-            f"fractions must be from 0 to 1, but one is {bad:g}. Leave the part out, or give it 0."
+            f"fractions must be from 0 to 1, but one is {bad:g}. Leave the part out, or use 0."
         )
     if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
-        hint = "Give one that is not 0." if total == 0 else f"Divide them: {_normalized(shares)}."
+        hint = "Pass one above 0." if total == 0 else f"Divide them: {_format_normalized(shares)}."
         raise OptionError(
             f"fractions must add up to 1, but {brief(list(fractions))} adds up to {total:g}. {hint}"
         )
     return shares
 
 
-def _normalized(shares: NDArray[np.float64]) -> str:
+def _format_normalized(shares: NDArray[np.float64]) -> str:
     """Return fractions that add up to 1, with as few digits as possible.
 
-    >>> _normalized(np.array([3, 1])), _normalized(np.array([1, 1, 1]))
+    >>> _format_normalized(np.array([3, 1])), _format_normalized(np.array([1, 1, 1]))
     ('[0.75, 0.25]', '[0.3333333, 0.3333333, 0.3333333]')
     """
     whole = shares / shares.sum()
-    digits = next(d for d in range(3, 18) if abs(_rounded(whole, d).sum() - 1) <= TOLERANCE)
+    digits = next(d for d in range(3, 18) if abs(_round_digits(whole, d).sum() - 1) <= TOLERANCE)
     return f"[{', '.join(f'{share:.{digits}g}' for share in whole)}]"
 
 
-def _rounded(shares: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
+def _round_digits(shares: NDArray[np.float64], digits: int) -> NDArray[np.float64]:
     return np.array([float(f"{share:.{digits}g}") for share in shares])
 
 
@@ -245,7 +245,7 @@ _INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64
 
 
 def _labels(view: View, column: str) -> Labels:
-    """Return the labels of all rows; null has no labels."""
+    """Return the labels of all rows; null rows have no labels."""
     f = view.schema[column]
     if isinstance(f.htype.layout, Nested):
         table, slots = view.rows.locate()

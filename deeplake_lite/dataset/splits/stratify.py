@@ -1,8 +1,8 @@
-"""Stratified splits of rows with several labels, and of groups of rows.
+"""Stratified splits of rows with several labels, and splits of groups of rows.
 
 Rows with several labels are split by iterative stratification: the label with the fewest remaining
 rows comes first, and its rows go to the parts that lack it most. Groups cannot be divided. They are
-assigned one after the other, large ones first, to the parts that lack their rows most.
+assigned one after the other, large groups first, to the parts that lack their rows most.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ROWS_WEIGHT = 10
 """Weight of a part's number of rows, relative to all labels together."""
 
 SWEEPS = 1
-"""How many times groups are reassigned, small ones first, after each has been assigned once."""
+"""Number of times that groups are reassigned, small ones first, after the first assignment."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def by_labels(labels: Labels, shares: Reals, rank: NDArray[np.uint64]) -> Ints:
     -----
     This is iterative stratification: K. Sechidis, G. Tsoumakas, I. Vlahavas: On the Stratification
     of Multi-Label Data. ECML PKDD 2011. There are three differences: All rows of a label are
-    assigned at once, which is equivalent. A full part gets no more rows. The rounding error of one
+    assigned at once, with the same result. A full part gets no more rows. The rounding error of one
     label is compensated by the next labels, so that a small part gets its share of many rare
     labels.
 
@@ -166,7 +166,7 @@ def _count_rows(wanted: Reals, room: Ints, count: int, behind: Reals) -> Ints:
     >>> _count_rows(np.array([4.5, 0.5]), np.array([99, 9]), 5, np.array([-0.5, 0.5])).tolist()
     [4, 1]
     """
-    # Python lists, because there are few parts, for which NumPy takes twenty times as long.
+    # With few parts, Python lists are about twenty times as fast as NumPy.
     want, free, late = wanted.tolist(), room.tolist(), behind.tolist()
     counts = [min(max(floor(w + TINY), 0), f) for w, f in zip(want, free, strict=True)]
     while (rest := count - sum(counts)) != 0:
@@ -208,7 +208,7 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
     rank : ndarray, (rows,) uint64
         Order of the rows within a class.
     counts : ndarray, (classes, parts) int64
-        How many rows of each class go to each part.
+        Number of rows of each class for each part.
     """
     part = np.empty(len(number), np.int64)
     parts = np.tile(np.arange(counts.shape[1]), len(counts))
@@ -220,7 +220,7 @@ def cut(number: Ints, rank: NDArray[np.uint64], counts: Ints) -> Ints:
 
 
 def _narrow(numbers: Ints, count: int) -> NDArray[np.integer[Any]]:
-    """Return numbers below `count` in 16 bits if they fit, for which NumPy has a radix sort."""
+    """Return numbers below `count`, as uint16 if they fit, for which NumPy has a radix sort."""
     return numbers.astype(np.uint16) if count <= 2**16 else numbers
 
 
@@ -336,7 +336,7 @@ def _balance_sizes(
 
 
 def _unbalanced(missing: Reals) -> list[tuple[int, int]]:
-    """Return pairs of a part with too many rows and a part with too few, the most unbalanced first.
+    """Return pairs of a part with too many rows and a part with too few, worst pairs first.
 
     >>> _unbalanced(np.array([-3.0, 0.4, 2.0, 0.6]))
     [(0, 2), (0, 3), (0, 1)]

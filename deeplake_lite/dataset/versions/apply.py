@@ -38,7 +38,7 @@ def merge_rows(plan: MergePlan, target: Table, source: Table) -> None:
 
 
 def _convert_to_modes(table: Table, sides: list[Schema]) -> None:
-    """Convert the images of columns for which one side of a merge had another mode."""
+    """Convert the images of columns whose mode differs between the sides of a merge."""
     for f in table.schema:
         own, stored = f.htype.pixels, f.htype.with_mode(None)
         if own is None or own.mode is None or stored is None:
@@ -51,11 +51,11 @@ def _convert_to_modes(table: Table, sides: list[Schema]) -> None:
 def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -> None:
     """Apply a plan to `target`, a table that accepts edits, with cells copied from `source`.
 
-    Rows are found in `source`, which may have read their ids before, but copied from `checked`, the
-    same table with checks.
+    Rows are looked up in `source`, which may have cached their ids, but copied from `checked`, the
+    same table with verified reads.
 
-    Deletions come first, so that a new column needs no default for removed rows, and can take the
-    name of a dropped column.
+    Deletions are applied first, so that a new column needs no default for removed rows, and can
+    reuse the name of a dropped column.
     """
     if len(plan.remove):
         target.delete(np.flatnonzero(np.isin(target.ids(target.rows.live()), plan.remove)))
@@ -77,7 +77,7 @@ def _copy_edits(plan: MergePlan, target: Table, source: Table, checked: Table) -
 
 
 def slots_of(table: Table, ids: Ids) -> Ids:
-    """Return the slots of live rows by id; an id may occur twice. Raises NotFoundError."""
+    """Return the slots of live rows by id; ids may repeat. Raises NotFoundError."""
     if not len(ids):
         return NONE
     slots = table.find(ids)
@@ -89,12 +89,12 @@ def slots_of(table: Table, ids: Ids) -> Ids:
 
 
 def _slots_to_copy(source: Table, checked: Table, ids: Ids) -> Ids:
-    """Return the slots of rows that are copied, after a check of their ids. Raises DamagedError."""
+    """Return the slots of rows to copy, after checking their ids. Raises DamagedError."""
     slots = slots_of(source, ids)
     if (checked.ids(slots) != ids).any():
         raise DamagedError(
-            f"Copying rows needs their ids, but the row ids of version {source.snapshot_id} were "
-            "damaged when they were read. Nothing was changed. Open the lake again."
+            f"Rows are copied by their ids, but the ids read from version {source.snapshot_id} are "
+            "damaged. Nothing was changed. Open the lake again."
         )
     return slots
 

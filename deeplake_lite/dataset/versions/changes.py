@@ -1,4 +1,4 @@
-"""The differences between two versions, row by row and cell by cell, in terms of row ids.
+"""The differences between two versions, by row and by cell.
 
 Rows are matched by id, never by position. Cells are compared by digest. Only cells whose index
 chunk was written between the two versions are compared; Icechunk's transaction logs list the
@@ -91,9 +91,9 @@ def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
     """Return the changes from `a` to `b`, including the pending edits of `b`.
 
     Cells are compared as they are stored. With `by_meaning`, classes are compared by name and
-    images in the newer mode instead. This makes a difference only if both versions added classes to
-    a column, so that class 2 may be "bird" in one and "fish" in the other, or if the modes differ,
-    so that the shapes of all images may differ.
+    images in the newer mode instead. This matters only if both versions added classes to a column,
+    so that class 2 may be "bird" in one and "fish" in the other, or if the modes differ, so that
+    the shapes of all images may differ.
     """
     if b.edits is not None and a.edits is None and a.snapshot_id == b.snapshot_id:
         pairs, touched = _pairs_of_edits(a, b), None
@@ -122,9 +122,9 @@ def difference(a: Table, b: Table, *, by_meaning: bool = False) -> Changes:
 
 
 def has_same(a: Table, b: Table, column: str) -> bool:
-    """Return whether the transaction logs show that a column is the same in two versions.
+    """Return whether a column is the same in two versions according to their transaction logs.
 
-    No cells are read. The result is False if the logs do not show it.
+    No cells are read. The result is False if the logs are missing or inconclusive.
     """
     touched = _touched_chunks(a, b)
     if touched is None or not _has_same_rows(a, b, touched):
@@ -253,7 +253,10 @@ def _rows_with_changed_cells(
 
 
 def _candidates(b: Table, column: str, pairs: _Pairs, touched: Touched | None) -> Positions:
-    """Return the shared rows that may differ in a column: those in chunks written since `a`."""
+    """Return the shared rows that may differ in a column: moved rows, and rows in written chunks.
+
+    The rows are given as positions in `pairs`.
+    """
     if touched is None:
         return np.arange(len(pairs.a))
     moved = pairs.a is not pairs.b and pairs.a != pairs.b
@@ -305,7 +308,7 @@ def _rows_with_changed_images(
 
 
 def _names(table: Table, column: str, slots: Slots) -> list[object]:
-    """Return the name of each row's class, or a list of names; None where it is null."""
+    """Return the class name, or list of class names, of each row; None for null."""
     htype = next(f.htype for f in table.schema if f.id == column)
     classes = htype.classes
     assert classes is not None

@@ -67,7 +67,7 @@ def missing_default(
     again : str
         The call to repeat.
     setup : str
-        Statements that open the branch that has the column as ``other``. By default, it is the
+        Statements that open, as ``other``, the branch that has the column. By default, this is the
         handle's own branch, unless the handle has the column itself.
     """
     own = next((f.name for f in handle.table.schema if f.id == error.field_id), None)
@@ -124,7 +124,7 @@ def _commit_onto_tip(
     merges: bool,
     empty: bool = False,
 ) -> str:
-    """Write the edits on top of the branch's tip, and retry if the branch of an object store moves.
+    """Write the edits on top of the branch's tip; on an object store, retry if the branch moves.
 
     On an object store there is no lock between processes: the attempt to move the branch fails if
     another writer was faster.
@@ -138,7 +138,7 @@ def _commit_onto_tip(
         if merges:
             _check_merge_fits(handle, tip_id)
         elif _overwrites(handle, tip_id):
-            handle.table = _copied_onto(handle, handle.open(tip_id), "raise")
+            handle.table = _copy_onto(handle, handle.open(tip_id), "raise")
         if not (handle.table.edits or merges or empty):  # the tip already contains all of the edits
             return handle.go_to(tip_id)
         try:
@@ -146,7 +146,7 @@ def _commit_onto_tip(
         except MovedError:
             if merges:
                 raise
-            handle.table = _copied_onto(handle, handle.open(tip_id), "raise")
+            handle.table = _copy_onto(handle, handle.open(tip_id), "raise")
         except ConflictError:
             if repository.tip(branch) == handle.version:
                 raise
@@ -170,16 +170,16 @@ def rebase(handle: Handle, on_conflict: Resolution) -> None:
                 handle.go_to(tip.snapshot_id)
             elif tip.snapshot_id != handle.version:
                 try:
-                    handle.table = _copied_onto(handle, tip, on_conflict)
+                    handle.table = _copy_onto(handle, tip, on_conflict)
                 except MissingDefaultError as error:
                     again = f"ds.rebase(on_conflict={on_conflict!r})"
                     raise missing_default(handle, error, again) from error
 
 
 def _take_landed(handle: Handle, tip_id: str) -> bool:
-    """Move to a commit that an earlier attempt made although its reply was lost.
+    """Move to the commit of an earlier attempt that succeeded, although its reply was lost.
 
-    Edits that were made since that attempt are kept. Return whether there was such a commit.
+    Edits made after that attempt are kept. Return whether there was such a commit.
     """
     landed, edits = handle.table.landed(tip_id), handle.table.edits
     if landed is None or edits is None:
@@ -188,7 +188,7 @@ def _take_landed(handle: Handle, tip_id: str) -> bool:
         handle.go_to(landed.id)
     else:
         base, edits.restored = handle.open(landed.id), None  # that commit has recorded the restore
-        handle.table = _copied_onto(handle, base, "raise", base=base)
+        handle.table = _copy_onto(handle, base, "raise", base=base)
     return True
 
 
@@ -273,10 +273,10 @@ def _check_merge_fits(handle: Handle, tip_id: str) -> None:
         raise MovedError("The branch has moved to a version that the merge would undo.")
 
 
-def _copied_onto(
+def _copy_onto(
     handle: Handle, tip: Table, on_conflict: Resolution, *, base: Table | None = None
 ) -> Table:
-    """Return the edits since `base`, by default the handle's version, copied onto `tip`.
+    """Copy the edits since `base`, by default the handle's version, onto `tip`; return the result.
 
     In a conflict, the edits count as "ours".
     """

@@ -1,8 +1,8 @@
 """Conflicts between the two sides of a merge, and the error message that lists them.
 
 A `Conflict` names one cell, row, column or metadata key. If two tips have several merge bases,
-these may conflict with each other. `Unresolved` lists where: there is no base value to compare
-with, so the tips themselves must be equal there.
+these may conflict with each other. `Unresolved` lists the conflicting items: they have no base
+value to compare with, so the tips themselves must be equal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Conflict:
     """A cell, row, column or metadata key that the two sides changed in different ways."""
 
     kind: Literal["cell", "row", "column", "metadata"]
-    """Kind of the object that both sides changed."""
+    """Kind of item that both sides changed."""
     name: str | None
     """Name of the column, or the metadata key; None for a whole row."""
     row_id: int | None
@@ -46,7 +46,7 @@ class Conflict:
     reason: str
     """Change of each side."""
     key: tuple[str, ...] = ()
-    """Identifies the cell, column or metadata key by ids, with the column's id first."""
+    """Path of the column's property or of the metadata key; for a cell, the column's id."""
 
     def __str__(self) -> str:
         name = f" {self.name!r}" if self.name is not None else ""
@@ -70,7 +70,7 @@ class Unresolved:
         return bool(len(self.rows) or self.cells or self.keys)
 
     def with_conflicts(self, conflicts: Iterable[Conflict]) -> Unresolved:
-        """Return a copy to which `conflicts` are added."""
+        """Return a copy with more conflicts."""
         rows, cells = [self.rows], {c: [ids] for c, ids in self.cells.items()}
         keys = set(self.keys)
         for c in conflicts:
@@ -135,7 +135,7 @@ def check_conflicts(
     """
     if not conflicts:
         return
-    # If two columns get the same name, each of them has a conflict, but the message is the same.
+    # Two columns with clashing names have a conflict each, but their messages may be equal.
     distinct = {(c.kind, c.name, c.row_id, c.reason): c for c in conflicts}
     listed = "\n".join(f"  {_describe(c, sides)}" for c in islice(distinct.values(), MOST_LISTED))
     rest = len(distinct) - MOST_LISTED
@@ -180,7 +180,7 @@ def brief(value: object) -> str:
 
 
 def brief_apart(ours: object, theirs: object) -> tuple[str, str]:
-    """Return two values as short strings that differ, if necessary cut around the first difference.
+    """Return two values as short, different strings, cut around the first difference if necessary.
 
     >>> brief_apart("a" * 99 + "b", "a" * 99 + "c")
     ("…aaaaaaaaaaaaaaaab'", "…aaaaaaaaaaaaaaaac'")

@@ -92,7 +92,7 @@ class Diff:
         return self._values(self.older, column, ids)
 
     def after(self, column: str, ids: Ids | None = None) -> Any:
-        """Return the new values of a changed column, for all changed or the given rows."""
+        """Return the new values of a changed column, for all changed rows or the given row ids."""
         return self._values(self.newer, column, ids)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -150,7 +150,7 @@ class Diff:
 def has_net_effect(table: ReadTable) -> bool:
     """Return whether a table has uncommitted edits that do not cancel each other out.
 
-    This is the one rule for what counts as uncommitted: `Status` and all errors follow it.
+    `Status` and all errors about uncommitted edits use this definition.
     """
     return table.uncommitted and (not isinstance(table, Table) or bool(Status.of(table)))
 
@@ -173,9 +173,9 @@ class Status:
     metadata: bool = False
     """Whether metadata of the dataset changed."""
     reordered: bool = False
-    """Whether rows were put into another order."""
+    """Whether rows were reordered."""
     columns_reordered: bool = False
-    """Whether columns were put into another order."""
+    """Whether columns were reordered."""
 
     @classmethod
     def of(cls, table: Table) -> Status:
@@ -198,8 +198,8 @@ class Status:
             schema=base.schema.compare(table.schema),
             metadata=not same_json(base.metadata, table.state.metadata),
             reordered=edits.arranged,
-            columns_reordered=_shared(base.schema, table.schema)
-            != _shared(table.schema, base.schema),
+            columns_reordered=_shared_ids(base.schema, table.schema)
+            != _shared_ids(table.schema, base.schema),
         )
 
     def __bool__(self) -> bool:
@@ -227,8 +227,8 @@ class Status:
         return ", ".join(filter(None, parts)) or "clean"
 
 
-def _shared(a: Schema, b: Schema) -> list[str]:
-    """Return the ids of the columns of `a` that `b` has, too, in the order of `a`."""
+def _shared_ids(a: Schema, b: Schema) -> list[str]:
+    """Return the ids of the columns that both schemas have, in the order of `a`."""
     known = {f.id for f in b}
     return [f.id for f in a if f.id in known]
 

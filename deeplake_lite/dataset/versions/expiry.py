@@ -1,9 +1,9 @@
 """The plan of a vacuum: old versions that expire, and links between the versions that stay.
 
-Icechunk drops all snapshots older than a given time from each history, except those to which a
-branch or tag points. The oldest version that stays then follows Icechunk's initial snapshot. Merges
-need more: the versions at which histories forked. These are kept by links, which are internal
-branches that name a version and a later descendant, once the versions in between have expired.
+Icechunk drops all snapshots older than a given time from each history, except the tips of branches
+and tags. The parent of the oldest remaining version is then Icechunk's initial snapshot. Merges
+need more: the versions at which histories forked. These are kept by links: internal branches that
+name a version and a later descendant, if all versions in between have expired.
 
 Steps: read the graph of all versions, find the forks, and find the nearest remaining ancestors of
 each version that stays. For example, a branch that has not changed for a year keeps the version at
@@ -31,7 +31,7 @@ type Link = tuple[str, str]
 
 @dataclass(frozen=True)
 class Expiry:
-    """The plan of which versions a vacuum lets expire."""
+    """The versions that expire in a vacuum, and the versions and links that stay."""
 
     expiring: frozenset[str]
     """Versions that expire."""
@@ -103,7 +103,7 @@ def branch_points(parents: Mapping[str, set[str]], tips: Iterable[str]) -> set[s
 
 
 def _recent(commits: Mapping[str, Commit], tip: str, cutoff: datetime) -> set[str]:
-    """Return a tip and its ancestors, without merged ones, up to the first older than `cutoff`."""
+    """Return a tip and its ancestors, without merged ones, that are not older than `cutoff`."""
     recent, version = set[str](), tip
     while version in commits and commits[version].time >= cutoff:
         recent.add(version)
@@ -112,7 +112,7 @@ def _recent(commits: Mapping[str, Commit], tip: str, cutoff: datetime) -> set[st
 
 
 def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[str, set[str]]:
-    """Return, for each version in `kept`, its ancestors in `kept` with none of them in between."""
+    """Return the nearest ancestors in `kept` of each version in `kept`."""
     nearest, result = dict[str, set[str]](), dict[str, set[str]]()
     for version in _oldest_first(parents):
         before = {v for parent in parents[version] for v in nearest[parent]}
@@ -123,7 +123,7 @@ def _nearest_ancestors(parents: Mapping[str, set[str]], kept: set[str]) -> dict[
 
 
 def _parents_left(commit: Commit, recent: set[str], kept: set[str]) -> set[str]:
-    """Return the parents that a version still has after Icechunk has truncated the histories.
+    """Return the parents that a version keeps when Icechunk truncates the histories.
 
     Merged versions are recorded in the commit's metadata, so they are not lost.
     """

@@ -1,9 +1,9 @@
 """Version names, the history of a version, and the common ancestors of two versions.
 
-A version is named by a branch, a tag, a commit id (or the beginning of one), a time, or a commit
-from a log. Refs that begin with an underscore are internal: ``_aux`` holds saved views, ``_pin-…``
-keeps a version for a while, ``_vacuum-…`` announces a running vacuum, and ``_base-…`` keeps a
-version that is a common ancestor of others.
+A version can be given as a branch, a tag, a commit id or its beginning, a time, or a commit from a
+log. Refs that begin with an underscore are internal: ``_aux`` holds saved views, ``_pin-…`` keeps a
+version temporarily, ``_vacuum-…`` announces a running vacuum, and ``_base-…`` keeps a common
+ancestor of other versions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_NAMES = 10
 """Maximum number of branches and tags that an error message names."""
 
 NEAREST = 3
-"""Maximum number of suggestions of similar names among them."""
+"""Maximum number of similar names that an error message suggests."""
 
 LONGEST_NAME = 200
 """Maximum length of the name of a branch or tag, which becomes part of a file name."""
@@ -51,7 +51,7 @@ def branches(repository: Repository) -> dict[str, str]:
     Raises
     ------
     DamagedError
-        If every read is verified: when a branch is lost or was set back to an older version.
+        When a branch is lost or was set back to an older version, if every read is verified.
     """
     return repository.refs.of_users("branch")
 
@@ -72,23 +72,24 @@ def tag_names(repository: Repository) -> list[str]:
 
 
 def history(repository: Repository, snapshot_id: str, most: int | None = None) -> list[Commit]:
-    """Return at most `most` commits up to a snapshot, newest first."""
+    """Return the history of a snapshot, newest first, with at most `most` commits."""
     commits = repository.ancestry(snapshot_id)
     return list(islice((c for c in commits if c.message != ROOT_MESSAGE or c.parent), most))
 
 
 def resolve(repository: Repository, version: Version) -> str:
-    """Return the snapshot id of a branch, tag, commit id, time or commit.
+    """Return the snapshot id of a version: a branch, tag, commit id, time or commit.
 
-    A version that only saved views need is found only by its complete id.
+    A version that only saved views need must be given by its complete id.
 
     Raises
     ------
     VersionNotFoundError
-        When no version has that name, or is old enough, or the value cannot name a version.
+        When there is no such version, all versions are newer than the given time, or the value has
+        the wrong type.
     DamagedError
-        When the branch or tag is lost or, if every read is verified, points to another version
-        than its writer recorded.
+        When the branch or tag is lost or, if every read is verified, does not point to the version
+        that its writer recorded.
     """
     if not isinstance(version, date):
         version = version_name(version)
@@ -106,9 +107,9 @@ def resolve(repository: Repository, version: Version) -> str:
 
 
 def _find_commit(repository: Repository, version: str | date) -> str:
-    """Return the commit with an id or a prefix of one, or the commit that was current at a time.
+    """Return the commit with the given id or prefix, or the one that was current at a time.
 
-    Histories may come from the cache, and then contain versions that a vacuum has deleted since.
+    Cached histories may contain versions that a vacuum has since deleted.
     """
     if isinstance(version, date):
         if hasattr(version, "to_pydatetime"):  # pandas' Timestamp compares differently
@@ -132,10 +133,10 @@ def _find_commit(repository: Repository, version: str | date) -> str:
             return _at_time(repository, datetime.fromisoformat(version))
         except ValueError as error:
             raise VersionNotFoundError(
-                "A time must be in ISO 8601, such as 2026-01-31T12:00, but it is "
+                "A time must be in ISO 8601 format, such as 2026-01-31T12:00, but it is "
                 f"{version!r}: {error}."
             ) from error
-    raise _unknown("version", version, branch_names(repository), tag_names(repository))
+    raise _unknown_name("version", version, branch_names(repository), tag_names(repository))
 
 
 def _is_gone(repository: Repository, commit: str) -> bool:
@@ -148,7 +149,7 @@ def _is_gone(repository: Repository, commit: str) -> bool:
 
 
 def version_name(version: Version) -> str:
-    """Return a version as a string: the name that was given, or the id of a commit.
+    """Return a version as a string: the given name, or the id of a commit.
 
     >>> version_name(date(2026, 1, 31))
     '2026-01-31'
@@ -164,12 +165,12 @@ def version_name(version: Version) -> str:
     return str(version)
 
 
-def _unknown(
+def _unknown_name(
     kind: str, name: str, branches: Iterable[str], tags: Iterable[str] = ()
 ) -> VersionNotFoundError:
     """Return the error for an unknown name, with similar names, then other branches and tags.
 
-    >>> print(_unknown("version", "fxi", ["main", "fix"], ["v1"]))
+    >>> print(_unknown_name("version", "fxi", ["main", "fix"], ["v1"]))
     There is no version 'fxi'. Did you mean 'fix'? Branches: 'main'. Tags: 'v1'. ds.log() lists the
     commits.
     """
@@ -190,14 +191,14 @@ def _unknown(
 
 
 def _at_time(repository: Repository, when: datetime) -> str:
-    """Return the newest commit of ``main`` at a time, which is local unless it has a zone."""
+    """Return the newest commit of ``main`` up to a time, which is local unless it has a zone."""
     when = _in_utc(when)
     commits = history(repository, repository.tip("main"))
     version = next((c.id for c in commits if c.time <= when), None)
     if version is None:
         raise VersionNotFoundError(
             f"The oldest version on 'main' is from {commits[-1].time:%Y-%m-%d %H:%M:%S} UTC, but "
-            f"the given time is {when:%Y-%m-%d %H:%M:%S} UTC. Give a later time."
+            f"the given time is {when:%Y-%m-%d %H:%M:%S} UTC. Choose a later time."
         )
     return version
 
@@ -241,7 +242,7 @@ def check_branch(repository: Repository, name: str) -> str:
     """Return the tip of a branch. Raises the same errors as `resolve`."""
     known = branch_names(repository)
     if not isinstance(name, str):
-        raise _unknown("branch", name, known)
+        raise _unknown_name("branch", name, known)
     if name not in known and name in tag_names(repository):
         raise VersionNotFoundError(
             f"Only a branch can be checked out, but {name!r} is a tag. Open it with "
@@ -249,7 +250,7 @@ def check_branch(repository: Repository, name: str) -> str:
         )
     if name not in known:
         repository.refs.check(branch_ref(name))
-        raise _unknown("branch", name, known)
+        raise _unknown_name("branch", name, known)
     return repository.tip(name)
 
 
@@ -259,7 +260,7 @@ def check_tag(repository: Repository, name: str) -> None:
     if not isinstance(name, str) or name not in known:
         if isinstance(name, str):
             repository.refs.check(tag_ref(name))
-        raise _unknown("tag", name, (), known)
+        raise _unknown_name("tag", name, (), known)
 
 
 @contextlib.contextmanager
@@ -286,7 +287,7 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
 
 
 def check_related(repository: Repository, snapshot_id: str, branches: Collection[str]) -> None:
-    """Reject a version that shares no history with a branch or tag, as it could not be merged.
+    """Reject a version without history in common with a branch or tag; it could not be merged.
 
     Such a version has expired, although its files may still exist. The caller protects the version
     with `keep_version`.
@@ -296,7 +297,7 @@ def check_related(repository: Repository, snapshot_id: str, branches: Collection
     VersionNotFoundError
     """
     named = set(repository.branches(branches).values())
-    if snapshot_id in named:  # the usual case, which saves the requests for the tags
+    if snapshot_id in named:  # the usual case, in which the tags need not be requested
         return
     named |= set(repository.tags().values())
     if snapshot_id in named:
@@ -372,16 +373,16 @@ class Graph:
         return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the common ancestors that are not ancestors of another one, newest first."""
+        """Return the common ancestors without descendants among them, newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)
 
 
 def _read_line(repository: Repository, start: str, known: Container[str]) -> dict[str, Commit]:
-    """Return a version and its ancestors up to the first known one, without merged ancestors.
+    """Return a version and its ancestors up to the first known version, without merged ancestors.
 
-    The result is empty if one of them does not exist. Icechunk's initial snapshot, which has no
+    The result is empty if any of them does not exist. Icechunk's initial snapshot, which has no
     parent, is not a version.
     """
     line: dict[str, Commit] = {}
@@ -398,8 +399,8 @@ def _read_line(repository: Repository, start: str, known: Container[str]) -> dic
 def merge_bases(repository: Repository, ours: Iterable[str], theirs: str) -> list[str]:
     """Return the merge bases of two versions, newest first.
 
-    A merge base is a common ancestor that is not an ancestor of another one. There is one, except
-    after criss-cross merges.
+    A merge base is a common ancestor that is not an ancestor of another common ancestor. There is
+    only one, except after criss-cross merges.
 
     Parameters
     ----------

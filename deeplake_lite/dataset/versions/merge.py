@@ -50,7 +50,7 @@ def merge(
 ) -> str:
     """Merge another version into the handle's branch; see `Dataset.merge`.
 
-    `metadata` is added to that of the commit.
+    `metadata` is added to the metadata of the commit.
     """
     check_message(message)
     check_resolution(on_conflict)
@@ -79,13 +79,13 @@ def merge(
 def _missing_default(
     handle: Handle, error: MissingDefaultError, name: str, theirs_id: str, on_conflict: Resolution
 ) -> InvalidValueError:
-    """Return the error for a missing default, with statements for the side with the column."""
+    """Return the error for a missing default, with statements that set it on the right side."""
     ours, theirs = handle.table.schema, handle.open(theirs_id).schema
     setup, url, branch = "", handle.url, name
     if any(f.id == error.field_id for f in theirs) and not any(
         f.id == error.field_id for f in ours
     ):
-        if name not in history.branch_names(handle.repository):  # a version that cannot change
+        if name not in history.branch_names(handle.repository):  # it cannot be edited
             branch = f"default-{error.column}-{theirs_id[:6]}"
             setup = f"dl.open({url!r}, version={name!r}).branch({branch!r}); "
         setup += f"other = dl.open({url!r}, branch={branch!r})"
@@ -171,8 +171,8 @@ def _is_arranged_like(table: Table, old: Table) -> bool:
 def _combine_bases(handle: Handle, bases: list[str]) -> tuple[Table, Unresolved]:
     """Return the base of a merge; several merge bases are merged with each other.
 
-    Where the bases conflict, there is no common base value, and the result lists them as
-    unresolved. Git's recursive strategy leaves conflict markers in its virtual base instead.
+    Conflicts between the bases are returned as unresolved, because there is no common base value.
+    Git's recursive strategy leaves conflict markers in its virtual base instead.
     """
     base, unresolved = handle.open(bases[0]), ALL_RESOLVED
     for i, other_id in enumerate(bases[1:], 1):

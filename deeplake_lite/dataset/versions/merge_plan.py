@@ -1,7 +1,7 @@
 """The plan of a three-way merge, by row id, cell, column and metadata key.
 
 `plan_merge` compares the changes of both sides since their base, and lists the conflicts. It reads
-only what is needed for these decisions; the module `apply` copies the cells.
+only the data needed for these decisions; the module `apply` copies the cells.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Sides:
     theirs: Table
     """The version whose changes are merged."""
     unresolved: Unresolved = ALL_RESOLVED
-    """Items for which the base has no value that both sides descend from."""
+    """Items without a common base value, because several merge bases conflict."""
     names: tuple[str, str] = ("ours", "theirs")
     """Names of the two sides in messages."""
 
 
-def _existing(table: Table, ids: Ids) -> Ids:
+def _keep_existing(table: Table, ids: Ids) -> Ids:
     """Return the ids that belong to rows of a table."""
     return ids[table.find(ids) >= 0] if len(ids) else ids
 
@@ -89,7 +89,7 @@ def plan_merge(
     plan : MergePlan
         The edits to our side.
     conflicts : list of Conflict
-        Everything that the sides changed in different ways.
+        All data that the sides changed in different ways.
     """
     base, ours, theirs, unresolved = sides.base, sides.ours, sides.theirs, sides.unresolved
     theirs_wins = side == "theirs"
@@ -122,11 +122,11 @@ def plan_restore(old: Table, changes: Changes) -> MergePlan:
 def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Conflict]:
     """Return a conflict for each row that one side removed and the other changed.
 
-    A row in which the bases conflict, and which only one side still has, is a conflict, too.
+    An unresolved row that only one side still has is a conflict, too.
     """
     our_name, their_name = sides.names
     unresolved = sides.unresolved.rows
-    in_ours, in_theirs = (_existing(t, unresolved) for t in (sides.ours, sides.theirs))
+    in_ours, in_theirs = (_keep_existing(t, unresolved) for t in (sides.ours, sides.theirs))
     conflicts = []
     for removed, changes, name, only_in_other in (
         (mine.removed, other, our_name, np.setdiff1d(in_theirs, in_ours)),
@@ -134,7 +134,7 @@ def _find_row_conflicts(sides: Sides, mine: Changes, other: Changes) -> list[Con
     ):
         changed = np.unique(np.concatenate([NONE, *changes.cells.values()]))
         conflicts += [
-            Conflict("row", None, int(i), f"{name} removed it, the other side changed it")
+            Conflict("row", None, int(i), f"{name} removed it, but the other side changed it")
             for i in np.union1d(np.intersect1d(removed, changed), only_in_other)
         ]
     return conflicts
@@ -144,7 +144,7 @@ def _plan_rows(
     sides: Sides, mine: Changes, other: Changes, conflicting: Ids, *, theirs_wins: bool
 ) -> tuple[Ids, Ids]:
     """Return the rows to remove from our side, and the rows to add to it."""
-    in_ours = _existing(sides.ours, conflicting)
+    in_ours = _keep_existing(sides.ours, conflicting)
     remove = np.setdiff1d(other.removed, mine.removed)
     add = other.added[~np.isin(other.added, mine.added)]
     if theirs_wins:
@@ -156,13 +156,13 @@ def _plan_rows(
 def _plan_cells(
     sides: Sides, schema: Schema, mine: Changes, other: Changes, *, theirs_wins: bool
 ) -> tuple[dict[str, Ids], list[Conflict]]:
-    """Return the cells to copy, by column id, and the cells to which the sides gave two values."""
+    """Return the cells to copy, by column id, and the conflicts between cells."""
     ours, theirs, base = ({f.id for f in t.schema} for t in (sides.ours, sides.theirs, sides.base))
     cells, conflicts = {}, []
-    # Rows without a base value: all cells are compared between the two sides.
+    # In rows without a base value, all cells are compared between the two sides.
     without_base = np.union1d(
         np.intersect1d(mine.added, other.added),
-        _existing(sides.theirs, _existing(sides.ours, sides.unresolved.rows)),
+        _keep_existing(sides.theirs, _keep_existing(sides.ours, sides.unresolved.rows)),
     )
     for f in schema:
         if f.id not in ours & theirs:
@@ -170,8 +170,8 @@ def _plan_cells(
         changed = np.setdiff1d(other.cells.get(f.id, NONE), mine.removed)
         compared = np.union1d(np.intersect1d(changed, mine.cells.get(f.id, NONE)), without_base)
         if f.id not in base or ("column", f.id) in sides.unresolved.keys:
-            compared = _existing(sides.theirs, sides.ours.ids(sides.ours.rows.live()))
-        unequal = _unequal(sides.ours, sides.theirs, f.id, compared)
+            compared = _keep_existing(sides.theirs, sides.ours.ids(sides.ours.rows.live()))
+        unequal = _find_unequal(sides.ours, sides.theirs, f.id, compared)
         reason = "the sides set different values"
         conflicts += [Conflict("cell", f.name, int(i), reason, (f.id,)) for i in unequal]
         changed = np.union1d(changed, unequal) if theirs_wins else np.setdiff1d(changed, unequal)
@@ -180,7 +180,7 @@ def _plan_cells(
     return cells, conflicts
 
 
-def _unequal(ours: Table, theirs: Table, column: str, ids: Ids) -> Ids:
+def _find_unequal(ours: Table, theirs: Table, column: str, ids: Ids) -> Ids:
     """Return the ids of rows whose cells differ between the two sides."""
     if not len(ids):
         return NONE

@@ -1,4 +1,4 @@
-"""The three-way merge of schemas and metadata: names, types, defaults and keys, one by one."""
+"""Three-way merge of schemas and metadata: names, types, defaults and keys, one at a time."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ABSENT: Final = object()
-"""Represents a metadata key that does not exist, because null is an ordinary value."""
+"""Represents a missing metadata key, because null is an ordinary value."""
 
 UNKNOWN: Final = object()
-"""Represents a base value that does not exist; no value equals it."""
+"""Represents a missing base value, which differs from every value."""
 
 
 class Reconciler:
-    """The three-way merge of small values, which collects the conflicts.
+    """A three-way merge of small values that collects the conflicts.
 
     Parameters
     ----------
     unresolved : Unresolved
-        Items for which the base has no value that both sides descend from.
+        Items without a common base value, because several merge bases conflict.
     names : tuple of str
         Names of the two sides in messages.
     theirs_wins : bool
-        Whether a conflict is resolved with their value, rather than with ours.
+        Whether a conflict is resolved with their value rather than ours.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Reconciler:
         self,
         kind: Literal["column", "metadata"],
         name: str,
-        what: str,
+        label: str,
         values: tuple[object, T, T],
         key: tuple[str, ...],
     ) -> T:
@@ -60,7 +60,7 @@ class Reconciler:
         if same_json(ours, base):
             return theirs
         sides = zip(self.names, _brief_pair(ours, theirs), strict=True)
-        reason = f"{what}: {', '.join(f'{side} {value}' for side, value in sides)}"
+        reason = f"{label}: {', '.join(f'{side} {value}' for side, value in sides)}"
         self.conflicts.append(Conflict(kind, name, None, reason, key))
         return theirs if self.theirs_wins else ours
 
@@ -155,7 +155,7 @@ class Reconciler:
     def _with_one_mode(
         self, f: Field, base: Htype | None, ours: Htype, theirs: Htype
     ) -> tuple[Htype, Htype]:
-        """Return both types, with the same mode for two image types; images are converted to it."""
+        """Return both types; two image types get a common mode, to which images are converted."""
         modes = [h.pixels.mode if h and h.pixels else None for h in (base, ours, theirs)]
         plain = ours.with_mode(None), theirs.with_mode(None)
         if None in plain or modes[1] == modes[2]:
@@ -187,7 +187,7 @@ class Reconciler:
         """Merge a column that one side dropped: drop it, unless the other side needs it.
 
         The other side needs the column if it changed the column or its cells, or added rows, which
-        have values in the column. This is a conflict.
+        have values in the column. In this case, there is a conflict.
         """
         survivor, changes = (ours, mine) if theirs is None else (theirs, other)
         assert survivor is not None
@@ -197,17 +197,17 @@ class Reconciler:
             return None
         dropped = self.names[1] if theirs is None else self.names[0]
         verb = "changed it" if is_changed else f"added {added:,} row{'s'[: added != 1]} with it"
-        reason = f"{dropped} dropped it, the other side {verb}"
+        reason = f"{dropped} dropped it, but the other side {verb}"
         name = (base or survivor).name
         self.conflicts.append(Conflict("column", name, None, reason, ("column", survivor.id)))
         return theirs if self.theirs_wins else ours
 
     def _resolve_names(self, fields: list[Field], winner: Mapping[str, Field]) -> list[Field]:
-        """Resolve equal names of two columns in favour of the winner.
+        """Resolve clashes between the names of columns in favour of the winner.
 
-        Columns get back the names that they have on the winner's side. If this changes nothing, the
-        columns that the winner does not have are dropped. Either may lead to other equal names, so
-        this is repeated until there are none.
+        Clashing columns get the names that they have on the winner's side. If they already have
+        them, columns that the winner lacks are dropped. Either step may cause new clashes, so this
+        is repeated until there are none.
         """
         while clashing := _with_clashing_names(fields):
             names = {f.id: winner[f.id].name for f in clashing if f.id in winner}

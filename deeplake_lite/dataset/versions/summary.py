@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, SchemaChanges
     from deeplake_lite.storage.table import Table
 
-_SIDE_ROWS = 2  # added rows, and removed rows, that are shown next to changed ones
+_SIDE_ROWS = 2  # number of added rows, and of removed rows, shown along with changed rows
 SEEN = 40
 """Number of characters of a cell that the HTML page of a diff always shows."""
 
-_FIELDS = 4  # columns that are shown of an added or removed row
+_FIELDS = 4  # number of columns shown for an added or removed row
 
 
 def outline(diff: Diff, examples: tuple[DiffExample, ...] = ()) -> DiffSummary:
@@ -86,7 +86,7 @@ def _metadata_changes(
 
 
 def plain_pair(before: object, after: object, htypes: tuple[Htype, Htype]) -> tuple[object, object]:
-    """Return two values as `plain` does, with more detail if the short forms would be equal.
+    """Return two values like `plain`, with more detail if their short forms are equal.
 
     >>> from deeplake_lite.htypes import Array
     >>> htype = Array("float64", (2,))
@@ -178,7 +178,7 @@ class Side:
         return preview.contents(self.table, f, self.slots(ids))
 
     def exact(self, f: Field, row: Ids) -> str | None:
-        """Return a cell's value in full as a string, or None if its type has no such form."""
+        """Return a cell's complete value as a string, or None if its type has no such form."""
         try:
             cells = self.table.read([f.id], self.slots(row))[f.id]
             value = with_none(decode_block(f.htype, cells, follow=False))[0]

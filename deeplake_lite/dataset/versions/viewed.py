@@ -1,6 +1,6 @@
 """The stored documents of saved views, and the versions that they read.
 
-A vacuum keeps these versions even if no branch leads to them any longer.
+A vacuum keeps these versions even if they are no longer part of any branch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AUX = "_aux"
 """Branch that holds the saved views."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux``; it holds the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` with the documents by name, and their digest."""
 
 DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 
@@ -62,7 +62,7 @@ def versions_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_viewed(repository: Repository, version: str) -> bool:
-    """Return whether a saved view reads the version with an id. Raises DamagedError."""
+    """Return whether a saved view reads a version, given by its id. Raises DamagedError."""
     documents = view_documents(repository, views_session(repository))
     try:
         return any(version in versions_of(document) for document in documents.values())

@@ -1,7 +1,6 @@
 """Conversion of users' data, by column or by row, to blocks of checked and encoded cells.
 
-Blocks bound the memory: each holds about `BLOCK_BYTES` of encoded cells, however large the rows
-are.
+Blocks limit memory use: each holds about `BLOCK_BYTES` of encoded cells.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ BLOCK_BYTES = 16 * 2**20
 """Approximate encoded size of a block, in bytes."""
 
 FIRST_ROWS = 64
-"""Number of rows in the first block, when the size of a row is not known yet."""
+"""Number of rows in the first block, before the size of a row is known."""
 
 MOST_ROWS = 65_536
 """Maximum number of rows in a block."""
 
 STREAMED_ROWS = 1_024
-"""Number of rows that are taken from a generator at a time."""
+"""Number of rows read from a generator at a time."""
 
 type Data = Mapping[str, object] | Iterable[Mapping[str, object]] | Tabular | View
 """Columns by name, rows as dicts (or a generator of them), a DataFrame, an Arrow table, a view."""
@@ -63,7 +62,7 @@ def as_columns(data: Data, schema: Schema) -> tuple[dict[str, object], int]:
     ColumnNotFoundError
         When a named column does not exist in the schema.
     InvalidValueError
-        When columns differ in length, or the values of one are not a sequence.
+        When columns differ in length, or a column is not a sequence of values.
     """
     if not _is_columnar(data):
         data = list(_rows(data))
@@ -110,7 +109,7 @@ def named_columns(data: Data, schema: Schema) -> dict[str, Any]:
 
 
 def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[str, Cells]]:
-    """Yield users' data as blocks of cells by column id; a generator is read piece by piece.
+    """Yield users' data as blocks of cells by column id; a generator is read in batches.
 
     Raises
     ------
@@ -135,7 +134,7 @@ def incoming_blocks(data: Data, schema: Schema, check: Check) -> Iterator[dict[s
 def encode_blocks(
     columns: Mapping[str, object], count: int, fields: Sequence[Field], check: Check
 ) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of cells by column id; columns that were left out get their default.
+    """Yield blocks of cells by column id; missing columns get their default.
 
     Raises
     ------
@@ -157,7 +156,7 @@ def copy_blocks(
     source_fields: Sequence[Field],
     fields: Sequence[Field],
 ) -> Iterator[dict[str, Cells]]:
-    """Yield blocks of another table's cells by column id, copied without re-encoding if possible.
+    """Yield blocks of another table's cells by column id, re-encoded only if necessary.
 
     Raises
     ------
@@ -180,7 +179,7 @@ def copy_blocks(
 
 
 def _convert_cells(f: Field, of: Field, cells: Cells, span: slice) -> Cells:
-    """Return the cells of a field `of` for a field `f`, re-encoded only if the types differ."""
+    """Convert cells of the field `of` to the field `f`; re-encode them only if the types differ."""
     same = f.htype.bare == of.htype.bare
     if same and (f.htype.nullable or cells.valid is None):
         return cells
@@ -216,7 +215,7 @@ def encode_column(
 
 @contextmanager
 def naming_rows(position: Callable[[int], SupportsInt]) -> Iterator[None]:
-    """Replace the index of a value in errors by the row that `position` returns."""
+    """In errors, replace the index of a value with the row that `position` returns."""
     try:
         yield
     except InvalidValueError as error:
@@ -236,7 +235,7 @@ def cells_nbytes(cells: Cells) -> int:
 
 
 def is_sequence(values: object) -> bool:
-    """Return whether values can hold one value per row: a list, an array with an axis, or a column.
+    """Return whether values are a sequence with one value per row, such as a list or an array.
 
     >>> is_sequence([1, 2]), is_sequence("two"), is_sequence(np.array(2))
     (True, False, False)
@@ -270,14 +269,14 @@ def _sliceable_values(name: str, values: object, of: Htype | None) -> object:
 
 
 def _is_columnar(data: object) -> bool:
-    """Return whether data is organized by column: a dict, a table or a view, but not one column."""
+    """Return whether data is organized by column: a dict, a table or a view."""
     if isinstance(data, Mapping | View):
         return True
     return isinstance(data, Tabular) and not is_wrong_table(data)
 
 
 def _rows(data: object) -> Iterable[Mapping[str, object]]:
-    """Yield rows that are dicts. Raises InvalidValueError for anything else."""
+    """Yield the rows of data. Raises InvalidValueError if one is not a dict."""
     if is_wrong_table(data):
         raise InvalidValueError(
             f"{_ACCEPTED_DATA}, but this is {type(data).__name__}. {table_hint(data)}"
@@ -303,7 +302,7 @@ def _transpose(rows: Sequence[Mapping[str, object]], schema: Schema) -> dict[str
     names = dict.fromkeys(name for row in rows for name in row)
     if rows and not names and not schema.fields:
         raise SchemaError(
-            "Rows need a column to be stored in, but the dataset has none. Add one first: "
+            "Rows need a column, but the dataset has none. Add one first: "
             "ds.add_column('x', 'int64')."
         )
     defaults = {f.name: f.htype.default for f in schema}

@@ -1,4 +1,4 @@
-"""The cells of a new column, in blocks for every slot of a table."""
+"""The cells of a new column, for every slot of a table."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ type Ids = NDArray[np.int64]
 
 
 def fill_column(table: Table, f: Field, cells_of: Callable[[Slots], Cells]) -> Iterator[Cells]:
-    """Yield the cells of a new column, in blocks for every slot.
+    """Yield the cells of a new column for every slot, in blocks.
 
-    `cells_of` returns the cells of slots that hold a row. Slots of deleted rows get blank cells.
+    `cells_of` returns the cells of slots with rows. Slots of deleted rows get blank cells.
     """
     live = np.zeros(table.rows.slots, bool)
     live[table.rows.live()] = True
@@ -42,7 +42,7 @@ def _cells_behind(cells_of: Callable[[Slots], Cells], start: int, rows: Ids) -> 
 
 
 def interleave(*parts: tuple[Ids, Callable[[Ids], Cells]]) -> Cells:
-    """Combine cells from several functions, each given with the rows for which it returns cells."""
+    """Combine the cells from several functions, each paired with the rows that it is called for."""
     cells = [(rows, cells_of(rows)) for rows, cells_of in parts if len(rows)]
     if len(cells) == 1:
         return cells[0][1]

@@ -1,6 +1,6 @@
-"""The search for cells that are intact but contradict the type of their column.
+"""Search for cells whose bytes are intact but contradict the type of their column.
 
-Checksums do not find them. They exist if another program has changed the schema or written cells.
+Checksums do not detect them. They occur if another program has changed the schema or written cells.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def find_contradictions(table: Table, f: Field, slots: Positions) -> Iterator[tu
 
 
 def _decode_error(table: Table, f: Field, slots: Positions) -> LakeError | None:
-    """Return the error of decoding cells, or None if there is none."""
+    """Decode cells; return the error, or None if they can be decoded."""
     try:
         decode_block(f.htype, table.read([f.id], slots)[f.id], follow=False)
     except LakeError as error:

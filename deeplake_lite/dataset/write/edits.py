@@ -1,7 +1,7 @@
-"""The edits of rows and columns, which are checked and applied to a handle's open transaction.
+"""Edits of rows and columns, which are checked and applied to a handle's open transaction.
 
-Positions and names are looked up while the handle is locked, so that another thread's edit comes
-before or after, but never in between.
+Positions and names are looked up while the handle is locked, so that no other thread can edit the
+rows in between.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _append(table: Table, data: Data | View, check: Check) -> None:
 
 
 def _is_own(view: View, handle: Handle) -> bool:
-    """Return whether a view is the Dataset of the handle, which stands for all of its rows."""
+    """Return whether a view is the handle's own Dataset, which selects all of its rows."""
     return getattr(view, "handle", None) is handle
 
 
@@ -154,7 +154,7 @@ def _set_one(table: Table, name: str, index: int, value: object) -> None:
 
 
 def delete(handle: Handle, rows: object) -> None:
-    """Delete some rows; see `Dataset.delete`."""
+    """Delete rows; see `Dataset.delete`."""
     if isinstance(rows, View) and not _is_own(rows, handle):
         handle.edit(_delete_ids, np.unique(ids_for_update(rows, handle.url)))
     elif isinstance(rows, View):
@@ -218,7 +218,7 @@ def _add_column(
             "it as compute=.",
             column=name,
         )
-    # A single value stands for every row; an iterator is read once, because its length is unknown.
+    # A single value is repeated for every row. An iterator is read first to find out its length.
     values = wrap_source(named_values(name, values, added.htype), added.htype)
     if values is not None and not is_sequence(values):
         values = list(values) if isinstance(values, Iterator) else [values] * len(table)
@@ -232,7 +232,7 @@ def _add_column(
 
 
 def change_schema(handle: Handle, change: Callable[[Schema], Schema]) -> None:
-    """Replace the schema by the result of a function of the current schema."""
+    """Replace the schema with the result of `change`, which receives the current schema."""
     handle.edit(lambda table: table.set_document(schema=change(table.schema)))
 
 
@@ -262,7 +262,10 @@ def _set_mode(table: Table, name: str, mode: str | None) -> None:
     f = table.schema[name]
     htype = f.htype.with_mode(mode)
     if htype is None:
-        raise SchemaError(f"Only a column of images has a mode, but column {name!r} is {f.htype}.")
+        raise SchemaError(
+            f"Only image columns have a mode, but column {name!r} is {f.htype}. Choose an image "
+            "column."
+        )
     schema = _with_type(table.schema, name, htype)
     if schema != table.schema:
         table.write([], convert_images(table, f, htype))
@@ -280,14 +283,13 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     if classes is None:
         raise SchemaError(
             f"Only a ClassLabel, or a sequence of them, has classes, but column {name!r} is "
-            f"{htype}. "
-            "Choose another column."
+            f"{htype}. Choose another column."
         )
     if not classes.names:
         raise SchemaError(
-            "Classes can only be added to a column that has class names, but the classes of "
-            f"column {name!r} are numbers without names, and the new names are {brief(names)}. Add "
-            "a column with names: ds.add_column(…, dl.ClassLabel([…]), values=…)."
+            f"The names {brief(names)} can only be added to a column that has class names, but the "
+            f"classes of column {name!r} are numbers without names. Add a column with names: "
+            "ds.add_column(…, dl.ClassLabel([…]), values=…)."
         )
     new = check_names(names, "class")
     if known := [n for n in new if n in classes.names]:
@@ -295,12 +297,15 @@ def _add_classes(table: Table, name: str, names: Iterable[str]) -> None:
     if new:
         wider = htype.with_classes(new)
         if wider is None:
-            raise SchemaError(f"No class can be added to column {name!r}, which is {htype}.")
+            raise SchemaError(
+                f"No class can be added to column {name!r}, which is {htype}. Add a column with "
+                "all names: ds.add_column(…, dl.ClassLabel([…]), values=…)."
+            )
         table.set_document(schema=_with_type(table.schema, name, wider))
 
 
 def retype(schema: Schema, name: str, **changes: Any) -> Schema:
-    """Return a schema in which some fields of one column's type are replaced."""
+    """Return a schema with some fields of one column's type replaced."""
     return _with_type(schema, name, replace(schema[name].htype, **changes))
 
 

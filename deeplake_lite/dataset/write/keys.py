@@ -1,6 +1,6 @@
-"""The rows of a table by the value of a key column, for upserts and ingests.
+"""Lookup of a table's rows by the value of a key column, for upserts and ingests.
 
-Keys are compared by digest. Equal values have equal digests, even if they are stored differently.
+Keys are compared by digest. Equal values have equal digests, even if they are encoded differently.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Keys:
-    """The slots of a table's rows by the digest of their key.
+    """An index from the digests of keys to the slots of a table's rows.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Keys:
     """
 
     def __init__(self, table: Table, key: Field) -> None:
-        # A separate column object, because a thread that reads ahead calls `digest`, too.
+        # `digest` needs its own column object, because a read-ahead thread calls it, too.
         self._column = make_column(key.htype, Place(table.session, key.id, ChunkCache(), new=True))
         slots = table.rows.live()
         self._htype = key.htype
@@ -75,7 +75,7 @@ class Keys:
         Raises
         ------
         InvalidValueError
-            When two rows of the lake have one of these keys.
+            When several rows of the lake have the same one of these keys.
         """
         slots = np.full(len(digests), -1, np.int64)
         if len(self._digests):
@@ -117,7 +117,7 @@ class Keys:
             )
 
     def add(self, digests: NDArray[np.uint64], slots: NDArray[np.int64]) -> None:
-        """Record rows that were added since."""
+        """Add the rows of later appends to the index."""
         self._added.update(zip(digests.tolist(), slots.tolist(), strict=True))
 
 
@@ -129,7 +129,7 @@ def digests_by_value(
 ) -> NDArray[np.uint64]:
     """Return digests of rows' values, (n,) uint64, which are equal for equal values.
 
-    The stored digests are digests of bytes. If equal values of the type may differ in their bytes,
+    Stored digests are computed from bytes. If the type may encode equal values as different bytes,
     the cells are read, with `read` or from the table, and their canonical form is digested.
     """
     if not has_several_encodings(f.htype):
@@ -145,8 +145,8 @@ def digests_by_value(
 def canonical(htype: Htype, cells: Cells) -> Cells:
     """Return cells in canonical form, so that equal values have equal bytes.
 
-    Zeros become 0.0, all NaNs become the same, and JSON gets sorted keys. Compressed arrays of
-    floats become bare numbers.
+    Negative zeros become 0.0, all NaNs get the same bytes, and JSON keys are sorted. Compressed
+    arrays of floats are decompressed.
 
     >>> from deeplake_lite.htypes import Json, Scalar
     >>> canonical(Scalar("float32"), Scalar("float32").encode([-0.0])).values
@@ -162,7 +162,7 @@ def canonical(htype: Htype, cells: Cells) -> Cells:
         case Ragged(dtype=dtype), RaggedCells():
             valid = [True] * len(cells) if cells.valid is None else cells.valid.tolist()
             shapes = [tuple(n for n in shape if n >= 0) for shape in cells.shapes.tolist()]
-            convert = _sorted_json if dtype == "json" else partial(_canonical_floats, htype)
+            convert = _sort_json if dtype == "json" else partial(_canonical_floats, htype)
             buffers: list[Buffer] = [
                 convert(b, shape) if v else b""
                 for b, shape, v in zip(cells.buffers, shapes, valid, strict=True)
@@ -205,5 +205,5 @@ def _canonical_floats(htype: Htype, data: Buffer, shape: tuple[int, ...]) -> byt
     return _with_one_zero(np.asarray(htype.decode(data, shape))).tobytes()
 
 
-def _sorted_json(text: Buffer, shape: tuple[int, ...]) -> bytes:  # noqa: ARG001 it has none
+def _sort_json(text: Buffer, shape: tuple[int, ...]) -> bytes:  # noqa: ARG001 JSON has none
     return canonical_json(parse_json(bytes(text))).encode()

@@ -25,10 +25,10 @@ CONVERTED_ROWS = 256
 
 
 def convert_images(table: Table, f: Field, htype: Htype) -> Iterator[tuple[NDArray[np.int64], Any]]:
-    """Yield slots and new cells of the images whose shape differs in a new type of the column.
+    """Yield slots and new cells of the images whose shape changes with the column's new type.
 
-    The files in the cells stay as they are. All images are read, because 16-bit images, which
-    cannot be converted, must be rejected.
+    The encoded files stay as they are. All images are read, because 16-bit images cannot be
+    converted and must be rejected.
     """
     source = table.checked()
     for positions in np.array_split(np.arange(len(table)), -(-len(table) // CONVERTED_ROWS) or 1):

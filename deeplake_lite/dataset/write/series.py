@@ -37,8 +37,8 @@ def is_arrow(values: object) -> bool:
 def series_values(values: object) -> object:
     """Return a column as a NumPy or Arrow array, or as a list with None for null.
 
-    NaN in an array of floats stays NaN. InvalidValueError is raised for periods and intervals, for
-    which there is no type.
+    NaN in an array of floats stays NaN. Raises InvalidValueError for periods and intervals, which
+    no column type can store.
 
     >>> import pandas as pd
     >>> series_values(pd.Series([1.5, None])), series_values(pd.Series(["a", None], dtype=object))
@@ -57,7 +57,7 @@ def series_values(values: object) -> object:
     column = _as_series(values)
     if column.dtype == object:
         return _object_values(column)
-    categories = getattr(column.dtype, "categories", column)  # those of pd.cut are intervals
+    categories = getattr(column.dtype, "categories", column)  # pd.cut makes intervals
     check_storable(categories.dtype.name, categories.dtype)
     if column.dtype.name.startswith("Sparse"):
         return series_values(column.astype(getattr(column.dtype, "subtype", "O")))
@@ -81,7 +81,7 @@ def _as_series(values: object) -> Any:
 def _object_values(column: pd.Series[Any]) -> object:
     """Return a column of objects as an Arrow array, if Arrow preserves their type, or as a list.
 
-    For other types, Arrow would change values: it gives all dicts the same keys, converts times to
+    For other types, Arrow would change values: it adds missing keys to dicts, converts times to
     microseconds, makes dates and times one type, and drops the shape of arrays. NaN within lists
     stays NaN, although pandas treats it as missing.
     """
@@ -103,7 +103,7 @@ _PRESERVED_BY_ARROW = {bool, bytes, Decimal, dt.time, float, int, str}
 
 
 def _with_none(value: object) -> Any:
-    """Replace pandas' missing values by None; NaN within a list stays."""
+    """Replace pandas' missing values with None, except for NaN within a list."""
     if isinstance(value, list):
         return [None if is_missing(item, nan=False) else item for item in value]
     return None if is_missing(value) else value

@@ -1,6 +1,6 @@
 """Conversion of DataFrames, Arrow tables and xarray variables to columns of values.
 
-This module takes values out of a table and determines which are null. The types of the lake's
+This module extracts the values of a table and determines which are null. The types of the lake's
 columns then convert and check the values.
 """
 
@@ -88,7 +88,7 @@ def table_columns(table: Any, schema: Schema) -> dict[str, object]:
 
 
 def unnamed_indexes(schema: pa.Schema) -> list[str]:
-    """Return the names of the columns in which pandas has stored an index without a name.
+    """Return the names of the columns in which pandas has stored an unnamed index.
 
     >>> import pandas as pd, pyarrow as pa
     >>> unnamed_indexes(pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=[3, 5])).schema)
@@ -133,7 +133,7 @@ def column_values(values: Any, of: Htype | None = None) -> object:
 
 
 def _data_array(values: xr.DataArray) -> object:
-    """Return the values of an xarray variable, with their type if the variable records it.
+    """Return the values of an xarray variable, with the type in its attributes, if any.
 
     `to_xarray` writes nulls as NaN for integers, and as -1 for classes.
     """
@@ -153,7 +153,7 @@ def _data_array(values: xr.DataArray) -> object:
 
 @dataclass(frozen=True)
 class Exported:
-    """Values of a table that was exported from a lake, with the type that the table records."""
+    """Values of a table that was exported from a lake, with the type from the table's metadata."""
 
     values: Any
     """One value per row, None where null."""
@@ -169,9 +169,9 @@ class Exported:
 
 
 def as_exported(values: object, f: pa.Field) -> object:
-    """Return values of a table with their type if the table was exported from a lake.
+    """Return values of an exported table with their type.
 
-    Other values, and values that were exported as class names, are returned without a type.
+    Values of other tables, and class names, are returned without a type.
     """
     of = exported_htype(f)
     if of is None:
@@ -181,7 +181,7 @@ def as_exported(values: object, f: pa.Field) -> object:
 
 
 def is_exported_as_names(of: Htype) -> bool:
-    """Return whether values of a type are exported as strings: the names of their classes.
+    """Return whether values of a type are exported as class names.
 
     >>> is_exported_as_names(from_config({"htype": "class_label"}))
     True
@@ -190,7 +190,7 @@ def is_exported_as_names(of: Htype) -> bool:
 
 
 def exported_htype(f: pa.Field | None) -> Htype | None:
-    """Return the type that the metadata of an exported column records, if any.
+    """Return the type in the metadata of an exported column, if any.
 
     >>> import json, pyarrow as pa
     >>> metadata = {"deeplake_lite.htype": json.dumps({"htype": "image", "codec": "png"})}
@@ -227,7 +227,7 @@ def _parse_values(values: Any, of: Htype) -> object:
 
 
 def _with_nat(rows: Any, nat: object) -> object:
-    """Return rows of times with nulls converted back to NaT, as they were before the export.
+    """Return rows of times with nulls converted to NaT, as before the export.
 
     >>> _with_nat([None, [[np.timedelta64(1, "s"), None]]], np.timedelta64("NaT", "s"))
     [None, [[np.timedelta64(1,'s'), np.timedelta64('NaT','s')]]]
@@ -238,7 +238,7 @@ def _with_nat(rows: Any, nat: object) -> object:
 
 
 def _fill_nulls(value: object, nat: object) -> object:
-    """Return an array, or nested lists, with NaT for None."""
+    """Return an array, or nested lists, with NaT instead of None."""
     if isinstance(value, list):
         return [_fill_nulls(item, nat) for item in value]
     if isinstance(value, np.ndarray) and value.dtype == object:

@@ -1,8 +1,8 @@
-"""The transfer of values from a column to another column, of another lake or another type.
+"""Transfer of values between columns of different lakes or types.
 
-Files are transferred as their bytes if the new type accepts them, so that they are not decoded and
-encoded again. Classes are transferred by name, because the types may number them differently. Links
-are transferred as paths, or as the linked files.
+Encoded files are copied without decoding them if the new type accepts them. Classes are transferred
+by name, because the types may number them differently. Links are transferred as paths, or as the
+linked files.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def wrap_source(values: object, to: Htype) -> Any:
 
 
 class Transfer:
-    """Values of a column, which are read on access in the form that another type accepts.
+    """Values of a column, which are read on access in a form that another type accepts.
 
     Parameters
     ----------
     of : Htype
         Type of the source.
     read : callable
-        Returns the values at the given positions of the source, (n,) int64, for the other type.
+        Function from positions in the source, (n,) int64, to values for the other type.
     positions : ndarray, (n,) int64
         Positions of the values in the source.
     """
@@ -97,7 +97,7 @@ def _same_values(of: Htype, to: Htype) -> bool:
 def transfer_values(
     of: Htype, cells: Cells, to: Htype, allow: tuple[str, ...] | None = None
 ) -> object:
-    """Return the values of cells in the form that another type accepts, None where null.
+    """Return the values of cells in a form that another type accepts, None where null.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def transfer_values(
 
 @contextmanager
 def naming_types(of: Htype, to: Htype) -> Iterator[None]:
-    """Make errors name both types if the values come from a column of another type."""
+    """Make errors name both types if values are copied from a column of another type."""
     try:
         yield
     except InvalidValueError as error:

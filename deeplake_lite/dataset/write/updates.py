@@ -1,8 +1,7 @@
 """The interpretation of an update's values: one value per row, or one value for all rows.
 
-Values that the column accepts as one per row are used in this way. Values that it accepts only as a
-single cell are used for every row, as NumPy broadcasts a number: ``ds["label"][1:4] = "two"``. A
-list that can be read in both ways is one value per row.
+Values are interpreted as one per row if the column accepts that. Otherwise, they are interpreted
+as a single cell and repeated for every row, like a number in NumPy: ``ds["label"][1:4] = "two"``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def cells_for(f: Field, values: Any, rows: int) -> Cells:
     Raises
     ------
     InvalidValueError
-        When the values are neither.
+        When the column accepts the values in neither form.
 
     Examples
     --------
@@ -56,7 +55,7 @@ def cells_for(f: Field, values: Any, rows: int) -> Cells:
 
 
 def _one_for_all(f: Field, value: object, rows: int) -> Cells:
-    """Return the cells of all rows with one value. Errors do not name a row."""
+    """Return cells that all have the same value. Errors do not name a row."""
     try:
         return take(encode_column(f, [value], 0, 1, "header"), np.zeros(rows, np.int64))
     except InvalidValueError as error:

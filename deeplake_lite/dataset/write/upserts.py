@@ -1,4 +1,4 @@
-"""Upserts, which append new rows and update changed ones by a key, and the cells of a new column.
+"""Upserts, which append new rows and update changed rows by key, and cells of new columns.
 
 Rows match if their values in the key column are equal. Cells are compared by digest, so upserting
 the same data twice writes nothing the second time.
@@ -43,7 +43,7 @@ class Upserted:
     added: int
     """Number of rows whose key was new."""
     changed: int
-    """Number of existing rows of which at least one cell differed."""
+    """Number of existing rows in which at least one cell differed."""
     unchanged: int
     """Number of existing rows that were equal."""
 
@@ -98,7 +98,7 @@ def _encode_rows(f: Field, values: object, rows: NDArray[np.int64], check: Check
 
 
 def _blocks_naming_rows[T](rows: NDArray[np.int64], blocks: Iterator[T]) -> Iterator[T]:
-    """Yield blocks of selected rows; errors name the row's position in the whole data."""
+    """Yield blocks of selected rows; errors name the row's position in the complete data."""
     with naming_rows(rows.__getitem__):
         yield from blocks
 

@@ -161,7 +161,9 @@ def test_column_dropped_on_one_side_and_changed_on_the_other(ours, theirs, who, 
     dropper.drop_column("x")
     changer["x"][0] = 10
     commit_both(ours, theirs)
-    with pytest.raises(dl.ConflictError, match="dropped it, the other side changed it") as error:
+    with pytest.raises(
+        dl.ConflictError, match="dropped it, but the other side changed it"
+    ) as error:
         ours.merge("fix")
     assert [(c.kind, c.name) for c in error.value.conflicts] == [("column", "x")]
     ours.merge("fix", on_conflict=side)
@@ -178,7 +180,9 @@ def test_column_dropped_on_one_side_and_rows_added_on_the_other(ours, theirs, wh
     dropper.drop_column("x")
     adder.append([{"x": 40, "t": "d"}])
     commit_both(ours, theirs)
-    with pytest.raises(dl.ConflictError, match="dropped it, the other side added 1 row with it"):
+    with pytest.raises(
+        dl.ConflictError, match="dropped it, but the other side added 1 row with it"
+    ):
         ours.merge("fix")
     ours.merge("fix", on_conflict=side)
     assert ("x" in ours.columns) == (who != side)

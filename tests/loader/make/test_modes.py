@@ -162,7 +162,7 @@ def test_mode_can_be_removed_again(ds):
 
 
 def test_non_image_column_has_no_mode(ds):
-    with pytest.raises(dl.SchemaError, match="Only a column of images has a mode, but column 'x'"):
+    with pytest.raises(dl.SchemaError, match="Only image columns have a mode, but column 'x'"):
         ds.set_mode("x", "RGB")
     with pytest.raises(dl.SchemaError, match="mode of an image"):
         ds.set_mode("image", "CMYK")

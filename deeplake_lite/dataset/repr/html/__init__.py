@@ -1,8 +1,8 @@
-"""Drawing of datasets, views, columns and diffs as HTML and text, without any I/O.
+"""Rendering of datasets, views, columns and diffs as HTML and text, without I/O.
 
-`values` has the dataclasses with the data to draw, `words` formats numbers and strings, `text`
-draws text, `pages` draws HTML, `tags` escapes it and limits its size, and `style` is the style
-sheet.
+`values` has the dataclasses with the data to render, `words` formats numbers and strings, `text`
+renders text, `pages` renders HTML, `tags` escapes strings and limits the size of a page, and
+`style` is the style sheet.
 """
 
 from deeplake_lite.dataset.repr.html.pages import render_column, render_dataset, render_diff

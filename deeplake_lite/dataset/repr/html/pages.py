@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 12
 _MOST_TALLIES = 4
 _COLUMN_FIELDS = ("column", "type", "dtype", "shape", "size", "")
-_SIDE_BY_SIDE = 5  # more bars than this are drawn in two columns
+_SIDE_BY_SIDE = 5  # if there are more bars, they are drawn in two columns
 _LINE = 84  # characters of a row in a table that fits into 700 pixels
 
 
@@ -200,7 +200,7 @@ def _previews(rows: Sequence[PreviewRow], total: int, columns: int) -> Html:
     rows : sequence of PreviewRow
         The rows.
     total, columns : int
-        Total numbers of rows and columns, of which the previews may show fewer.
+        Total numbers of rows and columns; the previews may show fewer.
     """
     rows = rows[:MOST_ROWS]
     with_images = [row for row in rows if any(isinstance(c.content, Picture) for c in row.cells)]
@@ -235,7 +235,7 @@ def _caption(row: PreviewRow) -> Html:
 
 
 def _strings(rows: Sequence[PreviewRow], columns: int) -> Html:
-    """Draw a table of the columns without images; `columns` is the number of all columns."""
+    """Draw a table of the columns without images; `columns` is the total number of columns."""
     cells = [cell for row in rows for cell in row.cells]
     with_images = {cell.column for cell in cells if isinstance(cell.content, Picture)}
     names = dict.fromkeys(cell.column for cell in cells if cell.column not in with_images)
@@ -281,7 +281,7 @@ def _tally(tally: Tally) -> Html:
 def _bar_row(name: str, number: int, largest: int) -> Html:
     length = share(number, largest)
     # The bar is also drawn with characters, so that it is visible without CSS. The style sheet
-    # hides these.
+    # hides them.
     drawn = tag("span", Html(bar(length)), look="bar", style=f"width:{max(length, 0.01):.0%}")
     number_cell = tag("td", escaped(f"{number:,}"), look="n", align="right")
     name_cell = user(name, 30, name="th", scope="row", align="left")

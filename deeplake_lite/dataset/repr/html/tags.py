@@ -1,6 +1,6 @@
-"""Building blocks of a page: escaping, elements, thumbnails, the size limit, the fallback to text.
+"""Building blocks of a page: escaping, elements, thumbnails, size limit and fallback to text.
 
-Everything is `Html`, a string that is already escaped; mypy rejects a plain string in its place.
+All parts are `Html`, which are escaped strings; mypy rejects a plain string in their place.
 All information is in elements and attributes that common sanitisers allow. The style sheet only
 affects the appearance.
 """
@@ -30,7 +30,7 @@ SIDE = 76
 """Longer side of a thumbnail, in pixels. Eight fit side by side into a page of 700 pixels."""
 
 _MIMES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp"})
-_TAG_BYTES = 160  # bytes of an <img> element without its data, less those of a placeholder
+_TAG_BYTES = 160  # size of an <img> element without its data, minus the size of a placeholder
 
 
 def page[S](summary: S, draw: Callable[[S], Html], text: Callable[[S], str]) -> str:
@@ -39,7 +39,7 @@ def page[S](summary: S, draw: Callable[[S], Html], text: Callable[[S], str]) -> 
     Parameters
     ----------
     summary : object
-        A frozen dataclass, with images anywhere in it.
+        A frozen dataclass, which may contain images at any depth.
     draw : callable
         Draws the summary as HTML.
     text : callable
@@ -63,10 +63,10 @@ def nbytes(html: str) -> int:
 
 
 def with_pictures[S](summary: S, *, room: int) -> S:
-    """Return the summary with only those images that fit into `room` bytes.
+    """Return the summary with only the images that fit into `room` bytes.
 
-    Images that are too large, those after the eighth, and those in formats that browsers do not
-    show lose their data, and a placeholder is drawn for them.
+    Images that are too large, come after the eighth image, or have a format that browsers do not
+    support lose their data, and are drawn as placeholders.
 
     >>> small = Picture(b"GIF89a", "image/gif", 8, 8)
     >>> [len(picture.data) for picture in with_pictures((small,) * 9, room=10_000)]
@@ -124,7 +124,7 @@ def tag(name: str, *parts: Html, look: str = "", **attributes: object) -> Html:
     look : str, optional
         Classes in the style sheet, without their prefix ``dl-``.
     **attributes : object
-        Attributes. They are escaped here, and those that are None are left out.
+        Attributes, which are escaped here. Attributes with the value None are left out.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Text reprs of datasets, columns and diffs. They are complete, since some places show no HTML.
+"""Text reprs of datasets, columns and diffs, for places that show no HTML.
 
-Each begins with a header and, for a dataset, a line per column. None of the functions raises.
+Each repr begins with a header and, for a dataset, a line per column. The functions do not raise.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _dataset(summary: DatasetSummary) -> Iterator[str]:
     name = f"{clip(summary.kind, 20)} {clip(summary.title, 60)}"
     yield " · ".join([name, *dataset_facts(summary)])
     yield from (f"  {clip(line, 200)}" for line in (summary.url, summary.origin) if line)
-    yield from _aligned([column_line(column) for column in summary.columns[:MOST_COLUMNS]])
+    yield from _align([column_line(column) for column in summary.columns[:MOST_COLUMNS]])
     yield from _rest(len(summary.columns), MOST_COLUMNS, "column")
     yield from _previews(summary.previews)
     for tally in summary.tallies:
@@ -157,7 +157,7 @@ def _diff(diff: DiffSummary) -> Iterator[str]:
     yield from map(_schema_change, diff.schema[:MOST_COLUMNS])
     yield from _rest(len(diff.schema), MOST_COLUMNS, "schema change")
     cells = [(clip(name, 40), counted(number, "cell")) for name, number in diff.columns]
-    yield from _aligned(cells[:MOST_COLUMNS])
+    yield from _align(cells[:MOST_COLUMNS])
     yield from _rest(len(cells), MOST_COLUMNS, "column")
     yield from map(_example, diff.examples[:MOST_ROWS])
 
@@ -198,7 +198,7 @@ def _tally(tally: Tally) -> Iterator[str]:
 
 
 def _versions(versions: Sequence[VersionLine]) -> Iterator[str]:
-    yield from _aligned([version_line(version) for version in versions[:MOST_VERSIONS]])
+    yield from _align([version_line(version) for version in versions[:MOST_VERSIONS]])
     yield from _rest(len(versions), MOST_VERSIONS, "version")
 
 
@@ -213,7 +213,7 @@ def _rest(total: int, shown: int, noun: str) -> Iterator[str]:
         yield f"  {rest}"
 
 
-def _aligned(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _align(lines: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Align fields in columns, two spaces apart; leave out fields that are empty in all lines."""
     fields = [column for column in zip(*lines, strict=True) if any(column)]
     widths = [max(map(len, column)) for column in fields]

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 type Axis = int | tuple[int, int] | None
-"""Size of an axis: the same in all rows, a range (least, most), or None if it is not known."""
+"""Size of an axis: an integer, a range (least, most) if rows differ, or None if it is unknown."""
 
 type Content = Picture | str | None
-"""The preview of a cell, see `Htype.preview`; None for a null."""
+"""The preview of a cell (see `Htype.preview`), or None for a null."""
 
 type ChangeKind = Literal["added", "removed", "changed"]
 
@@ -34,7 +34,7 @@ class ColumnSummary:
     """Name of the type, such as ``"Image"``."""
 
     dtype: str = ""
-    """Dtype of the values, such as ``"uint8"``; empty if it says nothing."""
+    """Dtype of the values, such as ``"uint8"``; empty if it is not informative."""
 
     shape: tuple[Axis, ...] = ()
     """Shape of one value; empty for scalars."""
@@ -85,7 +85,7 @@ class Tally:
     """Noun for an entry: ``"class"``, ``"bin"`` or ``"value"``."""
 
     def leading(self, most: int) -> tuple[tuple[str, int], ...]:
-        """Return at most `most` counts to show: of many classes the largest, of bins the first.
+        """Return at most `most` counts to show: the largest classes, or else the first entries.
 
         >>> Tally("label", (("a", 1), ("b", 3), ("c", 2))).leading(2)
         (('b', 3), ('c', 2))
@@ -109,7 +109,7 @@ class VersionLine:
     """Time of the commit."""
 
     names: tuple[str, ...] = ()
-    """Branches and tags that point to it."""
+    """Branches and tags that point to the version."""
 
 
 @dataclass(frozen=True)
@@ -230,13 +230,13 @@ class DiffExample:
     """Whether the row was added, removed or changed."""
 
     row: int
-    """Position of the row: of a removed row in the old version, of others in the new one."""
+    """Position of the row in the new version, or in the old version if the row was removed."""
 
     cells: tuple[CellChange, ...] = ()
     """The changed cells; for an added or removed row, a few of its cells."""
 
     picture: Picture | None = None
-    """The row's image, by which users recognise the row."""
+    """The row's image, which helps users to recognise the row."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def clip(text: object, most: int) -> str:
 
 
 def size(nbytes: int | None) -> str:
-    """Format a number of bytes; return an empty string if it is not known.
+    """Format a number of bytes; return an empty string if it is unknown.
 
     >>> size(812), size(3_400_000), size(43_210), size(999_999), size(None)
     ('812 B', '3.4 MB', '43 KB', '1.0 MB', '')
@@ -101,7 +101,7 @@ def share(number: int, largest: int) -> float:
 
 
 def bar(part: float, width: int = 20) -> str:
-    """Draw a bar of characters; any length above 0 gets at least one.
+    """Draw a bar of characters, with at least one character for any length above 0.
 
     >>> bar(0.5, 8), bar(0.001), bar(0)
     ('▇▇▇▇', '▇', '')
@@ -110,7 +110,7 @@ def bar(part: float, width: int = 20) -> str:
 
 
 def fit_widths(widths: Sequence[int], room: int) -> list[int]:
-    """Divide a line among fields: short ones get the width they need, long ones equal parts.
+    """Divide a line among fields: short fields get the width they need, long fields equal parts.
 
     >>> fit_widths([5, 100, 8, 60], 93)
     [5, 40, 8, 40]
