@@ -310,7 +310,7 @@ LEAF = {"type": None, "context": None, "children_spec": []}
         ({}, {"filename": "../x.bin"}, InvalidValueError, "files in its folder"),
         ({}, {"filename": "x.bin"}, NotFoundError, "which does not exist"),
         ({}, {"chunk_size": 2**60}, InvalidValueError, "'chunk_size' is"),
-        ({}, {"chunk_size": 2**31}, InvalidValueError, "must be a whole chunk of LitData"),
+        ({}, {"chunk_size": 2**31}, InvalidValueError, "must be a complete LitData chunk"),
         ({"data_format": ["int"]}, {}, InvalidValueError, "'data_format' is"),
         ({"data_format": ["int", "nothing"]}, {}, SchemaError, "must be one of str, text"),
         ({"data_format": ["int", "no_header_numpy:14"]}, {}, SchemaError, "must be one of str"),

@@ -376,7 +376,7 @@ class FiftyOneReader:
         """Return the absolute path of a file in the dataset. Raises ValueError."""
         name = str(path).replace("\\", "/")
         if not is_inside(name):
-            raise ValueError(f"a mask must be in the dataset's folder, but its path is {name[:80]!r}")
+            raise ValueError(f"a mask must be inside the folder, but its path is {name[:80]!r}")
         if not (self.root / name).is_file():
             raise ValueError(f"there is no file {name[:80]!r} in the dataset")
         return str((self.root / name).absolute())
