@@ -405,7 +405,7 @@ def test_images_are_never_written_outside_the_folder(make_lake, tmp_path, name):
     schema = {"image": dl.Image("png"), "path": "text", "boxes": dl.Boxes()}
     ds = make_lake(schema, image=[np.zeros((4, 4), "uint8")], path=[name], boxes=[np.zeros((0, 4))])
     (tmp_path / "in").mkdir()
-    with pytest.raises(InvalidValueError, match="must be inside the folder of the images"):
+    with pytest.raises(InvalidValueError, match="must lie in the folder of the images"):
         ds.to_coco(tmp_path / "in" / "out.json", images=tmp_path / "in" / "images")
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 

@@ -277,9 +277,7 @@ class LabelStudioReader:
         address = data[tasks.image_key(data)]
         path = tasks.path_of(address)
         if not path:
-            raise ValueError(
-                f"the URL of an image must have a path, but it is {address[:80]!r}"
-            )
+            raise ValueError(f"the URL of an image must have a path, but it is {address[:80]!r}")
         annotation = self._annotation(task)
         shapes, whole, others = tasks.sorted_results(annotation["result"])
         objects = [self._object(region, number) for number, region in enumerate(shapes)]

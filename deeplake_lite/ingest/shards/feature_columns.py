@@ -110,8 +110,8 @@ class PlainColumn:
         for number in feature.int64_list.value:
             if int(self._floats.type(number)) != number:
                 raise ValueError(
-                    f"it has the integer {number}, which the type {self._floats} of other records "
-                    "would round. Declare a type: schema=…"
+                    f"it has the integer {number}, which {self._floats} would round, but other "
+                    "records have floats. Declare a type: schema=…"
                 )
 
     @cached_property
