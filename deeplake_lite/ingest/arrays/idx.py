@@ -158,7 +158,7 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
 
 
 def _check_is_other(path: str) -> None:
-    """Reject an IDX file if its name has neither "images" nor "labels"."""
+    """Reject a file in IDX format whose name has neither "images" nor "labels"."""
     try:
         len(IdxFile(path))
     except (LakeError, OSError):

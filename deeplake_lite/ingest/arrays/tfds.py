@@ -294,7 +294,7 @@ def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None
 
 
 def _boxes(value: Any, *, swap: bool) -> Any:
-    """Return boxes, (n, 4); `swap` exchanges x and y, because most formats of TFDS begin with y.
+    """Return boxes, (n, 4); `swap` exchanges x and y, for formats that begin with y.
 
     >>> _boxes(np.array([0.1, 0.2, 0.3, 0.4]), swap=True).tolist()
     [[0.2, 0.1, 0.4, 0.3]]

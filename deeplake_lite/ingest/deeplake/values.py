@@ -111,7 +111,7 @@ def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return lists of values, row by row, because only then does Deep Lake return files."""
+    """Return lists of values, read row by row, because Deep Lake returns files only this way."""
     assert kind.of is not None
     if kind.of.name == "image":
         return [_image_items(view, i) for i in _numbers(rows)]

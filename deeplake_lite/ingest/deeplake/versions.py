@@ -23,7 +23,7 @@ class Version:
     """A version of a Deep Lake dataset."""
 
     key: str
-    """Identifies the version among those of all branches."""
+    """Identifies the version across all branches."""
 
     branch: str
     """Name of its branch."""

@@ -74,7 +74,7 @@ def _if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
 
 
 def _named(pattern: str) -> Callable[[Place], object]:
-    """Build a `match` function for matching file names, and for folders of such files and notes."""
+    """Build a `match` function for file names, and for folders of such files and notes."""
 
     def match(place: Place) -> object:
         if not place.is_folder:

@@ -69,7 +69,7 @@ def _split_in(name: str) -> str:
 
 
 def has_yolo_labels(place: Place) -> bool:
-    """Return whether images have YOLO labels; if all are empty, there must be names of classes."""
+    """Return whether images have YOLO labels; if all are empty, a file of class names is needed."""
     labels = _text_files(place)[:MOST_LOOKED_AT]
     has_lines = False
     for name in labels:

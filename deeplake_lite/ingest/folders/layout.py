@@ -140,7 +140,7 @@ def scan(folder: Path) -> FolderScan:
 
 
 def image_column(schema: Types, others: Collection[str]) -> str:
-    """Return the name of the image column: that of the lake's schema if it is not in `others`.
+    """Return the name of the image column: the schema's, unless it is in `others`, or "image".
 
     A folder that was exported from a lake has all other columns in a table.
 

@@ -197,8 +197,8 @@ def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
     files = [str(folder / Path(str(name)).name) for name in names]
     if state.get("_indices_data_files"):
         raise InvalidValueError(
-            f"{str(folder)!r} was saved with a list of indices by an old release of datasets, "
-            "which cannot be read. Load it and pass the object: datasets.load_from_disk(…)."
+            f"{str(folder)!r} cannot be read, because an old release of datasets saved it with a "
+            "list of indices. Load it and pass the object: datasets.load_from_disk(…)."
         )
     schemas = [_schema_of(file) for file in files]
     metadata = {**read_metadata(schemas[0]), "info": info}

@@ -58,7 +58,7 @@ def _length(head: bytes, place: str) -> int:
     size, crc = HEAD.unpack(head)
     if masked_crc(head[:8]) != crc:
         raise InvalidValueError(
-            f"The length of a record must match its checksum, but that of {place} does not. The "
+            f"The length of a record must match its checksum, but in {place} it does not. The "
             "file is not a TFRecord file, or is damaged from there on. Fetch it again."
         )
     if size > MOST_BYTES:

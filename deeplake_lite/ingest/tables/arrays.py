@@ -376,7 +376,7 @@ def _check_unrounded(items: list[Any]) -> None:
 
 
 def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
-    """Return whether a long float differs from its value in 64 bits for each part."""
+    """Return whether float64 or complex128 would round a long float."""
     return bool(number == number and np.complex128(number) != number)
 
 
@@ -393,11 +393,11 @@ _GENERAL = (
 """General types to try if the values have no common type."""
 
 _TRIED = 1_000
-"""Number of rows with which they are tried."""
+"""Number of rows for which they are tried."""
 
 
 def _advice(name: str, values: Any) -> str:
-    """Return a hint about a type that takes the values of a column.
+    """Suggest a type that can store the values of a column.
 
     >>> _advice("x", [1, "a", None])
     "Declare a type: schema={'x': dl.Json(nullable=True)}."
@@ -406,7 +406,7 @@ def _advice(name: str, values: Any) -> str:
         for htype in (replace(general, nullable=nullable) for general in _GENERAL):
             if _takes(htype, values):
                 return f"Declare a type: schema={{{name!r}: {pasted(htype)}}}."
-    return "No type takes them. Convert them to numbers, strings, lists or dicts."
+    return "No type can store them. Convert them to numbers, strings, lists or dicts."
 
 
 def _takes(htype: Htype, values: Any) -> bool:

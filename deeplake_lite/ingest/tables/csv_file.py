@@ -41,7 +41,7 @@ HEADER_BYTES = 2**16
 """Number of bytes at the start of the file that are searched for the end of the first line."""
 
 NULLS = arrow_csv.ConvertOptions().null_values
-"""Strings that mean a missing number, date or boolean: the empty string and those of pandas.
+"""Strings that mean a missing number, date or boolean: the empty string, and pandas' words.
 
 In a column of strings they are ordinary strings.
 """

@@ -1,4 +1,4 @@
-"""Detection of unclosed quotes in CSV files, which would swallow the following lines."""
+"""Detecting unclosed quotes in CSV files, which would swallow the following lines."""
 
 from __future__ import annotations
 
