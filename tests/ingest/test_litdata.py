@@ -317,8 +317,8 @@ LEAF = {"type": None, "context": None, "children_spec": []}
         ({"encryption": {"a": 1}}, {}, SchemaError, "are encrypted"),
         ({"item_loader": "TokensLoader"}, {}, SchemaError, "for 'TokensLoader'"),
         ({"compression": "lz4"}, {}, SchemaError, "must be 'zstd', but it is 'lz4'"),
-        ({"data_spec": "[" * 100_000}, {}, SchemaError, "must be a tree in JSON"),
-        ({"data_spec": "[2, {}]"}, {}, SchemaError, "must be a tree in JSON"),
+        ({"data_spec": "[" * 100_000}, {}, SchemaError, "must be a JSON tree"),
+        ({"data_spec": "[2, {}]"}, {}, SchemaError, "must be a JSON tree"),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )
@@ -344,7 +344,7 @@ def test_names_of_values_follow_the_tree():
     deep = LEAF
     for _ in range(60):
         deep = {"type": "builtins.list", "context": None, "children_spec": [deep]}
-    with pytest.raises(SchemaError, match="must be a tree in JSON"):
+    with pytest.raises(SchemaError, match="must be a JSON tree"):
         leaf_names(json.dumps([1, deep]))
 
 

@@ -91,9 +91,9 @@ def from_parquet(
     A column that only some files have is null in the others, and types are widened: int32 and int64
     become int64. Names of folders such as ``year=2020`` become columns.
 
-    `ingest.columns` lists the column types for Arrow's types. Structs, time zones, decimals and
-    times of day are simplified; their original types are kept in ``ds.metadata["arrow"]``, so that
-    `View.to_parquet` restores them. Files written by Hugging Face keep the classes, images and
+    `ingest.tables.columns` lists the column types for Arrow's types. Structs, time zones, decimals
+    and times of day are simplified; their original types are kept in ``ds.metadata["arrow"]``, so
+    that `View.to_parquet` restores them. Files written by Hugging Face keep the classes, images and
     shapes that their metadata describes; see `from_huggingface`. Without this metadata, images,
     which are structs of bytes and path, become bytes unless you declare them:
     ``schema={"image": dl.Image()}``. If a row has the path of a file, the file is read if the path

@@ -136,7 +136,7 @@ def test_files_of_one_split_have_no_column_of_splits(folders, new_url):
     ("content", "message"),
     [
         ("{", "must be a JSON object"), ("[]", "must be a JSON object"),
-        ('{"type": "x", "content": {}}', "must be of TFDS 4.4 or later"),
+        ('{"type": "x", "content": {}}', "must be written by TFDS 4.4 or later"),
         ('{"pythonClassName": "x", "featuresDict": 3}', "must be in TFDS's form"),
         ('{"pythonClassName": "x", "featuresDict": {"features": {"label": {"sequence": 1}}}}',
          "must be in TFDS's form"),
