@@ -191,7 +191,7 @@ def test_panoptic_files_are_exported_with_the_images(write, tmp_path, new_url):
 def test_segments_that_are_not_objects_are_refused(ingest, value):
     own = {"image_id": 7, "file_name": "a.png"}
     good = {**own, "segments_info": []}
-    with pytest.raises(InvalidValueError, match="list of objects as segments_info"):
+    with pytest.raises(InvalidValueError, match="segments_info must be a list of objects"):
         ingest(document(good, {**own, "segments_info": value}))
 
 
@@ -384,9 +384,9 @@ def test_images_are_found_in_the_usual_folders(with_images, tmp_path, new_url, n
 
 def test_missing_images_are_reported_with_the_way_out(write, new_url, tmp_path):
     path = write(document(annotation()))
-    with pytest.raises(NotFoundError, match=r"no image 'a.jpg' .* next to .*images=False"):
+    with pytest.raises(NotFoundError, match=r"such as 'a.jpg', are not next to .*images=False"):
         dl.from_coco(path, new_url())
-    with pytest.raises(NotFoundError, match=r"no image 'a\.jpg'"):
+    with pytest.raises(NotFoundError, match=r"such as 'a\.jpg', are not in "):
         dl.from_coco(path, new_url(), images=tmp_path)
     PillowImage.new("RGB", (64, 48)).save(tmp_path / "b.jpg")
     content = document(images=[{"id": 1, "file_name": "b.jpg"}, {"id": 2, "file_name": "c.jpg"}])
@@ -458,8 +458,8 @@ def test_bad_annotation_is_an_error_or_its_image_is_skipped(ingest, key, value):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty"), ("[]", "must be a JSON object of lists"), ("{", "must be a JSON object"),
-        ("{}", "must have the key 'images'"), ('{"images": 3}', "must be a JSON object of lists"),
+        ("", "is empty"), ("[]", "a JSON object with lists"), ("{", "must be a JSON object"),
+        ("{}", "must have the key 'images'"), ('{"images": 3}', "a JSON object with lists"),
         ('{"images": [3]}', "must be a JSON object"), ('{"images": [{}]}', "must have a unique id"),
         ('{"images": [{"id": 1}, {"id": 1}]}', "must have a unique id"),
         ('{"images": [], "annotations": [3]}', "annotation 0 is not an annotation"),
@@ -628,7 +628,7 @@ def test_images_outside_of_the_folder_are_not_read(write, tmp_path, new_url, nam
     PillowImage.new("RGB", (8, 8)).save(folder / "a.jpg")
     second = {"id": 8, "file_name": name.format(outside=tmp_path)}
     path = write(document(images=[*document()["images"], second]))
-    with pytest.raises(InvalidValueError, match="must lie in the folder of the images"):
+    with pytest.raises(InvalidValueError, match="must be inside the folder of the images"):
         dl.from_coco(path, new_url(), images=folder)
     ds = dl.from_coco(path, new_url(), images=folder, on_error="skip")
     assert ds["path"][:] == ["a.jpg"]

@@ -238,7 +238,7 @@ def test_integers_in_a_table_are_classes_without_names(photos, url):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("a,b\nx,y\n", {}, "no column .* names files"),
+        ("a,b\nx,y\n", {}, "no column of .* does. Choose one with file_column="),
         ("file\n1.png\n1.png\n", {}, "must be named once"),
         ("file\n1.png\n", {"file_column": "name"}, "no column 'name'"),
     ],

@@ -210,7 +210,7 @@ def test_splits_become_a_column(way, ingest, tmp_path):
 def test_splits_with_other_columns_are_refused(ingest):
     with pytest.raises(SchemaError, match="'label' differs between 'a' and 'b'"):
         ingest(DatasetDict({"a": labels([1]), "b": labels([1], ["cat"] * 1 + ["cow"])}))
-    with pytest.raises(SchemaError, match="need the column 'split'"):
+    with pytest.raises(SchemaError, match="are stored in the column 'split'"):
         ingest(DatasetDict({"a": labels([1]).rename_column("label", "split")}))
 
 

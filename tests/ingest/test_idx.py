@@ -51,7 +51,7 @@ def test_images_and_labels_are_paired(mnist, ingest):
     assert ds["label"][:].tolist() == [2, 1, 1, 0, 2, 1, 0]
     for row, image in enumerate([*IMAGES[:2], *IMAGES]):
         np.testing.assert_array_equal(ds["image"][row], image)
-    assert [s.reason for s in ds.ingested.skipped] == ["its name is not that of an IDX file"]
+    assert [s.reason for s in ds.ingested.skipped] == ["it is not named like an IDX file"]
 
 
 def test_torchvision_reads_the_same(mnist, ingest):
@@ -96,7 +96,7 @@ def test_headers_are_checked(mnist, ingest):
     refused(idx(IMAGES)[:-1], "must have 76 bytes for shape .* but it has 75")
     refused(idx(IMAGES) + b"x", "must have 76 bytes")
     refused(struct.pack(">HBB3I", 0, 8, 3, 2**32 - 1, 2**32 - 1, 2**32 - 1), "must have")
-    refused(b"\0\0\x07\x01\0\0\0\1", "not an IDX file")
+    refused(b"\0\0\x07\x01\0\0\0\1", "Check that it is an IDX file")
     refused(b"\0", "cannot be read")
     refused(idx(IMAGES[:4]), "'image' 4, 'label' 5")
     (mnist / "train-images-idx3-ubyte").write_bytes(idx(IMAGES))
@@ -153,5 +153,5 @@ def test_names_of_other_dtypes_are_known(tmp_path, new_url, kind):
 def test_images_without_their_labels_are_not_ingested(tmp_path, ingest):
     (tmp_path / "train-images-idx3-ubyte").write_bytes(idx(IMAGES))
     (tmp_path / "train.idx1").write_bytes(idx([1, 0, 2, 1, 0]))
-    with pytest.raises(InvalidValueError, match="must say what it has"):
+    with pytest.raises(InvalidValueError, match="must have 'images' or 'labels'"):
         ingest(tmp_path)

@@ -73,7 +73,7 @@ def test_several_npz_files_follow_each_other(npz, ingest, tmp_path):
     assert ds["x"][:].tolist() == [1, 2, 300]
     assert [row.shape for row in ds["y"][:]] == [(3,), (3,), (2,)]
     npz("c.npz", x=np.array(["a"]), y=np.ones((1, 2)))
-    with pytest.raises(dl.SchemaError, match="values of one type"):
+    with pytest.raises(dl.SchemaError, match="must have the same type"):
         ingest(tmp_path / "*.npz")
     npz("c.npz", z=np.array([1]))
     with pytest.raises(InvalidValueError, match="All parts must have the same columns"):
@@ -136,7 +136,7 @@ def test_objects_are_never_unpickled(tmp_path, npz, ingest):
 
     np.save(tmp_path / "x.npy", np.array([Evil()], object), allow_pickle=True)
     for path in (tmp_path / "x.npy", npz(x=np.array([Evil(), None], object))):
-        with pytest.raises(InvalidValueError, match="must not hold Python objects"):
+        with pytest.raises(InvalidValueError, match="must not contain Python objects"):
             ingest(path)
     assert not (tmp_path / "harm").exists()
 
@@ -166,7 +166,7 @@ def test_files_without_arrays_are_refused(tmp_path, ingest):
     with pytest.raises(NotFoundError):
         ingest(tmp_path / "no.npy")
     (tmp_path / "x.npy").write_bytes(b"what")
-    with pytest.raises(InvalidValueError, match="must be an npz file"):
+    with pytest.raises(InvalidValueError, match="is not an npz file"):
         ingest(tmp_path / "x.npy")
     np.save(tmp_path / "x.npy", np.array(1))
     with pytest.raises(InvalidValueError, match="axis of rows"):

@@ -355,7 +355,7 @@ def test_other_delimiter_is_suggested(tmp_path, url):
     path = tmp_path / "a.csv"
     path.write_text("id;x\n1;2\n")
     with pytest.raises(
-        dl.InvalidValueError, match=r"single column, 'id;x'\. Pass its delimiter: delimiter=';'"
+        dl.InvalidValueError, match=r"another delimiter: 'id;x'\. Pass delimiter=';'"
     ):
         dl.from_csv(path, url)
     with pytest.raises(

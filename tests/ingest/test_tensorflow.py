@@ -197,7 +197,7 @@ def test_second_run_adds_nothing(builder, new_url):
 def test_datasets_that_are_not_prepared_are_refused(tmp_path, new_url):
     with pytest.raises(InvalidValueError, match="download_and_prepare"):
         dl.from_tfds(Flowers(data_dir=tmp_path), new_url())
-    with pytest.raises(NotFoundError, match="There is no dataset"):
+    with pytest.raises(NotFoundError, match="There is no TFDS dataset"):
         dl.from_tfds(tmp_path, new_url())
     with pytest.raises(OptionError, match="must be a DatasetBuilder"):
         dl.from_tfds(3, new_url())

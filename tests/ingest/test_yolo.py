@@ -268,12 +268,12 @@ BOMB = "a0: &a0 x\n" + "".join(
         ("train: images\nnames: [a]\nkpt_shape: 3", "kpt_shape must be"),
         ("train: !!python/object/apply:os.system ['ls']\nnames: [a]", "is not YAML"),
         ("&a [*a]", "is not YAML"), ("names: " + "[" * 200, "is not YAML"),
-        ("names: [a, [b]]\ntrain: images", "name of a class must be text"),
-        ("names: {0: {1: 2}}\ntrain: images", "name of a class must be text"),
-        ("names: [a, null]\ntrain: images", "name of a class must be text"),
+        ("names: [a, [b]]\ntrain: images", "name of a class must be a string"),
+        ("names: {0: {1: 2}}\ntrain: images", "name of a class must be a string"),
+        ("names: [a, null]\ntrain: images", "name of a class must be a string"),
         ("names: [a]\ntrain: labels", "no images in the folders"),
-        (BOMB, "aliases stand for more than 1,000,000 values"),
-        ("x: &a [*a]\nnames: [a]\ntrain: images", "aliases stand for more than"),
+        (BOMB, "aliases expand to more than 1,000,000 values"),
+        ("x: &a [*a]\nnames: [a]\ntrain: images", "aliases expand to more than"),
     ],
 )  # fmt: skip
 def test_bad_data_yaml_is_refused(write, ingest, text, message):
@@ -346,7 +346,7 @@ def test_boxes_are_clipped_or_left_out_by_their_corners(make_lake, tmp_path):
 
 def test_missing_label_files_are_not_taken_for_classes(write, ingest):
     path = write({"train/a": None, "val/b": None}, CONFIG)
-    with pytest.raises(InvalidValueError, match=r"no label files: that of 'a\.jpg' would be"):
+    with pytest.raises(InvalidValueError, match=r"no label files; the one for 'a\.jpg' would be"):
         ingest(path)
     ds = ingest(path, task="detect")
     assert [len(boxes) for boxes in ds["boxes"][:]] == [0, 0]
@@ -429,7 +429,7 @@ def test_predictions_have_scores(write, ingest):
 
 def test_number_of_classes_must_be_that_of_their_names(write, ingest):
     root = write({"a": "0 .5 .5 .1 .1"}, {"train": "images", "names": ["cat", "dog"], "nc": 3})
-    with pytest.raises(InvalidValueError, match="nc must be the number of names, 2, but it is 3"):
+    with pytest.raises(InvalidValueError, match="number of class names, 2, but it is 3"):
         ingest(root)
 
 
@@ -437,5 +437,5 @@ def test_label_file_without_an_image_is_listed(write, ingest):
     root = write({"a": "0 .5 .5 .1 .1"})
     (root / "labels/lost.txt").write_text("0 .5 .5 .1 .1")
     assert [str(s) for s in ingest(root).ingested.skipped] == [
-        "labels/lost.txt: there is no image of this name"
+        "labels/lost.txt: there is no image with this name"
     ]

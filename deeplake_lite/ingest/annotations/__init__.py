@@ -1,1 +1,1 @@
-"""Ingesting formats of annotated images: PASCAL VOC, CVAT, Label Studio and FiftyOne."""
+"""Ingesting annotated images: PASCAL VOC, CVAT, Label Studio and FiftyOne."""

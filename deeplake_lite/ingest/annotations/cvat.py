@@ -49,36 +49,35 @@ def from_cvat(
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path or False, optional
-        Folder of the images. By default, they are looked for next to the file, and in the ZIP file.
-        For a video, the folder of its frames, ``frame_000000.png`` and so on. False ingests the
-        annotations alone.
+        Folder of the images, or of a video's frames (``frame_000000.png`` and so on). By default,
+        images are searched for next to the file, or in the ZIP file. False ingests only the
+        annotations.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per image or frame: ``image``, ``path`` (the key; the name,
-        after the subset), ``split`` (the subset), ``width``, ``height``, ``boxes`` (xyxy; around
-        other shapes, the smallest one), ``labels``, and, as far as there are any: ``segmentation``
-        (polygons and rotated boxes), ``polylines``, ``keypoints`` (points and skeletons),
-        ``masks``, ``occluded``, and ``tags``. ``ingested`` is a summary.
+        The committed dataset, with one row per image or frame: ``image``, ``path`` (the key: subset
+        and name), ``split`` (the subset), ``width``, ``height``, ``boxes`` (xyxy; for other shapes,
+        the bounding box), ``labels``, and, if there are any: ``segmentation`` (polygons and rotated
+        boxes), ``polylines``, ``keypoints`` (points and skeletons), ``masks``, ``occluded``, and
+        ``tags``. ``ingested`` is a summary.
 
     Raises
     ------
     NotFoundError
         If there is no such file.
     InvalidValueError
-        For a file that is not CVAT's, and for a bad shape or a missing image; with
-        ``on_error="skip"``, the image is skipped.
+        If the file is not CVAT's, a shape is invalid, or an image is missing; with
+        ``on_error="skip"``, such images are skipped.
 
     Notes
     -----
     Attributes, ellipses, cuboids, angles, groups and layers are kept in the column ``cvat``; the
     task with its labels and colours in ``ds.metadata["cvat"]``. So `View.to_cvat` writes them
-    again, except where people have edited cells. Between the keyframes of a track, shapes are
-    interpolated like in CVAT if the file leaves them out. All tracks of a file are in memory
-    together.
+    again, except for cells that people have edited. If shapes between the keyframes of a track are
+    missing, they are interpolated as in CVAT. All tracks of a file are held in memory.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def from_cvat(
 def cvat_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> CvatReader:
-    """Return the reader of a file. Raises NotFoundError, InvalidValueError."""
+    """Return the reader for a file. Raises NotFoundError, InvalidValueError."""
     given = Path(checks.location("path", path)).expanduser()
     if given.is_dir():
         given = given / "annotations.xml"
@@ -137,7 +136,7 @@ class CvatReader:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The file and its state."""
+        """Identifies the file and its content."""
         return fingerprint(self.path, [str(self.path)])
 
     @property
@@ -173,7 +172,7 @@ class CvatReader:
 
     @property
     def points(self) -> Keypoints:
-        """Keypoints, with names if all of them belong to the same skeleton."""
+        """Type of keypoints, with names if all of them belong to the same skeleton."""
         return Keypoints(cvat_meta.only_skeleton(self.meta))
 
     @property
@@ -187,7 +186,7 @@ class CvatReader:
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
-        """Open the file of annotations."""
+        """Open the annotation file. Raises InvalidValueError."""
         if not self.is_zip:
             with self.path.open("rb") as file:
                 yield file
@@ -213,15 +212,15 @@ class CvatReader:
                 yield from elements
         except InvalidValueError:
             raise
-        except Exception as error:  # zipfile, zlib and expat raise many
+        except Exception as error:  # zipfile, zlib and expat raise many types of errors
             if isinstance(error, OSError) and not self.is_zip:
                 raise
             raise InvalidValueError(
-                f"{self.path.name} must be a file of CVAT: {error}. Check the file."
+                f"{self.path.name} must be a CVAT file: {error}. Check the file."
             ) from None
 
     def pictures(self) -> Iterator[Picture]:
-        """Yield the images; those of a video after the end of the file."""
+        """Yield the images, and then the frames of all tracks."""
         tracks = Tracks(self)
         for element in self._elements():
             if element.tag == "image":
@@ -249,7 +248,7 @@ class CvatReader:
         head = dict(element.attrib)
         name, subset = head.pop("name", ""), head.pop("subset", None)
         if not name:
-            raise ValueError("an image must have a name, but one has none")
+            raise ValueError("an image must have a name, but this one has none")
         number, size = head.pop("id", None), (_length(head, "width"), _length(head, "height"))
         objects, tags = list[Object](), list[dict[str, Any]]()
         for child in element:
@@ -277,7 +276,7 @@ class CvatReader:
         )
 
     def object_of(self, shape: Mapping[str, Any], size: tuple[int | None, int | None]) -> Object:
-        """Return the object of a shape. Raises ValueError."""
+        """Convert a shape to an object. Raises ValueError."""
         names = self.skeletons.get(str(shape.get("label")), [])
         own = cvat_shapes.parse(shape, size, names)
         return replace(own, rest=rest_of(shape, cvat_shapes.rebuild(own, names)))

@@ -1,4 +1,4 @@
-"""The tracks of "CVAT for video 1.1" as the objects of frames."""
+"""Converting the tracks of "CVAT for video 1.1" to objects of frames."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.annotations.cvat import CvatReader
 
 MOST_FRAMES = 10_000_000
-"""Maximum number of a frame."""
+"""Highest frame number."""
 
 _FRAME = re.compile(r"(\d+)(?=\.[^.]*$)")
 
 _MOVING = (*cvat_shapes.CORNERS, *cvat_shapes.CUBOID, "cx", "cy", "rx", "ry", "rotation")
-"""Numbers that are interpolated."""
+"""Attributes that are interpolated."""
 
 _OF_TRACKS = ("frame", "outside", "keyframe")
 
@@ -64,7 +64,7 @@ class Tracks:
                 yield Picture(name, error=f"frame {frame}: {error}.")
 
     def _files(self) -> dict[int, str]:
-        """Return the image file of each frame, by the numbers in names."""
+        """Return the image file of each frame, by the number in its name."""
         if self.reader.images is None:
             return {}
         names = [(match, name) for name in self.reader.images.listed()
@@ -103,7 +103,7 @@ class Tracks:
 
 
 def shape_of(element: Element) -> dict[str, Any]:
-    """Return a shape as a dict.
+    """Convert the element of a shape to a dict.
 
     >>> from deeplake_lite.ingest.annotations.xml_tree import parse
     >>> shape_of(parse(b'<box label="a"><attribute name="b">c</attribute></box>'))
@@ -124,7 +124,7 @@ def _frame(shape: Mapping[str, Any]) -> int:
     """Return the frame of a shape. Raises ValueError."""
     text = str(shape.get("frame", ""))
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MOST_FRAMES:
-        raise ValueError(f"a shape must have the number of a frame, but it is {text[:40]!r}")
+        raise ValueError(f"a shape must have a frame number, but it is {text[:40]!r}")
     return int(text)
 
 
@@ -134,15 +134,15 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
     Parameters
     ----------
     first, last : mapping
-        The shapes before and after the frame. If the object is gone in the last one, the first one
-        stays as it is.
+        The shapes before and after the frame. If the object is outside in the last one, the first
+        one is returned unchanged.
     frame : int
         Number of the frame.
 
     Raises
     ------
     ValueError
-        For shapes that cannot be interpolated, such as outlines with different numbers of corners.
+        If the shapes cannot be interpolated, such as outlines with different numbers of corners.
     """
     if last.get("outside") == "1":
         return dict(first)

@@ -1,4 +1,4 @@
-"""Ingesting datasets that FiftyOne has exported in its own format."""
+"""Ingesting datasets that FiftyOne exports in its own format."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DOCUMENT = (
     "tags", "description", "info", "app_config", "classes", "default_classes", "mask_targets",
     "default_mask_targets", "skeletons", "default_skeleton", "sample_fields",
 )  # fmt: skip
-"""Parts of the dataset's document that are kept."""
+"""Parts of the dataset's document that are kept in the metadata."""
 
 
 @takes_options
@@ -55,7 +55,7 @@ def from_fiftyone(
     images: str | os.PathLike[str] | bool | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest a dataset that FiftyOne has exported as ``FiftyOneDataset``.
+    """Ingest a dataset exported by FiftyOne as ``FiftyOneDataset``.
 
     Parameters
     ----------
@@ -64,19 +64,19 @@ def from_fiftyone(
     url : str
         URL of the lake, which is created if it does not exist.
     label_field : str, optional
-        The field whose labels become objects. By default, ``ground_truth``, and each field of
-        polylines, keypoints or detections that is the only one of its class.
+        The field whose labels become objects. By default, for each class of labels (detections,
+        polylines, keypoints), this is ``ground_truth`` or the only field of the class.
     images : str, Path or False, optional
-        Folder of the images, if they are not in the exported one. False ingests the labels alone.
+        Folder of the images, if they are not in `path`. False ingests only the labels.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per sample: ``image``, ``path`` (the key), ``split`` (of the
-        tags "train", "val" and so on), ``tags`` (all others), ``width``, ``height``, ``boxes``
-        (xyxy, in pixels), ``labels``, and, as far as there are any: ``segmentation`` (closed
+        The committed dataset, with one row per sample: ``image``, ``path`` (the key), ``split``
+        (from tags such as "train" and "val"), ``tags`` (all others), ``width``, ``height``,
+        ``boxes`` (xyxy, in pixels), ``labels``, and, if there are any: ``segmentation`` (closed
         polylines), ``polylines``, ``keypoints``, ``masks``, ``scores``, and a column for each field
         of classifications, segmentations, regressions, numbers and strings. ``ingested`` is a
         summary.
@@ -84,19 +84,19 @@ def from_fiftyone(
     Raises
     ------
     NotFoundError
-        If there is no such folder, or no such field.
+        If the folder or the field does not exist.
     OptionError
-        If several fields have objects and none is named ``ground_truth``; choose one.
+        If several fields have objects of the same class and none is named ``ground_truth``.
     InvalidValueError
-        For a file that is not FiftyOne's, and for a bad label or a missing image; with
-        ``on_error="skip"``, the sample is skipped.
+        If a file is not FiftyOne's, a label is invalid, or an image is missing; with
+        ``on_error="skip"``, such samples are skipped.
 
     Notes
     -----
     Everything else, such as attributes, ids and the labels of other fields, is kept in the column
     ``fiftyone``; classes and descriptions of fields in ``ds.metadata["fiftyone"]``. So
-    `View.to_fiftyone` writes them again, except where people have edited cells. The results of runs
-    and saved views are not read.
+    `View.to_fiftyone` writes them again, except for cells that people have edited. The results of
+    runs and saved views are not ingested.
 
     Examples
     --------
@@ -125,12 +125,12 @@ def fiftyone_reader(
     label_field: str | None = None,
     images: str | os.PathLike[str] | bool | None = None,
 ) -> FiftyOneReader:
-    """Return the reader of a dataset. Raises NotFoundError, InvalidValueError, OptionError."""
+    """Return the reader for a dataset. Raises NotFoundError, InvalidValueError, OptionError."""
     root = Path(checks.location("path", path)).expanduser()
     if not (root / "metadata.json").is_file():
         raise NotFoundError(
-            f"There is no file {str(root / 'metadata.json')!r}. Pass the folder that FiftyOne has "
-            'exported with dataset_type="FiftyOneDataset".'
+            f"There is no file {str(root / 'metadata.json')!r}. Pass a folder that FiftyOne has "
+            'exported as dataset_type="FiftyOneDataset".'
         )
     folder: ImageFolder | None = ImageFolder([root])
     if images is False:
@@ -142,12 +142,12 @@ def fiftyone_reader(
         folder = ImageFolder([given])
     document = _document(root / "metadata.json")
     reader = FiftyOneReader(root, document, _samples(root), folder, label_field)
-    _ = reader.object_fields  # raises
+    _ = reader.object_fields  # raises errors before any rows are written
     return reader
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """Return the document of a dataset. Raises InvalidValueError."""
+    """Read the document of a dataset. Raises InvalidValueError."""
     try:
         document = decode_item(msgspec.Raw(bytes(read_bytes(path))))
     except ValueError as error:
@@ -155,14 +155,14 @@ def _document(path: Path) -> dict[str, Any]:
     kind = document.get("media_type")
     if kind not in (None, "image"):
         raise InvalidValueError(
-            f"from_fiftyone reads images, but the media type of this dataset is {kind!r:.40}. "
-            "Export its frames as a dataset of images."
+            f"A dataset must have images, but the media type of this one is {kind!r:.40}. Export "
+            "its frames as a dataset of images."
         )
     return document
 
 
 def _samples(root: Path) -> list[msgspec.Raw]:
-    """Return the samples, undecoded. Raises NotFoundError, InvalidValueError."""
+    """Return the undecoded samples. Raises NotFoundError, InvalidValueError."""
     if (root / "samples.json").is_file():
         return read_list(root / "samples.json", "samples")
     if (root / "samples").is_dir():
@@ -174,7 +174,7 @@ def _samples(root: Path) -> list[msgspec.Raw]:
 
 @dataclass(frozen=True)
 class FiftyOneReader:
-    """Reads a dataset of FiftyOne."""
+    """Reads a FiftyOne dataset."""
 
     root: Path
     document: Mapping[str, Any]
@@ -193,7 +193,7 @@ class FiftyOneReader:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The files and their state."""
+        """Identifies the files and their content."""
         names = [self.root / name for name in ("metadata.json", "samples.json")]
         return fingerprint(self.root, [str(name) for name in names if name.is_file()])
 
@@ -204,7 +204,7 @@ class FiftyOneReader:
 
     @cached_property
     def fields(self) -> dict[str, Field]:
-        """The fields of samples beside those that every sample has."""
+        """The fields of samples, except those that every sample has."""
         found: dict[str, Field] = {}
         for raw in self.raw:
             try:
@@ -233,7 +233,7 @@ class FiftyOneReader:
         for names in by_kind.values():
             if len(names) > 1 and "ground_truth" not in names:
                 raise OptionError(
-                    f"One field has the objects, but there are {', '.join(map(repr, names))}. "
+                    f"Objects must be in one field, but there are {', '.join(map(repr, names))}. "
                     f"Choose one: label_field={names[0]!r}."
                 )
             chosen.append("ground_truth" if len(names) > 1 else names[0])
@@ -241,7 +241,7 @@ class FiftyOneReader:
 
     @property
     def classes(self) -> Collection[str]:
-        """Classes that the dataset declares for the fields of objects."""
+        """Classes declared for the fields of objects."""
         declared = _dict(self.document.get("classes"))
         own = [name for f in self.object_fields for name in _list(declared.get(f))]
         own = own or (_list(self.document.get("default_classes")) if self.object_fields else [])
@@ -249,7 +249,7 @@ class FiftyOneReader:
 
     @property
     def points(self) -> Keypoints:
-        """Keypoints, with the names and connections of the skeleton."""
+        """Type of keypoints, with the names and connections of the skeleton."""
         skeletons = _dict(self.document.get("skeletons"))
         own = [skeletons[f] for f in self.object_fields if f in skeletons]
         skeleton = _dict(own[0] if own else self.document.get("default_skeleton"))
@@ -264,7 +264,7 @@ class FiftyOneReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Column of each field that has one."""
+        """Names of columns by field."""
         result, taken = dict[str, str](), set(_TAKEN)
         for name in self._types:
             column = name
@@ -285,12 +285,12 @@ class FiftyOneReader:
         return {name: htype for name, htype in found.items() if htype is not None}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of the columns of fields."""
+        """Return the types of these columns."""
         return {self.columns[name]: htype for name, htype in self._types.items()}
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """The document of the dataset, and which columns its fields have become."""
+        """The document of the dataset, and the columns of its fields."""
         kept = {key: self.document[key] for key in _DOCUMENT if self.document.get(key)}
         if "info" in kept:
             kept["info"] = {k: v for k, v in _dict(kept["info"]).items() if k != ORDER}
@@ -311,7 +311,7 @@ class FiftyOneReader:
         """Return a sample. Raises ValueError."""
         place = sample.get("filepath")
         if not isinstance(place, str) or not place:
-            raise ValueError("a sample must have a filepath, but one has none")
+            raise ValueError("a sample must have a filepath, but this one has none")
         place = place.replace("\\", "/")
         path = place.lstrip("/").removeprefix("data/")
         image = None if self.images is None else self.images.find(_places(place))
@@ -352,7 +352,7 @@ class FiftyOneReader:
         return self._in_order(objects)
 
     def _in_order(self, objects: list[Object]) -> list[Object]:
-        """Return objects in the order of the lake that they were exported from."""
+        """Sort objects in the order of the lake from which they were exported."""
         if _dict(self.document.get("info")).get(ORDER) is not True:
             return objects
         numbers = [own.rest.get("index") for own in objects]
@@ -364,7 +364,7 @@ class FiftyOneReader:
                 for own in ordered]  # fmt: skip
 
     def _inlined(self, label: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a label whose mask is part of it. Raises ValueError."""
+        """Read the mask of a label from its file. Raises ValueError."""
         path = label.get("mask_path")
         if path is None or label.get("mask") is not None:
             return dict(label)
@@ -373,10 +373,10 @@ class FiftyOneReader:
         return {**own, "mask": labels.binary_of(mask != 0)}
 
     def _media(self, path: Any) -> str:
-        """Return the path of a file of the dataset. Raises ValueError."""
+        """Return the absolute path of a file in the dataset. Raises ValueError."""
         name = str(path).replace("\\", "/")
         if not is_inside(name):
-            raise ValueError(f"the path of a mask must lie in the dataset, but it is {name[:80]!r}")
+            raise ValueError(f"a mask must be inside the folder, but its path is {name[:80]!r}")
         if not (self.root / name).is_file():
             raise ValueError(f"there is no file {name[:80]!r} in the dataset")
         return str((self.root / name).absolute())
@@ -395,7 +395,7 @@ class FiftyOneReader:
         return cells
 
     def _rest(self, sample: Mapping[str, Any], tags: list[str], usual: list[str]) -> dict[str, Any]:
-        """Return what columns do not hold of a sample."""
+        """Return the values of a sample that are not in other columns."""
         rest: dict[str, Any] = {}
         if "_id" in sample:
             rest["_id"] = sample["_id"]
@@ -419,14 +419,14 @@ class FiftyOneReader:
 
 
 def _places(place: str) -> list[str]:
-    """Return the names under which an image may lie in the folder of images."""
+    """Return the names that an image may have in the folder of images."""
     return [*names_of(place.lstrip("/"))] if place.startswith("/") or ":" in place[:3] else [
         place, place.removeprefix("data/")
     ]  # fmt: skip
 
 
 def _size(sample: Mapping[str, Any], image: str | None) -> labels.Size:
-    """Return the size of an image: of its metadata, or else of the file. Raises ValueError."""
+    """Return the size of an image, from its metadata or its file. Raises ValueError."""
     metadata = _dict(sample.get("metadata"))
     sides = [metadata.get(key) for key in ("width", "height")]
     if all(type(side) is int and 0 < side < 10**9 for side in sides):

@@ -1,4 +1,4 @@
-"""The fields of FiftyOne's samples that become columns other than objects."""
+"""The fields of FiftyOne's samples that become columns, except objects."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ OWN = frozenset({
 """Fields that every sample has."""
 
 PLAIN = {str: "String", bool: "Boolean", int: "Int", float: "Float"}
-"""Kinds of fields of plain values."""
+"""Kinds of fields with plain values, by Python type."""
 
 
 def kind_of(value: Any) -> str | None:
-    """Return the kind of a field; None for null, and "" for one that has no column.
+    """Return the kind of a value; None for null, and "" for values without a column.
 
     >>> kind_of({"_cls": "Classification", "label": "a"}), kind_of(1.5), kind_of([])
     ('Classification', 'Float', '')
@@ -50,7 +50,7 @@ class Field:
     """Dtypes of masks."""
 
     def add(self, value: Any) -> None:
-        """Count a value."""
+        """Add the kind, classes and dtype of a value."""
         kind = kind_of(value)
         if kind is None:
             return
@@ -62,7 +62,7 @@ class Field:
                 self.classes.update(dict.fromkeys(names))
             elif kind == "Segmentation" and value.get("mask") is not None:
                 self.dtypes.add(array_of(value["mask"]).dtype.name)
-        except (ValueError, TypeError):  # reported with the row
+        except (ValueError, TypeError):  # reported when the row is read
             return
 
     @property
@@ -73,7 +73,7 @@ class Field:
         return next(iter(self.kinds)) if len(self.kinds) == 1 else ""
 
     def htype(self, targets: Mapping[str, Any]) -> Htype | None:
-        """Return the type of its column; None if it has none."""
+        """Return the type of the field's column; None if it has no column."""
         match self.kind:
             case "Classification":
                 return ClassLabel([*self.classes], nullable=True)
@@ -95,7 +95,7 @@ class Field:
 
 
 def names_of(targets: Mapping[str, Any]) -> list[str]:
-    """Return the names of classes of a mask by number; none if they cannot be listed.
+    """Return the names of a mask's classes by number; empty if they cannot be listed.
 
     >>> names_of({"0": "background", "2": "cat"})
     ['background', '1', 'cat']
@@ -109,7 +109,7 @@ def names_of(targets: Mapping[str, Any]) -> list[str]:
 
 
 def cell_of(value: Any) -> Any:
-    """Return the cell of a field other than a segmentation. Raises ValueError."""
+    """Convert the value of a field, except segmentations, to a cell. Raises ValueError."""
     match kind_of(value):
         case "Classification":
             label = value.get("label")
@@ -121,7 +121,7 @@ def cell_of(value: Any) -> Any:
             if not isinstance(own, list) or not all(
                 isinstance(c, dict) and isinstance(c.get("label"), str) for c in own
             ):
-                raise ValueError("classifications must be a list of labels")
+                raise ValueError("classifications must be a list of objects with labels")
             return list(dict.fromkeys(c["label"] for c in own))
         case "Regression":
             return None if value.get("value") is None else number_of(value["value"])
@@ -131,6 +131,6 @@ def cell_of(value: Any) -> Any:
 
 
 def _double(value: Any) -> float | None:
-    """Return a number that JSON does not have, in MongoDB's notation; None for other values."""
+    """Parse NaN or infinity in MongoDB's notation; return None for other values."""
     text = value.get("$numberDouble") if isinstance(value, dict) and len(value) == 1 else None
     return float(text) if text in ("NaN", "Infinity", "-Infinity") else None

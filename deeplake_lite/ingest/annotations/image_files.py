@@ -1,4 +1,4 @@
-"""Finding the image files of a dataset of annotations: in a folder, or in a ZIP file."""
+"""Finding the image files of an annotated dataset in folders or in a ZIP file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MOST_BYTES = 2**31
-"""Maximum size of an image, in bytes: that of a cell."""
+"""Maximum size of an image in bytes, which is the maximum size of a cell."""
 
 
 def is_inside(name: str) -> bool:
-    """Return whether a path does not lead out of its folder.
+    """Return whether a path stays inside its folder.
 
     >>> is_inside("a/b.jpg"), is_inside("../b.jpg"), is_inside("/b.jpg")
     (True, False, False)
@@ -40,12 +40,12 @@ class ImageFolder:
     """Folders to look in, in this order."""
 
     def find(self, names: Iterable[str]) -> str:
-        """Return the path of the first of some names that exists. Raises ValueError."""
+        """Return the path of the first name that exists. Raises ValueError."""
         names = [name.replace("\\", "/") for name in names]
         for name in names:
             if not is_inside(name):
                 raise ValueError(
-                    f"the path of an image must lie in its folder, but it is {brief(name, 80)}"
+                    f"an image must be inside the folder, but its path is {brief(name, 80)}"
                 )
         for folder in self.folders:
             for name in names:
@@ -55,7 +55,7 @@ class ImageFolder:
         raise ValueError(f"there is no image {brief(names[0], 80)} in {where!r}; pass images=…")
 
     def listed(self) -> list[str]:
-        """Return the images of the first folder that has any, sorted."""
+        """Return the sorted names of the images in the first folder that has any."""
         for folder in self.folders:
             found = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
             if found:
@@ -77,11 +77,11 @@ class ImageZip:
 
     @cached_property
     def names(self) -> dict[str, zipfile.ZipInfo]:
-        """The files in it by their names."""
+        """The members of the file, by name."""
         return {info.filename: info for info in self.file.infolist() if not info.is_dir()}
 
     def find(self, names: Iterable[str]) -> bytes:
-        """Return the content of the first of some names that exists. Raises ValueError."""
+        """Return the content of the first name that exists. Raises ValueError."""
         names = [*names]
         for name in names:
             for place in (f"images/{name}", name):
@@ -90,7 +90,7 @@ class ImageZip:
         raise ValueError(f"there is no image {brief(names[0], 80)} in {self.path.name!r}")
 
     def listed(self) -> list[str]:
-        """Return the images, sorted, without the folder that they all are in."""
+        """Return the sorted names of images, relative to the folder ``images``."""
         found = [n for n in self.names if PurePosixPath(n).suffix.lower() in SUFFIXES]
         return sorted(name.removeprefix("images/") for name in found)
 
@@ -106,16 +106,16 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
 
 def read_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return the content of a file in a ZIP file. Raises ValueError."""
+    """Return the content of a member of a ZIP file. Raises ValueError."""
     if info.file_size > MOST_BYTES:
         raise ValueError(
-            f"{info.filename} may have {MOST_BYTES:,} bytes, but it has {info.file_size:,}"
+            f"{info.filename} may have at most {MOST_BYTES:,} bytes, but it has {info.file_size:,}"
         )
     try:
         with file.open(info) as member:
             data = member.read(info.file_size + 1)
-    except Exception as error:  # zlib, lzma, bz2, zipfile and encryption raise many
+    except Exception as error:  # zlib, lzma, bz2, zipfile and encryption raise many types of errors
         raise ValueError(f"{info.filename} cannot be read: {error}") from None
     if len(data) != info.file_size:
-        raise ValueError(f"{info.filename} has another size than the ZIP file says")
+        raise ValueError(f"the size of {info.filename} differs from its size in the ZIP file")
     return data

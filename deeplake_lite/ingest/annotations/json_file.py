@@ -1,4 +1,4 @@
-"""Large JSON files: the items of a list stay undecoded until they are needed.
+"""Reading large JSON files; the items of a list are decoded only when they are needed.
 
 The file is mapped into memory, and items are slices of it, as for COCO files.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b')
-"""Strings, and numbers that JSON does not have but Python writes."""
+"""Matches strings, and numbers that are not JSON although Python writes them."""
 
 _parts = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _items = msgspec.json.Decoder(list[msgspec.Raw])
@@ -25,7 +25,7 @@ _item = msgspec.json.Decoder(dict[str, Any])
 
 
 def read_bytes(path: Path) -> bytes | mmap.mmap:
-    """Return a file, mapped into memory. Raises InvalidValueError."""
+    """Map a file into memory. Raises InvalidValueError."""
     try:
         with path.open("rb") as file:
             size = path.stat().st_size
@@ -37,12 +37,12 @@ def read_bytes(path: Path) -> bytes | mmap.mmap:
 
 
 def read_list(path: Path, key: str | None = None) -> list[msgspec.Raw]:
-    """Return the items of the list that a file is, or that it has at a key.
+    """Return the undecoded items of the list in a file, which may be the value of a key.
 
     Raises
     ------
     InvalidValueError
-        If the file is not JSON, or has no such list.
+        If the file is not JSON or has no such list.
     """
     data = read_bytes(path)
     try:
@@ -56,7 +56,8 @@ def read_list(path: Path, key: str | None = None) -> list[msgspec.Raw]:
     except (msgspec.DecodeError, RecursionError, KeyError, UnicodeDecodeError) as error:
         where = "a list of objects" if key is None else f"a list of objects {key!r}"
         raise InvalidValueError(
-            f"{path.name} must be JSON with {where}, but it is not: {error}. Check the file."
+            f"{path.name} must be JSON with {where}, but it cannot be read: {error}. Check the "
+            "file."
         ) from None
 
 
@@ -67,12 +68,12 @@ def _list_of(data: Any, key: str | None) -> list[msgspec.Raw]:
 
 
 def _without_nan(match: re.Match[bytes]) -> bytes:
-    """Return a string as it is, and null for NaN."""
+    """Return null for NaN and infinity; return strings unchanged."""
     return match[0] if match[0][:1] == b'"' else b"null"
 
 
 def decode_item(raw: msgspec.Raw) -> dict[str, Any]:
-    """Return an item of a list. Raises ValueError unless it is an object."""
+    """Decode an item of a list. Raises ValueError if it is not an object."""
     try:
         return _item.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

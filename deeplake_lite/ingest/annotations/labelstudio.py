@@ -46,7 +46,7 @@ def from_labelstudio(
     images: str | os.PathLike[str] | bool | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest tasks about images that Label Studio has exported as JSON, or as JSON-MIN.
+    """Ingest Label Studio's tasks about images, exported as JSON or as JSON-MIN.
 
     Parameters
     ----------
@@ -55,38 +55,39 @@ def from_labelstudio(
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path or False, optional
-        Folder of the images, in which they are looked for by the end of their address, with and
-        without the digits that Label Studio puts before the names of uploads. By default, the
-        folder ``images`` next to the file, or the file's own folder. False ingests the annotations
-        alone. Nothing is downloaded.
+        Folder of the images. An image may have any part of the end of its URL as its path there,
+        with or without the digits that Label Studio puts before the names of uploads. By default,
+        the folder ``images`` next to the file, or the file's own folder. False ingests only the
+        annotations. Nothing is downloaded.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per task: ``image``, ``path`` (the key; from the address of the
-        image), ``width``, ``height``, ``boxes`` (xyxy, in pixels; around other shapes, the smallest
-        one), ``labels``, ``data``, and, as far as there are any: ``segmentation`` (polygons and
-        rotated rectangles), ``keypoints``, ``masks`` (of brushes), ``scores``, and a column for
-        each control of whole images, named after it: choices are classes, taxonomies JSON, ratings
-        and numbers numbers, text areas lists of strings. ``ingested`` is a summary.
+        The committed dataset, with one row per task: ``image``, ``path`` (the key, from the URL of
+        the image), ``width``, ``height``, ``boxes`` (xyxy, in pixels; for other shapes, the
+        bounding box), ``labels``, ``data``, and, if there are any: ``segmentation`` (polygons and
+        rotated rectangles), ``keypoints``, ``masks`` (of brushes), ``scores``. Each control for
+        whole images becomes a column with its name: choices become classes, taxonomies become JSON,
+        ratings and numbers become numbers, and text areas become lists of strings. ``ingested`` is
+        a summary.
 
     Raises
     ------
     NotFoundError
-        If there is no such file or folder.
+        If the file or folder does not exist.
     InvalidValueError
-        For a file that is not Label Studio's, and for a bad region or a missing image; with
-        ``on_error="skip"``, the task is skipped.
+        If the file is not Label Studio's, a region is invalid, or an image is missing; with
+        ``on_error="skip"``, such tasks are skipped.
 
     Notes
     -----
-    If a task has several annotations, the ground truth counts, or else the one that was changed
-    last; cancelled ones do not count. If the file has no annotations at all, the first prediction
-    of each task is ingested. All others, relations, ids and the like are kept in the column
-    ``labelstudio``, so that `View.to_labelstudio` writes them again, except where people have
-    edited cells.
+    If a task has several annotations, the ground truth is used or, if there is none, the one that
+    was changed last; cancelled annotations are ignored. If the file has no annotations at all, the
+    first prediction of each task is ingested. All others, relations, ids and the like are kept in
+    the column ``labelstudio``, so that `View.to_labelstudio` writes them again, except for cells
+    that people have edited.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def from_labelstudio(
 def labelstudio_reader(
     path: str | os.PathLike[str], images: str | os.PathLike[str] | bool | None = None
 ) -> LabelStudioReader:
-    """Return the reader of a file. Raises NotFoundError, InvalidValueError."""
+    """Return the reader for a file. Raises NotFoundError, InvalidValueError."""
     given = Path(checks.location("path", path)).expanduser()
     if not given.is_file():
         raise NotFoundError(f"There is no file {str(given)!r} (from {Path.cwd()}). Check the path.")
@@ -126,11 +127,11 @@ def labelstudio_reader(
 
 @dataclass
 class _Control:
-    """A control of whole images."""
+    """A control for whole images."""
 
     kind: str
     names: dict[str, None] = field(default_factory=dict)
-    """Choices that occur."""
+    """All choices in the file."""
     is_single: bool = True
 
     @property
@@ -151,13 +152,13 @@ class _Control:
         return Json(nullable=True)
 
     def cell(self, value: Any) -> Any:
-        """Return the cell of a value."""
+        """Convert a value to a cell."""
         return value[0] if self.kind == "choices" and self.is_single else value
 
 
 @dataclass(frozen=True)
 class LabelStudioReader:
-    """Reads tasks of Label Studio."""
+    """Reads Label Studio's tasks."""
 
     path: Path
     raw: list[msgspec.Raw]
@@ -176,7 +177,7 @@ class LabelStudioReader:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The file and its state."""
+        """Identifies the file and its content."""
         return fingerprint(self.path, [str(self.path)])
 
     @property
@@ -186,13 +187,13 @@ class LabelStudioReader:
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Type and name of the control of each column."""
+        """Type and name of each column's control."""
         return {"columns": {c: {"type": self.controls[n].kind, "from_name": n}
                             for n, c in self.columns.items()}}  # fmt: skip
 
     @cached_property
     def key(self) -> str:
-        """``predictions`` if no task has an annotation, or else ``annotations``."""
+        """``annotations``, or ``predictions`` if no task has an annotation."""
         for raw in self.raw:
             try:
                 task = tasks.expanded(decode_item(raw))
@@ -204,7 +205,7 @@ class LabelStudioReader:
 
     @cached_property
     def controls(self) -> dict[str, _Control]:
-        """Controls of whole images by name."""
+        """Controls for whole images, by name."""
         found: dict[str, _Control] = {}
         mixed = set[str]()
         for raw in self.raw:
@@ -226,7 +227,7 @@ class LabelStudioReader:
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Column of each control."""
+        """Names of columns by control."""
         result, taken = dict[str, str](), set(_TAKEN)
         for name in self.controls:
             column = name or "control"
@@ -252,14 +253,14 @@ class LabelStudioReader:
                 yield Picture(place, error=f"{error}.")
 
     def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
-        """Return a task. Raises ValueError."""
+        """Decode a task. Raises ValueError."""
         task = tasks.expanded(decode_item(raw))
         if not isinstance(task.get("data"), dict):
-            raise ValueError("a task must have data, but one has none")  # noqa: TRY004
+            raise ValueError("a task must have data, but this one has none")  # noqa: TRY004
         return task
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the annotation that counts. Raises ValueError."""
+        """Return the annotation that is ingested. Raises ValueError."""
         found = tasks.annotations_of(task, self.key)
         number = tasks.choose(found) if self.key == "annotations" else (0 if found else None)
         if number is None:
@@ -271,14 +272,12 @@ class LabelStudioReader:
         return {**own, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
-        """Return a task. Raises ValueError."""
+        """Convert a task to a picture. Raises ValueError."""
         data = task["data"]
         address = data[tasks.image_key(data)]
         path = tasks.path_of(address)
         if not path:
-            raise ValueError(
-                f"the address of an image must have a path, but it is {address[:80]!r}"
-            )
+            raise ValueError(f"the URL of an image must have a path, but it is {address[:80]!r}")
         annotation = self._annotation(task)
         shapes, whole, others = tasks.sorted_results(annotation["result"])
         objects = [self._object(region, number) for number, region in enumerate(shapes)]
@@ -297,14 +296,14 @@ class LabelStudioReader:
         )
 
     def _object(self, region: Mapping[str, Any], number: int) -> Object:
-        """Return the object of a region. Raises ValueError."""
+        """Convert a region to an object. Raises ValueError."""
         own = regions.parse(region)
         return replace(
             own, rest=rest_of(region, regions.rebuild(own, regions.size_of(region), number))
         )
 
     def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the cells of controls, and the results that have none. Raises ValueError."""
+        """Return the cells of controls, and results that are not in cells. Raises ValueError."""
         cells, rest = dict[str, Any](), []
         for result in whole:
             name = str(result.get("from_name"))
@@ -321,7 +320,7 @@ class LabelStudioReader:
     def _rest(
         self, task: Mapping[str, Any], annotation: Mapping[str, Any], results: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        """Return what columns do not hold of a task."""
+        """Return the values of a task that are not in other columns."""
         number = annotation.get("-")
         rest: dict[str, Any] = {
             "task": {k: v for k, v in task.items()
@@ -337,12 +336,12 @@ class LabelStudioReader:
 
 
 def _none(number: int | None) -> dict[str, Any]:
-    """Return the mark of a task without an annotation."""
+    """Return a mark for a task without an annotation; otherwise empty."""
     return {"unlabelled": True} if number is None else {}
 
 
 def _size(results: list[dict[str, Any]]) -> tuple[int | None, int | None]:
-    """Return the size of an image without regions."""
+    """Return the size of an image without regions, if any result has it."""
     for result in results:
         try:
             return regions.size_of(result)

@@ -1,4 +1,4 @@
-"""Tasks of Label Studio: their image, and the annotation that counts."""
+"""Label Studio's tasks: finding their image, and the annotation to ingest."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 _OF_TASKS = frozenset({
     "id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "image",
 })  # fmt: skip
-"""Keys of JSON-MIN that are neither data nor results."""
+"""Keys of JSON-MIN that are not results and, except for the image, not data."""
 
 
 def image_key(data: Mapping[str, Any]) -> str:
-    """Return the key of the image among the data of a task. Raises ValueError."""
+    """Return the key of the image in the data of a task. Raises ValueError."""
     if isinstance(data.get("image"), str):
         return "image"
     found = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
     if len(found) != 1:
         raise ValueError(
-            "the data of a task must have one image, but they have "
+            "the data of a task must have one image, but it has "
             f"{', '.join(repr(key[:40]) for key in found) or 'none'}"
         )
     return found[0]
@@ -37,7 +37,7 @@ def _is_image(url: str) -> bool:
 
 
 def path_of(url: str) -> str:
-    """Return the path of an image from its address, without the parts that are Label Studio's.
+    """Return the path of an image from its URL, without Label Studio's prefixes.
 
     >>> path_of("/data/local-files/?d=cats/a%20b.jpg"), path_of("/data/upload/3/0a1b2c3d-a.jpg")
     ('cats/a b.jpg', 'upload/3/0a1b2c3d-a.jpg')
@@ -58,7 +58,7 @@ def path_of(url: str) -> str:
 
 
 def names_of(path: str) -> Iterator[str]:
-    """Yield the names that the file of a path may have in a folder of images.
+    """Yield the names that an image may have in a folder of images.
 
     >>> list(names_of("upload/3/0a1b2c3d-a.jpg"))
     ['upload/3/0a1b2c3d-a.jpg', '3/0a1b2c3d-a.jpg', '0a1b2c3d-a.jpg', 'a.jpg']
@@ -73,7 +73,7 @@ def names_of(path: str) -> Iterator[str]:
 
 
 def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a task of JSON-MIN as one of JSON; others unchanged. Raises ValueError."""
+    """Convert a JSON-MIN task to JSON; return other tasks unchanged. Raises ValueError."""
     if "data" in task:
         return dict(task)
     found = [key for key, value in task.items() if key not in _OF_TASKS and isinstance(value, list)]
@@ -81,7 +81,7 @@ def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
                for key in found for value in task[key]]  # fmt: skip
     if not all(results):
         raise ValueError(
-            "a task must have data, or results that name their type, as in JSON-MIN; export JSON"
+            "a task must have data or, in JSON-MIN, results with their type; export JSON instead"
         )
     data = {
         k: v for k, v in task.items() if k not in found and (k == "image" or k not in _OF_TASKS)
@@ -93,7 +93,7 @@ def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of a value in JSON-MIN, whose type is the key of its labels."""
+    """Convert a JSON-MIN value to a result, whose type is the key of the value's labels."""
     kinds = [key for key in value if key in {f"{shape}labels" for shape in regions.SHAPES}]
     if len(kinds) != 1:
         return {}
@@ -110,15 +110,15 @@ def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the annotations or predictions of a task. Raises ValueError."""
     found = task.get(key) or []
     if not isinstance(found, list) or not all(isinstance(own, dict) for own in found):
-        raise ValueError(f"{key} of a task must be a list of objects")
+        raise ValueError(f"the {key} of a task must be a list of objects")
     return found
 
 
 def choose(annotations: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the number of the annotation that counts; None if there is none.
+    """Return the number of the annotation to ingest; None if there is none.
 
-    It is the ground truth, if there is one, or else the one that was changed last. Cancelled
-    annotations do not count.
+    This is the ground truth or, if there is none, the annotation that was changed last. Cancelled
+    annotations are ignored.
 
     >>> choose([{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}])
     0
@@ -135,9 +135,9 @@ def choose(annotations: Sequence[Mapping[str, Any]]) -> int | None:
 def sorted_results(
     results: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return results as regions (flat), results about the whole image, and all others.
+    """Divide results into flat regions, results about the whole image, and all others.
 
-    Results with the id of a region describe it. Raises ValueError.
+    Other results with the id of a region become part of it. Raises ValueError.
     """
     if not all(isinstance(result, dict) for result in results):
         raise ValueError("results must be a list of objects")

@@ -1,7 +1,7 @@
-"""The source for formats of annotated images: it turns pictures into columns.
+"""The source for annotated images, which turns pictures into columns.
 
-The file is read twice: once to find the columns and the classes, once for the rows. So memory is
-bounded by a block, whatever the size of the file.
+A file is read twice: first to find the columns and classes, then to read the rows. So only one
+block of rows is in memory, even if the file is large.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 256
 
 MASK_BYTES = 64 * 2**20
-"""Maximum size of the masks of a block, in bytes, unless a single row has more."""
+"""Maximum size of the masks of a block in bytes, unless a single row has more."""
 
 FORMATS = 100_000
-"""Number of image files by which the codec of the column is chosen."""
+"""Maximum number of image files that are examined to choose the codec of the column."""
 
 
 class Reader(Protocol):
@@ -54,15 +54,15 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the column and of the metadata for what other columns do not hold."""
+        """Name of the format, and of the column and metadata for values without other columns."""
 
     @property
     def title(self) -> str:
-        """Name of the dataset for users."""
+        """Name of the dataset in messages."""
 
     @property
     def fingerprint(self) -> str | None:
-        """Identifies the files and their state."""
+        """Identifies the files and their content."""
 
     @property
     def has_images(self) -> bool:
@@ -70,15 +70,15 @@ class Reader(Protocol):
 
     @property
     def classes(self) -> Collection[str]:
-        """Classes that the dataset declares, in order; others are added as they occur."""
+        """Declared classes in order; others are added when they occur."""
 
     @property
     def tags(self) -> Collection[str]:
-        """Classes of images, likewise."""
+        """Declared classes of whole images; others are added when they occur."""
 
     @property
     def splits(self) -> Collection[str]:
-        """Splits in order; others are added as they occur."""
+        """Known splits in order; others are added when they occur."""
 
     @property
     def points(self) -> Keypoints:
@@ -93,7 +93,7 @@ class Reader(Protocol):
         """Files and records that are not pictures."""
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of further columns."""
+        """Return the types of additional columns."""
 
     def pictures(self) -> Iterator[Picture]:
         """Yield the pictures, always in the same order."""
@@ -101,7 +101,7 @@ class Reader(Protocol):
 
 @dataclass
 class Summary:
-    """The columns, classes and number of rows of a dataset, from a first pass over it."""
+    """The columns, classes and number of rows of a dataset, found in the first pass."""
 
     rows: int = 0
     classes: dict[str, None] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Summary:
     points: int = 0
 
     def add(self, picture: Picture) -> None:
-        """Count a picture."""
+        """Add a picture to the summary."""
         self.rows += 1
         if picture.error is not None:
             return
@@ -167,12 +167,12 @@ class AnnotationSource:
 
     @property
     def title(self) -> str:
-        """Name of the dataset for users."""
+        """Name of the dataset in messages."""
         return self.reader.title
 
     @property
     def fingerprint(self) -> str | None:
-        """The files and their state."""
+        """Identifies the files and their content."""
         return self.reader.fingerprint
 
     @property
@@ -203,11 +203,11 @@ class AnnotationSource:
         return summary
 
     def _pictures(self) -> Iterator[Picture]:
-        """Yield the pictures; a second one of a path is bad, because paths identify rows."""
+        """Yield the pictures; a second picture with the same path gets an error."""
         seen = set[str]()
         for picture in self.reader.pictures():
             if picture.path in seen and picture.error is None:
-                reason = "there is another image of this path, and paths must be unique."
+                reason = "paths must be unique, but there is another image with this path."
                 yield Picture(picture.path, error=reason)
             else:
                 yield picture
@@ -248,7 +248,7 @@ class AnnotationSource:
         return declared if len(declared.names) == self.summary.points else Keypoints()
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: numbers that are rounded are kept in the column of the rest."""
+        """Accept all columns; the originals of rounded numbers are kept in another column."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""
@@ -289,7 +289,7 @@ class AnnotationSource:
 
 
 def rest_of_picture(picture: Picture) -> dict[str, Any] | None:
-    """Return the values of a picture that its other columns do not hold, or None."""
+    """Return the values of a picture that are not in other columns, or None."""
     rest: dict[str, Any] = {"image": dict(picture.rest)} if picture.rest else {}
     if any(own.rest for own in picture.objects):
         rest["objects"] = [dict(own.rest) for own in picture.objects]
@@ -297,7 +297,7 @@ def rest_of_picture(picture: Picture) -> dict[str, Any] | None:
 
 
 def _keypoints(picture: Picture, least: int) -> NDArray[np.float32]:
-    """Return the keypoints of a picture; shorter ones are filled up with points without label."""
+    """Return the keypoints of a picture; missing points of an object are zeros."""
     most = max([least, *(len(own.points) for own in picture.objects)])
     cell = np.zeros((len(picture.objects), most, 3), np.float32)
     for row, own in zip(cell, picture.objects, strict=True):
@@ -306,7 +306,7 @@ def _keypoints(picture: Picture, least: int) -> NDArray[np.float32]:
 
 
 def _masks(picture: Picture) -> NDArray[np.bool_]:
-    """Return the masks of a picture; objects without one have an empty one."""
+    """Return the masks of a picture; objects without a mask get an empty one."""
     shapes = {own.mask.shape for own in picture.objects if own.mask is not None}
     shape = shapes.pop() if shapes else (1, 1)
     cell = np.zeros((len(picture.objects), *shape), bool)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Skipped
 
 _COLOUR_TYPE, _PALETTE_OR_GREY = 25, (0, 3)
-"""Place of the colour type in a PNG file, and the types whose pixels are class numbers."""
+"""Offset of the colour type in a PNG file, and the types whose pixels are class numbers."""
 
 
 @takes_options
@@ -46,37 +46,37 @@ def from_voc(
     ----------
     folder : str or Path
         The folder with ``JPEGImages`` and ``Annotations``, such as ``VOCdevkit/VOC2012``, or any
-        folder of images with an XML file for each, as labelImg and Roboflow write it.
+        folder with an XML file for each image, as written by labelImg and Roboflow.
     url : str
         URL of the lake, which is created if it does not exist.
     origin : {1, 0}
-        Number of the first pixel. VOC counts from 1 and includes the last pixel. Some tools, such
-        as CVAT, write the coordinates of edges instead, from 0.
+        Number of the first pixel. VOC counts pixels from 1 and includes the last one. Some tools,
+        such as CVAT, write the coordinates of edges, which start at 0.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per image: ``image``, ``path`` (the key), ``split`` (of the
-        lists in ``ImageSets/Main``), ``width``, ``height``, ``boxes`` (xyxy, edges in pixels from
-        0), ``labels``, and, as far as there are any: ``difficult``, ``truncated``, ``occluded``,
-        ``segmentation_class`` and ``segmentation_object`` (the PNG files, with 255 for pixels that
-        do not count). Images without an XML file have no objects. ``ingested`` is a summary and
-        lists XML files without an image.
+        The committed dataset, with one row per image: ``image``, ``path`` (the key), ``split``
+        (from the lists in ``ImageSets/Main``), ``width``, ``height``, ``boxes`` (xyxy, edges in
+        pixels from 0), ``labels``, and, if there are any: ``difficult``, ``truncated``,
+        ``occluded``, ``segmentation_class`` and ``segmentation_object`` (the PNG files, with 255
+        for ignored pixels). Images without an XML file have no objects. ``ingested`` is a summary
+        and lists XML files without an image.
 
     Raises
     ------
     NotFoundError
-        If there is no such folder, or no images or XML files in it.
+        If the folder does not exist, or has no images or no XML files.
     InvalidValueError
-        For an XML file that is not an annotation; with ``on_error="skip"``, its image is skipped.
+        If an XML file is not an annotation; with ``on_error="skip"``, its image is skipped.
 
     Notes
     -----
     Everything else in the XML files, such as poses, parts and sources, and the other lists of
     images are kept in the column ``voc``. So `View.to_voc` writes the same content again, except
-    where people have edited cells.
+    for cells that people have edited.
 
     Examples
     --------
@@ -123,15 +123,15 @@ class VocReader:
 
     @property
     def splits(self) -> Collection[str]:
-        """Splits that have a list, without the one that joins others."""
+        """Splits with a list, except ``trainval``, which joins two of them."""
         lists = self.layout.lists
         return [s for s in lists.splits if s != "trainval"]
 
     @cached_property
     def classes(self) -> Collection[str]:
-        """Classes in the order of the label map, or else in alphabetical order.
+        """Classes in the order of the label map or, without one, in alphabetical order.
 
-        The numbers in masks without a label map are those of VOC's own classes.
+        Without a label map, the numbers in masks are assumed to be those of VOC's own classes.
         """
         if (names := self.layout.class_names) is not None:
             return [name for name in names if name != voc.BACKGROUND]
@@ -163,7 +163,7 @@ class VocReader:
 
     @property
     def _mask_names(self) -> Sequence[str]:
-        """Names of the classes of masks; none if they are unknown."""
+        """Names of the classes in masks; empty if they are unknown."""
         names = self.layout.class_names
         if names is None:
             is_voc = tuple(self.classes) == voc.CLASSES
@@ -220,7 +220,7 @@ class VocReader:
         return page if isinstance(page, dict) else {}
 
     def _lines(self, entry: Entry, split: str | None, objects: Any) -> dict[str, Any]:
-        """Return the lists that do not follow from the split and the objects."""
+        """Return the lists that cannot be derived from the split and the objects."""
         lists = self.layout.lists
         own = dict(lists.lines.get(entry.stem, {}))
         for name in lists.class_lists:
@@ -240,7 +240,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _size(size: Any) -> tuple[int | None, int | None]:
-    """Return width and height; None where they are unknown."""
+    """Return the width and height of an image; None if they are unknown."""
     own = size if isinstance(size, dict) else {}
     numbers: list[int | None] = []
     for key in ("width", "height"):
@@ -251,7 +251,7 @@ def _size(size: Any) -> tuple[int | None, int | None]:
 
 
 def _has_numbers(path: Path) -> bool:
-    """Return whether the pixels of a PNG file are numbers, rather than colours."""
+    """Return whether the pixels of a PNG file are numbers instead of colours."""
     try:
         with path.open("rb") as file:
             head = file.read(_COLOUR_TYPE + 1)

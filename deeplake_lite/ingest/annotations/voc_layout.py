@@ -19,10 +19,10 @@ MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "Segm
 """Folder of each column of masks."""
 
 MAINS = ("Main", "Segmentation", "Layout", "Action")
-"""Folders of lists, the first of which that exists tells the split."""
+"""Folders of lists; the first one that exists determines the splits."""
 
 MOST_BYTES = 64 * 2**20
-"""Maximum size of an annotation or a list, in bytes."""
+"""Maximum size of an annotation or a list in bytes."""
 
 _ORDER = {"train": 0, "val": 1, "trainval": 2, "test": 3}
 _VALUES = ("-1", "0", "1")
@@ -33,7 +33,7 @@ class Entry:
     """The files of an image."""
 
     key: str
-    """Path of the image from the folder of images."""
+    """Path of the image, relative to the folder of images."""
 
     image: Path
     annotation: Path | None
@@ -51,16 +51,16 @@ class Lists:
     """The lists of images in ImageSets."""
 
     lines: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """For each image, its lists and the rest of its lines there."""
+    """For each image, the rest of its lines in each list."""
 
     names: Sequence[str] = ()
-    """Lists that only name images: ``Main/train``."""
+    """Lists that only contain names of images, such as ``Main/train``."""
 
     class_lists: Sequence[str] = ()
-    """Lists of Main that tell whether images have a class: ``cat_train``."""
+    """Lists in Main of whether images contain a class, such as ``cat_train``."""
 
     main: str = "Main"
-    """Folder of the lists that tell the split."""
+    """Folder of the lists that determine the splits."""
 
     @property
     def splits(self) -> list[str]:
@@ -76,7 +76,7 @@ class Lists:
 
     @classmethod
     def read(cls, folder: Path, stems: Collection[str] = ()) -> Lists:
-        """Read the lists of a dataset with images of some names. Raises InvalidValueError."""
+        """Read the lists of a dataset; `stems` are the images. Raises InvalidValueError."""
         lines: dict[str, dict[str, list[str]]] = {}
         plain, classes = list[str](), list[str]()
         for path in sorted(folder.glob("*/*.txt")):
@@ -95,7 +95,7 @@ class Lists:
 
 
 def _line(line: str) -> tuple[str, str]:
-    """Return the image of a line and its other words; names may have blanks in quotes.
+    """Split a line into the name of an image, which may have blanks or quotes, and other words.
 
     >>> _line("2008_000002 -1"), _line("a b"), _line('"my cat" 1'), _line("x 1  1")
     (('2008_000002', '-1'), ('a b', ''), ('my cat', '1'), ('x', '1 1'))
@@ -113,7 +113,7 @@ def _line(line: str) -> tuple[str, str]:
 
 
 def read_text(path: Path) -> str:
-    """Return a text file of limited size. Raises InvalidValueError."""
+    """Read a text file of limited size. Raises InvalidValueError."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except (UnicodeDecodeError, ValueError) as error:
@@ -123,11 +123,11 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return a file of limited size. Raises ValueError."""
+    """Read a file of limited size. Raises ValueError."""
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise ValueError(f"it may have {MOST_BYTES:,} bytes, but it has {size:,}")
+            raise ValueError(f"it may have at most {MOST_BYTES:,} bytes, but it has {size:,}")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror or error})") from None
@@ -172,7 +172,7 @@ class Layout:
         ]  # fmt: skip
         _check_unique(entries)
         used = {entry.stem for entry in entries}
-        alone = [Skipped(str(path), "there is no image of its name")
+        alone = [Skipped(str(path), "there is no image with its name")
                  for stem, path in sorted(pages.items()) if stem not in used]  # fmt: skip
         if not entries:
             raise NotFoundError(f"There are no images in {str(root / IMAGES)!r}. Check the path.")
@@ -193,7 +193,7 @@ class Layout:
         by_image = _matched(images, pages)
         entries = [Entry(key, root / key, by_image.get(key)) for key in images]
         used = set(by_image.values())
-        alone = [Skipped(str(path), "there is no image of its name")
+        alone = [Skipped(str(path), "there is no image with its name")
                  for path in pages.values() if path not in used]  # fmt: skip
         tops = {PurePosixPath(key).parts[0].lower() if "/" in key else "" for key in images}
         return cls(root, entries, Lists(), alone, folder_splits=tops <= SPLITS.keys())
@@ -206,7 +206,7 @@ class Layout:
 
     @property
     def class_names(self) -> list[str] | None:
-        """Classes in the order of the numbers of masks, with the background; None if unknown."""
+        """Classes in the order of their numbers, including the background; None if unknown."""
         path = self.root / "labelmap.txt"
         if not path.is_file():
             return None
@@ -216,7 +216,7 @@ class Layout:
 
 
 def _root(folder: Path) -> Path:
-    """Return the folder of the dataset, which may be the only one in a given folder."""
+    """Return the folder of the dataset, which may be the only one inside the given folder."""
     if not folder.is_dir():
         raise NotFoundError(f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check it.")
     if (folder / ANNOTATIONS).is_dir():
@@ -226,8 +226,8 @@ def _root(folder: Path) -> Path:
     if len(inner) > 1:
         raise InvalidValueError(
             f"{str(folder)!r} must have one dataset, but it has "
-            f"{', '.join(str(path.relative_to(folder)) for path in inner[:5])}. Pass one of them; "
-            "several can go into the same lake, one after the other."
+            f"{', '.join(str(path.relative_to(folder)) for path in inner[:5])}. Pass one of them. "
+            "To put several into the same lake, call from_voc for each."
         )
     return inner[0].absolute() if inner else folder.absolute()
 
@@ -237,7 +237,7 @@ def _stem(path: str) -> str:
 
 
 def _check_unique(entries: Sequence[Entry]) -> None:
-    """Reject two images of one name, which would share an annotation."""
+    """Reject images with the same name, which would share an annotation."""
     seen = dict[str, str]()
     for entry in entries:
         if entry.stem in seen:
@@ -249,7 +249,7 @@ def _check_unique(entries: Sequence[Entry]) -> None:
 
 
 def _matched(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
-    """Return the annotation of each image: next to it, or the only one of its name."""
+    """Return the annotation of each image: next to it, or the only one with its name."""
     by_stem: dict[str, list[str]] = {}
     for path in pages:
         by_stem.setdefault(PurePosixPath(path).stem, []).append(path)

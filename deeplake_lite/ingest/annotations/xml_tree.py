@@ -1,7 +1,7 @@
-"""Parsing of XML that may be malicious: without entities, and with limited depth.
+"""Parsing XML that may be malicious, without entities and with limited depth.
 
 The parser is expat, which reads a file piece by piece, so that only one element of a large file is
-in memory. ElementTree's own parser does not tell about entities, which may expand to gigabytes.
+in memory. ElementTree's own parser does not report entities, which may expand to gigabytes.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_DEPTH = 64
-"""Maximum number of elements around an element."""
+"""Maximum nesting depth of elements."""
 
 PIECE = 1 << 16
-"""Number of bytes that are parsed at a time."""
+"""Number of bytes parsed at a time."""
 
 _ENCODING = re.compile(rb"""<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z][\w.-]*)["']""")
 
 _NATIVE = ("utf-8", "utf-16", "iso8859-1", "ascii")
-"""Encodings that expat reads by itself."""
+"""Encodings that expat supports."""
 
 
 def parse(data: bytes) -> Element:
-    """Return the root element of a document.
+    """Parse a document and return its root element.
 
     Raises
     ------
     ValueError
-        For a document that is not XML, that declares entities, or that is nested too deeply.
+        If the document is not XML, declares entities, or is nested too deeply.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def elements(file: IO[bytes]) -> Iterator[Element]:
     Raises
     ------
     ValueError
-        As `parse`.
+        As in `parse`.
     """
     parser = _Parser(1)
     parser.connect()
@@ -65,7 +65,7 @@ def elements(file: IO[bytes]) -> Iterator[Element]:
 
 
 def tree_of(element: Element) -> Any:
-    """Return an element as a string, or as a dict of its attributes, children and text.
+    """Convert an element to a string, or to a dict of its attributes, children and text.
 
     >>> tree_of(parse(b"<a id='1'><b>x</b><b/></a>"))
     {'@id': '1', 'b': ['x', '']}
@@ -87,7 +87,7 @@ def tree_of(element: Element) -> Any:
 
 
 def _encoding(data: bytes) -> str | None:
-    """Return the encoding that a document declares, if expat does not know it."""
+    """Return the declared encoding of a document if expat does not support it."""
     declared = _ENCODING.match(data[:200].lstrip())
     if declared is None:
         return None
@@ -99,7 +99,7 @@ def _encoding(data: bytes) -> str | None:
 
 
 def _decoded(data: bytes) -> bytes:
-    """Return a document in UTF-8 if expat does not know its encoding. Raises ValueError."""
+    """Convert a document to UTF-8 if expat does not support its encoding. Raises ValueError."""
     name = _encoding(data)
     if name is None:
         return data
@@ -110,7 +110,7 @@ def _decoded(data: bytes) -> bytes:
 
 
 class _Parser:
-    """An expat parser that builds the elements of one depth."""
+    """An expat parser that builds the elements at one depth."""
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -135,7 +135,7 @@ class _Parser:
             raise ValueError(f"it must be XML, but it is not: {error}") from None
 
     def taken(self) -> list[Element]:
-        """Return the elements that are complete, and forget them."""
+        """Return the complete elements and remove them from the parser."""
         done, self.done = self.done, []
         return done
 

@@ -1,7 +1,7 @@
 """The source that reads columns of arrays block by block, from files or other libraries.
 
-A source has one or more parts, such as files or splits, with the same columns. Their rows follow
-each other.
+A source has one or more parts, such as files or splits, with the same columns. The rows of the
+parts are concatenated.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ArrayColumn(Protocol):
         """Size of a value in bytes, or an estimate if values vary in size."""
 
     def read(self, start: int, stop: int) -> Any:
-        """Return the values of the given rows. A source reads its rows in order."""
+        """Return the values of the given rows. Sources read rows in order."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Part:
     """Name of the part in messages."""
 
     columns: Mapping[str, ArrayColumn]
-    """Its columns, which have the same length."""
+    """Its columns, which all have the same length."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -83,7 +83,7 @@ class ArraySource:
     """Name of the source in messages."""
 
     parts: tuple[Part, ...]
-    """Its parts, whose rows follow each other; at least one."""
+    """Its parts, whose rows are concatenated; at least one."""
 
     key: str | None = None
     """The column that identifies rows."""
@@ -99,7 +99,7 @@ class ArraySource:
     metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     limits: Limits = DEFAULT_LIMITS
-    """How much memory one value may take."""
+    """Limits on the memory for one value."""
 
     def __post_init__(self) -> None:
         first = self.parts[0]
@@ -108,7 +108,8 @@ class ArraySource:
             if part.columns.keys() != first.columns.keys():
                 raise InvalidValueError(
                     f"All parts must have the same columns, but {first.title} has "
-                    f"{_listed(first.columns)}, and {part.title} has {_listed(part.columns)}."
+                    f"{_listed(first.columns)}, and {part.title} has {_listed(part.columns)}. "
+                    "Ingest them one by one."
                 )
 
     @property
@@ -122,7 +123,7 @@ class ArraySource:
         return {name: self._htype(name) for name in self.parts[0].columns}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: arrays have a dtype, which is kept."""
+        """Accept all columns, because arrays keep their dtype."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on."""
@@ -138,7 +139,7 @@ class ArraySource:
             start = max(start - len(part), 0)
 
     def _step(self, part: Part) -> int:
-        """Return the number of rows of a block. Raises TooLargeError for a row over the limits."""
+        """Return the number of rows in a block. Raises TooLargeError if one exceeds the limits."""
         for name, column in part.columns.items():
             try:
                 self.limits.check_bytes((column.row_bytes,), 1)
@@ -148,7 +149,7 @@ class ArraySource:
         return int(np.clip(BLOCK_BYTES // max(size, 1), 1, BLOCK_ROWS))
 
     def _htype(self, name: str) -> Htype:
-        """Return the type of a column: the declared one, or else the one that all parts have."""
+        """Return the type of a column: the declared one, or else the common one of all parts."""
         columns = [part.columns[name] for part in self.parts]
         declared = resolve(self.schema[name]) if name in self.schema else None
         if declared is not None and declared != ClassLabel():
@@ -172,7 +173,7 @@ def _blocks(column: ArrayColumn) -> Iterator[Any]:
 
 
 def has_nat(column: ArrayColumn) -> bool:
-    """Return whether any time in a column is NaT; reads it if it has times."""
+    """Return whether any time in a column is NaT, by reading the column."""
     return any(np.isnat(block).any() for block in _blocks(column))
 
 
@@ -182,7 +183,7 @@ def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
     Raises
     ------
     SchemaError
-        For a dtype that no type can store.
+        If no type can store the dtype.
 
     Examples
     --------
@@ -198,20 +199,20 @@ def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:
 
 
 def _common(name: str, a: Htype, b: Htype) -> Htype:
-    """Return a type that holds the values of two parts exactly. Raises SchemaError."""
+    """Return a type that can store the values of two parts exactly. Raises SchemaError."""
     nullable = a.nullable or b.nullable
     a, b = replace(a, nullable=nullable), replace(b, nullable=nullable)
     common = a if a == b else _common_array(a, b) or a.united(b)
     if common is None:
         raise SchemaError(
-            f"all parts must have values of one type, but they have {a} and {b}. Declare a type: "
+            f"all parts must have the same type, but they have {a} and {b}. Declare a type: "
             f"schema={{{name!r}: {pasted(a)}}}."
         )
     return replace(common, nullable=nullable)
 
 
 def _common_array(a: Htype, b: Htype) -> Htype | None:
-    """Return the type of arrays or numbers of both types; None if there is none.
+    """Return the common type of two types of arrays or numbers; None if there is none.
 
     >>> from deeplake_lite.htypes import Array
     >>> _common_array(Array("int8", (2, 3)), Array("uint8", (4, 3)))
@@ -245,7 +246,7 @@ def _check_lengths(part: Part) -> None:
         )
     if not lengths:
         raise InvalidValueError(
-            f"A source must have a column, but {part.title} has none. Check its content."
+            f"A source must have columns, but {part.title} has none. Check its content."
         )
 
 

@@ -1,4 +1,4 @@
-"""Attributes of files and variables as JSON, for the metadata of a dataset."""
+"""Converting attributes of files and variables to JSON, for the metadata of a dataset."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 DEEPEST = 32
-"""Depth at which nested attributes become strings."""
+"""Depth above which nested attributes become strings."""
 
 MOST_ITEMS = 100_000
-"""Number of items of an array above which an attribute is described instead."""
+"""Maximum number of items in an array; larger arrays are only described by type and shape."""
 
 
 def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
-    """Return attributes as JSON values; others become strings.
+    """Convert attributes to JSON values or strings.
 
     >>> json_attributes([("scale", np.float32(0.5)), ("fill", np.nan), ("unit", b"m")])
     {'scale': 0.5, 'fill': 'nan', 'unit': 'm'}
@@ -31,7 +31,7 @@ def json_attributes(items: Iterable[tuple[str, Any]]) -> dict[str, object]:
 
 
 def json_value(value: Any, depth: int = 0) -> object:
-    """Return a value as JSON: arrays as lists, numbers that are not finite and others as strings.
+    """Convert a value to JSON: arrays to lists, non-finite numbers and other values to strings.
 
     >>> json_value([np.int8(1), {"a": 1j}])
     [1, {'a': '1j'}]
@@ -55,5 +55,5 @@ def json_value(value: Any, depth: int = 0) -> object:
 
 
 def _text(value: str) -> str:
-    """Return a string without the halves of surrogate pairs, which UTF-8 cannot hold."""
+    """Replace lone surrogates, which UTF-8 cannot encode."""
     return value if find_lone_surrogate(value) is None else value.encode(errors="replace").decode()

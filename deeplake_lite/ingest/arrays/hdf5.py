@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 SUFFIXES = (".h5", ".hdf5", ".he5", ".hdf")
-"""Suffixes of the files that are read in a folder, in any case."""
+"""Suffixes of files that are read in a folder, in upper or lower case."""
 
 CHUNK_CACHE = 64 * 2**20
-"""Memory for decompressed chunks of a dataset, in bytes; HDF5's default is often less than one."""
+"""Size of the cache for decompressed chunks of a dataset in bytes; the default of HDF5 is often
+smaller than one chunk."""
 
 
 @takes_options
@@ -44,37 +45,37 @@ def from_hdf5(
     ----------
     path : str or Path
         A file, a folder of files with the suffixes ``.h5``, ``.hdf5``, ``.he5`` or ``.hdf``, or a
-        pattern. The rows of several files follow each other.
+        pattern. The rows of several files are concatenated.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest, by default all, which must then have the same length.
+        The columns to ingest; by default all. They must have the same length.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. A dataset in a group is a column such
-        as ``"group.x"``, and so is a field of a compound dataset. Enumerations are classes.
-        Attributes, and datasets without axes, are in ``ds.metadata["hdf5"]``.
+        The committed dataset; its ``ingested`` is a summary. A dataset in a group becomes a column
+        such as ``"group.x"``, and so does a field of a compound dataset. Enumerations become
+        classes. Attributes and scalar datasets are in ``ds.metadata["hdf5"]``.
 
     Raises
     ------
     NotFoundError
-        If there is no such file or column.
+        If a file or column does not exist.
     InvalidValueError
-        For a damaged file, and for datasets of different lengths.
+        If a file is damaged, or datasets have different lengths.
     MissingPackageError
         If h5py is not installed.
 
     Notes
     -----
-    Datasets are read block by block. Data in other files, which links and virtual datasets name, is
-    not read but listed in ``ingested.skipped``, and so are references and opaque data.
+    Datasets are read block by block. Links, virtual datasets with data in other files, references
+    and opaque data are not read, but listed in ``ingested.skipped``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The datasets of an HDF5 file as columns."""
+"""Reading the datasets of an HDF5 file as columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VARIABLE_BYTES = 1_024
-"""Estimated size of a value of variable length, in bytes."""
+"""Estimated size of a value of variable length in bytes."""
 
 
 def read_tree(h5py: Any, file: Any, title: str) -> Tree:
@@ -42,7 +42,7 @@ def read_tree(h5py: Any, file: Any, title: str) -> Tree:
 
 
 class _Reader:
-    """Walks through the groups of a file."""
+    """Collects the datasets and attributes of a file."""
 
     def __init__(self, h5py: Any, title: str) -> None:
         self.h5py, self.title = h5py, title
@@ -52,7 +52,7 @@ class _Reader:
 
     @property
     def metadata(self) -> dict[str, object]:
-        """Attributes by group or column, and values without axes."""
+        """Attributes by group or column, and scalars."""
         items = {"attributes": self.attributes, "values": self.scalars}
         return {name: item for name, item in items.items() if item}
 
@@ -75,7 +75,7 @@ class _Reader:
                 elif not isinstance(item, self.h5py.Group):
                     self._skip(own, "it is not a dataset")
                 elif len(own) > DEEPEST or address in seen:
-                    self._skip(own, "its group is nested too deeply, or within itself")
+                    self._skip(own, "its group is nested too deeply, or contains itself")
                 else:
                     seen.add(address)
                     todo.append((own, item))
@@ -127,7 +127,7 @@ class _Reader:
 
 
 def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes of a group or dataset, without those by which HDF5 describes scales."""
+    """Yield the attributes of a group or dataset, except those that HDF5 uses for scales."""
     for name in item.attrs:
         if name in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME"):
             continue
@@ -141,7 +141,7 @@ def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
 def _leaves(
     dtype: np.dtype[Any], shape: tuple[int, ...], path: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], np.dtype[Any], tuple[int, ...]]]:
-    """Yield path, dtype and shape of the fields that are no compounds."""
+    """Yield path, dtype and shape of each field that is not a compound."""
     shape, dtype = (*shape, *dtype.shape), dtype.base
     if dtype.fields is None or dtype.names is None:
         yield path, dtype, shape
@@ -152,7 +152,7 @@ def _leaves(
 
 @dataclass
 class Rows:
-    """A dataset, of which the block that was read last is kept for the next field."""
+    """A dataset that keeps the last block, because several fields read the same one."""
 
     dataset: Any
     title: str
@@ -183,7 +183,7 @@ class Hdf5Column:
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        """Names of an enumeration by value, for single values; empty for others."""
+        """Names of an enumeration by value; empty for arrays and other types."""
         values = self.h5py.check_enum_dtype(self.dtype) or {}
         return {} if self.shape else {int(value): str(name) for name, value in values.items()}
 
@@ -241,7 +241,7 @@ class Hdf5Column:
 
 
 def _texts(row: int, value: Any) -> Any:
-    """Return strings, at any depth of lists. Raises InvalidValueError."""
+    """Decode strings in nested lists. Raises InvalidValueError."""
     if isinstance(value, list):
         return [_texts(row, item) for item in value]
     if isinstance(value, str):

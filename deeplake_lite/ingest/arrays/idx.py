@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 type Location = str | os.PathLike[str]
 
 _DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
-"""Dtypes by their number in a header."""
+"""Dtypes by their code in a header."""
 
 _NAME = re.compile(
     r"(?P<start>.*?)[-_.]?(?P<kind>images?|labels?)[-_.]idx\d[-_.]"
@@ -42,12 +42,12 @@ _NAME = re.compile(
 )
 _SPLITS = {"t10k": "test", "valid": "validation", "val": "validation"}
 _IN_NAME = re.compile(r"(?:.*[-_.])?(t10k|train|test|valid|val|validation)")
-"""The split in the first part of a name, such as ``emnist-letters-train``."""
+"""Matches the first part of a name with a split, such as ``emnist-letters-train``."""
 
 _COLUMNS = {"images": "image", "labels": "label"}
 
 PIECE = 2**20
-"""Number of bytes that are skipped at a time."""
+"""Number of bytes skipped at a time."""
 
 
 @takes_options
@@ -64,11 +64,11 @@ def from_idx(
     Parameters
     ----------
     files : str, Path or sequence of them
-        A folder, or files: paths and patterns. Files may be compressed with gzip.
+        A folder, or paths and patterns of files, which may be compressed with gzip.
     url : str
         URL of the lake, which is created if it does not exist.
     classes : sequence of str, optional
-        Names of the classes, in the order of their numbers. By default, the numbers themselves.
+        Names of the classes in the order of their numbers. By default, the numbers themselves.
     on : str, optional
         The column that identifies rows. By default, all rows are appended, unless the same files
         were ingested before.
@@ -80,15 +80,17 @@ def from_idx(
     -------
     Dataset
         The committed dataset, with the columns ``image`` (PNG, which the dataset browser shows),
-        ``label``, and ``split``, if the files have several: ``train-images-idx3-ubyte`` and
-        ``train-labels-idx1-ubyte`` belong together, and ``t10k`` is the split ``test``.
+        ``label``, and ``split`` if there are several. Images and labels are matched by name, such
+        as ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``; ``t10k`` is the split
+        ``test``.
 
     Raises
     ------
     NotFoundError
         If there are no IDX files.
     InvalidValueError
-        For a file that is damaged, has no partner, or has a label without a class.
+        If a file is damaged, if images or labels of a split are missing, or if a label has no
+        class.
 
     Examples
     --------
@@ -127,13 +129,13 @@ def _class_names(classes: Any) -> tuple[str, ...]:
     if not names or len(set(names)) < len(names):
         raise OptionError(
             "classes must be a list of different names, such as ['shirt', 'dress'], but it is "
-            f"{classes!r:.80}."
+            f"{classes!r:.80}. Correct it."
         )
     return names
 
 
 def _found(files: Any) -> tuple[list[str], list[Skipped]]:
-    """Return the IDX files, and other files that a folder contains. Raises NotFoundError."""
+    """Return the IDX files, and the other files in folders. Raises NotFoundError, OptionError."""
     if isinstance(files, str | os.PathLike):
         files = [files]
     elif not isinstance(files, list | tuple) or not files:
@@ -145,30 +147,30 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
         for path in found:
             if in_folder and not _NAME.match(Path(path).name):
                 _check_is_other(path)
-                left_out.append(Skipped(path, "its name is not that of an IDX file"))
+                left_out.append(Skipped(path, "it is not named like an IDX file"))
             else:
                 paths.append(path)
     if not paths:
         raise NotFoundError(
-            f"There is no IDX file such as train-images-idx3-ubyte at {files[0]!r}. Check it."
+            f"There is no IDX file such as train-images-idx3-ubyte at {files[0]!r}. Check the path."
         )
     return paths, left_out
 
 
 def _check_is_other(path: str) -> None:
-    """Reject an IDX file whose name says neither images nor labels. Raises InvalidValueError."""
+    """Reject a file in IDX format whose name has neither "images" nor "labels"."""
     try:
         len(IdxFile(path))
     except (LakeError, OSError):
         return
     raise InvalidValueError(
-        f"The name of an IDX file must say what it has, such as train-labels-idx1-ubyte, but it is "
-        f"{Path(path).name!r}. Rename it, or move it to another folder."
+        f"The name of an IDX file must have 'images' or 'labels', as in train-labels-idx1-ubyte, "
+        f"but it is {Path(path).name!r}. Rename it, or move it to another folder."
     )
 
 
 def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
-    """Return a part per split, with its images and labels. Raises InvalidValueError."""
+    """Return one part per split, with its images and labels. Raises InvalidValueError."""
     splits: dict[str, dict[str, IdxFile]] = {}
     for path in paths:
         match = _NAME.match(Path(path).name)
@@ -181,7 +183,7 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
         if column in own:
             raise InvalidValueError(
                 f"A split must have one file of {kind}, but {Path(own[column].path).name!r} and "
-                f"{Path(path).name!r} have the same name up to it. Leave one out."
+                f"{Path(path).name!r} belong to the same split. Leave one out."
             )
         own[column] = IdxFile(path)
     several = {column for own in splits.values() for column in own}
@@ -189,14 +191,14 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
         if missing := several - own.keys():
             raise InvalidValueError(
                 f"Each split must have the same files, but {split!r} has no file of "
-                f"{min(missing)}s. Add it, or name the files to ingest."
+                f"{min(missing)}s. Add it, or pass the files to ingest."
             )
     numbers = _numbers(splits)
     names = classes or tuple(map(str, range(numbers)))
     if numbers > len(names):
         raise InvalidValueError(
-            f"classes must name each label, but there are {len(names)} names, and the files have "
-            f"the label {numbers - 1}. Add the names."
+            f"classes must have a name for each label, but it has {len(names)} names, and the "
+            f"files have the label {numbers - 1}. Add the missing names."
         )
     return [
         Part(split, {column: _column(column, own[column], names) for column in sorted(own)})
@@ -205,7 +207,7 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
 
 
 def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
-    """Return the number of classes: one more than the largest label."""
+    """Return the number of classes, one more than the largest label. Raises InvalidValueError."""
     files = [own["label"] for own in splits.values() if "label" in own]
     most = -1
     for file in files:
@@ -217,7 +219,7 @@ def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
         for block in _blocks(file):
             most = max(most, int(block.max()))
             if block.min() < 0:
-                raise InvalidValueError(f"{file.title} must have no negative labels. Check it.")
+                raise InvalidValueError(f"{file.title} must not have negative labels. Check it.")
     if most >= 2**16:
         raise InvalidValueError(f"A label must be less than 65,536, but one is {most}. Check it.")
     return most + 1
@@ -234,7 +236,7 @@ def _column(name: str, file: IdxFile, names: tuple[str, ...]) -> Any:
 
 @dataclass
 class IdxFile:
-    """An array in an IDX file: a header of big-endian numbers, and the values in C order."""
+    """An array in an IDX file, which has a header of big-endian numbers and values in C order."""
 
     path: str
     _stream: IO[bytes] | None = None
@@ -255,7 +257,7 @@ class IdxFile:
             if zero or kind not in _DTYPES or not axes:
                 raise InvalidValueError(
                     f"{self.title!r} must begin with two zeros, a known type and a number of axes, "
-                    f"but it begins with {zero}, {kind}, {axes}. It is not an IDX file."
+                    f"but it begins with {zero}, {kind}, {axes}. Check that it is an IDX file."
                 )
             shape = struct.unpack(f">{axes}I", exactly(stream, 4 * axes))
         dtype = np.dtype(_DTYPES[kind])
@@ -266,7 +268,9 @@ class IdxFile:
                 f"it has {os.path.getsize(self.path):,}. Check the file."
             )
         if not math.prod(shape[1:]):
-            raise InvalidValueError(f"{self.title!r} must have values, but its shape is {shape}.")
+            raise InvalidValueError(
+                f"{self.title!r} must have values, but its shape is {shape}. Leave it out."
+            )
         return dtype, shape
 
     @property
@@ -281,7 +285,7 @@ class IdxFile:
 
     @property
     def htype(self) -> Htype:
-        """Type of the values: images if they have bytes on two axes, or on three with channels."""
+        """Type of the values: images if they are uint8 with two axes, or three with channels."""
         shape = self.shape[1:]
         is_image = len(shape) == 2 or (len(shape) == 3 and shape[2] in (3, 4))
         if self.dtype == np.uint8 and is_image:
@@ -302,7 +306,7 @@ class IdxFile:
         return gzip.open(self.path) if self._is_compressed else open(self.path, "rb")  # type: ignore[return-value]
 
     def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
-        """Return the given rows; cheap if they follow those that were read last."""
+        """Return the given rows; fast if they follow the rows that were read last."""
         first = 4 + 4 * len(self.shape) + start * self.row_bytes
         with reading(self.title):
             if self._stream is None or self._at > first:
@@ -313,7 +317,7 @@ class IdxFile:
             data = exactly(self._stream, (stop - start) * self.row_bytes)
             self._at += len(data)
             if stop == len(self):
-                if self._stream.read(1):  # at its end, gzip compares the checksum
+                if self._stream.read(1):  # at the end, gzip verifies the checksum
                     raise EOFError("it has more values than its header says")
                 self._close()
         return np.frombuffer(data, self.dtype).reshape(stop - start, *self.shape[1:])
@@ -326,7 +330,7 @@ class IdxFile:
 
 @dataclass(frozen=True)
 class Labels:
-    """Class numbers in an IDX file, as the names of the classes."""
+    """The names of the classes whose numbers are in an IDX file."""
 
     file: IdxFile
     names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Splits in the names of arrays, such as ``x_train`` and ``x_test``."""
+"""Finding splits in the names of arrays, such as ``x_train`` and ``x_test``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parts_of(
     *,
     in_names: bool = True,
 ) -> list[Part]:
-    """Return the parts of a file: one, or one per split that the names of its arrays have.
+    """Return the parts of a file: one per split in the names of its arrays, or only one.
 
     Parameters
     ----------
@@ -39,16 +39,16 @@ def parts_of(
     columns : mapping
         Its arrays by name.
     chosen : sequence of str, optional
-        The columns to ingest, by default all.
+        The columns to ingest; by default all.
     in_names : bool
-        Whether names may have splits.
+        Whether names may contain splits.
 
     Raises
     ------
     NotFoundError
-        If there is no such column.
+        If a column does not exist.
     InvalidValueError
-        If all columns are chosen, and they have different lengths.
+        If no columns are chosen, and their lengths differ.
     """
     splits = _splits(columns) if in_names else {}
     if chosen is not None:
@@ -72,14 +72,14 @@ def parts_of(
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
         raise InvalidValueError(
-            f"Columns must have the same length, but {title} has {listed}. Name the columns to "
-            "ingest: columns=[…]."
+            f"Columns must have the same length, but {title} has {listed}. Select columns: "
+            "columns=[…]."
         )
     return [Part(title, columns)]
 
 
 def _splits(columns: Mapping[str, ArrayColumn]) -> dict[str, dict[str, ArrayColumn]]:
-    """Return columns by split and name, in the order of splits; {} if some name has no split."""
+    """Return columns by split and name, in the order of splits; {} if any name has no split."""
     for pattern in (_LAST, _FIRST):
         matches = {name: pattern.fullmatch(name) for name in columns}
         splits = dict[str, dict[str, ArrayColumn]]()

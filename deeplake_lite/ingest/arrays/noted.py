@@ -1,6 +1,6 @@
-"""Columns of npz files that `View.to_numpy` has written, with the types of the lake.
+"""Reading columns from files written by `View.to_numpy` and `View.to_torch`, with the lake's types.
 
-A 0-d string array, `NOTE`, records how each column is stored: see `dataset.export.arrays.numpy`.
+The entry `NOTE` records how each column is stored; see `dataset.export.arrays.numpy`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def note_of(members: Mapping[str, NpzMember]) -> str | None:
 def noted_columns(
     members: Mapping[str, Member], title: str, text: object
 ) -> dict[str, NotedColumn] | None:
-    """Return the columns that the note of a file describes; None if there is no note.
+    """Return the columns described by the note of a file; None if there is no note.
 
     Raises
     ------
@@ -59,14 +59,14 @@ def noted_columns(
         raise
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise InvalidValueError(
-            f"{title!r} has an array {NOTE!r} that does not describe its columns: {error}. Write "
-            "the file again, or remove that array."
+            f"The entry {NOTE!r} of {title!r} must describe its columns, but it cannot be read: "
+            f"{error}. Write the file again, or remove the entry."
         ) from error
     return columns
 
 
 class Member(RowArray, Protocol):
-    """An array in a file, with its name for messages."""
+    """An array in a file, with a name for messages."""
 
     @property
     def title(self) -> str:
@@ -75,7 +75,7 @@ class Member(RowArray, Protocol):
 
 @dataclass(frozen=True)
 class NotedColumn:
-    """A column of a lake in an npz file."""
+    """A column of a lake in a file."""
 
     htype: Htype
     rows: int
@@ -86,7 +86,7 @@ class NotedColumn:
 
     @property
     def row_bytes(self) -> int:
-        """Average size of a value."""
+        """Average size of a value in bytes."""
         return self.stored.bytes // max(self.rows, 1)
 
     def read(self, start: int, stop: int) -> Exported:
@@ -101,7 +101,7 @@ def _column(
 
 
 def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
-    """Return how the values of a column, or of the items of its lists, are stored."""
+    """Return the arrays of a column, or of the items of its lists. Raises InvalidValueError."""
     kind = form["form"]
     offsets = None if kind in ("stack", "text") else _offsets(members, f"{name}_offsets", rows)
     valid = members.get(f"{name}_valid")
@@ -122,12 +122,12 @@ def _offsets(members: Mapping[str, Member], name: str, rows: int) -> NDArray[np.
     member = members[name]
     if member.shape != (rows + 1,) or member.dtype.kind not in "iu":
         raise InvalidValueError(
-            f"{member.title} must have {rows + 1:,} offsets, but it has shape {member.shape} of "
-            f"{member.dtype}. Check the file."
+            f"{member.title} must have {rows + 1:,} offsets, but it has shape {member.shape} and "
+            f"dtype {member.dtype}. Check the file."
         )
     offsets = member.read(0, rows + 1).astype(np.int64)
     if offsets[0] != 0 or (np.diff(offsets) < 0).any():
-        raise InvalidValueError(f"{member.title} must ascend from 0. Check the file.")
+        raise InvalidValueError(f"{member.title} must be sorted and begin with 0. Check the file.")
     return offsets
 
 
@@ -159,7 +159,7 @@ class Stored:
         return int(np.prod(self.values.shape, dtype=object) * self.values.dtype.itemsize)
 
     def check(self, rows: int) -> None:
-        """Reject arrays of another length than the note says. Raises InvalidValueError."""
+        """Reject arrays whose length differs from the note. Raises InvalidValueError."""
         expected = rows if self.offsets is None else int(self.offsets[-1])
         wrong = [
             member
@@ -168,12 +168,12 @@ class Stored:
         ]
         if wrong:
             raise InvalidValueError(
-                f"{wrong[0].title} must fit the other arrays, but it has shape {wrong[0].shape}. "
-                "Check the file."
+                f"The length of {wrong[0].title} must match the other arrays, but its shape is "
+                f"{wrong[0].shape}. Check the file."
             )
 
     def read(self, start: int, stop: int) -> Any:
-        """Return the values of the given rows, None for nulls."""
+        """Return the values of the given rows, with None for nulls."""
         try:
             values = self._values(start, stop)
             if self.json:
@@ -186,7 +186,7 @@ class Stored:
         return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
 
     def _flat(self, start: int, stop: int) -> NDArray[Any]:
-        """Return values of the array; times, which PyTorch does not have, may be integers."""
+        """Return a range of values; times may be stored as integers, as PyTorch has no times."""
         assert self.values is not None
         values = self.values.read(start, stop)
         is_count = self.dtype.endswith("]") and values.dtype == np.int64
@@ -215,6 +215,6 @@ class Stored:
 
 
 def _reshaped(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
-    """Return a value in its shape, which is padded with -1; a null has neither."""
+    """Reshape a value; its shape is padded with -1, and nulls have neither values nor shape."""
     axes = [size for size in shape if size >= 0]
     return part.reshape(axes) if axes or part.size else part

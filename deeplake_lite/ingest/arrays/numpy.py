@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 type Location = str | os.PathLike[str]
 
 _NPZ, _NPY = b"PK", b"\x93NUMPY"
-"""First bytes of the files."""
+"""First bytes of npz and npy files."""
 
 
 @takes_options
@@ -53,40 +53,40 @@ def from_numpy(
     Parameters
     ----------
     files : str, Path, sequence or mapping
-        Paths and patterns. Each array of an npz file is a column, and several npz files follow each
-        other. An npy file is a column with the name of the file; ``{"image": "x.npy", "label":
-        "y.npy"}`` names the columns.
+        Paths and patterns. Each array of an npz file becomes a column; the rows of several npz
+        files are concatenated. An npy file becomes a column with the name of the file;
+        ``{"image": "x.npy", "label": "y.npy"}`` names the columns.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest, by default all, which must then have the same length. Arrays of an
-        npz file such as ``x_train``, ``y_train``, ``x_test`` and ``y_test`` are the columns ``x``
-        and ``y``, and ``split``.
+        The columns to ingest; by default all. They must have the same length. Arrays such as
+        ``x_train``, ``y_train``, ``x_test`` and ``y_test`` become the columns ``x``, ``y`` and
+        ``split``.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Fields of structured arrays are
-        columns, such as ``"points.x"``. Arrays without axes are in ``ds.metadata["numpy"]``.
+        The committed dataset; its ``ingested`` is a summary. Fields of structured arrays become
+        columns such as ``"points.x"``. Arrays without axes are in ``ds.metadata["numpy"]``.
 
     Raises
     ------
     NotFoundError
-        If there are no files, or no such column.
+        If a file or column does not exist.
     InvalidValueError
-        For a damaged file, for arrays of different lengths, and for arrays of Python objects, which
-        are never unpickled.
+        If a file is damaged, if arrays have different lengths, or if they contain Python objects,
+        which are never unpickled.
 
     Notes
     -----
     Files are read block by block. Arrays of images become `Array` columns; to display and compress
-    them as images, declare ``schema={"image": dl.Image("png")}``. A file that `View.to_numpy` has
-    written restores the types of its columns.
+    them as images, declare ``schema={"image": dl.Image("png")}``. Columns of files written by
+    `View.to_numpy` get the types of the lake again.
 
     Examples
     --------
@@ -119,13 +119,13 @@ def _source(
         for path in paths:
             if path.stem in named:
                 raise InvalidValueError(
-                    f"Files must have different names, because they name the columns, but "
-                    f"{str(named[path.stem])!r} and {str(path)!r} are both {path.stem!r}. Name the "
-                    "columns: {'image': 'x.npy'}."
+                    f"Files must have different names, because columns get their names, but "
+                    f"{str(named[path.stem])!r} and {str(path)!r} are both {path.stem!r}. Pass "
+                    "names for the columns: {'image': 'x.npy'}."
                 )
             named[path.stem] = path
     if not named:
-        raise OptionError("files must name at least one file, but it is empty.")
+        raise OptionError("files must have at least one file, but it is empty. Add one.")
     columns: dict[str, ArrayColumn] = {}
     for name, path in named.items():
         if not _starts_with(path, _NPY):
@@ -158,7 +158,8 @@ def _npz_source(
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
-                f"{str(path)!r} must be an npz file, or all files npy files. Check the files."
+                f"All files must be npz files, or all npy files, but {str(path)!r} is not an npz "
+                "file. Check the files."
             )
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
@@ -182,12 +183,14 @@ def _npz_source(
 def _add(columns: dict[str, Any], more: Mapping[str, Any], title: str) -> None:
     """Add columns. Raises InvalidValueError if a name is taken."""
     for name in columns.keys() & more.keys():
-        raise InvalidValueError(f"{title!r} has two columns of the name {name!r}. Rename one.")
+        raise InvalidValueError(
+            f"Column names must be unique, but {title!r} has two columns {name!r}. Rename one."
+        )
     columns.update(more)
 
 
 def _found(files: Any) -> list[Path]:
-    """Return the files of paths, folders and patterns, in order."""
+    """Return the files at paths, folders and patterns, in order."""
     if isinstance(files, str | os.PathLike):
         files = [files]
     elif not isinstance(files, list | tuple) or not files:
@@ -207,7 +210,7 @@ def _one(file: Any) -> Path:
     found = find_files(file, ".npy")
     if len(found) > 1:
         raise InvalidValueError(
-            f"A column must be one file, but {str(file)!r} matches {len(found)}. Name one of them."
+            f"A column must be one file, but {str(file)!r} matches {len(found)}. Pass one of them."
         )
     return Path(found[0])
 

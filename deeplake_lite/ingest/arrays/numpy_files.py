@@ -1,4 +1,4 @@
-"""Arrays in npy and npz files, read block by block. Object arrays are refused, never unpickled."""
+"""Reading arrays from npy and npz files block by block. Object arrays are never unpickled."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _UNREADABLE = (
 """Errors that NumPy and zipfile raise for damaged files."""
 
 PIECE = 2**20
-"""Number of bytes that are skipped at a time."""
+"""Number of bytes skipped at a time."""
 
 MOST_EMPTY = 2**24
-"""Number of rows without bytes above which a header is not believed."""
+"""Maximum size of an axis of an empty array, because its header cannot be verified."""
 
 
 class RowArray(Protocol):
@@ -66,7 +66,7 @@ class RowArray(Protocol):
 
 @dataclass(frozen=True)
 class NumpyColumn:
-    """A column that is an array, or a field of a structured array."""
+    """A column for an array, or for a field of a structured array."""
 
     array: RowArray
 
@@ -78,7 +78,7 @@ class NumpyColumn:
 
     @cached_property
     def _field(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
-        """Dtype of a number, and shape of a value."""
+        """Dtype and shape of a value."""
         dtype, shape = self.array.dtype, self.array.shape[1:]
         for name in self.path:
             assert dtype.fields is not None
@@ -95,7 +95,7 @@ class NumpyColumn:
 
     @property
     def row_bytes(self) -> int:
-        """Size of a row of the array, which is read with all its fields."""
+        """Size of a row in bytes, including all fields of the array, which are read together."""
         return math.prod(self.array.shape[1:]) * self.array.dtype.itemsize
 
     def read(self, start: int, stop: int) -> Any:
@@ -107,7 +107,7 @@ class NumpyColumn:
 
 
 def columns_in(array: RowArray, name: str, *, prefix: bool = True) -> dict[str, NumpyColumn]:
-    """Return an array as a column, or the fields of a structured array as columns.
+    """Return a column for an array, or columns for the fields of a structured array.
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ def columns_in(array: RowArray, name: str, *, prefix: bool = True) -> dict[str, 
     named = {".".join((name, *path) if prefix else path): path for path in paths}
     if len(named) < len(paths):
         raise InvalidValueError(
-            f"Fields must have different names when nested names are joined by dots, but {name!r} "
+            f"Names of fields must be unique after joining nested names with dots, but {name!r} "
             f"has {', '.join('.'.join(path) for path in paths)}. Rename one."
         )
     return {column: NumpyColumn(array, path) for column, path in named.items()}
 
 
 def _leaves(dtype: np.dtype[Any], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of the fields that are no structures."""
+    """Yield the paths of the fields that are not structured."""
     if dtype.names is None:
         yield path
         return
@@ -168,7 +168,7 @@ class NpyFile:
             if not claim:
                 return np.zeros(shape, dtype)
             if claim > os.path.getsize(self.file) - offset:
-                raise ValueError(f"an array of shape {shape} has {claim:,} bytes, but it has fewer")
+                raise ValueError(f"it must have {claim:,} bytes for shape {shape}, but has fewer")
             array = np.load(self.file, mmap_mode="r", allow_pickle=False)
         assert isinstance(array, np.ndarray)
         return array
@@ -190,7 +190,7 @@ class NpyFile:
 
 @dataclass
 class NpzMember:
-    """An array in an npz file, which is decompressed as it is read."""
+    """An array in an npz file, which is decompressed while it is read."""
 
     file: str
     """Path of the npz file."""
@@ -233,7 +233,7 @@ class NpzMember:
         return self._head[1]
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the given rows; cheap if they follow those that were read last."""
+        """Return the given rows; fast if they follow the rows that were read last."""
         if self._last is None or self._last[:2] != (start, stop):
             with reading(self.title):
                 read = self._read_mapped if self._is_mapped else self._read_stream
@@ -242,7 +242,7 @@ class NpzMember:
 
     @property
     def _is_mapped(self) -> bool:
-        """Whether rows are scattered over the file, as in Fortran order."""
+        """Whether rows are scattered across the file, as in Fortran order."""
         return self._head[2] and len(self.shape) > 1
 
     @cached_property
@@ -250,7 +250,7 @@ class NpzMember:
         """The array, decompressed into a temporary file."""
         dtype, shape, _, offset = self._head
         with (
-            tempfile.TemporaryFile() as copy,  # mapped pages outlive it
+            tempfile.TemporaryFile() as copy,  # the mapping stays valid after it is closed
             zipfile.ZipFile(self.file) as archive,
             archive.open(self.name) as member,
         ):
@@ -273,12 +273,12 @@ class NpzMember:
         data = exactly(self._stream, count)
         self._at += count
         if stop == shape[0]:
-            self._stream.read(1)  # at its end, zipfile compares the checksum
+            self._stream.read(1)  # at the end, zipfile verifies the checksum
         return np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
 
 
 def exactly(stream: IO[bytes], count: int) -> bytes:
-    """Return this number of bytes. Raises EOFError if there are fewer."""
+    """Read `count` bytes. Raises EOFError if there are fewer."""
     data = stream.read(count)
     if len(data) < count:
         raise EOFError("it ends too early")
@@ -286,12 +286,12 @@ def exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ...], bool, int]:
-    """Return dtype, shape, order and the size of the header of an npy file."""
+    """Read the header of an npy file; return dtype, shape, whether in Fortran order, and size."""
     version = np.lib.format.read_magic(stream)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
-        (3, 0): np.lib.format.read_array_header_2_0,  # with names in UTF-8, read as Latin-1
+        (3, 0): np.lib.format.read_array_header_2_0,  # reads UTF-8 names as Latin-1
     }.get(version)
     if read is None:
         raise ValueError(f"npy version {version} is unknown")
@@ -300,8 +300,8 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
         dtype = _renamed(dtype)
     if dtype.hasobject:
         raise InvalidValueError(
-            f"{title!r} must not hold Python objects, because reading them could run any code, but "
-            f"its dtype is {dtype}. Save it with another dtype."
+            f"{title!r} must not contain Python objects, because reading them could run any code, "
+            f"but its dtype is {dtype}. Save it with another dtype."
         )
     if min(shape, default=0) < 0 or (0 in shape and max(shape) > MOST_EMPTY):
         raise ValueError(f"its shape cannot be {shape}")
@@ -309,7 +309,7 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
 
 
 def _renamed(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a structured dtype whose names were read as Latin-1 with the names in UTF-8."""
+    """Correct the names of a structured dtype, which were read as Latin-1 instead of UTF-8."""
     if dtype.names is None or dtype.fields is None:
         return dtype
     fields = [dtype.fields[name] for name in dtype.names]
@@ -330,7 +330,7 @@ def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
     arrays = [name for name in names if name.endswith(".npy")]
     if len(set(arrays)) < len(arrays):
         raise InvalidValueError(
-            f"{path.name!r} must not have two arrays of one name. Check the file."
+            f"{path.name!r} must not have two arrays with the same name. Check the file."
         )
     members = {n[:-4]: NpzMember(str(path), n, f"{path.name}, {n[:-4]}") for n in arrays}
     rest = [name for name in names if not name.endswith((".npy", "/"))]
@@ -338,7 +338,7 @@ def npz_members(path: Path) -> tuple[dict[str, NpzMember], list[str]]:
 
 
 def item_of(member: NpzMember) -> Any:
-    """Return the item of an array without axes."""
+    """Return the value of an array without axes."""
     with (
         reading(member.title),
         zipfile.ZipFile(member.file) as archive,

@@ -1,7 +1,7 @@
-"""The source that reads samples one by one, from datasets of frameworks.
+"""The source that reads samples one by one from datasets of frameworks.
 
-A sample is a value for each column. The first samples decide which columns there are, and their
-types.
+A sample has a value for each column. The columns and their types are inferred from the first
+samples.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Skipped
 
 SAMPLED = 256
-"""Number of samples by which columns and their types are found."""
+"""Number of samples from which columns and their types are inferred."""
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
@@ -52,7 +52,7 @@ class SampleSource:
     """Name of the source in messages."""
 
     read: Callable[[int], Iterator[Sample]]
-    """Reads the samples from a number on, always in the same order."""
+    """Reads the samples from a given number on, always in the same order."""
 
     rows: int | None = None
     """Number of samples, if it is known."""
@@ -64,10 +64,10 @@ class SampleSource:
     """Types that the user declares."""
 
     known: Mapping[str, Htype] = field(default_factory=dict)
-    """Types of columns that the dataset describes."""
+    """Types of columns declared by the dataset."""
 
     fingerprint: str | None = None
-    """Identifies files; None for data in memory, which has no name."""
+    """Identifies files and their content; None for data in memory."""
 
     left_out: tuple[Skipped, ...] = ()
 
@@ -75,7 +75,7 @@ class SampleSource:
 
     @cached_property
     def _first(self) -> list[Mapping[str, Any]]:
-        """The first samples that can be read. Raises InvalidValueError if there are none."""
+        """The first valid samples. Raises InvalidValueError if there are none."""
         samples = list(islice(self.read(0), SAMPLED))
         good = [sample for sample in samples if not isinstance(sample, BadSample)]
         if samples and not good:
@@ -83,8 +83,8 @@ class SampleSource:
             raise InvalidValueError(f"{self.title}, row 0: {samples[0].reason}")
         if not samples and not self.known:
             raise InvalidValueError(
-                f"The columns are found by the first samples, but {self.title} has none. Leave it "
-                "out, or create the lake first: dl.create(url, schema)."
+                f"{self.title} must have samples to infer the columns from, but it has none. Leave "
+                "it out, or create the lake first: dl.create(url, schema)."
             )
         return good
 
@@ -95,7 +95,7 @@ class SampleSource:
         return {name: self._htype(name) for name in names}
 
     def _htype(self, name: str) -> Htype:
-        """Return the type of a column: the declared one, the known one, or the inferred one."""
+        """Return the type of a column: the user's, the dataset's, or the inferred one."""
         values = [sample.get(name) for sample in self._first]
         nullable = any(value is None for value in values)
         declared = resolve(self.schema[name]) if name in self.schema else None
@@ -117,7 +117,7 @@ class SampleSource:
         return replace(htype, nullable=True) if nullable else htype
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: `infer_htype` has rejected numbers that would be rounded."""
+        """Accept all columns, because `infer_htype` rejects numbers that would be rounded."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the samples from number `start` on."""
@@ -153,7 +153,7 @@ class SampleSource:
 
 
 def _inferred(values: list[Any]) -> Htype:
-    """Return the type of values; images of Pillow keep the format of their file."""
+    """Infer the type of values; Pillow images keep the format of their files."""
     present = [value for value in values if value is not None]
     if present and all(map(is_pillow, present)):
         return Image("auto")
@@ -165,13 +165,13 @@ def _plain(value: Any) -> Any:
 
 
 def _size(value: Any) -> int:
-    """Return an estimate of the size of a value in bytes."""
+    """Estimate the size of a value in bytes. Raises InvalidValueError for sparse tensors."""
     if isinstance(value, str | bytes):
         return len(value)
     if is_pillow(value):
         return int(np.prod(value.size)) * 4
     layout = str(getattr(value, "layout", "torch.strided"))
-    if layout.startswith("torch.") and layout != "torch.strided":  # dense, it might be of any size
+    if layout.startswith("torch.") and layout != "torch.strided":  # could be huge when dense
         raise InvalidValueError(
             f"A tensor must be dense, but one has the layout {layout}. Convert it in the dataset: "
             "x.to_dense()."
@@ -181,7 +181,7 @@ def _size(value: Any) -> int:
 
 
 class Once:
-    """An iterator that is read twice from the beginning: for the columns, and for the rows.
+    """Makes the start of an iterator readable twice: to find the columns, and for the rows.
 
     >>> once = Once(iter([1, 2, 3]))
     >>> next(iter(once)), list(once)
@@ -200,7 +200,7 @@ class Once:
 
 
 def bad_sample(error: Exception) -> BadSample:
-    """Return the bad sample for an error that a dataset raised.
+    """Return a `BadSample` for an error raised by a dataset.
 
     >>> bad_sample(OSError("truncated"))
     BadSample(reason='it cannot be read: OSError: truncated.')
@@ -213,7 +213,7 @@ def bad_sample(error: Exception) -> BadSample:
 
 
 def flattened(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Return the items of nested mappings, with names joined by dots. Raises SchemaError.
+    """Flatten nested mappings; names are joined with dots. Raises SchemaError.
 
     >>> flattened({"a": 1, "b": {"c": 2}})
     {'a': 1, 'b.c': 2}
@@ -228,7 +228,7 @@ def flattened(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dic
         )
         if taken := items.keys() & more.keys():
             raise SchemaError(
-                f"Names of items must differ when nested names are joined by dots, but two are "
+                f"Names of items must be unique after joining nested names with dots, but two are "
                 f"{min(taken)!r}. Rename one."
             )
         items |= more

@@ -1,4 +1,4 @@
-"""Elements of tf.data as values: tensors, ragged and sparse tensors, and strings."""
+"""Converting the elements of tf.data: dense, ragged and sparse tensors, and strings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEEPEST = 32
 
 @dataclass(frozen=True)
 class Leaf:
-    """A tensor in the elements of a dataset, which is a column."""
+    """A tensor in the elements of a dataset, which becomes a column."""
 
     name: str
     """Name of the column."""
@@ -37,10 +37,10 @@ class Leaf:
     """Its TypeSpec."""
 
     htype: Htype | None = None
-    """Type of the column, if the dataset describes it."""
+    """Type of the column, if the dataset declares it."""
 
     convert: Callable[[Any], Any] | None = None
-    """Function from the value of the tensor to the value of the column."""
+    """Converts the value of the tensor to the value of the column."""
 
     def value(self, element: Any, limits: Limits) -> Any:
         """Return the value of the column. Raises InvalidValueError."""
@@ -51,7 +51,7 @@ class Leaf:
 
 
 def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
-    """Return the tensors of an element.
+    """Return the tensors in the elements of a dataset. Raises SchemaError.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
         )
         if len(fields) != len(spec):
             raise SchemaError(
-                f"columns must name each item of an element, but there are {len(fields)} names and "
-                f"{len(spec)} items."
+                f"columns must have a name for each item of an element, but there are "
+                f"{len(fields)} names and {len(spec)} items. Pass {len(spec)} names."
             )
         found = [
             leaf
@@ -82,7 +82,7 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
     for leaf in found:
         if leaf.name in taken:
             raise SchemaError(
-                f"Names must differ when nested names are joined by dots, but two items are "
+                f"Names must be unique after joining nested names with dots, but two items are "
                 f"{leaf.name!r}. Rename one: dataset.map(…)."
             )
         taken.add(leaf.name)
@@ -91,7 +91,10 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
 
 def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
     if len(path) > DEEPEST:
-        raise SchemaError(f"elements may be nested {DEEPEST} deep. Flatten them: dataset.map(…).")
+        raise SchemaError(
+            f"elements may be nested {DEEPEST} deep, but these are deeper. Flatten them: "
+            "dataset.map(…)."
+        )
     if isinstance(spec, Mapping):
         for key, item in spec.items():
             yield from _leaves(item, (*path, key), (*name, str(key)))
@@ -103,12 +106,12 @@ def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
 
 
 def type_of(spec: Any, values: list[Any]) -> Htype:
-    """Return the type for a TypeSpec; strings are text, images or bytes, as their first values are.
+    """Return the type for a TypeSpec; for strings, the first values decide: text, image or bytes.
 
     Raises
     ------
     SchemaError
-        For a spec that no type can store, such as that of a nested dataset.
+        If no type can store the values, such as nested datasets.
     """
     kind = type(spec).__name__
     if kind == "OptionalSpec":
@@ -142,7 +145,7 @@ def _strings(value: Any) -> Iterator[bytes]:
 
 
 def _of_strings(values: list[bytes]) -> Htype:
-    """Return the type for bytes: images, text, or any bytes.
+    """Infer the type of bytes: images, text, or any bytes.
 
     >>> _of_strings([b"a"]), _of_strings([bytes([255])])
     (Text(), Bytes())
@@ -166,12 +169,12 @@ def _is_image(data: bytes) -> bool:
 
 
 def value_of(tensor: Any, limits: Limits) -> Any:
-    """Return a tensor as an array, a number, bytes, or nested lists; None for an empty optional.
+    """Convert a tensor to an array, number, bytes or nested lists; an empty optional is None.
 
     Raises
     ------
     InvalidValueError
-        For a sparse tensor that would take more memory than the limits allow.
+        If a sparse tensor would take more memory than the limits allow.
     """
     kind = type(tensor).__name__
     if "Optional" in kind and hasattr(tensor, "has_value"):
@@ -188,7 +191,7 @@ def value_of(tensor: Any, limits: Limits) -> Any:
 
 
 def _dense(tensor: Any, shape: tuple[int, ...]) -> Any:
-    """Return a sparse tensor as an array; entries that are not given are 0 or empty."""
+    """Convert a sparse tensor to an array; missing entries become 0 or empty strings."""
     values, indices = tensor.values.numpy(), tensor.indices.numpy()
     if len(indices) and ((indices < 0) | (indices >= np.array(shape))).any():
         raise InvalidValueError(f"a sparse tensor must have indices within its shape {shape}.")
@@ -206,7 +209,7 @@ def _plain(value: Any) -> Any:
 
 
 def text_of(value: Any) -> Any:
-    """Return bytes as text, at any depth of lists; bytes that are not UTF-8 stay bytes.
+    """Decode bytes in nested lists; bytes that are not UTF-8 remain bytes.
 
     >>> text_of([b"a", [b"b"]])
     ['a', ['b']]
@@ -218,4 +221,4 @@ def text_of(value: Any) -> Any:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        return value  # which the column rejects
+        return value  # the column rejects bytes

@@ -1,4 +1,4 @@
-"""Ingesting datasets of tf.data."""
+"""Ingesting tf.data datasets."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def from_tensorflow(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the elements of a ``tf.data.Dataset``, one row for each.
+    """Ingest a ``tf.data.Dataset``; each element becomes a row.
 
     Parameters
     ----------
     dataset : tf.data.Dataset
-        The dataset, which must end. Unbatch it first, so that an element is a sample.
+        The dataset, which must be finite. Unbatch it first, so that each element is a sample.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -58,14 +58,14 @@ def from_tensorflow(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Nested names are joined by dots.
-        Strings become images if they are image files, otherwise text if they are UTF-8, otherwise
-        bytes. Sparse tensors become dense arrays, and ragged ones arrays or sequences.
+        The committed dataset; its ``ingested`` is a summary. Nested names are joined with dots.
+        Strings become images if they are image files, text if they are UTF-8, and otherwise bytes.
+        Sparse tensors become dense arrays, and ragged tensors become arrays or sequences.
 
     Raises
     ------
     InvalidValueError
-        For an element that cannot be read, or does not fit the columns.
+        If an element cannot be read or does not fit the columns.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def from_tensorflow(
 
 
 def is_tf_dataset(value: Any) -> bool:
-    """Return whether a value is a dataset of tf.data.
+    """Return whether a value is a tf.data dataset.
 
     >>> is_tf_dataset([1])
     False
@@ -100,7 +100,7 @@ def tensorflow_source(
     """Return the source for a dataset. Raises OptionError, NotFoundError, SchemaError."""
     count = int(dataset.cardinality())
     if count == -1:
-        raise OptionError("dataset must end, but it is infinite. Shorten it: dataset.take(n).")
+        raise OptionError("dataset must be finite, but it is not. Shorten it: dataset.take(n).")
     limits = options.get("limits", DEFAULT_LIMITS)
     names = None if columns is None else checks.names("columns", columns)
     found = chosen(leaves(dataset.element_spec, names), names)
@@ -112,7 +112,7 @@ def tensorflow_source(
 
 
 def chosen(found: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
-    """Return the tensors of the given names, by default all. Raises NotFoundError."""
+    """Return the tensors with the given names; by default all. Raises NotFoundError."""
     by_name = {leaf.name: leaf for leaf in found}
     for name in names or ():
         if name not in by_name:
@@ -133,9 +133,9 @@ class Elements:
 
     @cached_property
     def types(self) -> dict[str, Htype]:
-        """Return the types of the columns, for which the first elements are read."""
+        """Types of the columns, some of which are inferred from the first elements."""
         for leaf in self.leaves:
-            self._type(leaf, [])  # raises before anything is read
+            self._type(leaf, [])  # raises errors before anything is read
         first = list(islice(self._elements(0, {}), SAMPLED))
         types = dict[str, Htype]()
         for leaf in self.leaves:
@@ -153,7 +153,7 @@ class Elements:
             raise SchemaError(f"Column {leaf.name!r}: {error}") from None
 
     def read(self, start: int) -> Iterator[Mapping[str, Any]]:
-        """Yield the elements from a number on. Raises InvalidValueError."""
+        """Yield the elements from number `start` on. Raises InvalidValueError."""
         declared = {name: resolve(spec) for name, spec in self.declared.items()}
         yield from self._elements(start, {**self.types, **declared})
 
@@ -172,13 +172,13 @@ class Elements:
                 row += 1
         except LakeError as error:
             raise InvalidValueError(f"{self.title}, row {row}: {error}") from error
-        except Exception as error:  # of TensorFlow, or of a function that the user maps
+        except Exception as error:  # from TensorFlow, or from a function that the user maps
             reason = bad_sample(error).reason
             raise InvalidValueError(f"{self.title}, row {row}: {reason}") from error
 
 
 def _is_text(htype: Htype) -> bool:
-    """Return whether values are text, or lists of text; files and bytes stay bytes."""
+    """Return whether bytes must be decoded to text; files and bytes columns keep them."""
     if htype.item is not None:
         return _is_text(htype.item)
     return not htype.takes_files and htype.bare != Bytes()

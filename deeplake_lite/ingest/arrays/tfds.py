@@ -1,4 +1,4 @@
-"""Ingesting TensorFlow Datasets: builders, with their features and splits."""
+"""Ingesting TensorFlow Datasets (TFDS) with their features and splits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FORMATS = {
     "XYWH": ("xywh", "pixels"), "REL_XYWH": ("xywh", "fraction"),
     "CENTER_XYWH": ("cxcywh", "pixels"), "REL_CENTER_XYWH": ("cxcywh", "fraction"),
 }  # fmt: skip
-"""Formats of boxes by their name in TFDS."""
+"""Formats and units of boxes by their name in TFDS."""
 
 
 @takes_options
@@ -62,8 +62,8 @@ def from_tfds(
     ----------
     dataset : DatasetBuilder, str, Path or tf.data.Dataset
         A builder; the name of a dataset, such as ``"mnist"``, which is downloaded if it has not
-        been prepared; or the folder of a prepared dataset, the one with ``features.json``.
-        A ``tf.data.Dataset`` is ingested as by `from_tensorflow`.
+        been prepared; or the folder of a prepared dataset, which has a ``features.json``. A
+        ``tf.data.Dataset`` is ingested as in `from_tensorflow`.
     url : str
         URL of the lake, which is created if it does not exist.
     split : str or sequence of str, optional
@@ -73,29 +73,29 @@ def from_tfds(
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest, by default all.
+        The columns to ingest; by default all.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Images are the bytes of their files,
-        bounding boxes `Boxes`, and sequences of classes sequences; features of nested names are
-        columns such as ``"objects.bbox"``. The description is in ``ds.metadata["tfds"]``.
+        The committed dataset; its ``ingested`` is a summary. Images keep the bytes of their files,
+        bounding boxes become `Boxes`, and sequences of classes become sequences. Nested features
+        become columns such as ``"objects.bbox"``. The description is in ``ds.metadata["tfds"]``.
 
     Raises
     ------
     NotFoundError
-        If there is no such dataset, split or column.
+        If the dataset, split or column does not exist.
     InvalidValueError
-        For a dataset that is damaged or has not been prepared.
+        If the dataset is damaged or has not been prepared.
     MissingPackageError
         If tensorflow-datasets is not installed.
 
     Examples
     --------
-    ``dl.from_tfds("mnist", "mnist.lake")`` downloads MNIST if need be, and
+    ``dl.from_tfds("mnist", "mnist.lake")`` downloads MNIST if necessary, and
     ``dl.from_tfds("~/tensorflow_datasets/voc/2007/4.0.0", "voc.lake", split="train")`` reads files.
 
     >>> import tensorflow as tf
@@ -106,7 +106,9 @@ def from_tfds(
     """
     if is_tf_dataset(dataset):
         if split is not None:
-            raise OptionError("split must be None for a tf.data.Dataset, which is one split.")
+            raise OptionError(
+                "split must be None for a tf.data.Dataset, which has no splits. Leave it out."
+            )
         return ingest(tensorflow_source(dataset, on, columns, options), url, **options)
     tfds = checks.package("tensorflow_datasets", "tfds", "from_tfds")
     builder = _builder(tfds, dataset)
@@ -122,18 +124,18 @@ def _builder(tfds: Any, dataset: Any) -> Any:
             if folder.is_dir():
                 return tfds.builder_from_directory(folder)
             dataset = tfds.builder(text)
-        except Exception as error:  # of TFDS, of many kinds
+        except Exception as error:  # TFDS raises many types of errors
             reason = bad_sample(error).reason
             raise NotFoundError(
-                f"There is no dataset {text!r} of TFDS: {reason} Pass the folder of a prepared "
+                f"There is no TFDS dataset {text!r}: {reason} Pass the folder of a prepared "
                 "dataset, which has a features.json."
             ) from error
         if not _is_prepared(dataset):
             dataset.download_and_prepare()
     if not hasattr(dataset, "as_dataset") or not hasattr(dataset, "info"):
         raise OptionError(
-            "dataset must be a DatasetBuilder, a name, a folder or a tf.data.Dataset, but it is "
-            f"{type(dataset).__name__}."
+            "dataset must be a DatasetBuilder, a name, a folder or a tf.data.Dataset, but it is a "
+            f"{type(dataset).__name__}. Pass one of these."
         )
     if not _is_prepared(dataset):
         raise InvalidValueError(
@@ -168,7 +170,7 @@ def _source(
             found = chosen(_described(builder.info.features, data.element_spec), names)
         except LakeError:
             raise
-        except Exception as error:  # of TFDS and TensorFlow
+        except Exception as error:  # from TFDS or TensorFlow
             raise InvalidValueError(f"{title}: {bad_sample(error).reason}") from error
         parts[name] = Elements(data, found, limits, title, types_of(options.get("schema")))
     reader = _Splits(parts)
@@ -185,7 +187,7 @@ def _source(
 
 @dataclass(frozen=True)
 class _Splits:
-    """Reads the splits of a dataset one after the other."""
+    """Reads the splits of a dataset one after another."""
 
     parts: Mapping[str, Elements]
 
@@ -199,14 +201,14 @@ class _Splits:
         if len(self.parts) > 1:
             if SPLIT in types:
                 raise InvalidValueError(
-                    f"The name {SPLIT!r} is needed for the splits, but a feature has it. Ingest a "
-                    "single split: split=…."
+                    f"The names of the splits are stored in the column {SPLIT!r}, but there is a "
+                    "feature with that name. Ingest a single split: split=…."
                 )
             types[SPLIT] = ClassLabel(list(self.parts))
         return types
 
     def read(self, start: int) -> Iterator[dict[str, Any]]:
-        """Yield the samples from a number on."""
+        """Yield the samples from number `start` on."""
         for name, part in self.parts.items():
             count = int(part.dataset.cardinality())
             if 0 <= count <= start:
@@ -218,7 +220,7 @@ class _Splits:
 
 
 def _decoders(tfds: Any, features: Any) -> Any:
-    """Return decoders that leave image files encoded, for the features that have them."""
+    """Return decoders for the features with image files, which leave the files encoded."""
     found = {}
     for name, feature in features.items():
         inner = getattr(feature, "feature", None)
@@ -236,22 +238,22 @@ def _kinds(feature: Any) -> set[str]:
 
 
 def _is_dict(feature: Any) -> bool:
-    """Return whether a feature has named features; it is not a mapping of Python."""
+    """Return whether a feature has named features; it need not be a Python mapping."""
     return "FeaturesDict" in _kinds(feature)
 
 
 def _is_files(feature: Any) -> bool:
-    """Return whether a feature is stored as image files that we can read."""
+    """Return whether a feature is stored as image files that can be read here."""
     return "Image" in _kinds(feature) and np.dtype(feature.np_dtype) in (np.uint8, np.uint16)
 
 
 def _described(features: Any, spec: Any) -> list[Leaf]:
-    """Return the tensors of the elements, with the types of their features."""
+    """Return the tensors in the elements, with the types of their features."""
     return [_typed(leaf, features) for leaf in leaves(spec, None)]
 
 
 def _typed(leaf: Leaf, features: Any) -> Leaf:
-    """Return a tensor with the type of its feature, if that says more than its dtype."""
+    """Add the type of its feature to a tensor, unless the dtype suffices."""
     feature, lists, path = features, 0, list(leaf.path)
     while True:
         if _is_dict(feature) and path:
@@ -265,7 +267,7 @@ def _typed(leaf: Leaf, features: Any) -> Leaf:
 
 
 def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None:
-    """Return the type of a feature in lists, and how its values are converted."""
+    """Return the type of a feature in `lists` nested lists, and a function that converts values."""
     kinds = _kinds(feature)
     if "BBoxFeature" in kinds and lists <= 1:
         name = getattr(feature.bbox_format, "name", "")
@@ -292,7 +294,7 @@ def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None
 
 
 def _boxes(value: Any, *, swap: bool) -> Any:
-    """Return boxes with x before y, as TFDS has them the other way around.
+    """Return boxes, (n, 4); `swap` exchanges x and y, for formats that begin with y.
 
     >>> _boxes(np.array([0.1, 0.2, 0.3, 0.4]), swap=True).tolist()
     [[0.2, 0.1, 0.4, 0.3]]
@@ -302,7 +304,7 @@ def _boxes(value: Any, *, swap: bool) -> Any:
 
 
 def _class_names(names: tuple[str, ...], value: Any) -> Any:
-    """Return the names of classes; -1, which stands for no label, becomes None.
+    """Convert class numbers to names; -1, which means no label, becomes None.
 
     >>> _class_names(("a", "b"), np.array([1, -1]))
     ['b', None]

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 MOST_WORKERS = 1_024
 
 LABELS = ("label", "labels", "target", "class", "y")
-"""Names of items that are class numbers if the dataset has `classes`."""
+"""Names of items that may be class numbers if the dataset has `classes`."""
 
 
 @takes_options
@@ -63,16 +63,17 @@ def from_torch(
     Parameters
     ----------
     dataset : torch.utils.data.Dataset, str or Path
-        The dataset, or a file that `View.to_torch` has written. Any object with ``__len__`` and
-        ``__getitem__``, or with ``__iter__``, is a dataset.
+        The dataset, or a file written by `View.to_torch`. Any object with ``__len__`` and
+        ``__getitem__``, or with ``__iter__``, can be a dataset.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended.
     columns : sequence of str, optional
-        Names for the items of a tuple, or the items of a dict to ingest. By default, an image and a
-        class are ``image`` and ``label``, and other items of a tuple ``item_0`` and so on.
+        Names for the items of a tuple, or the items of a dict to ingest. By default, a pair of an
+        image and a class has the names ``image`` and ``label``, and the items of other tuples are
+        named ``item_0`` and so on.
     num_workers : int
         Number of processes that read a map-style dataset, as for a ``DataLoader`` with
         ``multiprocessing_context="forkserver"``: the dataset must be picklable, and a script needs
@@ -88,15 +89,16 @@ def from_torch(
     Raises
     ------
     InvalidValueError
-        For a sample that cannot be read, or that does not fit the columns, which are found by the
-        first samples; with ``on_error="skip"``, it is skipped.
+        If a sample cannot be read, or does not fit the columns, which are inferred from the first
+        samples; with ``on_error="skip"``, such samples are skipped.
 
     Notes
     -----
-    Of datasets such as torchvision's ``ImageFolder``, which have ``samples``, the bytes of the
-    image files are stored, with their ``path``, and transforms are not applied. Of other datasets,
-    the samples are stored as they are returned: leave out transforms that augment them. A Pillow
-    image that still knows its file is stored as that file. ``dataset.classes`` names the classes.
+    For datasets with ``samples``, such as torchvision's ``ImageFolder``, the bytes of the image
+    files are stored, with their ``path``, and transforms are not applied. For other datasets, the
+    samples are stored as they are returned, so leave out augmentations. A Pillow image that was not
+    changed after reading its file is stored as that file. ``dataset.classes`` are the names of the
+    classes.
 
     Examples
     --------
@@ -122,8 +124,8 @@ def _source(
     is_map = _is_map_style(dataset)
     if isinstance(dataset, bytes | Mapping | set) or not (is_map or hasattr(dataset, "__iter__")):
         raise OptionError(
-            "dataset must be a torch.utils.data.Dataset, or the path of a file that to_torch has "
-            f"written, but it is {type(dataset).__name__}. Pass arrays to dl.from_arrays."
+            "dataset must be a torch.utils.data.Dataset, or the path of a file written by "
+            f"to_torch, but it is a {type(dataset).__name__}. Pass arrays to dl.from_arrays."
         )
     if workers and not is_map:
         raise OptionError(
@@ -162,7 +164,7 @@ def _is_map_style(dataset: Any) -> bool:
 
 
 def _innermost(dataset: Any) -> tuple[Any, list[int] | None]:
-    """Return the dataset that subsets select from, and the numbers of its samples."""
+    """Return the dataset inside subsets, and the numbers of the selected samples or None."""
     numbers: list[int] | None = None
     while type(dataset).__name__ == "Subset" and hasattr(dataset, "indices"):
         own = [int(number) for number in dataset.indices]
@@ -200,7 +202,7 @@ class _ImageFiles:
         return SampleSource(self.title, self.read, len(self.samples), on, types, known, mark)
 
     def read(self, start: int) -> Iterator[Sample]:
-        """Yield the files from a number on."""
+        """Yield the files from number `start` on."""
         for path, number in self.samples[start:]:
             try:
                 data = Path(path).read_bytes()
@@ -216,7 +218,7 @@ def _exist(paths: Sequence[str]) -> bool:
 
 
 def _image_files(dataset: Any) -> _ImageFiles | None:
-    """Return the image files of a dataset; None if its samples are not image files."""
+    """Return the image files of a dataset; None if it is not based on image files."""
     inner, numbers = _innermost(dataset)
     samples = getattr(inner, "samples", None) or getattr(inner, "imgs", None)
     classes = _classes(inner)
@@ -241,14 +243,14 @@ class _Samples:
 
     dataset: Any
     names: tuple[str, ...] | None
-    """Names that the user gives to items."""
+    """Names of items that the user declares."""
 
     classes: tuple[str, ...]
     workers: int
     is_map: bool
 
     def read(self, start: int) -> Iterator[Sample]:
-        """Yield the samples from a number on."""
+        """Yield the samples from number `start` on."""
         for number, item in enumerate(self._items(start), start):
             if isinstance(item, BadSample):
                 yield item
@@ -296,14 +298,14 @@ class _Samples:
             for number, item in enumerate(self.dataset):
                 if number >= start:
                     yield item
-        except Exception as error:  # of the user's dataset
+        except Exception as error:  # from the user's dataset
             reason = bad_sample(error).reason
             raise InvalidValueError(
                 f"{_title(self.dataset)}, after row {number}: {reason}"
             ) from error
 
     def _named(self, item: Any) -> dict[str, Any]:
-        """Return a sample as a dict. Raises InvalidValueError, NotFoundError."""
+        """Convert a sample to a dict. Raises OptionError, SchemaError."""
         if isinstance(item, Mapping):
             sample = flattened(item)
             if self.names is None:
@@ -311,8 +313,8 @@ class _Samples:
             missing = [name for name in self.names if name not in sample]
             if missing:
                 raise OptionError(
-                    f"columns must name items of the samples, but they have no {missing[0]!r}. "
-                    f"They have: {', '.join(map(repr, sample))}."
+                    f"columns must be items of the samples, but these have no {missing[0]!r}. "
+                    f"Choose from {', '.join(map(repr, sample))}."
                 )
             return {name: sample[name] for name in self.names}
         fields = getattr(item, "_fields", None)
@@ -320,14 +322,14 @@ class _Samples:
         names = self.names or fields or _names(items, bool(self.classes))
         if len(names) != len(items):
             raise OptionError(
-                f"columns must name each item of a sample, but there are {len(names)} names and "
-                f"{len(items)} items."
+                f"columns must have a name for each item of a sample, but there are {len(names)} "
+                f"names and {len(items)} items. Pass {len(items)} names."
             )
         return dict(zip(names, items, strict=True))
 
 
 def _names(items: tuple[Any, ...], has_classes: bool) -> tuple[str, ...]:
-    """Return names for the items of a tuple.
+    """Return default names for the items of a tuple.
 
     >>> _names((0, "a"), False), _names((0,), False)
     (('item_0', 'item_1'), ('item',))
@@ -343,7 +345,7 @@ def _names(items: tuple[Any, ...], has_classes: bool) -> tuple[str, ...]:
 
 
 def _class_number(value: Any) -> int | None:
-    """Return a number that may be a class: an integer, or an integer tensor without axes."""
+    """Convert a scalar integer or tensor to a class number; return None for other values."""
     if isinstance(value, bool) or getattr(value, "shape", ()) != ():
         return None
     try:
@@ -354,16 +356,16 @@ def _class_number(value: Any) -> int | None:
 
 
 def _item(dataset: Any, number: int) -> Any:
-    """Return a sample, or the reason why it cannot be read."""
+    """Return a sample, or a `BadSample` if it cannot be read."""
     try:
         return dataset[number]
-    except Exception as error:  # of the user's dataset
+    except Exception as error:  # from the user's dataset
         return bad_sample(error)
 
 
 @dataclass(frozen=True)
 class _Sent:
-    """A dataset for worker processes; the errors that it raises are samples."""
+    """A dataset for worker processes, which returns errors as samples."""
 
     length: int
     data: bytes
@@ -381,18 +383,18 @@ class _Sent:
 
 
 def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
-    """Yield samples that processes read, in order.
+    """Yield samples in order, read by worker processes.
 
     The processes are not forked from this one, whose threads may hold locks.
 
     Raises
     ------
     MissingPackageError
-        Without PyTorch.
+        If PyTorch is not installed.
     OptionError
         If the dataset cannot be pickled.
     InvalidValueError
-        If a process ends.
+        If a process fails.
     """
     loading = checks.package("torch.utils.data", "torch", "num_workers").DataLoader
     try:
@@ -404,14 +406,14 @@ def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
             f"{_title(dataset)} failed: {reason}. Use num_workers=0, install cloudpickle, or "
             "define the dataset at the top level of a module."
         ) from error
-    # To fork would be faster, but a copy of a lock that another thread holds is never released.
+    # Forking would be faster, but copies of locks held by other threads are never released.
     loader = loading(
         sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_same,
         multiprocessing_context="spawn" if sys.platform == "win32" else "forkserver",
     )  # fmt: skip
     try:
         yield from map(_unpacked, loader)
-    except Exception as error:  # a process was killed, or cannot import the dataset, say
+    except Exception as error:  # for example, a process was killed or cannot import the dataset
         reason = str(error).strip().rpartition("\n")[2].rstrip(".")
         raise InvalidValueError(
             f"{_title(dataset)} cannot be read by other processes: {reason}. Use num_workers=0. "
@@ -425,13 +427,13 @@ def _same(item: Any) -> Any:
 
 @dataclass(frozen=True)
 class _File:
-    """The file of a Pillow image, which Pillow would not keep when it is sent to a process."""
+    """The file of a Pillow image, which would be lost when Pillow pickles the image."""
 
     data: bytes
 
 
 def _packed(item: Any) -> Any:
-    """Return a sample with files for images that still show their file."""
+    """Replace unchanged Pillow images in a sample by their files."""
     if isinstance(item, Mapping):
         return {name: _packed(value) for name, value in item.items()}
     if type(item) in (tuple, list):
@@ -441,7 +443,7 @@ def _packed(item: Any) -> Any:
 
 
 def _unpacked(item: Any) -> Any:
-    """Return a sample with images for files: the reverse of `_packed`."""
+    """Replace files in a sample by images, the reverse of `_packed`."""
     if isinstance(item, Mapping):
         return {name: _unpacked(value) for name, value in item.items()}
     if type(item) in (tuple, list):

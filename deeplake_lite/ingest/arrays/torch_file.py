@@ -1,4 +1,4 @@
-"""The file that `View.to_torch` writes, read without running code from it."""
+"""Reading files written by `View.to_torch`, without running code from them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 def torch_file_source(
     path: str, on: str | None, columns: Sequence[str] | None, options: Options
 ) -> ArraySource:
-    """Return the source for a file that `View.to_torch` has written.
+    """Return the source for a file written by `View.to_torch`.
 
     Raises
     ------
     InvalidValueError
-        If it is another file.
+        If the file cannot be read, or was not written by `View.to_torch`.
     MissingPackageError
         If PyTorch is not installed.
     """
@@ -45,7 +45,7 @@ def torch_file_source(
     found = noted_columns(members, file.name, content.get(NOTE))
     if found is None:
         raise InvalidValueError(
-            f"{str(file)!r} must be a file that to_torch has written. Pass other tensors as a "
+            f"{str(file)!r} must be written by to_torch, but it is not. Pass other tensors as a "
             "dataset, or to dl.from_arrays."
         )
     names = found if columns is None else checks.names("columns", columns)
@@ -60,11 +60,11 @@ def torch_file_source(
 
 
 def _load(file: Path) -> dict[str, Any]:
-    """Return the content of a file, without running code from it."""
+    """Load a file without running code from it. Raises InvalidValueError, MissingPackageError."""
     torch = checks.package("torch", "torch", "from_torch of a file")
     try:
         content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
-    except Exception as error:  # of PyTorch, of many kinds
+    except Exception as error:  # PyTorch raises many types of errors
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidValueError(
             f"{str(file)!r} cannot be read: {reason[:200].rstrip('.')}. Check the file."
@@ -75,7 +75,7 @@ def _load(file: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TensorMember:
-    """A tensor, or a list of strings, as an array in a file."""
+    """A tensor or a list of strings in a file, as an array."""
 
     value: Any
     title: str

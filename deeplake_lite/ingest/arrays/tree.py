@@ -1,4 +1,4 @@
-"""Arrays in the groups of HDF5 and Zarr files, and how they become columns."""
+"""The arrays in the groups of HDF5 and Zarr files, as columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Skipped
 
 DEEPEST = 64
-"""Depth of nested groups that are read."""
+"""Maximum depth of nested groups."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Tree:
         Raises
         ------
         NotFoundError
-            For a column that does not exist.
+            If a column does not exist.
         InvalidValueError
-            If all columns are chosen, and they have different lengths.
+            If no columns are given, and their lengths differ.
         """
         if columns is not None:
             names = checks.names("columns", columns)
@@ -53,8 +53,8 @@ class Tree:
         if len(set(lengths.values())) > 1:
             listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"Columns must have the same length, but {self.title} has {listed}. Name the "
-                "columns to ingest: columns=[…]."
+                f"Columns must have the same length, but {self.title} has {listed}. Select "
+                "columns: columns=[…]."
             )
         return dict(self.columns)
 
@@ -71,7 +71,7 @@ class Columns:
         for name, column in columns.items():
             if name in self.found:
                 raise InvalidValueError(
-                    f"Names must differ when they are joined by dots, but {self.title} has two "
-                    f"arrays for the column {name!r}. Rename one."
+                    f"Names must be unique after joining nested names with dots, but {self.title} "
+                    f"has two arrays for the column {name!r}. Rename one."
                 )
             self.found[name] = column

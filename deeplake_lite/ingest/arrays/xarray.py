@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 VARIABLE_BYTES = 1_024
-"""Estimated size of a string, in bytes."""
+"""Estimated size of a string in bytes."""
 
 
 @takes_options
@@ -46,12 +46,12 @@ def from_xarray(
     Parameters
     ----------
     dataset : xarray.Dataset or xarray.DataArray
-        The dataset. It may be lazy: it is read block by block.
+        The dataset, which may be lazy, because it is read block by block.
     url : str
         URL of the lake, which is created if it does not exist.
     dim : str, optional
-        The dimension that becomes the rows. By default, the first dimension of most variables, if
-        all variables have it.
+        The dimension that becomes the rows. By default, the first dimension of most variables,
+        provided that all variables have it.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended.
@@ -61,18 +61,18 @@ def from_xarray(
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. Each variable and coordinate with the
-        dimension is a column. The others, and attributes such as units, are in
+        The committed dataset; its ``ingested`` is a summary. Each variable and coordinate with this
+        dimension becomes a column. The others, and attributes such as units, are in
         ``ds.metadata["xarray"]``.
 
     Raises
     ------
     NotFoundError
-        If there is no such dimension.
+        If the dimension does not exist.
     OptionError
         If `dim` is missing, and the variables have no common first dimension.
     SchemaError
-        For a variable of Python objects other than strings.
+        If no variable has the dimension, or if no type can store a variable.
 
     Examples
     --------
@@ -89,7 +89,8 @@ def from_xarray(
         data = data.to_dataset(name=data.name or "values")
     if not hasattr(data, "data_vars") or not hasattr(data, "variables"):
         raise OptionError(
-            f"dataset must be an xarray.Dataset or DataArray, but it is {type(dataset).__name__}."
+            f"dataset must be an xarray.Dataset or DataArray, but it is a "
+            f"{type(dataset).__name__}. Pass other arrays to dl.from_arrays."
         )
     dim = _first_dimension(data) if dim is None else checks.text("dim", dim)
     if dim not in data.sizes:
@@ -100,7 +101,10 @@ def from_xarray(
         if dim in variable.dims
     }
     if not columns:
-        raise SchemaError(f"dataset must have a variable with the dimension {dim!r}.")
+        raise SchemaError(
+            f"dataset must have a variable with the dimension {dim!r}, but there is none. Choose "
+            "another dimension: dim=…."
+        )
     source = ArraySource(
         "xarray", (Part("xarray", columns),), on, types_of(options.get("schema")),
         metadata={"xarray": _metadata(data, dim)}, limits=options.get("limits", DEFAULT_LIMITS),
@@ -109,7 +113,7 @@ def from_xarray(
 
 
 def _first_dimension(data: Any) -> str:
-    """Return the first dimension of most variables, which all must have. Raises OptionError."""
+    """Return the first dimension of most variables. Raises OptionError if not all have it."""
     dims = [tuple(map(str, v.dims)) for v in data.data_vars.values() if v.dims]
     if dims:
         first, count = Counter(own[0] for own in dims).most_common(1)[0]
@@ -118,7 +122,7 @@ def _first_dimension(data: Any) -> str:
     names = [str(name) for name in data.sizes]
     call = f"dl.from_xarray(data, url, dim={names[0]!r})" if names else "dl.from_xarray"
     raise OptionError(
-        "dim must name the dimension that becomes the rows, because the variables have no common "
+        "dim must be the dimension that becomes the rows, because the variables have no common "
         f"first dimension; the dimensions are {', '.join(map(repr, names)) or 'none'}. Call {call}."
     )
 
@@ -128,7 +132,7 @@ def _name(name: object) -> str:
 
 
 def _metadata(data: Any, dim: str) -> Mapping[str, object]:
-    """Return attributes, dimensions, and variables without the dimension of the rows."""
+    """Return attributes, dimensions, and the variables without the dimension of the rows."""
     columns, others = dict[str, object](), dict[str, object]()
     for name, variable in data.variables.items():
         item: dict[str, object] = {"dims": [str(d) for d in variable.dims]}

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 VARIABLE_BYTES = 1_024
-"""Estimated size of a string, in bytes."""
+"""Estimated size of a string in bytes."""
 
 _UNSAFE = {"pickle", "numcodecs.pickle"}
-"""Codecs that run code from the data."""
+"""Codecs that can run code from the data."""
 
 
 @takes_options
@@ -54,31 +54,31 @@ def from_zarr(
     Parameters
     ----------
     group : str, Path, zarr.Group or zarr.Array
-        The group or array, or its folder or zip file.
+        The group or array, or its folder or ZIP file.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
     columns : sequence of str, optional
-        The columns to ingest, by default all, which must then have the same length.
+        The columns to ingest; by default all. They must have the same length.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset; its ``ingested`` is a summary. An array in a nested group is a column
-        such as ``"group.x"``. Chunks that do not exist have the fill value. Attributes, and arrays
-        without axes, are in ``ds.metadata["zarr"]``.
+        The committed dataset; its ``ingested`` is a summary. An array in a nested group becomes a
+        column such as ``"group.x"``. Missing chunks have the fill value. Attributes and arrays
+        without axes are in ``ds.metadata["zarr"]``.
 
     Raises
     ------
     NotFoundError
-        If there is no such group or column.
+        If the group or a column does not exist.
     InvalidValueError
-        For a damaged group, for arrays of different lengths, and for pickled objects, which are
-        never unpickled.
+        If the group is damaged, if arrays have different lengths, or if they contain pickled
+        objects, which are never unpickled.
 
     Examples
     --------
@@ -108,7 +108,8 @@ def _opened(group: Any) -> tuple[Any, str, str | None]:
         return group, group.basename or "zarr", None
     if not isinstance(group, str | os.PathLike):
         raise OptionError(
-            f"group must be a zarr.Group, a zarr.Array or a path, but it is {type(group).__name__}."
+            f"group must be a zarr.Group, zarr.Array or path, but it is a {type(group).__name__}. "
+            "Pass other arrays to dl.from_arrays."
         )
     path = Path(checks.location("group", group)).expanduser()
     if not path.exists():
@@ -127,7 +128,7 @@ def _opened(group: Any) -> tuple[Any, str, str | None]:
 
 
 def _store(path: Path) -> Any:
-    """Return the store of a folder or a zip file."""
+    """Return the store for a folder or a ZIP file."""
     return ZipStore(path, mode="r", read_only=True) if path.is_file() else path
 
 
@@ -163,7 +164,10 @@ def _nodes(root: Any, title: str) -> Iterator[tuple[tuple[str, ...], Any]]:
         path, node = todo.pop(0)
         yield path, node
         if len(path) > DEEPEST:
-            raise InvalidValueError(f"Groups may be nested {DEEPEST} deep, but {title} has more.")
+            raise InvalidValueError(
+                f"Groups may be nested {DEEPEST} deep, but those of {title} are deeper. Flatten "
+                "them."
+            )
         if isinstance(node, zarr.Group):
             todo += [((*path, name), item) for name, item in sorted(node.members())]
 
@@ -173,7 +177,7 @@ def _check_codecs(array: Any, title: str) -> None:
     names = {str(_codec_name(codec)) for codec in _codecs(array.metadata)}
     if names & _UNSAFE:
         raise InvalidValueError(
-            f"{title!r} must not hold pickled objects, because reading them could run any code. "
+            f"{title!r} must not contain pickled objects, because reading them could run any code. "
             "Leave it out, or write it with another codec."
         )
 
@@ -216,7 +220,7 @@ class ZarrRows:
 
 @dataclass(frozen=True)
 class ZarrTexts:
-    """An array of strings, or of bytes, of variable length."""
+    """An array of strings or bytes of variable length."""
 
     array: Any
     title: str
@@ -236,7 +240,7 @@ class ZarrTexts:
 
     @property
     def row_bytes(self) -> int:
-        """Estimated size of a value."""
+        """Estimated size of a value in bytes."""
         return int(VARIABLE_BYTES * math.prod(self.array.shape[1:]))
 
     def read(self, start: int, stop: int) -> Any:

@@ -1,7 +1,7 @@
-"""The cells of COCO annotations, by key, and the values that cells do not hold exactly.
+"""Converting COCO annotations to cells, and keeping the values that cells cannot hold exactly.
 
-A block has thousands of annotations, so numbers are converted and compared all at once. Only where
-that fails, each annotation is looked at by itself, to find the bad ones.
+A block has thousands of annotations, so their numbers are converted and compared in one go. Only if
+that fails are annotations converted one by one, to find the invalid ones.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 type Annotations = Sequence[Mapping[str, Any]]
 
 DERIVED = ("num_keypoints",)
-"""Keys that other cells determine."""
+"""Keys whose values follow from other cells."""
 
 
 @dataclass
@@ -31,26 +31,26 @@ class Cells:
     """The cells of annotations."""
 
     by_key: dict[str, list[Any]] = field(default_factory=dict)
-    """A cell for each annotation; those of a bad value are placeholders."""
+    """For each key, a cell per annotation; invalid values become placeholders."""
 
     originals: list[dict[str, Any]] = field(default_factory=list)
-    """Values of each annotation that its cells do not hold; see `coco_annotations.restore`."""
+    """Values of each annotation that are not in its cells; see `coco_annotations.restore`."""
 
     bad: dict[int, str] = field(default_factory=dict)
-    """Why annotations are bad, by number."""
+    """Error messages of invalid annotations, by number."""
 
 
 def cells_of(
     flat: Annotations, keys: Collection[str], classes: Mapping[Any, int], points: Mapping[Any, int]
 ) -> Cells:
-    """Return the cells of annotations.
+    """Convert annotations to cells.
 
     Parameters
     ----------
     flat : sequence of dict
         The annotations.
     keys : collection of str
-        The keys that become columns or follow from them.
+        The keys that become columns, or whose values follow from columns.
     classes : mapping
         Class of each category id.
     points : mapping
@@ -105,7 +105,7 @@ class _Column:
         blank: object,
         is_exact: Callable[[Any, object], bool] | None = None,
     ) -> list[Any]:
-        """Convert one value after the other; keep those whose cells are not exact."""
+        """Convert values one by one; keep the originals of those whose cells are not exact."""
         if (plain := self._plain()) is not None:
             return plain
         key, result = self.key, list[Any]()
@@ -126,7 +126,7 @@ class _Column:
         return result
 
     def _plain(self) -> list[Any] | None:
-        """Return values that are their own cells, as those of most files are."""
+        """Return the values if they can be used as cells, as in most files; otherwise None."""
         values: list[Any] = [own.get(self.key) for own in self.flat]
         kinds = {*map(type, values)}
         match self.key:
@@ -182,7 +182,7 @@ class _Column:
         return result
 
     def keypoints(self, points: Mapping[Any, int]) -> list[NDArray[np.float32]]:
-        """Return keypoints, (k, 3) each; keep those that an export would give another length."""
+        """Return keypoints, (k, 3) each; keep originals whose length an export would change."""
         most = max(points.values(), default=0)
         cells = self.each(coco.points, np.zeros((most, 3), np.float32), _is_exact)
         lengths = {*map(len, cells)}
@@ -207,7 +207,7 @@ class _Column:
 
 
 def _numbers(parts: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Return the numbers of lists as one array; None if there are other values among them."""
+    """Join lists of numbers into one array; return None if they contain other values."""
     if not all(type(part) is list for part in parts):
         return None
     try:
@@ -231,7 +231,7 @@ def _are_exact(cells: Sequence[NDArray[np.float32]], value: object) -> bool:
 
 
 def _keep_counts(flat: Annotations, cells: Cells) -> None:
-    """Keep numbers of keypoints that do not follow from the keypoints."""
+    """Keep values of ``num_keypoints`` that differ from the number of visible keypoints."""
     for own, points, rest in zip(flat, cells.by_key["keypoints"], cells.originals, strict=True):
         count = own.get("num_keypoints")
         if "num_keypoints" in own and count != np.count_nonzero(points[:, 2] > 0):

@@ -1,7 +1,7 @@
-"""Reading COCO files: annotations stay undecoded until their image is read.
+"""Reading COCO files; annotations are decoded only when their image is read.
 
-A file of a million annotations has 450 MB and would take 3 GB as Python objects. So the file is
-mapped into memory, annotations are slices of it, and only their image and their keys are read in
+A file with a million annotations has 450 MB and would take 3 GB as Python objects. So the file is
+mapped into memory, annotations are slices of it, and only their image ids and keys are read in
 advance.
 """
 
@@ -30,7 +30,7 @@ type _Optional = msgspec.Raw | msgspec.UnsetType
 
 
 class _Head(msgspec.Struct):
-    """The keys of an annotation that decide about columns; `msgspec.UNSET` where one is missing."""
+    """The keys of an annotation that determine the columns; missing keys are `msgspec.UNSET`."""
 
     image_id: int | str
     bbox: _Optional = msgspec.UNSET
@@ -46,7 +46,7 @@ class _Head(msgspec.Struct):
 
 
 KEYS = tuple(name for name in _Head.__struct_fields__ if name not in ("image_id", SEGMENTS))
-"""Keys of annotations that become columns, if an annotation of the file has them."""
+"""Keys that become columns if any annotation of the file has them."""
 
 _heads = msgspec.json.Decoder(_Head)
 _segments = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
@@ -84,7 +84,7 @@ class Document:
 
     @cached_property
     def _heads(self) -> tuple[NDArray[np.int64], frozenset[str]]:
-        """Number of each annotation's image, -1 for an unknown one, and the keys that occur."""
+        """Number of each annotation's image, -1 if it is unknown, and all keys of annotations."""
         numbers = {image["id"]: n for n, image in enumerate(self.images)}
         of, keys = np.empty(len(self.annotations), np.int64), set[str]()
         for i, raw in enumerate(self.annotations):
@@ -109,23 +109,23 @@ class Document:
             return set[str]().union(*_segments.decode(raw))
         except msgspec.DecodeError as error:
             raise InvalidValueError(
-                f"{self.name(annotation)} must have a list of objects as {SEGMENTS}: {error}. "
-                "Correct the file."
+                f"{self.name(annotation)}: {SEGMENTS} must be a list of objects, but it cannot be "
+                f"read: {error}. Correct the file."
             ) from None
 
     @property
     def is_panoptic(self) -> bool:
-        """Whether annotations are images of segments, in files of their own."""
+        """Whether the annotations are panoptic: their segments are in separate PNG files."""
         return SEGMENTS in self.keys
 
     @property
     def keys(self) -> frozenset[str]:
-        """Keys among `KEYS` that some annotation has."""
+        """Keys that any annotation or segment has, out of `KEYS` and `SEGMENTS`."""
         return self._heads[1]
 
     @cached_property
     def _order(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Annotations by image, and where those of each image start."""
+        """Numbers of the annotations sorted by image, and the position where each image starts."""
         of = self._heads[0]
         order = np.argsort(of, kind="stable")
         return order, np.searchsorted(of[order], np.arange(len(self.images) + 1))
@@ -150,7 +150,7 @@ class Document:
         return result
 
     def orphans(self) -> list[Skipped]:
-        """Return the annotations whose image is not in the file."""
+        """Return the annotations whose images are not in the file."""
         of = [(i, _heads.decode(self.annotations[i]).image_id)
               for i in np.flatnonzero(self._heads[0] < 0).tolist()]  # fmt: skip
         return [
@@ -175,7 +175,7 @@ def _parts(path: Path) -> dict[str, msgspec.Raw]:
     if "images" not in parts:
         raise InvalidValueError(
             f"A COCO file must have the key 'images', but {str(path)!r} has "
-            f"{brief(sorted(parts), 80)}. Pass the file of annotations, such as "
+            f"{brief(sorted(parts), 80)}. Pass an annotation file, such as "
             "instances_train2017.json."
         )
     return parts
@@ -186,7 +186,7 @@ def _decode(path: Path, data: Any, type_: Any) -> Any:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise InvalidValueError(
-            f"A COCO file must be a JSON object of lists, but {str(path)!r} is not: {error}. "
+            f"A COCO file must be a JSON object with lists, but {str(path)!r} is not: {error}. "
             "Correct the file."
         ) from None
 
@@ -201,7 +201,7 @@ def _list_of_objects(path: Path, parts: dict[str, msgspec.Raw], key: str) -> lis
         if not isinstance(own, int | str) or isinstance(own, bool) or own in seen:
             rule = "must have a unique id, a number or a string"
             raise InvalidValueError(
-                f"{path.name}: each item of {key!r} {rule}, but that of item {number} is "
+                f"{path.name}: each item of {key!r} {rule}, but the id of item {number} is "
                 f"{brief(own, 40)}. Correct the file."
             )
         seen.add(own)

@@ -47,13 +47,13 @@ type Files = str | os.PathLike[str] | Mapping[str, str | os.PathLike[str]]
 BLOCK_ROWS = 1_024
 
 MOST_FOLDERS = 100
-"""Number of folders next to a file in which its images are looked for."""
+"""Maximum number of folders near an annotation file that are searched for its images."""
 
 _ONE = "an image must have one panoptic annotation, but it has several."
-_CLIMBS = "its file_name must lie in the folder of the images, but it leads out of it."
+_CLIMBS = "its file_name must be inside the folder of the images, but it leads outside."
 
 BOXES = frozenset({"id", "category_id", "bbox", "area", "iscrowd"})
-"""Keys of an annotation that is a box."""
+"""Keys of an annotation with a box."""
 
 
 @takes_options
@@ -74,35 +74,35 @@ def from_coco(
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path, mapping or False, optional
-        Folder of the images, or of each split. By default, it is looked for next to the file:
+        Folder of the images, or of each split. By default, it is searched for near the file:
         ``images`` or ``data``, ``train2017`` for ``instances_train2017.json``, the file's own
-        folder, or a folder in it. False ingests the annotations alone.
+        folder, or a folder in it. False ingests only the annotations.
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per image: ``image``, ``path`` (the key; the file name, after
-        the split), ``split``, ``image_id``, ``width``, ``height``, and, as far as the files have
-        them: ``boxes`` (xywh), ``labels``, ``segmentation`` (for each annotation, its outlines),
+        The committed dataset, with one row per image: ``image``, ``path`` (the key: split and file
+        name), ``split``, ``image_id``, ``width``, ``height``, and, if the files have them:
+        ``boxes`` (xywh), ``labels``, ``segmentation`` (the outlines of each annotation),
         ``keypoints``, ``captions``, ``annotation_ids``, ``areas``, ``crowd``, and ``panoptic``, the
-        PNG file of the segments, from the folder next to the JSON file that is named like it.
+        PNG file of the segments, from the folder with the name of the JSON file next to it.
         ``ingested`` is a summary and lists skipped images.
 
     Raises
     ------
     NotFoundError
-        If there is no such file, or none of its images.
+        If the file does not exist, or its images are not found.
     InvalidValueError
-        For a file that is not COCO, and for a bad annotation; with ``on_error="skip"``, its image
-        is skipped.
+        If a file is not COCO, or for an invalid annotation; with ``on_error="skip"``, its image is
+        skipped.
 
     Notes
     -----
     Other keys, run-length encodings, and numbers that float32 would change are kept in the column
     ``coco``; licences, categories and the like in ``ds.metadata["coco"]``. So `View.to_coco` writes
-    the same annotations again, and edited ones where people have edited them.
+    the same annotations again, except for those that people have edited.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def _by_split(name: str, value: object) -> dict[str, Path]:
 
 
 def _image_folder(document: Document, given: Path | None) -> Path:
-    """Return the folder that has the images of a file. Raises NotFoundError."""
+    """Return the folder with the images of a file. Raises NotFoundError."""
     here, stem = document.path.absolute().parent, document.path.stem
     suffix = stem.rpartition("_")[2]
     near = [here.parent / suffix, here.parent / "images" / suffix, here.parent / "images",
@@ -163,8 +163,8 @@ def _image_folder(document: Document, given: Path | None) -> Path:
             return folder
     where = f"in {str(given)!r}" if given is not None else f"next to {str(document.path)!r}"
     raise NotFoundError(
-        f"There is no image {brief(names[0], 80)} of {document.path.name} {where}. Pass the "
-        "folder of the images, images=…, or ingest the annotations alone: images=False."
+        f"The images of {document.path.name}, such as {brief(names[0], 80)}, are not {where}. Pass "
+        "their folder, images=…, or ingest only the annotations, images=False."
     )
 
 
@@ -187,23 +187,23 @@ class Part:
     """The annotations."""
 
     folder: Path | None
-    """Folder of the images; None to ingest the annotations alone."""
+    """Folder of the images; None to ingest only the annotations."""
 
     @cached_property
     def segments(self) -> Path | None:
-        """Folder of the PNG files of a panoptic file: next to it, and named like it."""
+        """Folder of the PNG files of a panoptic file, which is next to it and has its name."""
         folder = self.document.path.absolute().with_suffix("")
         return folder if self.document.is_panoptic and folder.is_dir() else None
 
     def path(self, number: int) -> str:
-        """Return the key of an image: its file name, after the split."""
+        """Return the key of an image: its split and file name."""
         image = self.document.images[number]
         name = image.get("file_name", image["id"])
         return f"{self.split}/{name}" if self.split else str(name)
 
     @cached_property
     def points(self) -> dict[Any, int]:
-        """Number of keypoints of each category that has some, by its id."""
+        """Number of keypoints by category id, for categories with keypoints."""
         categories = self.document.categories
         lists = {c["id"]: c.get("keypoints") for c in categories}
         return {
@@ -212,7 +212,7 @@ class Part:
 
     @cached_property
     def class_names(self) -> dict[Any, str]:
-        """Name of each category by its id; a repeated name gets its id appended."""
+        """Name of each category by id; the id is appended to repeated names."""
         categories = self.document.categories
         names = coco.class_names(categories)
         return {c["id"]: name for c, name in zip(categories, names, strict=True)}
@@ -240,18 +240,18 @@ class CocoSource:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The files and their state."""
+        """Identifies the files and their content."""
         paths = [str(part.document.path) for part in self.parts]
         return fingerprint(paths[0], paths)
 
     @cached_property
     def left_out(self) -> Collection[Skipped]:
-        """Annotations whose image is not in their file."""
+        """Annotations whose images are not in their file."""
         return [skipped for part in self.parts for skipped in part.document.orphans()]
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys that some annotation has; those of boxes if there are no annotations yet."""
+        """Keys of all annotations; the keys of boxes if there are no annotations yet."""
         return frozenset().union(*(part.document.keys for part in self.parts)) or BOXES
 
     @cached_property
@@ -301,7 +301,7 @@ class CocoSource:
 
     @cached_property
     def _keypoints(self) -> Keypoints:
-        """The type of keypoints: with names and connections, if all categories agree."""
+        """The type of keypoints, with names and connections if all categories have the same."""
         categories = chain.from_iterable(part.document.categories for part in self.parts)
         kinds = [c for c in categories if c.get("keypoints")]
         if not kinds or any(c["keypoints"] != kinds[0]["keypoints"] for c in kinds):
@@ -312,7 +312,7 @@ class CocoSource:
 
     @cached_property
     def _points(self) -> int:
-        """Number of keypoints of an annotation."""
+        """Maximum number of keypoints of any category."""
         return max((n for part in self.parts for n in part.points.values()), default=0)
 
     @property
@@ -329,7 +329,7 @@ class CocoSource:
         return {"coco": parts}
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: numbers that are rounded are kept in the column ``coco``."""
+        """Accept all columns; the column ``coco`` keeps the originals of rounded numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the images from number `start` on."""
@@ -343,7 +343,7 @@ class CocoSource:
                 yield Block(values, places, errors=errors, linked=["coco"])
 
     def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
-        """Return the values of some images of a split, by column, and why images are bad."""
+        """Return the values of some rows of a split by column, and error messages by row."""
         images = [part.document.images[row] for row in rows]
         annotations = [part.document.annotations_of(row) for row in rows]
         panoptic: list[dict[str, Any]] = [{} for _ in rows]
@@ -386,7 +386,7 @@ class CocoSource:
                 values[name] = files
         for key, items in cells.by_key.items():
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
-        if "labels" in values:  # by name, because a number might be another class's name
+        if "labels" in values:  # as names, because a number might be the name of another class
             names = self.classes
             values["labels"] = [[names[n] for n in numbers] for numbers in values["labels"]]
         bad = sorted(cells.bad.items())
@@ -395,7 +395,7 @@ class CocoSource:
 
 
 def _row(key: str, items: list[Any], points: int) -> object:
-    """Return the cell of an image from those of its annotations."""
+    """Join the cells of an image's annotations into the cell of the image."""
     if key == "bbox":
         return np.array(items, np.float32).reshape(-1, 4)
     if key != "keypoints":
@@ -408,13 +408,13 @@ def _row(key: str, items: list[Any], points: int) -> object:
 
 
 def _file(folder: Path, own: Mapping[str, Any]) -> str:
-    """Return the path of a file that an image or annotation names, "" if outside of the folder."""
+    """Return the path of the file of an image or annotation; "" if it is outside the folder."""
     path = os.path.normpath(folder.absolute() / str(own.get("file_name")))
     return path if Path(path).is_relative_to(folder.absolute()) else ""
 
 
 def _shapes(cells: Mapping[str, list[Any]], span: slice) -> dict[str, Any]:
-    """Return the digests by which an export notices that boxes or outlines were edited."""
+    """Return digests that let an export notice edited boxes or outlines."""
     if span.start == span.stop or "area" not in cells:
         return {}
     keys = ("bbox", "segmentation")
@@ -429,9 +429,9 @@ def _rest(
     originals: list[dict[str, Any]],
     panoptic: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the values that the other columns of a row do not hold.
+    """Return the values that are not in the other columns of a row.
 
-    `own` is the cell of the image's id.
+    `own` is the cell with the image's id.
     """
     name = str(image.get("file_name", image["id"]))
     rebuilt = coco.image_of(own, name, image.get("width"), image.get("height"))

@@ -1,1 +1,1 @@
-"""Ingesting datasets of Deep Lake, versions 4 and 3, with their history."""
+"""Ingesting Deep Lake datasets, versions 3 and 4, with their history."""

@@ -1,4 +1,4 @@
-"""The changes of a version to the rows of the lake, by position."""
+"""Finding the changes that a version makes to the rows of the lake, by position."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 type Positions = NDArray[np.int64]
 
 BLOCK_ROWS = 1_024
-"""Rows that are compared at a time."""
+"""Number of rows compared at a time."""
 
 FILE_ROWS = 32
-"""Rows that are compared at a time if they may be files or arrays."""
+"""Number of rows compared at a time if they may be files or arrays."""
 
 NONE: Positions = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes of rows that lead to a version."""
+    """The changes of rows between a version and the one before it."""
 
     deleted: Positions
-    """Positions of deleted rows, before the version."""
+    """Positions of deleted rows in the version before."""
 
     kept: int
-    """Number of rows that were there before; later rows are new."""
+    """Number of rows that existed before; the rows after them are new."""
 
     updated: Mapping[str, Positions] = field(default_factory=dict)
-    """Positions of changed cells, in the version, by column name."""
+    """Positions of changed cells in the new version, by column name."""
 
 
 def changes_by_id(before: State, after: State) -> Changes | None:
@@ -60,10 +60,10 @@ def changes_by_id(before: State, after: State) -> Changes | None:
 
 
 def changes_by_content(ds: Dataset, snapshot: Snapshot) -> Changes:
-    """Return the changes between the rows of a lake and a version, which is read as a whole.
+    """Return the changes between the rows of a lake and a version, by reading all of its rows.
 
-    Rows are matched by position. If there are fewer rows than before, and cutting out some
-    consecutive rows makes all others agree, then these are the deleted ones.
+    Rows are matched by position. If there are fewer rows than before, and all rows match after
+    removing a run of consecutive rows, these rows were deleted.
     """
     names = [name for name in snapshot.columns if name in ds.schema]
     old = {name: _stored(ds, name) for name in names}
@@ -91,14 +91,14 @@ def _first_difference(a: NDArray[Any], b: NDArray[Any]) -> int:
 
 
 def _stored(ds: Dataset, name: str) -> NDArray[np.uint64]:
-    """Return the digests of the cells of a column of a lake."""
+    """Return the digests of the cells of a lake's column."""
     table, slots = ds.rows.locate()
     parts = [table.digests(ds.schema[name].id, slots[s]) for s in chunks.spans(len(slots), 65_536)]
     return np.concatenate([np.empty(0, np.uint64), *parts])
 
 
 def _read(ds: Dataset, snapshot: Snapshot, name: str) -> NDArray[np.uint64]:
-    """Return the digests of the cells of a column of a version, as the lake would store them."""
+    """Return the digests of the cells of a version's column, encoded like in the lake."""
     f, table, parts = ds.schema[name], ds.handle.table, [np.empty(0, np.uint64)]
     rows = BLOCK_ROWS if f.htype.scalar is not None or f.htype.sql is not None else FILE_ROWS
     for span in chunks.spans(len(snapshot), rows):

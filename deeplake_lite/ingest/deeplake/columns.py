@@ -1,4 +1,4 @@
-"""The column types for Deep Lake's types, and what they cannot express.
+"""The column types for Deep Lake's types, and metadata for information that these lack.
 
 ===================================  ==========================================================
 Deep Lake                            here
@@ -52,7 +52,7 @@ NUMBERS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "float32", "float64",
 )  # fmt: skip
-"""Dtypes that have the same name here."""
+"""Dtypes with the same name in both libraries."""
 
 FORMATS = {"ltrb": "xyxy", "ltwh": "xywh", "ccwh": "cxcywh"}
 """Formats of boxes by Deep Lake's name."""
@@ -70,20 +70,20 @@ class DeepColumn:
     name: str
     kind: Kind
     htype: Htype
-    """The type of its values here."""
+    """The type of its values in the lake."""
 
     metadata: Mapping[str, object]
-    """Its metadata, without that which its type holds."""
+    """Its metadata, without items that its type contains."""
 
     own: bool = False
-    """Whether its values are in the form that `View.to_deeplake` gave them."""
+    """Whether its values are in the form that `View.to_deeplake` writes."""
 
     missing: str = ""
     """Why its values cannot be read; empty if they can."""
 
     @classmethod
     def of(cls, name: str, kind: Kind, metadata: Mapping[str, Any]) -> DeepColumn:
-        """Return the column for a type of Deep Lake and the metadata of a column."""
+        """Return the column for a Deep Lake type and the metadata of a column."""
         metadata = own_metadata(_without_defaults(metadata))
         noted = _noted(metadata.pop(HTYPE, None))
         reason = _unreadable(kind)
@@ -106,12 +106,12 @@ class DeepColumn:
         return cls(name, kind, htype, metadata)
 
     def with_nulls(self) -> DeepColumn:
-        """Return the column with a type that takes nulls."""
+        """Return the column with a nullable type."""
         return replace(self, htype=replace(self.htype, nullable=True))
 
 
 def _noted(config: object) -> Htype | None:
-    """Return the type that `View.to_deeplake` noted; None if there is none that is valid."""
+    """Return the type recorded by `View.to_deeplake`; None if there is none or it is invalid."""
     try:
         return from_config(json.loads(config)) if isinstance(config, str) else None
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -119,7 +119,7 @@ def _noted(config: object) -> Htype | None:
 
 
 def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with the items that `View.to_deeplake` wrote as JSON.
+    """Return metadata, including the items that `View.to_deeplake` wrote as JSON.
 
     >>> own_metadata({"a": 1, "deeplake_lite.metadata": '{"a": 1, "b": [1, "x"]}'})
     {'a': 1, 'b': [1, 'x']}
@@ -133,12 +133,12 @@ def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_defaults(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata without the empty items that Deep Lake 3 adds by itself."""
+    """Return metadata without the empty items that Deep Lake 3 adds."""
     return {key: value for key, value in metadata.items() if value is not None}
 
 
 def _unreadable(kind: Kind) -> str:
-    """Return why values cannot be read, if they cannot."""
+    """Return the reason why values cannot be read; empty if they can."""
     if kind.name == "video":
         return "Deep Lake's API does not return the bytes of a video"
     if kind.name == "sequence" and kind.of is not None and kind.of.nullable:
@@ -152,7 +152,7 @@ _OTHERS = ("int128", "bytes", "str", "text", "object")
 
 
 def _htype(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
-    """Return the type for a type of Deep Lake."""
+    """Return the column type for a Deep Lake type."""
     maker = _MAKERS.get(kind.name, _array)
     htype = maker(kind, metadata)
     return replace(htype, nullable=True) if kind.nullable and not htype.nullable else htype
@@ -181,12 +181,12 @@ def _embedding(kind: Kind, _: Mapping[str, Any]) -> Htype:
     size = kind.shape[0] if kind.shape else None
     try:
         return Embedding(size or 0, kind.dtype)
-    except LakeError:  # a dtype that embeddings do not have
+    except LakeError:  # embeddings do not support the dtype
         return Array(kind.dtype, kind.shape)
 
 
 def _keypoints(kind: Kind, metadata: Mapping[str, Any]) -> Htype | None:
-    """Return the type for keypoints of version 3, which are numbers with names in the metadata."""
+    """Return the type for keypoints of version 3, whose names are in the metadata, or None."""
     names = metadata.get("keypoints")
     lines = metadata.get("connections")
     if kind.shape is None or len(kind.shape) != 2 or not isinstance(names, list):
@@ -217,7 +217,7 @@ def _boxes(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
     units = UNITS.get(str(coords.get("type", "pixel")).lower(), "pixels")
     try:
         return Boxes(mode, units, dtype=kind.dtype)
-    except LakeError:  # a dtype that boxes do not have
+    except LakeError:  # boxes do not support the dtype
         return Array(kind.dtype, (None, None))
 
 
@@ -251,7 +251,7 @@ def _link(kind: Kind, metadata: Mapping[str, Any]) -> Htype:
     item = _htype(kind.of, metadata)
     try:
         return Link(replace(item, nullable=False))
-    except LakeError:  # the files are of no type that links can have
+    except LakeError:  # links do not support the type of the files
         return Link(Bytes())
 
 
@@ -274,4 +274,4 @@ _MAKERS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Htype]] = {
     "sequence": _sequence,
     "link": _link,
 }
-"""Functions from a type of Deep Lake and a column's metadata to a type."""
+"""Functions that return the column type for a Deep Lake type and a column's metadata."""

@@ -1,4 +1,4 @@
-"""The versions of a dataset of Deep Lake 4, from its log."""
+"""Finding the versions of a Deep Lake 4 dataset in its log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class VersionsOfFour(Versions):
-    """The versions of a dataset of Deep Lake 4.
+    """The versions of a Deep Lake 4 dataset.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class VersionsOfFour(Versions):
         self._uses = uses_of(self.found)
 
     def _find(self) -> Iterator[Version]:
-        """Yield the versions of all branches that exist."""
+        """Yield the versions of all branches that have not been deleted."""
         for branch, name in self._names.items():
             if branch not in self._log.changes:
                 raise _unknown(f"branch {name!r} is not in it")
@@ -79,7 +79,7 @@ class VersionsOfFour(Versions):
                 base = key
 
     def _changes_of(self, branch: str) -> list[Change]:
-        """Return the changes of a branch; a compaction counts only if older changes are gone."""
+        """Return the changes of a branch; skip compactions unless they replace older changes."""
         changes = self._log.changes.get(branch, [])
         return [
             change
@@ -93,7 +93,7 @@ class VersionsOfFour(Versions):
         return None if parent is None else self._resolve(*parent)
 
     def _resolve(self, branch: str, version: str) -> str | None:
-        """Return the key of a version; one that changes nothing stands for the one before."""
+        """Return the key of a version, or of the one before it if it changes nothing."""
         for _ in self._log.parents:
             number = int(version[:10]) if version[:10].isdecimal() else -1
             earlier = [c for c in self._changes_of(branch) if c.number <= number]
@@ -148,7 +148,7 @@ class VersionsOfFour(Versions):
     # ---- identities
 
     def state(self, version: Version) -> State:
-        """Return the identities of rows and columns."""
+        """Return the ids of the rows and columns of a version."""
         branch, change = self._changes[version.key]
         base = self._states.get(version.base or "", State())
         if version.restored is not None:
@@ -165,14 +165,14 @@ class VersionsOfFour(Versions):
         return state
 
     def release(self) -> None:
-        """Forget the states that no later version needs."""
+        """Discard the states that no later version needs."""
         for key in [key for key in self._states if self._uses[key] <= 0]:
             del self._states[key]
 
     def _merged(self, ours: State, merge: Merge, key: str) -> State:
-        """Return the state after a merge: the other branch's new rows come last."""
+        """Return the state after a merge, which appends the other branch's new rows."""
         theirs = self._states.get(key)
-        if theirs is None:  # the branch is deleted
+        if theirs is None:  # the branch was deleted
             return ours
         changes = self._unmerged(merge)
         added = np.concatenate([np.empty(0, np.uint64), *(change.added() for change in changes)])
@@ -219,7 +219,7 @@ def _apply(state: State, change: Change) -> State:
 
 
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:
-    """Return the metadata of a dataset, with its name, description and date below ``deeplake``."""
+    """Return the metadata of a dataset, with its name, description and date under ``deeplake``."""
     with peer.translating():
         items = own_metadata(dataset.metadata.to_dict())
         about = {

@@ -1,6 +1,6 @@
-"""The types of Deep Lake's columns, as its API prints them.
+"""Parsing the types of Deep Lake's columns from the strings that its API prints.
 
-The properties of a type of Deep Lake do not tell the type within ``nullable[…]`` or
+The properties of a Deep Lake type do not include the type within ``nullable[…]`` or
 ``sequence[…]``, but its string does.
 """
 
@@ -17,12 +17,12 @@ _PLAIN = ("text", "dict", "polygon", "point", "mesh", "medical")
 _ARRAY = re.compile(r"array\(dtype=([\w\[\]]+), shape=\((.*?)\)\)")
 _KIND = re.compile(r"kind=(\w+)(?:, dtype=(.*?))?(?:, compression=\w+)?", re.DOTALL)
 _DEEPEST = 8
-"""Most wrappers around a type; Deep Lake itself allows a few."""
+"""Maximum number of wrappers around a type; Deep Lake itself allows only a few."""
 
 
 @dataclass(frozen=True, repr=False)
 class Kind:
-    """A type of Deep Lake.
+    """A Deep Lake type.
 
     >>> Kind.parse("nullable[array(dtype=int8, shape=(None, 3))]")
     Kind(name='array', dtype='int8', shape=(None, 3), nullable=True)
@@ -34,10 +34,10 @@ class Kind:
     """``"image"``, ``"bbox"``, ``"text"``, and so on; ``"array"`` for plain numbers."""
 
     dtype: str = ""
-    """Dtype of the numbers, where it has one."""
+    """Dtype of the numbers, if any."""
 
     shape: tuple[int | None, ...] | None = ()
-    """Shape of a value, with None for axes that vary; None if even their number varies."""
+    """Shape of a value, with None for variable axes; None if their number is variable."""
 
     nullable: bool = False
 
@@ -52,14 +52,14 @@ class Kind:
 
     @classmethod
     def of_type(cls, dtype: Any) -> Self:
-        """Return the type that an object of Deep Lake describes."""
+        """Return the type for a type object of Deep Lake."""
         kind = cls.parse(str(dtype).strip())
         kind = replace(kind, codec=dtype.sample_compression)
         return replace(kind, dtype=dtype.id) if kind.name == "embedding" else kind
 
     @classmethod
     def parse(cls, text: str, depth: int = 0) -> Self:
-        """Return the type that a string describes; its name is ``""`` if it is unknown."""
+        """Parse a type; its name is ``""`` if it is unknown."""
         if depth > _DEEPEST:
             return cls("")
         if text.startswith("nullable[") and text.endswith("]"):
@@ -92,7 +92,7 @@ class Kind:
 
 
 def _shape(text: str) -> tuple[int | None, ...] | None:
-    """Return a shape; None if it is unknown.
+    """Parse a shape; return None if it is unknown.
 
     >>> _shape("None, 3"), _shape("unknown")
     ((None, 3), None)

@@ -1,15 +1,15 @@
-"""Deep Lake's log: which rows, by their ids, each version has added, changed and deleted.
+"""Reading Deep Lake's log, which has the ids of the rows that each version changes.
 
 The log is a folder of JSON lines for each branch, some of them compressed with LZ4::
 
     _deeplake_log/_meta/0000000001c00000000.jsonl           branches, tags and merges
     _deeplake_log/<branch>/0000000003m00000000.jsonl.lz4    a commit, the third of its branch
     _deeplake_log/<branch>/0000000017o00000001.jsonl.lz4    a compaction, which changes no row
-    _deeplake_log/<branch>/0000000022w00000013.jsonl        a return to version 0x13
+    _deeplake_log/<branch>/0000000022w00000013.jsonl        restores version 0x13
 
-Rows are added in blocks. The id of a row is the number of its block, times 2**32, plus its place in
-the block; updates and deletions name rows by these ids. So the rows that a version has changed are
-known without reading any others. All values are read through Deep Lake's API.
+Rows are added in blocks. The id of a row is the number of its block times 2**32, plus its position
+in the block; updates and deletions refer to rows by these ids. So the rows changed by a version are
+known without reading any values, which are read through Deep Lake's API.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ FOLDER = "_deeplake_log"
 META = "_meta"
 _FILE = re.compile(r"((\d{10})([a-z])([0-9a-f]{8}))\.jsonl(\.lz4)?")
 MOST_ROWS = 2**32
-"""Limit of the number of rows of a block, and of rows that a change names."""
+"""Limit of the number of rows in a block, and in an update or deletion."""
 
 
 @dataclass
 class Change:
-    """The changes of one version of a branch."""
+    """The changes made by one version of a branch."""
 
     id: str
     """Id of the version within its branch."""
 
     number: int
     letter: str
-    """``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, ``"w"`` for a return to an older
-    version."""
+    """``"m"`` or ``"c"`` for a commit, ``"o"`` for a compaction, ``"w"`` if an older version is
+    restored."""
 
     target: int
-    """Number of that older version."""
+    """Number of the older version."""
 
     message: str | None = None
     time: datetime | None = None
@@ -69,7 +69,7 @@ class Change:
     """Number of rows of each new block, by column."""
 
     updated: dict[int, list[NDArray[np.uint64]]] = field(default_factory=dict)
-    """Ids of the rows whose cell has changed, by column."""
+    """Ids of the rows with changed cells, by column."""
 
     deleted: list[NDArray[np.uint64]] = field(default_factory=list)
     """Ids of deleted rows."""
@@ -87,7 +87,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Merge:
-    """A version that has merged a version of another branch; branches are ids."""
+    """A merge of `version` of `branch`, whose result is `merged` of `into`. Branches are ids."""
 
     branch: str
     version: str
@@ -103,10 +103,10 @@ class Log:
     """The versions of each branch, oldest first, by the branch's id."""
 
     parents: dict[str, tuple[str, str] | None] = field(default_factory=dict)
-    """The branch and the version that each branch starts from."""
+    """The branch and version from which each branch starts."""
 
     merges: dict[tuple[str, str], Merge] = field(default_factory=dict)
-    """Merges by the branch and the version that resulted."""
+    """Merges by the branch and version of the result."""
 
     tags: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The branch and the version of each tag, by its id."""
@@ -125,7 +125,7 @@ class Log:
         return log
 
     def gaps(self) -> frozenset[int]:
-        """Return the columns that may have no value in some rows, because the rows are older."""
+        """Return the columns that may lack values in rows that are older than the column."""
         found = set[int]()
         for branch, changes in self.changes.items():
             has_rows = self.parents[branch] is not None
@@ -139,7 +139,7 @@ class Log:
         return frozenset(found)
 
     def _take(self, action: str, content: Any) -> None:
-        """Take an action on branches and tags."""
+        """Record an action on branches or tags."""
         match action, content:
             case "createBranch", {"id": str(branch), "parent": str(parent), "version": str(at)}:
                 self.parents[branch] = (parent, at)
@@ -155,7 +155,7 @@ class Log:
 
 
 def has_log(peer: Peer) -> bool:
-    """Return whether a dataset has a log, so that it is of version 4."""
+    """Return whether a dataset has a log, which means that it is of version 4."""
     reader = peer.reader()
     with peer.translating():
         try:
@@ -165,7 +165,7 @@ def has_log(peer: Peer) -> bool:
 
 
 def _paths(reader: Any, folder: str) -> list[str]:
-    """Return the paths of the files of a folder of the log."""
+    """Return the paths of the files in a folder of the log. Raises InvalidValueError."""
     if not re.fullmatch(r"\w+", folder):
         raise _unknown(f"it has a branch with the id {folder!r:.80}")
     paths = [str(file.path) for file in reader.list(f"{FOLDER}/{folder}")]
@@ -179,9 +179,9 @@ def _order(path: str) -> tuple[int, str]:
 
 
 def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Yield the actions of a file by name."""
+    """Yield the name and content of each action in a file. Raises InvalidValueError."""
     data = read_file(reader, path)
-    if path.endswith(".lz4"):  # the length of the content, in 4 bytes, and an LZ4 block
+    if path.endswith(".lz4"):  # the length of the content in 4 bytes, followed by an LZ4 block
         length = int.from_bytes(data[:4], "little")
         if length > LARGEST_FILE:
             raise _unknown(f"{path!r} claims {length:,} bytes")
@@ -200,12 +200,12 @@ def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _change(reader: Any, path: str) -> Change:
-    """Return the change of a version."""
+    """Read the changes of a version. Raises InvalidValueError."""
     match = _FILE.fullmatch(path.rpartition("/")[2])
     assert match is not None
     change = Change(match[1], int(match[2]), match[3], int(match[4], 16))
     if change.letter not in "cmow":
-        raise _unknown(f"{path!r} is of an unknown sort")
+        raise _unknown(f"{path!r} is of an unknown kind")
     for action, content in _lines(reader, path):
         try:
             _ACTIONS.get(action, _refuse)(change, content)
@@ -234,7 +234,7 @@ def _create(change: Change, content: Any) -> None:
 
 
 def _coordinates(spec: Any) -> dict[str, str]:
-    """Return the format of boxes in the description of a type, which may be nested."""
+    """Return the format of boxes in the description of a type, at any depth."""
     for _ in range(8):
         details = spec.get("d") if isinstance(spec, dict) else None
         if not isinstance(details, dict):
@@ -271,7 +271,7 @@ def _delete(change: Change, content: Any) -> None:
 
 
 def _ids(runs: Any) -> NDArray[np.uint64]:
-    """Return row ids from a list of ids, and of pairs of the first id and a count."""
+    """Expand a list of row ids and of pairs of a first id and a count. Raises ValueError."""
     parts, total = [np.empty(0, np.uint64)], 0
     for run in runs:
         first, count = run if isinstance(run, list) else (run, 1)
@@ -297,11 +297,11 @@ _ACTIONS: Mapping[str, Any] = {
     "setColumnMetadata2": _ignore,
     "setColumnMetadata": _ignore,
 }
-"""Functions that take the actions of a version; others raise."""
+"""Functions that record the actions of a version; other actions are rejected."""
 
 
 def _unknown(reason: str) -> InvalidValueError:
     return InvalidValueError(
-        f"The log of the dataset must be one of Deep Lake 4, but {reason}. To ingest the last "
+        f"The log of the dataset must be a log of Deep Lake 4, but {reason}. To ingest the last "
         "version without the history, pass history=False."
     )

@@ -1,4 +1,4 @@
-"""Names of branches and tags that a lake accepts."""
+"""Converting names of branches and tags to names that a lake accepts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def safe_name(name: str) -> str:
-    """Return the name of a branch or tag, without the characters that a lake does not accept.
+    """Replace characters in the name of a branch or tag that a lake does not accept.
 
     >>> safe_name("experiment 1"), safe_name("v1.0"), safe_name("ü")
     ('experiment_1', 'v1.0', 'x_')

@@ -1,4 +1,4 @@
-"""Values that `View.to_deeplake` had to write in another form, such as times as integers."""
+"""Restoring values that `View.to_deeplake` writes in another form, such as times as integers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def as_own(values: list[Any], htype: Htype) -> list[Any]:
-    """Return values in the form that their type in the lake accepts."""
+    """Convert values to the form that their type in the lake accepts."""
     convert = _converter(htype)
     return values if convert is None else [None if v is None else convert(v) for v in values]
 
 
 def _converter(htype: Htype) -> Callable[[Any], Any] | None:
-    """Return the function from a value of Deep Lake to one of a type; None if they agree."""
+    """Return a function that converts Deep Lake's values to a type; None if it is not needed."""
     if htype.item is not None:
         leaf = np.dtype(htype.value_dtype or "bool")
         return lambda value: _leaves(_json(value), leaf)
@@ -35,7 +35,7 @@ def _converter(htype: Htype) -> Callable[[Any], Any] | None:
 
 
 def _json(value: Any) -> Any:
-    """Return the content of JSON; other values, such as lists of images, are not JSON."""
+    """Parse JSON; return other values, such as lists of images, unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -45,7 +45,7 @@ def _json(value: Any) -> Any:
 
 
 def _leaves(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Return nested lists, with strings as complex numbers, and counts as durations."""
+    """Convert strings in nested lists to complex numbers, or integers to durations."""
     if isinstance(value, list):
         return [_leaves(item, dtype) for item in value]
     if dtype.kind == "c" and isinstance(value, str):
@@ -56,6 +56,6 @@ def _leaves(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _complex(pairs: Any, dtype: np.dtype[Any]) -> Any:
-    """Return complex numbers from pairs of real and imaginary parts."""
+    """Convert pairs of real and imaginary parts to complex numbers."""
     parts = np.ascontiguousarray(pairs, f"f{dtype.itemsize // 2}")
     return parts.view(dtype)[..., 0]

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LARGEST_FILE = 256 * 2**20
-"""Maximum size of a file of the log, in bytes."""
+"""Maximum size of a log file in bytes."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A dataset of Deep Lake, wherever it is stored."""
+    """A Deep Lake dataset, on this machine or elsewhere."""
 
     url: str
-    """Its URL, as Deep Lake takes it."""
+    """Its URL in Deep Lake's notation, or its path."""
 
     creds: Mapping[str, str] | None = None
     token: str | None = None
@@ -48,7 +48,7 @@ class Peer:
 
     @property
     def title(self) -> str:
-        """Name of the dataset for users."""
+        """Name of the dataset in messages."""
         return self.url.rstrip("/").rpartition("/")[2] or self.url
 
     @property
@@ -68,27 +68,27 @@ class Peer:
                 ) from None
 
     def query(self, version: str = "") -> Any:
-        """Open a version of a dataset of Deep Lake 3; by default the latest one of ``main``."""
+        """Open a version of a Deep Lake 3 dataset; by default, the latest one of ``main``."""
         import deeplake
 
         address = f"{self.url}@{version}" if version else self.url
         if '"' in address or "\\" in address:
             raise InvalidValueError(
-                f"The path of a dataset of Deep Lake 3 must have no quotes or backslashes, but it "
-                f"is {address!r}. Rename the folder."
+                f"The path of a Deep Lake 3 dataset must not have quotes or backslashes, but it is "
+                f"{address!r}. Rename the folder."
             )
         with self.translating():
             return deeplake.query(f'SELECT * FROM "{address}"', **_given(self._access))
 
     def reader(self) -> Any:
-        """Return Deep Lake's reader of the files of the dataset."""
+        """Return Deep Lake's reader for the files of the dataset."""
         from deeplake._deeplake import storage  # type: ignore[import-not-found]
 
         with self.translating():
             return storage.Reader(self.url, **self._access)
 
     def json_file(self, name: str) -> Any:
-        """Return the content of a JSON file at the root of the dataset; None if there is none."""
+        """Read a JSON file of the dataset; return None if it does not exist."""
         reader = self.reader()
         with self.translating():
             try:
@@ -99,7 +99,7 @@ class Peer:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
             raise InvalidValueError(
-                f"{name!r} of {self.title!r} is not JSON. Check the dataset."
+                f"{name!r} of {self.title!r} must be JSON, but it is not. Check the dataset."
             ) from error
 
     def htype(self, tensor: str) -> str:
@@ -109,7 +109,7 @@ class Peer:
 
     @contextmanager
     def translating(self) -> Iterator[None]:
-        """Raise errors of Deep Lake, which have many types, as InvalidValueError."""
+        """Translate errors of Deep Lake, which have many types, to InvalidValueError."""
         try:
             yield
         except (LakeError, MemoryError, AssertionError, NameError):
@@ -123,11 +123,12 @@ class Peer:
 
 
 def read_file(reader: Any, path: str) -> bytes:
-    """Return the content of a file of limited size."""
+    """Read a file of limited size. Raises InvalidValueError."""
     if reader.length(path) > LARGEST_FILE:
         raise InvalidValueError(
-            f"A file of the log must have at most {LARGEST_FILE:,} bytes, but {path!r} has "
-            f"{reader.length(path):,}. Pass history=False."
+            f"A log file may have at most {LARGEST_FILE:,} bytes, but {path!r} has "
+            f"{reader.length(path):,}. To ingest the last version without the history, pass "
+            "history=False."
         )
     return bytes(reader.get(path))
 

@@ -1,11 +1,11 @@
 """Replaying the versions of a dataset as commits of a lake.
 
 Each version becomes one commit, whose metadata records the version. A rerun recognises these
-records, so it only replays new versions, also after a run that was killed. A version with many rows
-may become several commits, so that a rerun does not begin it again.
+records, so it only replays new versions, even if the previous run was killed. A version with many
+rows may become several commits, so that a rerun continues in the middle of it.
 
-If Deep Lake's log says which rows have changed, only those are read. A merge is merged here, too;
-then its result is compared with that of Deep Lake.
+If Deep Lake's log has the changed rows, only those are read. A merge is repeated in the lake; then
+its result is compared with Deep Lake's result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RECORD = "deeplake"
 """Key of the record in a commit's metadata."""
 
 PART_ROWS = 4_096
-"""Rows that are written at a time."""
+"""Number of rows written at a time."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class Settings:
     """Options of a replay."""
 
     branch: str
-    """The branch of the lake for the main branch of the dataset."""
+    """The branch of the lake that corresponds to the dataset's main branch."""
 
     check: Check
     message: str
-    """Message for versions that have none."""
+    """Message for versions without a message."""
 
     commit_every: int | None
     progress: bool
     access: Mapping[str, Any]
-    """Options with which the lake is opened."""
+    """Options for opening the lake."""
 
 
 class Replay:
@@ -69,9 +69,9 @@ class Replay:
     versions : Versions
         The versions of the dataset.
     url : str
-        URL of the lake, which exists.
+        URL of the lake, which must exist.
     title : str
-        Name of the dataset for users.
+        Name of the dataset in messages.
     settings : Settings
         The options.
     """
@@ -80,23 +80,23 @@ class Replay:
         self.versions, self.url, self.title, self.settings = versions, url, title, settings
         self.added = self.changed = 0
         self.replayed = 0
-        """Number of versions that this run has replayed."""
+        """Number of versions that this run replayed."""
         self.skipped: dict[str, Skipped] = {}
         """Columns and tags that the lake cannot have, by name."""
         self._done: dict[str, str] = {}
-        """Versions of the lake by the keys of the versions of the dataset."""
+        """Versions of the lake, by key of the dataset's version."""
         self._parts: dict[str, tuple[str, int]] = {}
-        """Versions that were begun: the version of the lake, and the number of new rows in it."""
+        """Partly replayed versions, by key: the lake's version, and its number of new rows."""
         self._drafts: dict[str, str] = {}
-        """Versions of the lake with uncommitted changes of the dataset."""
+        """Versions of the lake with uncommitted changes of the dataset, by key."""
         self._branches: dict[str, str] = {}
-        """Names of branches of the lake by those of the dataset."""
+        """Names of the lake's branches, by name of the dataset's branch."""
         self._states: dict[str, State | None] = {}
-        """States of versions that later versions start from."""
+        """States of versions from which later versions start."""
         self._later = Counter(version.base or "" for version in versions.found)
 
     def run(self) -> Dataset:
-        """Replay all versions that the lake does not have; return the main branch."""
+        """Replay all versions that are not in the lake yet; return the main branch."""
         self._read_records()
         for version in self.versions.found:
             before = self._state_before(version)
@@ -114,7 +114,7 @@ class Replay:
     # ---- what the lake has
 
     def _read_records(self) -> None:
-        """Find the versions that earlier runs have replayed."""
+        """Find the versions replayed by earlier runs."""
         ds = self._open(self.settings.branch)
         self._first = ds.log()[-1].id
         for branch in ds.branches:
@@ -140,7 +140,7 @@ class Replay:
         return self._states.get(version.base or "")
 
     def _release(self, version: Version) -> None:
-        """Forget the states of versions that no later version starts from."""
+        """Discard the states of versions from which no later version starts."""
         self.versions.release()
         for key in {version.base, version.key} - {None}:
             if not self._later[str(key)]:
@@ -150,12 +150,12 @@ class Replay:
         return open_lake(self.url, branch=branch, **self.settings.access)
 
     def _at(self, version: Version) -> Dataset:
-        """Open the branch of a version, which is created from the version before if need be.
+        """Open the branch of a version; if it is new, create it from the version before.
 
         Raises
         ------
         InvalidValueError
-            If others have committed to the branch.
+            If the branch has other commits.
         """
         start = self._done.get(version.base or "", self._first)
         known, _ = self._parts.get(version.key, (start, 0))
@@ -166,13 +166,13 @@ class Replay:
         ds = self._open(name)
         if ds.version != known:
             raise InvalidValueError(
-                f"Branch {name!r} of {self.url!r} must have only the versions of {self.title}, but "
-                f"it has others after {known}. Choose another lake, or pass history=False."
+                f"Branch {name!r} of {self.url!r} must only have versions of {self.title}, but it "
+                f"has others after {known}. Choose another lake, or pass history=False."
             )
         return ds
 
     def _new_branch(self, branch: str, start: str) -> str:
-        """Create a branch of the lake for a branch of the dataset; return its name."""
+        """Create the branch of the lake for a branch of the dataset; return its name."""
         if branch == self.versions.main:
             self._branches[branch] = self.settings.branch
             return self.settings.branch
@@ -184,7 +184,10 @@ class Replay:
                 continue
             self._branches[branch] = name
             return name
-        raise ExistsError(f"The lake {self.url!r} has a branch {branch!r}. Choose another lake.")
+        raise ExistsError(
+            f"The lake must not have a branch {branch!r} yet, but {self.url!r} has one. Choose "
+            "another lake."
+        )
 
     # ---- a version
 
@@ -206,12 +209,12 @@ class Replay:
         self.replayed += ds.version != former
 
     def _restore(self, ds: Dataset, version: Version) -> None:
-        """Return to an older version."""
+        """Restore an older version."""
         ds.restore(self._done[str(version.restored)])
         self._commit(ds, version, empty=True)
 
     def _merge(self, ds: Dataset, version: Version) -> None:
-        """Merge a branch, and take over Deep Lake's result where it differs."""
+        """Merge a branch, and correct the result where it differs from Deep Lake's."""
         theirs = self._done[str(version.merged)]
         record = {RECORD: self._record(version)}
         try:
@@ -222,7 +225,7 @@ class Replay:
         self._edit(ds, version, None, None, {})
 
     def _check_merge(self, version: Version) -> None:
-        """Compare a merge with Deep Lake's result, in case that a former run was killed before."""
+        """Correct a merge if an earlier run was killed before it did so."""
         ds = self._open(self._branches[version.branch])
         if ds.version == self._done[version.key] and "merge" in ds.log()[0].metadata:
             self._edit(ds, version, None, None, {})
@@ -236,7 +239,7 @@ class Replay:
         after: State | None,
         metadata: Mapping[str, object],
     ) -> None:
-        """Edit the lake so that it has the rows and columns of a version, and commit."""
+        """Edit the lake to match the rows and columns of a version, and commit."""
         snapshot = self.versions.open(version)
         for name, reason in snapshot.unreadable.items():
             self.skipped[f"column {name!r}"] = Skipped(f"{self.title}, column {name!r}", reason)
@@ -254,7 +257,7 @@ class Replay:
     def _change_columns(
         self, ds: Dataset, snapshot: Snapshot, before: State | None, after: State | None
     ) -> None:
-        """Drop and rename columns, and change the types of those that keep their cells."""
+        """Drop and rename columns, and change types of columns whose cells can be kept."""
         names = _renamed(before, after) if before and after else {}
         for name in ds.columns:
             if names.get(name, name) not in snapshot.columns:
@@ -273,7 +276,7 @@ class Replay:
                 ds.drop_column(name)
 
     def _change_rows(self, ds: Dataset, snapshot: Snapshot, changes: Changes) -> None:
-        """Delete rows, add columns, and change cells."""
+        """Delete rows, add columns, and update cells and the metadata of columns."""
         if len(changes.deleted):
             ds.delete(changes.deleted)
         for name, column in snapshot.columns.items():
@@ -292,7 +295,7 @@ class Replay:
         self.changed += len(np.unique(np.concatenate(touched)))
 
     def _append(self, ds: Dataset, version: Version, snapshot: Snapshot, begun: int) -> None:
-        """Append the new rows; commit after every `commit_every` of them."""
+        """Append the new rows, with a commit after every `commit_every` rows."""
         start, pending = len(ds), 0
         self.added += len(snapshot) - start
         with bars.bar(
@@ -328,7 +331,7 @@ class Replay:
         record = {RECORD: self._record(version), **(metadata or {})}
         is_merged = version.merged in self._done and not metadata
         if is_merged and not ds.handle.table.edits:
-            return  # the commit of the merge has the record
+            return  # the merge commit has the record already
         if empty or metadata:
             ds.handle.edit(lambda _: None)  # begin a transaction, which may be empty
         commit(ds.handle, self._message(version), record, empty=empty or bool(metadata))
@@ -355,13 +358,13 @@ class Replay:
     # ---- the end
 
     def _write_tags(self) -> None:
-        """Give the versions their tags."""
+        """Tag the versions; list tags that are not possible in `skipped`."""
         existing = self._open(self.settings.branch).tags
         for name, key, query in self.versions.tags():
             version, tag = self._done.get(key), safe_name(name)
             if query:
                 self.skipped[f"tag {name!r}"] = Skipped(
-                    f"{self.title}, tag {name!r}", f"it is a view of the query {query!r:.200}"
+                    f"{self.title}, tag {name!r}", f"it is the result of the query {query!r:.200}"
                 )
             elif version is not None and existing.get(tag) != version:
                 try:
@@ -378,23 +381,23 @@ class Replay:
         if changed:
             ds.metadata.update(changed)
             at = [v for v in self.versions.found if self._done.get(v.key) == ds.version]
-            at.sort(key=lambda v: v.is_draft)  # uncommitted changes may have none
+            at.sort(key=lambda v: v.is_draft)  # prefer committed versions
             record = {RECORD: self._record(at[0])} if at else {}
             commit(ds.handle, f"metadata of {self.title}", record)
         return ds
 
 
 def _replaced(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
-    """Return new metadata in place of the old."""
+    """Return the new metadata, `items`, instead of the old."""
     return items
 
 
 TEMPORARY = "(renamed)"
-"""Part of the names that columns have while they exchange their names."""
+"""Suffix of the temporary names of columns while several are renamed."""
 
 
 def _renamed(before: State, after: State) -> dict[str, str]:
-    """Return the new names of columns by their old ones; a name for which there is none is gone."""
+    """Return the new names of columns by old name; dropped columns get a name with a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")
         for number, name in before.columns.items()
@@ -402,6 +405,6 @@ def _renamed(before: State, after: State) -> dict[str, str]:
 
 
 def _retype(ds: Dataset, name: str, htype: Any) -> None:
-    """Give a column a type with the same layout; its cells stay as they are."""
+    """Change the type of a column to one with the same layout, without changing its cells."""
     fields = tuple(replace(f, htype=htype) if f.name == name else f for f in ds.schema)
     ds.handle.edit(lambda table: table.set_document(schema=Schema(fields)))

@@ -1,4 +1,4 @@
-"""A version of a dataset of Deep Lake: its columns and its rows, which are read on demand."""
+"""A version of a Deep Lake dataset: its columns, and its rows, which are read on demand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 READ_AHEAD = 32
-"""Number of values that are read at once if they are asked for one by one."""
+"""Number of values that are read together if they are requested one by one."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Snapshot:
 
     peer: Peer
     view: Any
-    """The version, as Deep Lake hands it out: its columns are valid as long as it is."""
+    """The version as an object of Deep Lake, which must be kept as long as its columns are used."""
 
     columns: Mapping[str, DeepColumn]
     """The columns that can be read."""
 
     unreadable: Mapping[str, str]
-    """Why the other columns cannot be read, by name."""
+    """The other columns, with the reasons why they cannot be read."""
 
     @classmethod
     def of(
@@ -56,7 +56,7 @@ class Snapshot:
         coordinates : mapping
             Formats of boxes by column name, from the log.
         gaps : collection of str
-            Columns that may have no value in some rows.
+            Columns that may lack values in some rows.
         schema : mapping
             Types that the user declares.
         """
@@ -77,12 +77,12 @@ class Snapshot:
             return len(self.view)
 
     def values(self, name: str, rows: slice | list[int]) -> list[Any]:
-        """Return the values of some rows of a column. Raises InvalidValueError."""
+        """Return the values of the given rows of a column. Raises InvalidValueError."""
         with self.peer.translating():
             return read_values(self.columns[name], self.view[name], rows)
 
     def lazy(self, name: str, rows: NDArray[Any] | range) -> LazyValues:
-        """Return a sequence of the values of some rows, which are read when it is sliced."""
+        """Return a sequence with the values of the given rows, which are read on access."""
         return LazyValues(self, name, rows)
 
     def metadata(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Snapshot:
 def _kind(peer: Peer, definition: Any, coordinates: Mapping[str, Mapping[str, str]]) -> Kind:
     kind = Kind.of_type(definition.dtype)
     if kind.name == "array" and kind.shape is None and peer.htype(definition.name) == "list":
-        return Kind("dict")  # a list of version 3, which Deep Lake describes as int64
+        return Kind("dict")  # a list of version 3, whose type Deep Lake reports as int64
     noted = coordinates.get(definition.name, {})
     if kind.of is not None:
         return replace(kind, of=replace(kind.of, coordinates=noted))
@@ -103,7 +103,7 @@ def _kind(peer: Peer, definition: Any, coordinates: Mapping[str, Mapping[str, st
 
 
 def _declared(column: DeepColumn, schema: Mapping[str, object]) -> DeepColumn:
-    """Return a column with the type that the user declares, if any."""
+    """Return a column with the type that the user declares for it, if any."""
     if column.name not in schema:
         return column
     htype = resolve(schema[column.name])
@@ -113,12 +113,12 @@ def _declared(column: DeepColumn, schema: Mapping[str, object]) -> DeepColumn:
 
 
 class LazyValues:
-    """The values of some rows of a column, which are read when they are sliced."""
+    """The values of the given rows of a column, which are read on access."""
 
     def __init__(self, snapshot: Snapshot, name: str, rows: NDArray[Any] | range) -> None:
         self._snapshot, self._name, self._rows = snapshot, name, rows
         self._first, self._ahead = 0, list[Any]()
-        """Position of the first value that was read ahead, and these values."""
+        """The values that were read ahead, and the position of the first one."""
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -134,6 +134,6 @@ class LazyValues:
         rows = self._rows[part]
         if not len(rows):
             return []
-        if int(rows[-1]) - int(rows[0]) == len(rows) - 1:  # rows ascend
+        if int(rows[-1]) - int(rows[0]) == len(rows) - 1:  # consecutive, because rows are sorted
             return self._snapshot.values(self._name, slice(int(rows[0]), int(rows[-1]) + 1))
         return self._snapshot.values(self._name, [int(row) for row in rows])

@@ -1,4 +1,4 @@
-"""Ingesting datasets of Deep Lake, with their history or only their last version."""
+"""Ingesting Deep Lake datasets, with their history or only their last version."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.options import Options
 
 FIRST_ROWS = 32
-"""Rows of the first block, when the size of a row is not known yet."""
+"""Number of rows in the first block, when the size of a row is still unknown."""
 
 MOST_ROWS = 4_096
 """Maximum number of rows of a block."""
 
 BLOCK_BYTES = 32 * 2**20
-"""Approximate size of a block, in bytes."""
+"""Approximate size of a block in bytes."""
 
 
 @takes_options
@@ -52,24 +52,24 @@ def from_deeplake(
     token: str | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest a dataset of Deep Lake, version 4 or 3, with its history.
+    """Ingest a Deep Lake dataset, version 3 or 4, with its history.
 
     Parameters
     ----------
     path : str or Path
         The dataset: a folder, or a URL that Deep Lake reads, such as ``"s3://bucket/flowers"``.
     url : str
-        URL of the lake, which is created if it does not exist. With the history, it must be a lake
-        of its own.
+        URL of the lake, which is created if it does not exist. With the history, the lake must not
+        have other commits.
     history : bool
-        Whether each version becomes a commit, or only the last version is ingested.
+        Whether each version becomes a commit. Otherwise, only the last version is ingested.
     on : str, optional
         Without the history, the column that identifies rows: rows that exist already are updated
         where they differ. By default, all rows are appended.
     creds : mapping, optional
         Credentials of the object store, as for ``deeplake.open``.
     token : str, optional
-        Token for a dataset of Activeloop.
+        Token for a dataset stored by Activeloop.
     **options
         See `Options`.
 
@@ -83,21 +83,20 @@ def from_deeplake(
     MissingPackageError
         If ``deeplake`` is not installed.
     NotFoundError
-        If there is no such dataset.
+        If the dataset does not exist.
     InvalidValueError
-        For a dataset or a value that cannot be read, or if others have committed to the branches of
-        the lake.
+        If the dataset or a value cannot be read, or if the branches of the lake have other commits.
 
     Notes
     -----
-    Appends, updates, deletions, changes of columns, branches, merges, returns to older versions and
-    tags are replayed. The metadata of each commit has the time and the author of the version. A
-    rerun replays only new versions. For version 4, only the rows that a version has changed are
-    read, except after a merge; for version 3, which has no ids of rows, each version is read as a
-    whole and compared by position.
+    Appends, updates, deletions, changes of columns, branches, merges, restored versions and tags
+    are replayed. The metadata of each commit has the time and the author of the version. A rerun
+    replays only new versions. For version 4, only the rows that a version changes are read, except
+    after a merge. Version 3 has no row ids, so all rows of each version are read and compared by
+    position.
 
-    Image files keep their bytes, except in nullable columns, for which Deep Lake returns only
-    pixels; these become PNG. Audio, medical files and meshes become bytes. Videos are left out and
+    Image files keep their bytes, except in nullable columns, for which Deep Lake only returns
+    pixels, which become PNG. Audio, medical files and meshes become bytes. Videos are left out and
     listed in ``ingested.skipped``, because Deep Lake does not return their bytes.
 
     Examples
@@ -165,11 +164,11 @@ def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedD
 
 
 def _check_options(on: str | None, options: Options) -> None:
-    """Reject options that have no meaning with the history. Raises OptionError."""
+    """Reject options that are not possible with the history. Raises OptionError."""
     if on is not None:
         raise OptionError(
-            "on= needs history=False, because the history tells which rows are the same. Leave it "
-            "out, or pass history=False."
+            "on= needs history=False, because rows are identified by the history. Leave it out, or "
+            "pass history=False."
         )
     if options.get("on_error", "raise") != "raise":
         raise OptionError(
@@ -179,10 +178,10 @@ def _check_options(on: str | None, options: Options) -> None:
 
 
 def _is_three(peer: Peer) -> bool:
-    """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if there is none.
+    """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if it does not exist.
 
-    Only files are looked at, because Deep Lake may crash if it opens a damaged log, which is found
-    when the log is parsed.
+    The dataset is not opened, because Deep Lake may crash if its log is damaged. Parsing the log
+    later detects the damage.
     """
     if has_log(peer):
         return False
@@ -216,7 +215,7 @@ class DeepLakeSource:
         return len(self.snapshot)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Do nothing: no type rounds its values."""
+        """Accept all columns, because no type rounds values."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the rows from `start` on."""
@@ -230,7 +229,7 @@ class DeepLakeSource:
             row, size = rows.stop, max(1, min(most, MOST_ROWS, 4 * size))
 
     def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, str]]:
-        """Return the values of rows by column, and why rows cannot be read."""
+        """Return the values of rows by column, and error messages by row."""
         columns, errors = dict[str, Any](), dict[int, str]()
         for name, column in self.snapshot.columns.items():
             try:
@@ -243,7 +242,7 @@ class DeepLakeSource:
         return columns, errors
 
     def _one(self, name: str, row: int, blank: Any, start: int, errors: dict[int, str]) -> Any:
-        """Return a single value; note the error, and return a blank, if it cannot be read."""
+        """Return a single value; if it cannot be read, record the error and return `blank`."""
         try:
             return self.snapshot.values(name, slice(row, row + 1))[0]
         except InvalidValueError as error:
@@ -277,9 +276,9 @@ def _source(peer: Peer, key: str | None, schema: Mapping[str, object]) -> DeepLa
 
 
 def _from_log(peer: Peer, names: set[str]) -> tuple[dict[str, dict[str, str]], set[str]]:
-    """Return the formats of boxes, and the columns that may have nulls, which only the log tells.
+    """Return the formats of boxes, and the columns that may have nulls, according to the log.
 
-    If the log cannot be read, there are no formats, and any column may have nulls.
+    If the log cannot be read, formats are unknown and all columns may have nulls.
     """
     try:
         log = Log.read(peer)
@@ -298,7 +297,7 @@ def _from_log(peer: Peer, names: set[str]) -> tuple[dict[str, dict[str, str]], s
 
 
 def _nbytes(values: list[Any]) -> int:
-    """Return about the size of values in bytes."""
+    """Estimate the size of values in bytes."""
     return sum(
         len(value) if isinstance(value, bytes | str) else int(getattr(value, "nbytes", 64))
         for value in values

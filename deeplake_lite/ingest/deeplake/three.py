@@ -1,7 +1,7 @@
-"""The versions of a dataset of Deep Lake 3, from its tree of commits.
+"""Finding the versions of a Deep Lake 3 dataset in its tree of commits.
 
-Deep Lake 4 reads the datasets of version 3, and each of their commits, through a query. Its API has
-no ids of rows for them, so versions are compared by content.
+Deep Lake 4 can read datasets of version 3, and each of their commits, through a query. Its API has
+no row ids for them, so versions are compared by content.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ INFO = "dataset_info.json"
 
 
 class VersionsOfThree(Versions):
-    """The versions of a dataset of Deep Lake 3.
+    """The versions of a Deep Lake 3 dataset.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class VersionsOfThree(Versions):
         return Snapshot.of(self._peer, self._peer.query(version.key), {}, (), self._schema)
 
     def tags(self) -> Iterator[tuple[str, str, str]]:
-        """Yield nothing: version 3 has no tags."""
+        """Yield nothing, because version 3 has no tags."""
         yield from ()
 
     def metadata(self) -> dict[str, Any]:
@@ -77,5 +77,6 @@ def _versions(commits: Mapping[str, Any]) -> Iterator[Version]:
         except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             raise InvalidValueError(
                 f"The commits in {TREE} must have a branch, a parent, a time and a message, but "
-                f"{key!r:.80} has not. Pass history=False."
+                f"{key!r:.80} does not. To ingest the last version without the history, pass "
+                "history=False."
             ) from error

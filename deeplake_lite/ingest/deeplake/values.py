@@ -1,7 +1,7 @@
-"""Values of Deep Lake's columns, in the form that our types accept.
+"""Reading the values of Deep Lake's columns in the form that the lake's types accept.
 
-Bytes are read wherever Deep Lake has them: the files of images, UTF-8 (Deep Lake does not tell an
-empty string from null in a column that has no nulls), and the JSON of dicts.
+Bytes are read wherever Deep Lake provides them: image files, UTF-8 text (otherwise, empty strings
+could not be distinguished from nulls in columns without nulls), and the JSON of dicts.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ type Rows = slice | list[int]
 
 
 def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
-    """Return the values of some rows.
+    """Return the values of the given rows.
 
     Parameters
     ----------
     column : DeepColumn
         The column.
     view : deeplake.ColumnView
-        The column of a version, as Deep Lake hands it out.
+        Deep Lake's object for the column of a version.
     rows : slice or list of int
         The rows.
     """
@@ -53,18 +53,18 @@ def _read(kind: Kind, view: Any, rows: Rows) -> list[Any]:
         return [_value(kind, value) for value in list(view[rows])]
     try:
         return read(kind, view, rows)
-    except RuntimeError:  # rows that are older than the column have no bytes
+    except RuntimeError:  # raised for rows older than the column, which have no bytes
         return [_read_one(kind, read, view, row) for row in _numbers(rows)]
 
 
 def _read_one(kind: Kind, read: Callable[[Kind, Any, Rows], list[Any]], view: Any, row: int) -> Any:
-    """Return the value of a row, which may have none."""
+    """Return the value of a row, or None if it has none."""
     value = view[row]
     return None if value is None else read(kind, view, slice(row, row + 1))[0]
 
 
 def _way(kind: Kind) -> str:
-    """Return how a column is read: the name of the type, or that of the bytes that it holds."""
+    """Return the key of the column's reader: the name of its type, or "bytes", "text", "array"."""
     if kind.name == "array" and kind.shape == () and kind.dtype in ("bytes", "str", "text"):
         return {"bytes": "bytes"}.get(kind.dtype, "text")
     if kind.name == "array" and kind.shape is None and kind.dtype not in ("int64", "float64"):
@@ -80,7 +80,7 @@ def _bytes(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _files(_: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return the bytes of files; None for rows that have none."""
+    """Return the bytes of files, or None for rows without a file."""
     return [data or None for data in view.get_bytes(rows)]
 
 
@@ -93,7 +93,7 @@ def _dicts(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _images(_: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return the files of images; pixels where they are stored without a file format."""
+    """Return image files, or pixels if images are stored without a file format."""
     files = list(view.get_bytes(rows))
     return [
         data if _is_image(data) else _pixels(view[i])
@@ -102,7 +102,7 @@ def _images(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return the addresses of files; for version 3, `get_bytes` would follow them."""
+    """Return the URLs of files; for version 3, `get_bytes` would download them."""
     try:
         addresses = view._links_info()["data"]  # noqa: SLF001 (there is no other way)
     except (RuntimeError, TypeError, KeyError):
@@ -111,16 +111,16 @@ def _links(_: Kind, view: Any, rows: Rows) -> list[Any]:
 
 
 def _sequences(kind: Kind, view: Any, rows: Rows) -> list[Any]:
-    """Return lists of values; Deep Lake returns the bytes of files only row by row."""
+    """Return lists of values, read row by row, because Deep Lake returns files only this way."""
     assert kind.of is not None
     if kind.of.name == "image":
         return [_image_items(view, i) for i in _numbers(rows)]
-    # Deep Lake 4.7.4 crashes if it is asked for several rows and one of the sequences is empty.
+    # Deep Lake 4.7.4 crashes if several rows are requested and one of the sequences is empty.
     return [_items(kind.of, view[i]) for i in _numbers(rows)]
 
 
 def _image_items(view: Any, row: int) -> list[Any]:
-    """Return the files of the images of a row."""
+    """Return the image files of a row, or pixels if there are no files."""
     if not len(view[row]):
         return []
     files = view.get_bytes(row)
@@ -156,14 +156,14 @@ _READERS: dict[str, Callable[[Kind, Any, Rows], list[Any]]] = {
     "link": _links,
     "sequence": _sequences,
 }
-"""Functions that read the rows of types for which the API has more than arrays."""
+"""Functions that read the rows of types for which the API offers more than arrays."""
 
 
 # ---- arrays
 
 
 def _value(kind: Kind, value: Any) -> Any:
-    """Return the value of a cell that Deep Lake has decoded."""
+    """Convert a value that Deep Lake decoded."""
     if value is None:
         return None
     convert = _CONVERTERS.get(kind.name)
@@ -181,7 +181,7 @@ def _items(kind: Kind, values: Any) -> list[Any] | None:
 
 
 def _pixels(value: Any) -> Any:
-    """Return the pixels of an image; None for an image of no pixels, (h, w) if it is grey."""
+    """Return the pixels of an image, (h, w) if it is grey; None for an empty image."""
     pixels = np.asarray(value)
     if not pixels.size:
         return None
@@ -189,7 +189,7 @@ def _pixels(value: Any) -> Any:
 
 
 def _objects(_: Kind, value: Any) -> Any:
-    """Return masks of objects, (n, h, w), from Deep Lake's (h, w, n)."""
+    """Convert masks of objects from Deep Lake's (h, w, n) to (n, h, w)."""
     masks = np.asarray(value)
     masks = masks[:, :, None] if masks.ndim == 2 else masks
     return np.ascontiguousarray(np.moveaxis(masks, 2, 0)) if masks.ndim == 3 else None
@@ -213,7 +213,7 @@ def _boxes(kind: Kind, value: Any) -> Any:
 
 
 def _keypoints(value: Any) -> Any:
-    """Return keypoints, (n, k, 3), from those of version 3, (3 k, n)."""
+    """Convert keypoints of version 3, (3 k, n), to (n, k, 3)."""
     points = np.asarray(value)
     return points.T.reshape(points.shape[-1], -1, 3) if points.ndim == 2 else points
 
@@ -233,11 +233,11 @@ _CONVERTERS: dict[str, Callable[[Kind, Any], Any]] = {
     "struct": lambda _, value: plain(value),
     "sequence": lambda kind, value: _items(kind.of, value) if kind.of is not None else value,
 }
-"""Functions from a decoded value to a value that our type accepts."""
+"""Functions that convert a decoded value to one that the lake's type accepts."""
 
 
 def plain(value: Any) -> Any:
-    """Return an object of Deep Lake as dicts, lists, strings and numbers."""
+    """Convert an object of Deep Lake to dicts, lists, strings and numbers."""
     if hasattr(value, "to_dict"):
         return {key: plain(item) for key, item in value.to_dict().items()}
     if isinstance(value, dict):
@@ -250,7 +250,7 @@ def plain(value: Any) -> Any:
 
 
 def _json(data: bytes) -> Any:
-    """Return the content of JSON; the bytes themselves, which no type takes, if it is invalid."""
+    """Parse JSON; return invalid JSON as bytes, which the type then rejects."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

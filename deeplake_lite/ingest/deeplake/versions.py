@@ -1,4 +1,4 @@
-"""The versions of a dataset, in an order in which they can be replayed."""
+"""The versions of a dataset, sorted so that they can be replayed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a dataset of Deep Lake."""
+    """A version of a Deep Lake dataset."""
 
     key: str
-    """Identifies it in the whole dataset."""
+    """Identifies the version across all branches."""
 
     branch: str
     """Name of its branch."""
@@ -35,18 +35,18 @@ class Version:
     time: datetime | None = None
     author: str = ""
     merged: str | None = None
-    """Key of the version of another branch that it has merged."""
+    """Key of the merged version of another branch, if it is a merge."""
 
     restored: str | None = None
-    """Key of the older version to which it has returned."""
+    """Key of the older version that it restores, if any."""
 
     is_draft: bool = False
-    """Whether it is not committed, so that it may still change."""
+    """Whether it is uncommitted, so it may still change."""
 
 
 @dataclass(frozen=True)
 class State:
-    """The rows and columns of a version, by their identity."""
+    """The ids of the rows and columns of a version."""
 
     rows: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     """Ids of the rows, in order."""
@@ -58,20 +58,20 @@ class State:
     """Formats of boxes, by column."""
 
     updated: Mapping[int, NDArray[np.uint64]] = field(default_factory=dict)
-    """Ids of the rows whose cell the version has changed, by column."""
+    """Ids of the rows with cells changed by the version, by column."""
 
     known: bool = True
-    """Whether the ids are known; after some merges, they are not."""
+    """Whether the ids are reliable, which is not the case after some merges."""
 
 
 class Versions(ABC):
     """The versions of a dataset."""
 
     identity: str
-    """Identifies the dataset, wherever it is."""
+    """Identifies the dataset."""
 
     found: Sequence[Version]
-    """The versions, each after those that it depends on."""
+    """The versions, each after the versions on which it depends."""
 
     main: str
     """Name of the main branch."""
@@ -89,18 +89,18 @@ class Versions(ABC):
         """Return the metadata of the dataset."""
 
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
-        """Return the identities of rows and columns; None if Deep Lake does not record them.
+        """Return the ids of rows and columns; None if Deep Lake does not record them.
 
-        Versions are asked for in the order of `found`.
+        This must be called for the versions in the order of `found`.
         """
         return None
 
     def release(self) -> None:  # noqa: B027 (version 3 has no states)
-        """Forget the states that no later version needs."""
+        """Discard the states that no later version needs."""
 
 
 def sorted_versions(versions: Sequence[Version]) -> list[Version]:
-    """Return versions so that each comes after those that it depends on, else in their order.
+    """Sort versions so that each follows those on which it depends; otherwise keep their order.
 
     >>> a, b = Version("a", "main", None), Version("b", "main", "a")
     >>> [version.key for version in sorted_versions([b, a])]
@@ -126,7 +126,7 @@ def sorted_versions(versions: Sequence[Version]) -> list[Version]:
 
 
 def uses_of(versions: Sequence[Version]) -> Counter[str]:
-    """Return how many versions depend on each version, by key.
+    """Count the versions that depend on each version, by key.
 
     >>> uses_of([Version("a", "main", None), Version("b", "main", "a")])
     Counter({'a': 1})

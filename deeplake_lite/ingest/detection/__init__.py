@@ -1,1 +1,1 @@
-"""Recognition of the format of data, so that one function ingests all of them."""
+"""Recognising the format of data, so that one function can ingest any format."""

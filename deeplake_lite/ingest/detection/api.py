@@ -57,8 +57,8 @@ def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
     NotFoundError
         If there is no such file or folder.
     InvalidValueError
-        If no format is recognised; the message lists the functions that come nearest. Also for bad
-        rows, as the function for the format raises it.
+        If no format is recognised, in which case the message suggests functions, or if a row is
+        invalid.
 
     Examples
     --------
@@ -83,20 +83,20 @@ def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
 
 
 def _unread(data: Any, source: Any, recognised: Format) -> list[Skipped]:
-    """Return the annotations in a folder that the function for its format does not get."""
+    """Return the COCO files of a folder that will not be read."""
     if recognised.function != "from_coco" or not isinstance(data, str | os.PathLike):
         return []
     place = Place(Path(os.fspath(data)).expanduser())
     read = {*map(Path, source.values() if isinstance(source, Mapping) else [source])}
     if not place.is_folder:
         return []
-    reason = "the dataset has one file of annotations per split; ingest this one with dl.from_coco"
+    reason = "a dataset has one annotation file per split; ingest this one with dl.from_coco"
     rest = [place.path / name for name in coco_files(place)]
     return [Skipped(str(path), reason) for path in rest if path not in read]
 
 
 def recognise(data: Any) -> tuple[Any, Format]:
-    """Return data in the form that the function for its format takes, and the format.
+    """Return the first argument for the function that ingests the data, and the format.
 
     Raises NotFoundError, InvalidValueError, OptionError.
     """
@@ -110,14 +110,14 @@ def recognise(data: Any) -> tuple[Any, Format]:
     if (known := format_of_object(data)) is not None:
         return data, known
     raise OptionError(
-        "data must be a path, a dict of arrays, or a DataFrame or dataset of a library that is "
-        f"known, but it is {brief(data, 80)}. "
+        "data must be a path, a dict of arrays, or a DataFrame or dataset of a supported library, "
+        f"but it is {brief(data, 80)}. "
         f"{call_for(data) or 'Pass its columns as a dict: dl.from_arrays'}."
     )
 
 
 def _of_several(paths: Sequence[str | os.PathLike[str]]) -> Format:
-    """Return the format that all files have. Raises InvalidValueError."""
+    """Return the common format of files. Raises InvalidValueError if they have several."""
     formats = {(found := _of_location(os.fspath(path))[1]).function: found for path in paths}
     if len(formats) > 1:
         raise InvalidValueError(
@@ -143,8 +143,8 @@ def _of_location(location: str) -> tuple[Any, Format]:
             return (location if source == first.path else source), known
     if path.is_dir() and exists(str(path)):
         raise InvalidValueError(
-            f"{location!r} is a lake already. Open it: dl.open({location!r}). To copy rows into "
-            "another lake, append a view of it."
+            f"{location!r} is already a lake. Open it: dl.open({location!r}). To copy its rows "
+            "into another lake, append a view of it."
         )
     raise InvalidValueError(
         f"The format of {location!r} is not recognised: {_describe(first)}. {_advice(first)}"
@@ -152,7 +152,7 @@ def _of_location(location: str) -> tuple[Any, Format]:
 
 
 def _describe(place: Place) -> str:
-    """Return what a file or a folder holds, in a few words."""
+    """Describe the content of a file or folder in a few words."""
     if not place.is_folder:
         return f"it begins with {brief(place.head[:16], 60)}" if place.head else "it is empty"
     if not place.files:
@@ -163,11 +163,11 @@ def _describe(place: Place) -> str:
     labels = labels_in(place) if any(map(is_image, place.files)) else None
     if labels is None:
         return text
-    return f"{text}, and {labels!r} looks like labels of the images, which must not be lost"
+    return f"{text}, and {labels!r} seems to have labels of the images, which would be lost"
 
 
 def _advice(place: Place) -> str:
-    """Return which functions come nearest."""
+    """Suggest functions by the suffixes of the files."""
     suffixes = place.suffixes if place.is_folder else Counter([place.path.suffix.lower()])
     counts = {f: sum(suffixes[s] for s in f.suffixes if s in suffixes) for f in FORMATS}
     nearest = sorted((f for f in FORMATS if counts[f]), key=lambda f: -counts[f])[:MOST_GUESSES]
@@ -176,11 +176,11 @@ def _advice(place: Place) -> str:
     names = [f"dl.{f.function} for {f.name}" for f in nearest]
     if suffixes[".csv"] and any(s in SUFFIXES for s in suffixes):
         names.insert(0, "dl.from_folder with labels=… for images and a CSV with their file names")
-    return f"Call the function of its format yourself; these come nearest: {', '.join(names)}."
+    return f"Call the function for its format yourself. The closest are {', '.join(names)}."
 
 
 def _title(data: Any) -> str:
-    """Return a short name of data for messages."""
+    """Return a short name for messages."""
     if isinstance(data, str | os.PathLike):
         return repr(os.fspath(data))
     kind = type(data)

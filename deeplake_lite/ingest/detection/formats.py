@@ -1,7 +1,7 @@
-"""The formats that are recognised, the surest signs first.
+"""The recognised formats, the most distinctive ones first.
 
-A format is a line in `FORMATS`: its name, the function that ingests it, and a test of a file or a
-folder that returns what to pass to the function, or None.
+A format is a line in `FORMATS`: its name, the function that ingests it, and a test for a file or
+folder, which returns the function's first argument or None.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
 
 _HIDDEN = re.compile(r"(^|/)[._]")
-"""Part of the path of a file that folders of tables ignore: ``_SUCCESS``."""
+"""Matches hidden files, such as ``_SUCCESS``, which are ignored in folders of tables."""
 
 TAR = r".*\.(tar|tar\.gz|tgz|tar\.bz2|tar\.xz|tar\.zst)"
 TFRECORD = (
@@ -44,37 +44,37 @@ COCO_SPLIT = re.compile(
 
 @dataclass(frozen=True)
 class Format:
-    """A format."""
+    """A format that `ingest` recognises."""
 
     name: str
-    """Name for people, with an article where it needs one: "COCO", "a CSV file"."""
+    """Name for messages, with an article if it needs one: "COCO", "a CSV file"."""
 
     function: str
     """Name of the function that ingests it."""
 
     home: str
-    """Module of the function, below `deeplake_lite.ingest`."""
+    """Module of the function, relative to `deeplake_lite.ingest`."""
 
     match: Callable[[Place], object]
     """Returns the function's first argument if a file or folder has this format, else None."""
 
     suffixes: frozenset[str] = frozenset()
-    """Suffixes of its files, for suggestions where no format is recognised."""
+    """Suffixes of its files, for suggestions if no format is recognised."""
 
     def load(self) -> Callable[..., IngestedDataset]:
-        """Return the function that ingests it."""
+        """Import the function that ingests it."""
         home = import_module(f"deeplake_lite.ingest.{self.home}")
         function: Callable[..., IngestedDataset] = getattr(home, self.function)
         return function
 
 
 def _if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
-    """Return a function that returns the path of a place that passes a test."""
+    """Build a `match` function that returns the path of a place if it passes a test."""
     return lambda place: place.path if test(place) else None
 
 
 def _named(pattern: str) -> Callable[[Place], object]:
-    """Return a match for files of a name, and for folders that have nothing else but texts."""
+    """Build a `match` function for file names, and for folders of such files and notes."""
 
     def match(place: Place) -> object:
         if not place.is_folder:
@@ -87,7 +87,7 @@ def _named(pattern: str) -> Callable[[Place], object]:
 
 
 def _is_note(name: str) -> bool:
-    """Return whether a file describes a dataset, rather than being a part of it."""
+    """Return whether a file may describe a dataset instead of being part of it."""
     return bool(NOTE.fullmatch(name))
 
 
@@ -143,7 +143,7 @@ def _cvat(place: Place) -> object:
 
 
 def _tail(place: Place) -> bytes:
-    """Return the end of a file, which has the names of the files in a zip file."""
+    """Return the end of a file; in a ZIP file, it has the names of the members."""
     with place.path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - 65_536))
@@ -179,7 +179,7 @@ def _huggingface(place: Place) -> object:
 
 
 def _index_with(key: str) -> Callable[[Place], object]:
-    """Return a match for folders whose index.json, or that of their folders, has a key."""
+    """Build a `match` function for an index.json with a key, in the folder or its subfolders."""
 
     def match(place: Place) -> object:
         if not place.is_folder:

@@ -1,7 +1,7 @@
-"""Labels beside images: COCO and YOLO files, and texts that name images.
+"""Finding labels next to images: COCO and YOLO files, and text files that name images.
 
-A folder of images may have a licence, a list of classes and the like, but never labels that an
-import of the images alone would lose.
+A folder of images may also have a licence, a list of classes and the like, but no labels, because
+ingesting only the images would lose them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 IMAGES = frozenset(SUFFIXES)
 
 NOTE = re.compile(r".*\.(md|txt|json|ya?ml|html?|lock|sha256|names|data|labels)|(.*/)?LICENSE")
-"""Names of files that may describe a dataset."""
+"""Matches the names of files that may describe a dataset."""
 
 MOST_LOOKED_AT = 50
-"""Number of files of a kind that are looked into."""
+"""Maximum number of files of one kind that are opened."""
 
 TEXT_BYTES = 65_536
-"""Number of bytes of a text in which the names of images are looked for."""
+"""Number of bytes of a text file that are searched for the names of images."""
 
 _ABOUT = re.compile(
     r"(readme|licen[cs]e|changelog|citation)\b.*|.*\.(md|html?|lock|sha256)", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"[\s\"'<>|,;:\\/=()\[\]{}]+")
-"""Characters between file names, and between their folders."""
+"""Matches separators between file names, and between the folders of a path."""
 
 
 def is_coco(place: Place) -> bool:
@@ -43,13 +43,13 @@ def is_coco(place: Place) -> bool:
 
 
 def coco_files(place: Place) -> list[str]:
-    """Return the COCO files of a folder and of the folders in it."""
+    """Return the COCO files of a folder and its direct subfolders."""
     found = place.find(r"([^/]+/)?[^/]+\.json")[:MOST_LOOKED_AT]
     return [name for name in found if is_coco(place.at(name))]
 
 
 def coco_by_split(place: Place) -> object:
-    """Return the only COCO file of a folder, or its files by split; None if they have none."""
+    """Return a folder's only COCO file, or its COCO files by split; None if splits are unclear."""
     found = coco_files(place)
     if len(found) == 1:
         return place.path / found[0]
@@ -58,7 +58,7 @@ def coco_by_split(place: Place) -> object:
 
 
 def _split_in(name: str) -> str:
-    """Return the split in the name of a file, or in that of its folder; "" if there is none.
+    """Return the split in the name of a file or its folders; "" if there is none.
 
     >>> _split_in("annotations/person_val.json"), _split_in("train/a.json"), _split_in("a.json")
     ('val', 'train', '')
@@ -69,7 +69,7 @@ def _split_in(name: str) -> str:
 
 
 def has_yolo_labels(place: Place) -> bool:
-    """Return whether images of a folder have label files of YOLO, or there are names of classes."""
+    """Return whether images have YOLO labels; if all are empty, a file of class names is needed."""
     labels = _text_files(place)[:MOST_LOOKED_AT]
     has_lines = False
     for name in labels:
@@ -84,7 +84,7 @@ def has_yolo_labels(place: Place) -> bool:
 
 
 def _text_files(place: Place) -> list[str]:
-    """Return the text files that have the name of an image, where YOLO has its labels."""
+    """Return the text files at the paths where YOLO stores the labels of images."""
     files = {*place.files}
     labels = [label_path(Path(name)).as_posix() for name in place.files if is_image(name)]
     return [name for name in labels if name in files]
@@ -96,7 +96,7 @@ def is_image(name: str) -> bool:
 
 
 def labels_in(place: Place) -> str | None:
-    """Return a file that looks like labels of the images of a folder, or None."""
+    """Return a file that seems to have labels of the folder's images, or None."""
     images = {PurePosixPath(name).name for name in place.files if is_image(name)}
     stems = {PurePosixPath(name).stem for name in images}
     rest = [name for name in place.files if not is_image(name)]
@@ -111,7 +111,7 @@ def labels_in(place: Place) -> str | None:
 
 
 def _names_images(path: Path, images: set[str], stems: set[str]) -> bool:
-    """Return whether a text names images, or most of its lines begin with their stems."""
+    """Return whether a text file names images, or most of its lines begin with their stems."""
     if not path.is_file():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Recognition of objects of other libraries, without importing these."""
+"""Recognising objects of other libraries without importing them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TYPES = {
     "h5py.Group": ("HDF5", "from_hdf5", "arrays.hdf5"),
     "deeplake.Dataset": ("a Deep Lake dataset", "from_deeplake", "deeplake.source"),
 }
-"""Name, function and home of the format of each type, by package and name of the class."""
+"""Name, function and module of formats, by package and name of the class."""
 
 
 CALLS = {
@@ -34,11 +34,11 @@ CALLS = {
     "lance.LanceDataset": ("Pass its path: dl.from_lance(data.uri, url, version=data.version)"),
     "h5py.Dataset": 'Read it, and name it: dl.from_arrays({"x": data[:]}, url)',
 }
-"""The call that ingests an object that no function takes as it is."""
+"""How to ingest objects that no function accepts directly."""
 
 
 def call_for(data: object) -> str | None:
-    """Return the call that ingests an object that no function takes as it is, or None.
+    """Return how to ingest an object that no function accepts directly, or None.
 
     >>> import numpy as np
     >>> call_for(np.zeros(3))
@@ -48,12 +48,12 @@ def call_for(data: object) -> str | None:
 
 
 def _names(data: object) -> list[str]:
-    """Return the package and the name of each class of an object."""
+    """Return the package and name of an object's class and of its base classes."""
     return [f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(data).__mro__]
 
 
 def format_of_object(data: object) -> Format | None:
-    """Return the format of an object, by the classes that it derives from.
+    """Return the format of an object by its class or a base class.
 
     >>> import pandas as pd
     >>> format_of_object(pd.DataFrame()).function, format_of_object({"x": [1]}).function

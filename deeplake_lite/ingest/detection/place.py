@@ -1,4 +1,4 @@
-"""Evidence of the format of a file or folder: names, first bytes and keys, but no data."""
+"""Evidence for the format of a file or folder: names, first bytes and keys, but no data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_FILES = 20_000
-"""Number of files of a folder that are looked at."""
+"""Maximum number of files of a folder that are examined."""
 
 HEAD_BYTES = 4_096
 
@@ -32,7 +32,7 @@ class Place:
     path: Path
 
     _below: dict[Path, Place] = field(default_factory=dict, repr=False, compare=False)
-    """Places below this one, whose evidence is read only once."""
+    """Places below this one, cached so that their evidence is read only once."""
 
     @property
     def name(self) -> str:
@@ -73,7 +73,7 @@ class Place:
         return Counter(PurePosixPath(name).suffix.lower() for name in self.files)
 
     def find(self, pattern: str) -> list[str]:
-        """Return the files whose path matches a regular expression as a whole."""
+        """Return the files whose whole path matches a regular expression."""
         regex = re.compile(pattern)
         return [name for name in self.files if regex.fullmatch(name)]
 
@@ -90,7 +90,7 @@ class Place:
 
     @cached_property
     def root_tag(self) -> str:
-        """Name of the first element of an XML file; "" if it is not one."""
+        """Name of the first element of an XML file; "" for other files."""
         head = re.sub(rb"<!--.*?-->|<\?.*?\?>|<!.*?>", b"", self.head, flags=re.DOTALL)
         tag = _ROOT_TAG.match(head.lstrip(b"\xef\xbb\xbf \t\r\n"))
         return tag[1].decode() if tag else ""
@@ -112,7 +112,7 @@ class Place:
         return self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
     def _json(self) -> Any:
-        """Return the undecoded items of a JSON file; None if it is not an object or a list."""
+        """Return the object or list in a JSON file with undecoded items, or None."""
         if not self.path.is_file():
             return None
         try:
@@ -124,7 +124,7 @@ class Place:
 
 
 def _decode(data: Any) -> Any:
-    """Return an object or a list with undecoded items, or None."""
+    """Decode a JSON object or list, but not its items; return None for anything else."""
     for kind in (dict[str, msgspec.Raw], list[msgspec.Raw]):
         try:
             return msgspec.json.decode(data, type=kind)

@@ -36,10 +36,10 @@ class FileNames:
     """Finds the position of a file by its name in a table, if that name is unambiguous.
 
     A name without a folder, with or without suffix, can match a file in any folder. A path is
-    relative to the folder or to the table's folder. Otherwise its end may match that of a file's
-    path, by whole folders, in case files were moved. A path to an existing file elsewhere matches
+    relative to the folder or to the table's folder. Otherwise, its last components may match those
+    of a file's path, in case files were moved. A path to an existing file elsewhere matches
     nothing. Each value is tried as it is written, then without surrounding whitespace, with slashes
-    for backslashes, and with composed accents.
+    instead of backslashes, and with composed accents.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class FileNames:
         self._paths: dict[str, int] = {}
         self._names: dict[str, int] = {}
         self._ends: dict[str, int] = {}
-        # Later entries replace earlier ones: images those of other files, whole names stems.
+        # Later entries replace earlier ones: images replace other files, full names replace stems.
         for start, stop in ((images, len(files)), (0, images)):
             part = list(enumerate(files[start:stop], start))
             for known, forms in (
@@ -203,10 +203,10 @@ class _Candidate:
         return len(set(self.files) - {None})
 
     def rank(self, most: int) -> tuple[bool, bool, bool, int]:
-        """Return the rank of the column; `most` is the highest count of files that a column names.
+        """Return the rank of the column; `most` is the highest number of files any column names.
 
         A column that names fewer than half as many probably does so by chance. Names with suffixes
-        rank above names without, which may be numbers.
+        rank above names without suffixes, which may be mere numbers.
         """
         is_own = self.column == FILE_NAMES and 2 * self.named >= most
         is_whole, is_usual = 2 * self.whole >= most, bool(_USUAL.fullmatch(self.column))
@@ -241,8 +241,8 @@ def find_column(rows: pa.Table, names: FileNames, label: str, path: Path) -> str
     if not most:
         listed = ", ".join(map(repr, rows.schema.names))
         raise InvalidValueError(
-            f"One column of a table must name the files, but no column of {str(path)!r} names "
-            f"files of the folder: {listed}. Choose one: file_column=…."
+            f"One column of a table must name the files, but no column of {str(path)!r} does. "
+            f"Choose one with file_column=…; the columns are {listed}."
         )
     best = max(c.rank(most) for c in candidates)
     tied = [c for c in candidates if c.rank(most) == best]

@@ -69,11 +69,12 @@ def from_folder(
         are reserved.
     labels : str or Path, optional
         A CSV with a column of file names. The column `label` has the labels, and the other columns
-        are ingested, too; a column ``path`` is renamed to ``path_``. Only files that it lists are
-        read. A file name must be unique, or a path that is relative to the folder or to the CSV.
-        For files that were moved, a unique path suffix that includes a folder is enough. A row
-        without a file name gets a null image and the place of the row (``"labels.csv, row 17"``) as
-        ``path``; it is skipped if the lake or `schema` does not allow null images.
+        are ingested, too; a column ``path`` is renamed to ``path_``. Only files listed in the CSV
+        are read. A file name must be unique, or a path that is relative to the folder or to the
+        CSV. For files that were moved, a unique path suffix that includes a folder is enough. In a
+        row without a file name, the image is null and ``path`` is the place of the row
+        (``"labels.csv, row 17"``); the row is skipped if the lake or `schema` does not allow null
+        images.
     file_column : str, optional
         The column of the CSV that has the file names. By default, the column whose values match the
         files. Columns with full file names are preferred to columns of stems or numbers; among
@@ -87,9 +88,8 @@ def from_folder(
     -------
     Dataset
         The committed dataset. It has the columns ``image``, ``path``, `label` if there are labels,
-        and ``split`` if there are split folders. If `schema` names its
-        image column differently, that name is used. ``ingested`` is a summary and lists skipped
-        files.
+        and ``split`` if there are split folders. If the image column of `schema` has another name,
+        that name is used. ``ingested`` is a summary and lists skipped files.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def folder_source(
 
 
 def _check_label(label: str, own: Collection[str]) -> None:
-    """Reject a name for the labels that is already the name of one of the folder's own columns."""
+    """Reject a name for the labels that one of the folder's own columns already has."""
     if label in own:
         raise OptionError(
             f"label must be a new name, but a folder already has a column {label!r}. "
@@ -189,7 +189,7 @@ def _check_label(label: str, own: Collection[str]) -> None:
 
 
 def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
-    """Reject a type of files for the folder's own columns of strings. Raises SchemaError."""
+    """Reject types of files for the folder's own string columns. Raises SchemaError."""
     for name in own[1:]:
         htype = resolve(types.get(name, "text"))
         if htype.takes_files:
@@ -280,7 +280,7 @@ class FolderSource:
         return column.htype(classes=True).classes is not None or class_numbers(column)
 
     def _codec(self) -> str:
-        """Return the codec that all files have by their first bytes, or "auto"."""
+        """Return the common codec of all files, according to their first bytes, or "auto"."""
         paths = [self.folder / f.path for f in self.files if f.path not in self._without_file]
         formats = set(formats_of(paths)) - {None}
         return str(formats.pop()) if len(formats) == 1 else "auto"

@@ -1,4 +1,4 @@
-"""Recognition of image files and their formats by their first bytes, regardless of their names."""
+"""Recognising image files and their formats by their first bytes, regardless of their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.folders.layout import File, FolderScan
 
 HEAD_BYTES = 16
-"""Number of bytes at the start of a file that suffice to tell its format."""
+"""Number of bytes at the start of a file that suffice to recognise its format."""
 
 THREADS = 8
 SHARE = 256

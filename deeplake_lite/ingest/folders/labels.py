@@ -58,14 +58,14 @@ class Labels:
     """Names of the rows without a file, whose images are null."""
 
     columns: dict[str, Any]
-    """The columns, without that of the file names. A column with a type in `types` is a list of
-    values, except for classes whose names have yet to be collected."""
+    """The columns, except for the one with the file names. A column with a type in `types` is a
+    list of values, unless it has classes whose names have yet to be collected."""
 
     missing: tuple[Skipped, ...]
     """Rows whose file does not exist, and rows without a file if images must not be null."""
 
     types: Mapping[str, Any]
-    """Types of the columns that the user declares or the lake has."""
+    """Types of columns that the user declares or that exist in the lake."""
 
     image: str
     """Name of the column of images."""
@@ -90,7 +90,7 @@ class TableOptions:
     schema: Types = None
     """Types that the user declares.
 
-    If the folder and the table share a column name, the type is that of the table's column.
+    If the folder and the table share a column name, the type applies to the table's column.
     """
 
     known: Mapping[str, Htype] = field(default_factory=dict)
@@ -132,7 +132,7 @@ def read_labels(
     scanned : FolderScan
         The files of the folder. An ambiguous name means a file with the suffix of an image.
     options : TableOptions
-        How to read its columns, which is done in the same way as by `from_csv`.
+        How to read its columns; otherwise, they are read as `from_csv` does.
 
     Raises
     ------
@@ -149,7 +149,10 @@ def read_labels(
             "its subfolders are the classes."
         )
     if not path.is_file():
-        raise NotFoundError(f"There is no file {str(table)!r}, here or in {str(folder)!r}.")
+        raise NotFoundError(
+            f"There is no file {str(table)!r} in the working directory or in {str(folder)!r}. "
+            "Check the path."
+        )
     _check_is_csv(path)
     rows = csv_table(str(path))
     files = [*scanned.images, *scanned.others]

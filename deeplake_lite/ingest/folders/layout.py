@@ -1,8 +1,8 @@
 """The layout of a folder of images: its files in a fixed order, their classes and their splits.
 
 `scan` walks the folder without opening files. It ignores hidden files and the table of other
-columns that `View.to_folder` writes, and it avoids loops of links. `Layout.of` distinguishes class
-folders, split folders and flat folders.
+columns that `View.to_folder` writes, and it does not follow links in circles. `Layout.of`
+distinguishes class folders, split folders and flat folders.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def scan(folder: Path) -> FolderScan:
 
 
 def image_column(schema: Types, others: Collection[str]) -> str:
-    """Return the name of the image column: that of the lake's schema if it is not in `others`.
+    """Return the name of the image column: the schema's, unless it is in `others`, or "image".
 
     A folder that was exported from a lake has all other columns in a table.
 

@@ -1,1 +1,1 @@
-"""Ingesting datasets of Hugging Face: objects, folders and Parquet files."""
+"""Ingesting Hugging Face datasets: objects, folders and Parquet files."""

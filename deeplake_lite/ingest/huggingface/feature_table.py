@@ -1,6 +1,6 @@
-"""Tables of Hugging Face: Arrow batches, and the columns that their features describe.
+"""Hugging Face tables: Arrow batches, and the columns that their features describe.
 
-A column of files has a second column with their paths, ``image_path``, if any file has a path.
+If any file of a column has a path, a second column such as ``image_path`` has the paths.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
 type Read = Callable[[list[str]], Iterator[pa.RecordBatch]]
 
 OWN = "deeplake_lite"
-"""Key in the metadata for the types of the lake that the table was exported from."""
+"""Key in the metadata under which an export stores the types of the lake."""
 
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Batches whose columns are those of a lake."""
+    """Batches with the columns of a lake."""
 
     schema: pa.Schema
     """A field for each column of the lake."""
 
     leaves: Mapping[str, Leaf]
-    """The part of the Arrow columns that each column is read from."""
+    """The part of an Arrow column from which each column is read."""
 
     columns: Mapping[str, FeatureColumn]
-    """The columns whose features add to their Arrow type."""
+    """The columns whose features say more than their Arrow type."""
 
     features: Mapping[str, Feature]
-    """Features that the metadata describes, in the units of time that the columns have."""
+    """Features in the metadata, with the columns' units of time."""
 
     told: Mapping[str, Feature]
-    """Features of other Arrow columns whose type says more than the columns of the lake."""
+    """Features of other Arrow columns whose types are simplified in the lake."""
 
     read: Read
-    """Reads the batches of columns of the lake."""
+    """Reads the given columns of the lake in batches."""
 
     @classmethod
     def of(
@@ -63,7 +63,7 @@ class FeatureTable:
         has_paths: Callable[[Leaf], bool] = lambda _: True,
         has_nulls: Callable[[Leaf], bool] | None = None,
     ) -> FeatureTable:
-        """Return the table for batches that `read` reads by the names of their Arrow columns.
+        """Build the table for batches that `read` reads.
 
         Parameters
         ----------
@@ -72,17 +72,17 @@ class FeatureTable:
         metadata : mapping
             The JSON that ``datasets`` adds to a schema; see `read_metadata`.
         read : callable
-            Reads the batches of Arrow columns.
+            Reads the given Arrow columns in batches.
         has_paths : callable
-            Returns whether the paths of a column of files have any values.
+            Returns whether any file of a column has a path.
         has_nulls : callable
-            Returns whether lists of numbers have any nulls; by default, lists with a number for
-            each struct of a list may.
+            Returns whether lists of numbers have any nulls. By default, nulls are expected in lists
+            that have one number for each struct in a list.
 
         Raises
         ------
         InvalidValueError
-            If a part of a struct needs the name of another column, or types are nested too deeply.
+            If a part of a struct has the name of another column, or types are nested too deeply.
         """
         features, own = features_in(metadata), _Own.of(metadata)
         try:
@@ -123,7 +123,7 @@ class FeatureTable:
 
 
 def told_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
-    """Return features of the columns, except `known` ones, that say more than those of a lake.
+    """Return the features of columns whose types a lake simplifies, except `known` ones.
 
     >>> told_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
     {'at': {'dtype': 'timestamp[s, tz=UTC]', '_type': 'Value'}}
@@ -136,16 +136,16 @@ def told_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Fe
 
 
 DESCRIPTIONS = ("description", "citation", "homepage", "license")
-"""Parts of the information on a dataset that are kept in the metadata of the lake."""
+"""Parts of a dataset's information that are kept in the metadata of the lake."""
 
 
 def lake_metadata(
     table: FeatureTable, metadata: Mapping[str, Any], info: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, object]]:
-    """Return the items of the lake's metadata for a table: its description and its features.
+    """Return the lake's metadata for a table: its description and its features.
 
-    A table that was exported from a lake has the metadata of that lake. The features of Arrow
-    types, of which the lake's types are a simplification, are in ``"arrow"``.
+    A table that was exported from a lake contains the metadata of that lake. ``"arrow"`` has the
+    features of Arrow types that the lake simplifies.
     """
     own = metadata.get(OWN)
     if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
@@ -176,7 +176,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Own:
-    """The types of the lake that a table was exported from, if it was."""
+    """The types of the lake from which a table was exported; empty for other tables."""
 
     columns: Mapping[str, Mapping[str, Any]]
 
@@ -195,7 +195,7 @@ class _Own:
         return _htype_in(column)
 
     def with_paths(self, leaf: Leaf, has_paths: Callable[[Leaf], bool]) -> Iterator[Leaf]:
-        """Yield a part, and that of the paths of its files if there are any."""
+        """Yield a part, and a part with the paths of its files if there are any."""
         yield leaf
         if (paths := leaf.paths) is None:
             return
@@ -205,9 +205,9 @@ class _Own:
 
 
 def _has_numbers(leaf: Leaf) -> bool:
-    """Return whether a part is of lists of numbers in which nulls are to be kept.
+    """Return whether a part has lists of numbers in which nulls must be kept.
 
-    In files without features, they become NaN, or are rejected, as in any other Parquet file.
+    In files without features, nulls become NaN or are rejected, as in any other Parquet file.
     """
     kind, is_list_of = leaf.kind, False
     while is_list(kind):
@@ -217,18 +217,18 @@ def _has_numbers(leaf: Leaf) -> bool:
 
 
 def _may_have_nulls(leaf: Leaf) -> bool:
-    """Return whether a part has a number for each struct of a list, which is often missing."""
+    """Return whether a part has one number per struct in a list; such numbers are often missing."""
     return len(leaf.path) > 1 and is_list(leaf.kind) and not is_list(leaf.kind.value_type)
 
 
 def _htype_in(column: Mapping[str, Any]) -> Htype | None:
-    """Return the type that is recorded for a column, or None if it cannot be read."""
+    """Return the type recorded for a column, or None if it cannot be read."""
     noted = {HTYPE: json.dumps(column.get("htype"))}
     return exported_htype(pa.field("", pa.null(), metadata=noted))
 
 
 def _parts(f: pa.Field, feature: Feature, own: _Own) -> list[Leaf]:
-    """Return the columns for an Arrow column: one if it was one column of a lake."""
+    """Split an Arrow column into columns of the lake, unless it was exported from one column."""
     whole = Leaf(f.name, (f.name,), feature, f.type)
     if exported_htype(f) is not None or own.htype(whole) is not None:
         return [whole]
@@ -236,7 +236,7 @@ def _parts(f: pa.Field, feature: Feature, own: _Own) -> list[Leaf]:
 
 
 def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) -> pa.Field:
-    """Return the field of a column; `exact` is its type if its feature does not say it."""
+    """Return the field of a column; `exact` is its type if it does not follow from its feature."""
     if len(leaf.path) > 1:
         f = pa.field(leaf.name, leaf.part(empty.column(leaf.path[0])).type)
     return f if exact is None else f.with_metadata({HTYPE: json.dumps(exact.get_config())})
@@ -248,13 +248,13 @@ def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
     for leaf in parts:
         if len(leaf.path) > 1 and counts[leaf.name] > 1:
             raise InvalidValueError(
-                f"Column names must be unique, but a part of {leaf.path[0]!r} needs the name "
-                f"{leaf.name!r} of another column. Rename one of them."
+                f"Column names must be unique, but a part of {leaf.path[0]!r} would have the name "
+                f"of another column, {leaf.name!r}. Rename one of them."
             )
 
 
 def _says_more(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type says more than the type of its columns in a lake.
+    """Return whether a lake simplifies an Arrow type.
 
     >>> _says_more(pa.timestamp("s")), _says_more(pa.timestamp("s", "UTC"))
     (False, True)
@@ -279,7 +279,7 @@ def has_null_items(array: pa.Array) -> bool:
 
 
 def has_values(array: pa.Array) -> bool:
-    """Return whether an array has any values, or if it is of lists, any items that are not null.
+    """Return whether an array, or any of its lists, has values that are not null.
 
     >>> has_values(pa.array([[None], []])), has_values(pa.array([[None], ["a"]]))
     (False, True)

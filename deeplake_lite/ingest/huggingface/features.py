@@ -1,11 +1,11 @@
-"""The column types of Hugging Face's features, which the metadata of their files describes.
+"""The column types for Hugging Face's features, which are stored in the metadata of files.
 
-- ClassLabel becomes `ClassLabel`; -1, which stands for no label, becomes null.
+- ClassLabel becomes `ClassLabel`; -1, which means no label, becomes null.
 - Image becomes `Image`, and Audio, Video, Pdf and other files become `Bytes`.
 - Array2D to Array5D become `Array` of that shape, and Json becomes `Json`.
-- Lists of these become `Sequence`. Structs of numbers and strings become `Json`. A struct that
-  holds anything else has a column for each of its fields instead, ``"objects.category"``.
-- Anything else has the type that its Arrow type has.
+- Lists of these become `Sequence`. Structs of numbers and strings become `Json`. A struct with any
+  other field becomes one column per field instead, such as ``"objects.category"``.
+- For all other features, the Arrow type determines the column type.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FeatureColumn:
-    """A column whose type or values follow from its feature."""
+    """A column whose type or values are determined by its feature."""
 
     feature: Feature
     """Its feature."""
 
     htype: Htype
-    """Its type, without nulls unless it is exact."""
+    """Its type, which is not nullable unless it is exact."""
 
     exact: bool = False
-    """Whether the type is that of the lake from which the column was exported."""
+    """Whether it is the type in the lake from which the column was exported."""
 
     @classmethod
     def of(cls, leaf: Leaf, *, has_null_items: bool = False) -> FeatureColumn | None:
-        """Return the column for a part, or None if its Arrow type says everything.
+        """Return the column for a part, or None if its Arrow type suffices.
 
         Parameters
         ----------
         leaf : Leaf
             The part.
         has_null_items : bool
-            Whether lists of numbers may have nulls, which no array can hold.
+            Whether lists of numbers may have nulls, which arrays cannot hold.
 
         Examples
         --------
@@ -84,21 +84,21 @@ class FeatureColumn:
         try:
             return cls(feature, special_htype(feature, leaf.kind))
         except (LakeError, TypeError, ValueError, LookupError, AttributeError):
-            return None  # a feature that its Arrow type contradicts, or of a newer release
+            return None  # the feature contradicts its Arrow type, or is of a newer release
 
     def exactly(self, htype: Htype) -> FeatureColumn:
-        """Return the column with the type of the lake from which it was exported."""
+        """Return the column with the type that it had in the lake from which it was exported."""
         return replace(self, htype=htype, exact=True)
 
     def type_of(self, *, nullable: bool) -> Htype:
-        """Return the type of the column, which takes nulls if the type is not exact."""
+        """Return the type of the column; `nullable` is ignored if the type is exact."""
         return self.htype if self.exact else replace(self.htype, nullable=nullable)
 
     def values(self, array: pa.Array) -> object:
-        """Return the values of the column for its type."""
+        """Convert an array to values of the column's type."""
         if type_of(self.feature) in ARRAYS:
             return arrow_values(array, self.htype)
-        if not is_special(self.feature):  # numbers that stand for boxes, say
+        if not is_special(self.feature):  # for example numbers that are boxes in the lake
             f = pa.field("", array.type, metadata={HTYPE: json.dumps(self.htype.get_config())})
             return as_exported(values_of(array, self.htype), f)
         if kinds.is_struct(array.type) and type_of(self.feature) in (*FILES, "File"):
@@ -108,7 +108,7 @@ class FeatureColumn:
 
 
 def _sequences(kind: pa.DataType) -> Htype:
-    """Return the type of lists of numbers that may be null.
+    """Return the type of lists with nullable numbers.
 
     >>> _sequences(pa.list_(pa.int8()))
     Sequence(Scalar('int8', nullable=True))
@@ -120,7 +120,7 @@ def _sequences(kind: pa.DataType) -> Htype:
 
 
 def _recorded(feature: Feature) -> Htype | None:
-    """Return the type that a feature records, if the rest of the feature is still the same."""
+    """Return the type recorded in a feature, unless the rest of the feature has changed since."""
     htype = recorded_htype(feature)
     if htype is None or without_record(feature) != feature_of(htype):
         return None
@@ -149,7 +149,7 @@ def has_bytes(kind: pa.DataType) -> bool:
 
 
 def _has_json(kind: pa.DataType) -> bool:
-    """Return whether a type contains Arrow's JSON, rather than strings."""
+    """Return whether a type contains Arrow's JSON type instead of strings."""
     if isinstance(kind, pa.JsonType):
         return True
     if kinds.is_struct(kind):
@@ -158,7 +158,7 @@ def _has_json(kind: pa.DataType) -> bool:
 
 
 def _contents(array: pa.Array, feature: Feature) -> list[object]:
-    """Return the bytes of files; files without bytes stay structs, and are read when encoded.
+    """Return the bytes of files; files without bytes remain structs and are read when encoded.
 
     >>> files = pa.array([{"bytes": b"x", "path": "a"}, None])
     >>> _contents(files, {"_type": "Image"})
@@ -171,13 +171,13 @@ def _contents(array: pa.Array, feature: Feature) -> list[object]:
 
 
 def _content(file: dict[str, Any]) -> object:
-    """Return the bytes of a file, or the struct that names it."""
+    """Return the bytes of a file, or a struct with its path if there are none."""
     data, path = file.get("bytes"), file.get("path")
     return {"bytes": None, "path": path} if data is None and path is not None else data
 
 
 def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:
-    """Return a value with names for classes, None for files without content, and parsed JSON.
+    """Replace class numbers by names and files without content by None, and parse JSON.
 
     >>> feature = {"_type": "List", "feature": {"_type": "ClassLabel", "names": ["a", "b"]}}
     >>> _restored([1, -1, 7], feature, False)

@@ -1,8 +1,8 @@
-"""Splits of folders and files of Hugging Face, which are read without the package ``datasets``.
+"""Reading the splits of Hugging Face's folders and files without the package ``datasets``.
 
-``save_to_disk`` writes a folder with state.json, dataset_info.json and Arrow streams, or with
-dataset_dict.json and such a folder for each split. On the hub, a dataset is a folder of Parquet
-files, whose names or folders begin with the split: ``data/train-00000-of-00002.parquet``.
+``save_to_disk`` writes a folder with state.json, dataset_info.json and Arrow streams, or a folder
+with dataset_dict.json and one of these folders for each split. On the hub, a dataset is a folder of
+Parquet files whose names or folders contain the split: ``data/train-00000-of-00002.parquet``.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.arrow.leaves import Leaf
 
 SHARD = re.compile(r"^(?P<split>.+?)-\d{5}-of-\d{5}(-[0-9a-f]+)?$")
-"""Name of one of several files of a split, without its extension."""
+"""Matches the name of one of several files of a split, without its extension."""
 
 KNOWN = {
     "train": "train", "training": "train",
     "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation",
     "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
 }  # fmt: skip
-"""Words in the names of files and folders, and the splits that ``datasets`` takes them for."""
+"""Words in the names of files and folders that ``datasets`` recognises as splits."""
 
 MOST_CARD = 10_000_000
-"""Maximum size of a dataset card that is read, in bytes."""
+"""Maximum size in bytes of a dataset card; larger ones are not read."""
 
 FIRST = ("train", "validation", "test")
 """Order of the usual splits."""
 
 
 def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], list[str], bool]:
-    """Return the splits at a path, their files, and whether a column must name the splits.
+    """Return the splits at a path, their files, and whether a column of splits is needed.
 
     `declared` are the types that the user declares.
 
     Raises
     ------
     NotFoundError
-        If there is nothing, or no dataset in the folder.
+        If the path does not exist or has no dataset.
     InvalidValueError
-        For a file that cannot be read.
+        If a file cannot be read.
     """
     if (path / "dataset_dict.json").is_file():
         splits = _read_json(path / "dataset_dict.json").get("splits")
@@ -86,8 +86,8 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
         if not path.is_dir():
             raise
         raise NotFoundError(
-            f"{str(path)!r} must be a folder of save_to_disk or of Parquet files, but it has "
-            "neither state.json nor *.parquet. Check the path."
+            f"{str(path)!r} must be a folder written by save_to_disk or a folder of Parquet files, "
+            "but it has neither state.json nor *.parquet. Check the path."
         ) from error
     by_split = split_files(path, files)
     parts = [_parquet_part(path, split, own, declared) for split, own in by_split.items()]
@@ -97,7 +97,7 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
 def listed_parts(
     paths: Sequence[str], declared: Mapping[str, Any]
 ) -> tuple[list[Part], list[str], bool]:
-    """Return the splits in a list of Parquet files, and the rest as `saved_parts` does."""
+    """Return the same as `saved_parts` for a list of Parquet files."""
     files = find_files(paths, *SUFFIXES)
     root = Path(folder_of(files))
     by_split = split_files(root, map(os.path.abspath, files))
@@ -119,7 +119,7 @@ def _check_one_configuration(path: Path) -> None:
 
 
 def _configurations(card: Path) -> list[dict[str, Any]]:
-    """Return the configurations in a dataset card; none if it has no readable header."""
+    """Return the configurations in a dataset card; empty if its header cannot be read."""
     if not card.is_file() or card.stat().st_size > MOST_CARD:
         return []
     _, _, rest = card.read_text("utf-8", errors="replace").partition("---\n")
@@ -135,7 +135,7 @@ def _configurations(card: Path) -> list[dict[str, Any]]:
 
 
 def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files of each split, by the names of files and folders; "train" is the default.
+    """Group files by the splits in their names or folders; the default is "train".
 
     >>> split_files(Path("/d"), ["/d/data/test-00000-of-00001.parquet", "/d/train/0.parquet"])
     {'train': ['/d/train/0.parquet'], 'test': ['/d/data/test-00000-of-00001.parquet']}
@@ -183,7 +183,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
-    """Return the split in a folder that ``save_to_disk`` has written, and its files."""
+    """Return the split in a folder written by ``save_to_disk``, and its files."""
     state = _read_json(folder / "state.json")
     info = _read_json(folder / "dataset_info.json")
     listed = state.get("_data_files")
@@ -197,8 +197,8 @@ def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
     files = [str(folder / Path(str(name)).name) for name in names]
     if state.get("_indices_data_files"):
         raise InvalidValueError(
-            f"{str(folder)!r} was saved with a list of indices, by an old release of datasets. "
-            "Load it and pass the object: datasets.load_from_disk(…)."
+            f"{str(folder)!r} cannot be read, because an old release of datasets saved it with a "
+            "list of indices. Load it and pass the object: datasets.load_from_disk(…)."
         )
     schemas = [_schema_of(file) for file in files]
     metadata = {**read_metadata(schemas[0]), "info": info}
@@ -221,7 +221,7 @@ def _schema_of(file: str) -> pa.Schema:
 
 
 def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of Arrow streams, of which only the columns that are used are read."""
+    """Yield the batches of Arrow streams, with only the given columns."""
     for file in files:
         with reading(file), pa.memory_map(file) as source:
             for batch in pa.ipc.open_stream(source):
@@ -237,6 +237,6 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
 
 
 def _has_any(files: Sequence[str], has: Callable[[pa.Array], bool], leaf: Leaf) -> bool:
-    """Return whether a part of a column has, in any batch, the property that `has` finds."""
+    """Return whether `has` is true for a part of a column in any batch."""
     batches = _read_streams(files, [leaf.path[0]])
     return any(has(leaf.part(batch.column(0))) for batch in batches)

@@ -1,4 +1,4 @@
-"""Splits of the objects of ``datasets``, whose rows are read as Arrow batches, without decoding."""
+"""Reading the splits of ``datasets`` objects as Arrow batches, without decoding files."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.arrow.leaves import Leaf
 
 ROWS = 256
-"""Rows of a batch."""
+"""Number of rows in a batch."""
 
 
 def is_dataset(value: object) -> bool:
-    """Return whether a value is a dataset, or a dict of datasets by split, of ``datasets``.
+    """Return whether a value is an object of the package ``datasets``.
 
     >>> is_dataset([1])
     False
@@ -40,7 +40,7 @@ def is_dataset(value: object) -> bool:
 
 
 def object_parts(dataset: Any) -> list[Part]:
-    """Return the splits of a dataset. Raises InvalidValueError for one that has no columns."""
+    """Return the splits of a dataset. Raises InvalidValueError if a split has no columns."""
     if isinstance(dataset, Mapping):
         return [_part(own, str(split)) for split, own in dataset.items()]
     if not hasattr(dataset, "with_format"):
@@ -52,7 +52,7 @@ def object_parts(dataset: Any) -> list[Part]:
 
 
 def _part(dataset: Any, split: str) -> Part:
-    """Return a split."""
+    """Return a split of the given name. Raises InvalidValueError if it has no columns."""
     is_stream = not hasattr(dataset, "data")
     if is_stream and dataset.features is None:
         dataset = _with_features(dataset, split)
@@ -80,12 +80,12 @@ def _part(dataset: Any, split: str) -> Part:
 
 
 def _with_features(stream: Any, split: str) -> Any:
-    """Return a stream with the features of its first rows. Raises InvalidValueError."""
+    """Cast a stream to the features of its first rows. Raises InvalidValueError."""
     from datasets import Dataset
 
     try:
         return stream.cast(Dataset.from_list(list(stream.take(ROWS))).features)
-    except Exception as error:  # of any library that the stream reads
+    except Exception as error:  # from any library that the stream uses
         raise _unreadable(split, 0, error) from error
 
 
@@ -100,7 +100,7 @@ def _unreadable(split: str, row: int, error: Exception) -> InvalidValueError:
 def _read(
     dataset: Any, schema: pa.Schema, split: str, columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of columns; errors of the user's functions are ours."""
+    """Yield the batches of columns. Raises InvalidValueError, even for errors in user functions."""
     wanted = pa.schema([schema.field(name) for name in columns])
     row = 0
     try:
@@ -110,12 +110,12 @@ def _read(
             row += table.num_rows
     except LakeError:
         raise
-    except Exception as error:  # of any library that the dataset reads, or of a user's map
+    except Exception as error:  # from any library that the dataset uses, or a user's function
         raise _unreadable(split, row, error) from error
 
 
 def _tables(dataset: Any) -> Iterator[Any]:
-    """Yield the rows as Arrow tables of the types of the features."""
+    """Yield the rows as Arrow tables with the features' types."""
     if hasattr(dataset, "data") or getattr(dataset._ex_iterable, "iter_arrow", None):  # noqa: SLF001
         yield from dataset.with_format("arrow").iter(ROWS)
         return
@@ -127,7 +127,7 @@ def _tables(dataset: Any) -> Iterator[Any]:
 
 
 def _has_paths(table: Any, paths: Leaf) -> bool:
-    """Return whether a column of files has any paths; True if only reading it would tell."""
+    """Return whether a column of files has any paths; True for streams, where this is unknown."""
     if table is None:
         return True
     return any(has_values(part) for part in _chunks(table, paths))
@@ -143,7 +143,7 @@ def _chunks(table: Any, leaf: Leaf) -> Iterator[pa.Array]:
 
 
 def _full_columns(table: Any, of: FeatureTable) -> frozenset[str]:
-    """Return the columns that have no nulls; those of paths may have some later on."""
+    """Return the columns without nulls, except columns of paths, which may get nulls later."""
     paths = {leaf.paths.name for leaf in of.leaves.values() if leaf.paths is not None}
     return frozenset(
         name

@@ -1,4 +1,4 @@
-"""One split of a dataset of Hugging Face."""
+"""One split of a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Part:
     """Its columns and batches."""
 
     metadata: Mapping[str, Any]
-    """The JSON that ``datasets`` adds to a schema: the features, above all."""
+    """The JSON that ``datasets`` adds to a schema, mainly the features."""
 
     rows: int | None = None
     """Number of rows, if it is known."""

@@ -1,4 +1,4 @@
-"""Ingesting datasets of Hugging Face: objects of ``datasets``, and their files."""
+"""Ingesting Hugging Face datasets: objects of the package ``datasets``, and files."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def from_huggingface(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest a dataset of Hugging Face, with its classes, original files, splits and description.
+    """Ingest a Hugging Face dataset, with its classes, original files, splits and description.
 
     Parameters
     ----------
     dataset : Dataset, IterableDataset, DatasetDict, str, Path or list of these
-        An object of the package ``datasets``, which may be streaming; a folder that
-        ``save_to_disk`` has written; a folder of Parquet files, as on the hub; or Parquet files.
-        Folders and files do not need the package. A folder must have all files of a numbered set,
-        ``train-00000-of-00003.parquet``; to read only some of them, pass their list.
+        An object of the package ``datasets``, which may be streaming; a folder written by
+        ``save_to_disk``; a folder of Parquet files, as on the hub; or Parquet files. The package is
+        not needed for folders and files. A folder must have all files of a numbered set,
+        ``train-00000-of-00003.parquet``; to read only some of them, pass them as a list.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -68,25 +68,26 @@ def from_huggingface(
     Raises
     ------
     NotFoundError
-        If there is no such folder, or no dataset in it.
+        If the folder does not exist or has no dataset.
     InvalidValueError
-        For a file that cannot be read, and for a bad row.
+        If a file cannot be read, or a row is invalid.
     SchemaError
         If the splits have different columns.
 
     Notes
     -----
-    Several splits become one column of classes, ``split``. Features become column types:
-    ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image `Image`, Audio, Video, Pdf,
-    Nifti and Mesh `Bytes`, Array2D to Array5D `Array`, Json, Translation and structs of numbers and
-    strings `Json`, lists `Array` or `Sequence`. A struct that holds anything else has a column for
-    each of its fields: ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and
-    ``objects.category``, with the names of the classes. To read boxes as such, declare them:
-    ``schema={"objects.bbox": dl.Boxes("xywh")}``. Files that a folder names without their bytes are
-    read if their paths are relative and stay inside it; those that an object names, if they are
-    local. The names of files are in the column
-    ``image_path``. The description and the features are kept in ``ds.metadata["huggingface"]``, so
-    that `View.to_huggingface` restores structs, time zones, decimals and times of day.
+    If there are several splits, their names are in the column ``split``. Features become column
+    types: ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image becomes `Image`;
+    Audio, Video, Pdf, Nifti and Mesh become `Bytes`; Array2D to Array5D become `Array`; Json,
+    Translation and structs of numbers and strings become `Json`; lists become `Array` or
+    `Sequence`. A struct with any other field becomes one column per field:
+    ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and ``objects.category``, with the
+    names of the classes. To get boxes, declare them:
+    ``schema={"objects.bbox": dl.Boxes("xywh")}``. If a folder has paths of files instead of their
+    bytes, the files are read if the paths are relative and stay inside the folder; for objects,
+    they are read if they are local. The column ``image_path`` has the paths of files. The
+    description and the features are kept in ``ds.metadata["huggingface"]``, so that
+    `View.to_huggingface` restores structs, time zones, decimals and times of day.
 
     Examples
     --------
@@ -136,8 +137,8 @@ def huggingface_source(
     else:
         raise InvalidValueError(
             "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the "
-            f"path of a folder or file, but it is {type(dataset).__name__}. Pass a dict of arrays "
-            "to dl.from_arrays."
+            f"path of a folder or file, but it is a {type(dataset).__name__}. Pass a dict of "
+            "arrays to dl.from_arrays."
         )
     if not parts:
         raise NotFoundError(f"{title} has no splits. Pass a dataset with at least one.")
@@ -173,7 +174,7 @@ class _Joined:
     """The splits."""
 
     schema: pa.Schema
-    """The columns, with that of the splits if there is one."""
+    """The columns, including the column of splits if there is one."""
 
     adds_split: bool
     """Whether a column of splits is added."""
@@ -189,8 +190,8 @@ class _Joined:
             return cls(parts, schema, adds_split=False)
         if SPLIT in schema.names:
             raise SchemaError(
-                f"The names of the splits need the column {SPLIT!r}, but the dataset has a column "
-                f"of that name. Rename it: dataset.rename_column({SPLIT!r}, …)."
+                f"The names of the splits are stored in the column {SPLIT!r}, but the dataset has "
+                f"a column with that name. Rename it: dataset.rename_column({SPLIT!r}, …)."
             )
         htype = noted if noted is not None else ClassLabel([part.split for part in parts])
         f = pa.field(
@@ -214,7 +215,7 @@ _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 
 def _noted_split(part: Part) -> Any:
-    """Return the type of the splits in the lake that the files were exported from, or None."""
+    """Return the type of the column of splits in the lake that was exported, or None."""
     own = part.metadata.get(OWN)
     config = own.get(SPLIT) if isinstance(own, dict) else None
     return exported_htype(pa.field(SPLIT, pa.string(), metadata={HTYPE: json.dumps(config)}))
@@ -231,6 +232,6 @@ def _check_same(first: Part, part: Part) -> None:
     raise SchemaError(
         "All splits must have the same columns, in the same order, but "
         f"{', '.join(map(repr, differing)) or 'the order'} differs between {first.split!r} and "
-        f"{part.split!r}. Ingest each split into its own lake, or make them agree first. If they "
-        "are separate configurations, pass the folder of one."
+        f"{part.split!r}. Ingest each split into its own lake, or give them the same columns. If "
+        "they are separate configurations, pass the folder of one of them."
     )

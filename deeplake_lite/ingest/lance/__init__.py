@@ -1,1 +1,1 @@
-"""Ingesting datasets of Lance."""
+"""Ingesting Lance datasets."""

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Block
 
 _NOT_USERS = frozenset({METADATA, "huggingface", "pandas"})
-"""Keys of a schema's metadata that belong to libraries."""
+"""Keys of a schema's metadata that belong to libraries instead of users."""
 
 
 @takes_options
@@ -85,17 +85,18 @@ def from_lance(
     MissingPackageError
         If ``pylance`` is not installed.
     NotFoundError
-        If there is no such dataset or version.
+        If the dataset or version does not exist.
     InvalidValueError
-        For a file that cannot be read, and for a bad row.
+        If a file cannot be read, or a row is invalid.
 
     Notes
     -----
-    Columns that `View.to_lance` wrote get their types back; others get the type for their Arrow
-    type, as in `from_parquet`. Blobs become bytes; declare images: ``schema={"image":
-    dl.Image()}``. Blobs that refer to files outside the dataset are not read. The metadata of the
-    schema is kept in ``ds.metadata["lance"]``. Structs, time zones, decimals and times of day are
-    kept in ``ds.metadata["arrow"]``, so that exports restore them.
+    Columns written by `View.to_lance` get their types back; for other columns, the type follows
+    from the Arrow type, as in `from_parquet`. Blobs become bytes, unless you declare images:
+    ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are rejected. The
+    metadata of the schema is kept in ``ds.metadata["lance"]``. The original types of structs, time
+    zones, decimals and times of day are kept in ``ds.metadata["arrow"]``, so that exports restore
+    them.
 
     Examples
     --------
@@ -126,7 +127,7 @@ class LanceSource(TabularSource):
         yield from replace(self, read=batches).blocks_of(start)
 
     def blocks_of(self, start: int) -> Iterator[Block]:
-        """Yield the rows of `read`, the first of which has the number `start`."""
+        """Yield the rows of `read`; `start` is the number of the first row."""
         row = start
         for batch in self.read(self.arrow.names):
             yield from self.blocks_in(batch, row)
@@ -167,7 +168,7 @@ def lance_source(
 
 
 def _version(version: object) -> int | str | None:
-    """Return a version as Lance takes it. Raises OptionError."""
+    """Convert a version to a type that Lance accepts. Raises OptionError."""
     if version is None or isinstance(version, str):
         return version
     if isinstance(version, bool | np.bool_) or not isinstance(version, int | np.integer):
@@ -201,12 +202,12 @@ def _open(location: str, version: int | str | None) -> Any:
 
 
 def _numbers(dataset: Any) -> list[int]:
-    """Return the numbers of the versions of a dataset."""
+    """Return the version numbers of a dataset."""
     return [version["version"] for version in dataset.versions()]
 
 
 def _scanner(dataset: Any, columns: list[str] | None, start: int = 0) -> Any:
-    """Return a scan of the rows from `start` on, in order, in batches of limited size."""
+    """Return a scanner for the rows from `start` on, in order, in batches of limited size."""
     return dataset.scanner(
         columns=columns,
         offset=start or None,
@@ -232,12 +233,12 @@ def _read(
 
 
 def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
-    """Reject blobs outside the dataset, which might be any file of this machine.
+    """Reject blobs outside the dataset, because they could be any file on this machine.
 
     Raises
     ------
     InvalidValueError
-        For the first such column.
+        If a column has such blobs.
     """
     descriptions = dataset.scanner(blob_handling="blobs_descriptions").projected_schema
     for name in columns:
@@ -256,9 +257,9 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
 
 
 def _metadata(schema: pa.Schema) -> dict[str, object]:
-    """Return the items for a lake's metadata: those that it had, and others below ``lance``.
+    """Return the metadata for the lake: its exported metadata, and other items under ``lance``.
 
-    Arrow types that say more than those of a lake are below ``arrow``, as for Parquet files.
+    Arrow types that a lake simplifies are under ``arrow``, as for Parquet files.
     """
     texts = {
         key.decode(errors="replace"): value.decode(errors="replace")
@@ -274,7 +275,7 @@ def _metadata(schema: pa.Schema) -> dict[str, object]:
 
 
 def _own(text: str) -> dict[str, object]:
-    """Return the metadata of the lake that was exported, from its JSON."""
+    """Parse the metadata of the exported lake; return {} if this fails."""
     try:
         items = json.loads(text)
     except (ValueError, RecursionError):
@@ -284,7 +285,7 @@ def _own(text: str) -> dict[str, object]:
 
 @contextmanager
 def _reading(title: str) -> Iterator[None]:
-    """Raise errors of Lance as InvalidValueError; its Rust code may also panic."""
+    """Translate Lance's errors, including panics of its Rust code, to InvalidValueError."""
     try:
         yield
     except (LakeError, MemoryError, GeneratorExit, KeyboardInterrupt):

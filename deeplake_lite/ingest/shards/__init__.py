@@ -1,1 +1,1 @@
-"""Ingesting files that hold many samples each, such as the tar files of WebDataset."""
+"""Ingesting files with many samples each, such as WebDataset's tar files."""

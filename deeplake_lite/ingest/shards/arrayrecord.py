@@ -35,7 +35,7 @@ READ_BYTES = 16 * 2**20
 """Maximum number of records that are read at a time, and their expected size in bytes."""
 
 _SEQUENTIAL = "readahead_buffer_size:4M,max_parallelism:1"
-"""Options of the reader: by default, it reads 16 MB ahead in each of its threads."""
+"""Options of the reader, which by default reads 16 MB ahead in each of its threads."""
 
 
 @takes_options
@@ -53,8 +53,8 @@ def from_arrayrecord(
     Parameters
     ----------
     files : str, Path or sequence of them
-        ArrayRecord files: paths, folders, patterns such as ``"train.array_record-*"``, and URLs,
-        whose files are copied to a temporary folder one by one.
+        ArrayRecord files: paths, folders, patterns such as ``"train.array_record-*"``, and URLs.
+        Files at URLs are copied to a temporary folder one by one.
     url : str
         URL of the lake, which is created if it does not exist.
     features : mapping or sequence of str, optional
@@ -63,17 +63,17 @@ def from_arrayrecord(
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
     contents : {"auto", "example", "bytes"}
-        Whether records are ``tf.train.Example``, with a column per feature, or other bytes, in one
-        column ``record``. By default, this is found by the first records.
+        Whether records are ``tf.train.Example``, with one column per feature, or other bytes, which
+        go to the column ``record``. By default, the first records decide.
     **options
-        See `Options`. ``schema={"record": …}`` gives the type of records that are bytes: an image,
-        text, JSON, or an `Array` of the bytes' dtype.
+        See `Options`. If records are bytes, ``schema={"record": …}`` declares their type: an image,
+        text, JSON, or an `Array` with the bytes' dtype.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per record; its ``ingested`` is a summary. Types are found as
-        in `from_tfrecord`.
+        The committed dataset, with one row per record; its ``ingested`` is a summary. Types are
+        inferred as in `from_tfrecord`.
 
     Raises
     ------
@@ -82,8 +82,8 @@ def from_arrayrecord(
     NotFoundError
         If there are no files.
     InvalidValueError
-        For a file that is damaged or cut short, and for a record that does not fit the columns,
-        which with ``on_error="skip"`` is skipped.
+        If a file is damaged or truncated, or a record does not fit the columns; with
+        ``on_error="skip"``, such records are skipped.
     StorageError
         If a file cannot be opened.
 
@@ -125,7 +125,7 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     Raises
     ------
     InvalidValueError
-        If it is not an ArrayRecord file, or damaged.
+        If it is not an ArrayRecord file, or is damaged.
     StorageError
         If it cannot be opened.
     """
@@ -138,7 +138,7 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
         try:
             with _translated(name, 0):
                 count = reader.num_records()
-            if not reader.ok():  # the package does not raise an error
+            if not reader.ok():  # the package does not raise an error itself
                 raise _damaged(name, 0, "its index is damaged or missing")
             first, step, size = 0, 1, 0
             while first < count:
@@ -150,17 +150,17 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
                 for number, data in enumerate(rows, first):
                     size = max(size, len(data))
                     if len(data) > MOST_BYTES:
-                        raise _damaged(name, number, f"it may have at most {MOST_BYTES:,} bytes")
+                        raise _damaged(name, number, f"it has more than {MOST_BYTES:,} bytes")
                     yield Record(data, f"{name}, record {number}")
                 first, step = stop, max(1, min(READ_ROWS, READ_BYTES // max(size, 1)))
         finally:
-            with contextlib.suppress(Exception):  # it raises the error of a damaged file again
+            with contextlib.suppress(Exception):  # for damaged files, it raises the error again
                 reader.close()
 
 
 @contextlib.contextmanager
 def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the path of a file, or of a temporary copy if it is elsewhere. Raises StorageError."""
+    """Yield the path of a file, or of a temporary copy of a URL. Raises StorageError."""
     if scheme_of(path) is None:
         if not os.path.isfile(path):
             raise StorageError(f"{path!r} cannot be read: it is not a file. Check the path.")
@@ -175,7 +175,7 @@ def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _translated(name: str, record: int) -> Iterator[None]:
-    """Raise errors of the package as ours."""
+    """Translate errors of the package to InvalidValueError."""
     try:
         yield
     except (RuntimeError, ValueError, IndexError, OSError) as error:
@@ -184,6 +184,6 @@ def _translated(name: str, record: int) -> Iterator[None]:
 
 def _damaged(name: str, record: int, reason: str) -> InvalidValueError:
     return InvalidValueError(
-        f"{name!r} must be a whole ArrayRecord file, but it cannot be read from record {record:,} "
-        f"on: {reason}. Fetch it again."
+        f"{name!r} must be a complete ArrayRecord file, but it cannot be read from record "
+        f"{record:,} on: {reason}. Fetch it again."
     )

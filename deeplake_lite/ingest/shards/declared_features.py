@@ -1,6 +1,6 @@
-"""Columns for the features that the user names: with types, or with TensorFlow's descriptions.
+"""Columns for the features that the user names, with types or with TensorFlow's descriptions.
 
-These are recognized by the names of their classes, so that TensorFlow need not be imported.
+Descriptions are recognised by the names of their classes, so TensorFlow is not imported.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _KINDS = ("FixedLenFeature", "FixedLenSequenceFeature", "VarLenFeature", "Ragged
 def declared_columns(
     features: object, inferred: Mapping[str, FeatureColumn]
 ) -> dict[str, FeatureColumn]:
-    """Return the columns for `features`, the option.
+    """Return the columns for the option `features`.
 
     Parameters
     ----------
     features : mapping or sequence
         Types by name, or names.
     inferred : mapping
-        Columns that are inferred, or that a file describes.
+        Columns that were inferred, or that a file describes.
 
     Raises
     ------
     OptionError
-        If `features` is of another type, or empty.
+        If `features` has another type or is empty.
     NotFoundError
-        For a name that is no feature of the first records, if there is no type for it.
+        If a name without a type is not a feature of the first records.
     """
     if isinstance(features, Mapping | list | tuple) and not features:
         raise OptionError("features must name at least one feature, but it is empty. Leave it out.")
@@ -56,7 +56,9 @@ def declared_columns(
     columns: dict[str, FeatureColumn] = {}
     for name, spec in features.items():
         if not isinstance(name, str):
-            raise OptionError(f"features must have strings as keys, but one is {brief(name)}.")
+            raise OptionError(
+                f"The keys of features must be strings, but one is {brief(name)}. Pass names."
+            )
         known = inferred.get(name)
         if type(spec).__name__ in _KINDS and hasattr(spec, "dtype"):
             columns[name] = _described(name, spec, known)
@@ -67,7 +69,7 @@ def declared_columns(
 
 
 def _typed(name: str, htype: Htype, known: FeatureColumn | None) -> FeatureColumn:
-    """Return the column for a type. A column that a file describes is read as it describes."""
+    """Return the column with a type; a column described by a file is converted to it."""
     if known is None:
         return PlainColumn(name, htype, name)
     if isinstance(known, PlainColumn):
@@ -108,8 +110,8 @@ def _described(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColu
     kind = type(spec).__name__
     if kind == "SparseFeature" or getattr(spec, "partitions", None):
         raise OptionError(
-            f"features must not have sparse or partitioned features, but {name!r} is a {kind}. "
-            "Name the features that it is made of."
+            f"features must not be sparse or partitioned, but {name!r} is a {kind}. Pass the "
+            "features that it consists of."
         )
     in_lists = isinstance(known, PlainColumn) and known.in_lists
     shape = () if kind in ("VarLenFeature", "RaggedFeature") else tuple(spec.shape)
@@ -128,7 +130,7 @@ def _described(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColu
 
 
 def _type_of(dtype: str, axes: tuple[int | None, ...], known: FeatureColumn | None) -> Htype:
-    """Return the type for a dtype and a shape; strings have the type that was inferred."""
+    """Return the type for a dtype and a shape; strings keep their inferred type."""
     if dtype != "string":
         return Array(dtype, axes) if axes else Scalar(dtype)
     inferred: Htype = Bytes() if known is None else known.htype

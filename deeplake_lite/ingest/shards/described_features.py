@@ -1,4 +1,4 @@
-"""Columns that a file next to the records describes: the types of a lake, or TFDS's features."""
+"""Columns described by a file next to the records: the types of a lake, or TFDS's features."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class Described:
-    """The description of files of records."""
+    """The description of record files."""
 
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
     """Columns by name."""
@@ -39,22 +39,22 @@ class Described:
     """Items of the dataset's metadata."""
 
     splits: Mapping[str, str] = field(default_factory=dict)
-    """Split of each file, if there are several."""
+    """Split of each file, if there are several splits."""
 
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Number of records of each file, as far as it is recorded."""
+    """Number of records of each file, if it is known."""
 
     files: Sequence[str] = ()
-    """The files of the description, if they are on this machine."""
+    """The files that contain the description, if they are on this machine."""
 
 
 def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Described:
-    """Return the description in the folder of some files.
+    """Read the description in the folder of record files.
 
     Raises
     ------
     InvalidValueError
-        If it cannot be read, or if there are several.
+        If it cannot be read, or if the folders have different descriptions.
     StorageError
         If its folder cannot be read.
     """
@@ -69,8 +69,8 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     if any(other != first for other in others):
         raise InvalidValueError(
             f"All files must have the same features, but {SIDECAR} or {FEATURES} differs between "
-            f"their folders {', '.join(map(repr, sorted(folders)[:4]))}. Ingest each folder on its "
-            "own."
+            f"the folders {', '.join(map(repr, sorted(folders)[:4]))}. Ingest the folders one by "
+            "one."
         )
     file = files[0]
     if (data := first[SIDECAR]) is not None:
@@ -81,7 +81,7 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     classes = {}
 
     def names_of(feature: str) -> list[str] | None:
-        """Return the names of the classes of a feature, as TFDS stores them."""
+        """Return the names of a feature's classes from TFDS's file, or None."""
         name = f"{feature.replace('/', '-')}.labels.txt"
         text = read_neighbour(file, name, access, MOST_BYTES)
         classes[name] = text
@@ -96,7 +96,7 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
 
 
 def _notes(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:
-    """Return the description of a dataset of TFDS as metadata."""
+    """Return the description of a TFDS dataset as metadata."""
     keys = ("name", "version", "description", "citation", "license")
     notes: dict[str, object] = {key: info[key] for key in keys if isinstance(info.get(key), str)}
     return {"tfds": notes} if notes else {}
@@ -129,6 +129,6 @@ def _json_object(data: bytes, file: str, name: str) -> dict[str, Any]:
 def _unreadable(file: str, name: str, reason: str) -> InvalidValueError:
     folder = file.rpartition("/")[0]
     return InvalidValueError(
-        f"{name} in {folder!r} must be a JSON object, or lines of UTF-8, but {reason}. Restore it, "
-        "or move the records to another folder."
+        f"{name} in {folder!r} must be a JSON object, or UTF-8 text with class names, but it "
+        f"cannot be read: {reason}. Restore it, or move the records to another folder."
     )

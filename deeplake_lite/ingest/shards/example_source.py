@@ -1,4 +1,4 @@
-"""The source for files whose records are ``tf.train.Example``, or bytes."""
+"""The source for files whose records are ``tf.train.Example`` or bytes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the records of a block, in bytes."""
+"""Maximum size of the records of a block in bytes."""
 
 SAMPLED = 1_000
-"""Number of records by which columns and their types are found."""
+"""Number of records from which columns and their types are inferred."""
 
 RECORD = "record"
-"""Name of the column of records that are not Examples."""
+"""Name of the column for records that are not Examples."""
 
 SPLIT = "split"
 """Name of the column of splits."""
@@ -48,7 +48,7 @@ class Records(Protocol):
 
 @dataclass(frozen=True)
 class ExampleSource:
-    """The source for files of records."""
+    """The source for record files."""
 
     files: tuple[str, ...]
     """Paths and URLs of the files."""
@@ -57,42 +57,42 @@ class ExampleSource:
     """Reads the records of a file."""
 
     access: Mapping[str, Any]
-    """Options of the store of URLs."""
+    """Storage options for URLs."""
 
     schema: Mapping[str, object]
     """Types that the user declares."""
 
     features: object = None
-    """The features that the user names, or None for all."""
+    """The features that the user selects; None for all."""
 
     key: str | None = None
     """The column that identifies rows."""
 
     contents: Contents = "example"
-    """Whether records are Examples; "auto" for what the first ones are."""
+    """Whether records are Examples; with "auto", the first ones decide."""
 
     rows: None = None
     """Unknown before all files are read."""
 
     left_out: tuple[()] = ()
-    """Every record is a row, or reported."""
+    """Empty, because every record is a row or an error."""
 
     @property
     def title(self) -> str:
-        """Name of the first file, and how many there are."""
+        """Name of the first file, and the number of the others."""
         first = name_of(self.files[0])
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """The files and their state; None if some are elsewhere, where state is unknown."""
+        """Identifies the files and their content; None if there are URLs."""
         if any(scheme_of(file) is not None for file in self.files):
             return None
         return fingerprint(self.files[0], [*self.files, *self._described.files])
 
     @property
     def metadata(self) -> Mapping[str, Mapping[str, object]]:
-        """The metadata that is stored next to the files."""
+        """The metadata stored next to the files."""
         return self._described.metadata
 
     @cached_property
@@ -101,7 +101,7 @@ class ExampleSource:
 
     @cached_property
     def _first(self) -> list[Record]:
-        """The first records with whole content, of limited size together."""
+        """The first undamaged records, up to a total size."""
         records = (r for file in self.files for r in self.read(file, self.access))
         first, size = list[Record](), 0
         for record in islice(records, SAMPLED):
@@ -125,7 +125,7 @@ class ExampleSource:
 
     @cached_property
     def found(self) -> dict[str, FeatureColumn]:
-        """The columns that are read from features."""
+        """The columns that are read from features, by name."""
         if not self._holds_examples:
             return {}
         described = self._described.columns
@@ -154,14 +154,14 @@ class ExampleSource:
         if self._described.splits:
             if SPLIT in types:
                 raise SchemaError(
-                    f"The names of the splits need the column {SPLIT!r}, but the records have a "
-                    "feature of that name. Ingest the files of each split on their own."
+                    f"The names of the splits are stored in the column {SPLIT!r}, but the records "
+                    "have a feature with that name. Ingest each split separately."
                 )
             types[SPLIT] = ClassLabel(list(dict.fromkeys(self._described.splits.values())))
         return types
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: features have no decimals."""
+        """Accept all columns, because features have no decimals."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the records from number `start` on."""
@@ -182,8 +182,8 @@ class ExampleSource:
             expected = self._described.lengths.get(file, row - first)
             if row - first != expected:
                 raise InvalidValueError(
-                    f"{name_of(file)} must have {expected:,} records, which dataset_info.json "
-                    f"records, but it has {row - first:,}. Get the file again."
+                    f"{name_of(file)} must have {expected:,} records according to "
+                    f"dataset_info.json, but it has {row - first:,}. Fetch the file again."
                 )
 
     def _block(self, file: str, rows: Sequence[Record]) -> Block:
@@ -206,7 +206,7 @@ class ExampleSource:
         return {**self.columns, **{n: resolve(s) for n, s in self.schema.items()}}
 
     def _values(self, rows: Sequence[Record], errors: dict[int, str]) -> dict[str, Any]:
-        """Return the values of the columns; add the reasons why rows are bad to `errors`."""
+        """Return the values by column; add error messages of invalid rows to `errors`."""
         cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.found}
         columns = list(self.found.values())
         for i, record in enumerate(rows):
@@ -235,14 +235,14 @@ class ExampleSource:
         return frozenset(name for column in self.found.values() for name in column.features)
 
     def _check_names(self, message: Any) -> None:
-        """Reject a feature that no column is for, unless the user chose the features."""
+        """Reject a feature without a column, unless the user selects the features."""
         if self.features is not None:
             return
         for names in (message.features.feature, message.feature_lists.feature_list):
             for name in names:
                 if name not in self._names and _has_value(names[name]):
                     raise ValueError(
-                        f"it has the feature {name!r}, which the first records do not have. Name "
+                        f"it has the feature {name!r}, which the first records do not have. List "
                         "all features: features=…"
                     )
 
@@ -256,22 +256,22 @@ class ExampleSource:
         return values
 
     def _no_columns(self) -> InvalidValueError:
-        """Return the error for files without a feature."""
+        """Build the error for files without features."""
         if not self._first:
             return InvalidValueError(
-                f"{self.title} must have a record by which columns are found, but it has none. "
-                "Name the features and their types: features=…."
+                f"{self.title} must have records to infer columns from, but it has none. List the "
+                "features and their types: features=…."
             )
         first = self._first[0]
         try:
             parse_example(first.data)
         except ValueError as error:
             return InvalidValueError(
-                f"A record must be a tf.train.Example, but {first.place} is none: {error}. Check "
+                f"A record must be a tf.train.Example, but {first.place} is not: {error}. Check "
                 "the file."
             )
         return InvalidValueError(
-            f"The first records must have a feature, but those of {self.title} have none. Name "
+            f"The first records must have features, but those of {self.title} have none. List "
             "the features and their types: features=…."
         )
 

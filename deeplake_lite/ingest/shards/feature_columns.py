@@ -1,4 +1,4 @@
-"""Columns that are read from features of ``tf.train.Example``, and their values for each type."""
+"""Columns that are read from features of ``tf.train.Example``, and conversion to their types."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class FeatureColumn(Protocol):
 
     @property
     def features(self) -> Sequence[str]:
-        """Names of the features that it is read from."""
+        """Names of the features from which it is read."""
 
     def read(self, message: Any) -> Any:
-        """Return the value of a record for `values`. Raises ValueError with the reason."""
+        """Return the value of a record, as input for `values`. Raises ValueError."""
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
-        """Return the values of a block for the type, and the reasons why rows are bad."""
+        """Return the values of a block for the type, and error messages by row."""
 
 
 @dataclass(frozen=True)
 class PlainColumn:
-    """A column for one feature, whose value has the form that the type expects."""
+    """A column for one feature, whose values fit the type directly."""
 
     name: str
     """Name of the column."""
@@ -56,16 +56,16 @@ class PlainColumn:
     """Name of the feature."""
 
     in_lists: bool = False
-    """Whether it is one of the feature lists of a SequenceExample."""
+    """Whether it is a feature list of a SequenceExample."""
 
     default: Any = None
-    """Value of a record without the feature."""
+    """Value for records without the feature."""
 
     arrange: Callable[[Any], Any] | None = None
-    """Function from the value that a feature has to that of the column."""
+    """Converts the values of a feature to the value of the column."""
 
     is_inferred: bool = False
-    """Whether the type was found by the first records, so that it must not round others."""
+    """Whether the type was inferred from the first records, so it must not round other values."""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class PlainColumn:
         return (self.feature,)
 
     def read(self, message: Any) -> Any:
-        """Return the value of a record; the default if it does not have the feature."""
+        """Return the value of a record, or the default if it does not have the feature."""
         if self.in_lists:
             found = message.feature_lists.feature_list.get(self.feature)
             for own in () if found is None or self._floats is None else found.feature:
@@ -116,12 +116,12 @@ class PlainColumn:
 
     @cached_property
     def _takes_one(self) -> bool:
-        """Whether a value is the only one of a feature, as it is: most are, so this is fast."""
+        """Whether a feature's only value is used unchanged; a fast path for most features."""
         return self._takes_bytes or self.htype.sql == "number"
 
     @cached_property
     def _takes_bytes(self) -> bool:
-        """Whether a value is the bytes of a feature."""
+        """Whether a value consists of the bytes of a feature."""
         return self.htype.item is None and (self.htype.takes_files or self.htype.sql == "bytes")
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:
@@ -139,17 +139,17 @@ def raw_values(feature: Any) -> Any:
 
 
 def feature_value(feature: Any, htype: Htype) -> Any:
-    """Return the value of a feature for a type. Raises ValueError with the reason."""
+    """Convert a feature to a value of a type. Raises ValueError."""
     return value_of(raw_values(feature), htype)
 
 
 def value_of(values: Any, htype: Htype) -> Any:
-    """Return the value for a type that a list of bytes or an array of numbers stands for.
+    """Convert a list of bytes or an array of numbers to a value of a type.
 
     Raises
     ------
     ValueError
-        With the reason.
+        If it does not fit the type.
 
     Examples
     --------
@@ -173,13 +173,13 @@ def value_of(values: Any, htype: Htype) -> Any:
 
 
 def _list_value(found: Any, htype: Htype) -> Any:
-    """Return the value of a feature list: an item for each feature."""
+    """Convert a feature list to a value with one item per feature. Raises ValueError."""
     if htype.item is None:
         parts = [raw_values(feature) for feature in found.feature]
         if any(isinstance(part, list) for part in parts):
             raise ValueError("it must have numbers, but it has bytes")
         if len({len(part) for part in parts}) > 1:
-            raise ValueError("its items must have the same length, or the type Sequence")
+            raise ValueError("its items must have the same length, unless its type is Sequence")
         return value_of(np.concatenate([np.empty(0, "<i8"), *parts]), htype) if parts else []
     return [feature_value(feature, htype.item) for feature in found.feature]
 
@@ -190,7 +190,7 @@ def _is_single(htype: Htype) -> bool:
 
 
 def _single(value: Any, htype: Htype) -> Any:
-    """Return a number, string or file for a type. Raises ValueError."""
+    """Convert a value to a number, string or file of a type. Raises ValueError."""
     if not isinstance(value, bytes):
         if htype.scalar == "bool" and value in (0, 1):
             return bool(value)
@@ -219,7 +219,7 @@ def _text(value: bytes) -> str:
 
 
 def _array(values: Any, htype: Htype) -> Any:
-    """Return numbers in the shape of a type. Raises ValueError."""
+    """Reshape numbers to the shape of a type. Raises ValueError."""
     if isinstance(values, list):
         if htype.classes is not None:
             return [_text(value) for value in values]
@@ -231,8 +231,8 @@ def _array(values: Any, htype: Htype) -> Any:
         if axes is None:
             return values
         raise ValueError(
-            "its type must leave at most one axis open, because a feature has no shape, but it is "
-            f"{axes}"
+            "its type must have at most one axis of unknown size, because features have no shape, "
+            f"but the shape is {axes}"
         )
     known = int(np.prod([size for size in axes if size is not None], dtype=np.int64))
     fits = (len(values) % known == 0 if known else not len(values)) if None in axes \
@@ -247,7 +247,7 @@ def _array(values: Any, htype: Htype) -> Any:
 
 
 def _raw_numbers(values: list[bytes], htype: Htype) -> Any:
-    """Return the numbers whose memory is one value of bytes. Raises ValueError."""
+    """Return the numbers whose memory is stored as one value of bytes. Raises ValueError."""
     dtype = np.dtype(htype.value_dtype or "uint8").newbyteorder("<")
     if len(values) != 1 or len(values[0]) % dtype.itemsize:
         raise ValueError(

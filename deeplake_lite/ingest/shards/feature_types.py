@@ -1,4 +1,4 @@
-"""Types of columns that are inferred from the features of the first records."""
+"""Inferring types of columns from the features of the first records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
 LONGEST_NAME = 250
-"""Maximum length of the name of a feature that a column has, in characters."""
+"""Maximum length of a column's name in characters."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -29,10 +29,10 @@ class _Values:
 
     kinds: set[str] = field(default_factory=set)
     lengths: set[int] = field(default_factory=set)
-    """Numbers of values; only two are kept, because more say the same."""
+    """Numbers of values. At most two are kept, which is enough to know that they differ."""
 
     items: int = 0
-    """Number of values of bytes in all records."""
+    """Number of bytes values in all records."""
 
     images: int = 0
     texts: int = 0
@@ -54,7 +54,7 @@ class _Values:
 
     @property
     def htype(self) -> Htype | None:
-        """Type for the values; None if no record has any."""
+        """Type of the values; None if no record has any."""
         if not self.kinds:
             return None
         if "bytes_list" in self.kinds:
@@ -62,7 +62,7 @@ class _Values:
             return item if self.lengths == {1} else Sequence(item)
         dtype = "int64" if self.kinds == {"int64_list"} else "float32"
         if len(self.kinds) > 1:
-            dtype = "float64"  # which has integers up to 2**53, and float32, exactly
+            dtype = "float64"  # represents integers up to 2**53, and float32, exactly
         if self.lengths == {1}:
             return Scalar(dtype)
         size = next(iter(self.lengths)) if len(self.lengths) == 1 else None
@@ -72,8 +72,8 @@ class _Values:
 def inferred_columns(messages: Iterable[Any]) -> dict[str, PlainColumn]:
     """Return the columns for the features of messages, by name.
 
-    A feature list becomes a sequence. A column takes nulls if a message has no value for it. Its
-    name is that of the feature, unless no column can have that; see `column_name`.
+    A feature list becomes a sequence. A column is nullable if a message has no value for it. Its
+    name is the name of the feature, unless that is not valid for columns; see `column_name`.
     """
     plain, lists, items = dict[str, _Values](), dict[str, int](), dict[str, _Values]()
     count = 0
@@ -109,7 +109,7 @@ def column_name(feature: str, taken: Container[str]) -> str:
     text = _CONTROL.sub("_", feature)
     parts = [f"{part}_" if part in (".", "..") else part for part in text.split("/") if part]
     name = "/".join(parts)[:LONGEST_NAME].rstrip("/") or "feature"
-    if name.startswith("__"):  # which are reserved for the lake
+    if name.startswith("__"):  # reserved for the lake
         name = name.lstrip("_") or "feature"
     while name in taken:
         name += "_"
@@ -143,7 +143,7 @@ def _bytes_type(count: int, images: int, texts: int) -> Htype:
 
 
 def is_image(data: bytes) -> bool:
-    r"""Return whether bytes begin like a file that an image column takes.
+    r"""Return whether bytes begin like an image file.
 
     >>> is_image(b"\x89PNG\r\n\x1a\n"), is_image(b"BMW")
     (True, False)
@@ -152,7 +152,7 @@ def is_image(data: bytes) -> bool:
         codecs.sniff(data)
     except InvalidValueError:
         return False
-    return not is_text(data)  # "BM" is also how a BMP file begins
+    return not is_text(data)  # text may begin with "BM", as BMP files do
 
 
 def is_text(data: bytes) -> bool:

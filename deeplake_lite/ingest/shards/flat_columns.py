@@ -1,4 +1,4 @@
-"""Arrow arrays from the flat lists that an export has written: the reverse of `flatten`."""
+"""Building Arrow arrays from the flat lists of an export: the reverse of `flatten`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_EMPTY = 1_000_000
-"""Maximum number of arrays without numbers in a block: a file of a few bytes can claim many."""
+"""Maximum number of empty arrays in a block, because a file of a few bytes can claim many."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class FlatRows:
     """For each row, lists of bytes and arrays of numbers by name."""
 
     def counts(self, name: str) -> Counts:
-        """Return the number of values of each row. Raises ValueError if a row has none."""
+        """Return each row's number of values. Raises ValueError if a row lacks the feature."""
         missing = next((row for row in self.rows if name not in row), None)
         if missing is not None:
             raise ValueError(
@@ -67,7 +67,7 @@ class FlatRows:
         return numbers
 
     def valid(self, name: str, counts: Counts) -> NDArray[np.bool_] | None:
-        """Return which items are not null; None if all. Raises ValueError."""
+        """Return which items are not null; None if all are valid. Raises ValueError."""
         if not any(name in row for row in self.rows):
             return None
         rows = [
@@ -78,7 +78,7 @@ class FlatRows:
 
 
 def feature_names(empty: pa.Array, name: str) -> tuple[str, ...]:
-    """Return the names of the features of a column, given an empty array of it."""
+    """Return the names of a column's features; `empty` is an empty array of its type."""
     names = [flat.name for flat in flatten(empty, name)]
     return (*names, *dict.fromkeys(_valid_names(empty.type, Place(name))))
 
@@ -99,7 +99,7 @@ def _valid_names(kind: pa.DataType, place: Place) -> list[str]:
 def unflatten(
     kind: pa.DataType, name: str, rows: FlatRows, classes: Sequence[str] = ()
 ) -> pa.Array:
-    """Return the array of a type, without nulls, whose flat lists are the features of rows.
+    """Build an array without null rows from the flat lists in the features of rows.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def unflatten(
 
 @dataclass(frozen=True)
 class _Builder:
-    """Builds an array from the outside to the inside."""
+    """Builds an array from the outermost type to the innermost."""
 
     rows: FlatRows
     classes: Sequence[str]
@@ -138,7 +138,7 @@ class _Builder:
         if kinds.is_fixed_size_list(kind):
             size, count = kind.list_size, int(counts.sum())
             if not size and count > MOST_EMPTY:
-                raise ValueError(f"it may have at most {MOST_EMPTY:,} arrays without numbers")
+                raise ValueError(f"it may have at most {MOST_EMPTY:,} empty arrays")
             items = self.array(kind.value_type, place.in_fixed(), counts * size)
             return pa.FixedSizeListArray.from_arrays(items, size) if size else \
                 pa.array([[]] * count, kind)  # fmt: skip
@@ -156,7 +156,7 @@ class _Builder:
         if place.has_lengths(kind):
             lengths = self.rows.numbers(place.lengths, counts)
             if (lengths < 0).any() or (lengths > 2**31).any():
-                raise ValueError(f"feature {place.lengths!r} must have lengths of lists")
+                raise ValueError(f"feature {place.lengths!r} must have valid lengths of lists")
         else:
             unit, sizes = unit_of(kind.value_type), self._sizes(kind.value_type, inner)
             if (sizes % unit).any():
@@ -167,7 +167,7 @@ class _Builder:
         return pa.LargeListArray.from_arrays(pa.array(offsets), items)
 
     def _sizes(self, kind: pa.DataType, place: Place) -> Counts:
-        """Return for each row the number of values, or of lengths of lists, at a place."""
+        """Return the number of values, or of lengths of lists, at a place in each row."""
         if isinstance(kind, pa.BaseExtensionType):
             return self._sizes(kind.storage_type, place)
         if kinds.is_fixed_size_list(kind):
@@ -181,7 +181,9 @@ class _Builder:
     def _classes(self, numbers: NDArray[Any]) -> pa.Array:
         wrong = (numbers < 0) | (numbers >= len(self.classes))
         if wrong.any():
-            raise ValueError(f"class {numbers[wrong][0]} must be one of {len(self.classes):,}")
+            raise ValueError(
+                f"a class must be below {len(self.classes):,}, but it is {numbers[wrong][0]}"
+            )
         return pa.DictionaryArray.from_arrays(
             pa.array(numbers.astype(np.int32)), pa.array(self.classes, pa.string())
         )
@@ -202,12 +204,12 @@ class _Builder:
 
 
 def _integers(numbers: NDArray[Any], kind: pa.DataType, place: Place) -> pa.Array:
-    """Return integers as a type: of fewer bits, unsigned, booleans or times. Raises ValueError."""
+    """Convert integers to a type: fewer bits, unsigned, booleans or times. Raises ValueError."""
     if kinds.is_boolean(kind):
         if not np.isin(numbers, (0, 1)).all():
             raise ValueError(f"feature {place.leaf!r} must have only 0 and 1")
         return pa.array(numbers != 0)
-    if kinds.is_uint64(kind):  # which are written as the int64 of the same bits
+    if kinds.is_uint64(kind):  # written as int64 with the same bits
         return pa.array(numbers.view(np.uint64))
     try:
         return pa.array(numbers.astype(np.int64)).cast(kind)

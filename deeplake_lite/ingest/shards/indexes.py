@@ -1,4 +1,4 @@
-"""The files ``index.json`` of formats with shards of samples."""
+"""Reading ``index.json``, which lists the shards of MDS and LitData."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_INDEX_BYTES = 2**30
 
 
 def find_indexes(root: Path) -> list[Path]:
-    """Return the index of a folder, or those of its subfolders. Raises NotFoundError."""
+    """Return the index of a folder, or the indexes of its subfolders. Raises NotFoundError."""
     if (root / INDEX).is_file():
         return [root / INDEX]
     found = sorted(root.rglob(INDEX)) if root.is_dir() else []
@@ -32,7 +32,7 @@ def read_index(path: Path) -> dict[str, Any]:
     """Return the content of an index. Raises InvalidValueError."""
     if path.stat().st_size > MOST_INDEX_BYTES:
         raise InvalidValueError(
-            f"{str(path)!r} must have at most {MOST_INDEX_BYTES:,} bytes, but it has more. "
+            f"{str(path)!r} may have at most {MOST_INDEX_BYTES:,} bytes, but it has more. "
             "Check the file."
         )
     try:
@@ -51,17 +51,17 @@ def read_index(path: Path) -> dict[str, Any]:
 
 
 def check_names(title: str, encodings: Mapping[str, Encoding], names: Sequence[str]) -> None:
-    """Reject a shard without one of the columns. Raises SchemaError."""
+    """Reject a shard that lacks a column. Raises SchemaError."""
     missing = [name for name in names if name not in encodings]
     if missing:
         raise SchemaError(
             f"All shards must have the columns {', '.join(map(repr, names))}, but {title} has no "
-            f"{missing[0]!r}. Name the columns that all have: columns=[…]."
+            f"{missing[0]!r}. Select the columns that all shards have: columns=[…]."
         )
 
 
 def inside(index: Path, name: str) -> Path:
-    """Return the path of a file in an index. Raises InvalidValueError if it is elsewhere."""
+    """Return the path of a file in an index. Raises InvalidValueError if it is outside."""
     path = index.parent / name
     if not path.resolve().is_relative_to(index.parent.resolve()):
         raise InvalidValueError(

@@ -1,4 +1,4 @@
-"""Columns for the features that an export of a lake has written, with the types of the lake."""
+"""Columns for features that were exported from a lake, with the types of the lake."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 def lake_columns(
     content: Mapping[str, Any], file: str
 ) -> tuple[dict[str, FeatureColumn], dict[str, dict[str, object]]]:
-    """Return the columns and the metadata in the file that records the types of a lake.
+    """Return the columns and the metadata of the lake from the file next to the records.
 
     Parameters
     ----------
     content : mapping
         Its content.
     file : str
-        A file of records next to it, for messages.
+        A record file next to it, for messages.
 
     Raises
     ------
     InvalidValueError
-        If it is not as an export writes it.
+        If it is not in the form that an export writes.
     """
     try:
         schema = Schema.build({n: from_config(c) for n, c in content["columns"].items()})
@@ -78,7 +78,7 @@ class _LakeColumn:
         return feature_names(self._empty, self.name)
 
     def read(self, message: Any) -> dict[str, Any] | None:
-        """Return the lists of a row; None for a null."""
+        """Return the lists of a row, or None for null."""
         own = message.features.feature
         found = {
             name: raw_values(feature)
@@ -88,14 +88,14 @@ class _LakeColumn:
         return found or None
 
     def values(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Return the values of a block, and the reasons why rows are bad."""
+        """Return the values of a block, and error messages by row."""
         try:
             return self._values(cells), {}
         except ValueError:
             return self._values_by_row(cells)
 
     def _values_by_row(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
-        """Return the values of the rows that can be read, and null for the others."""
+        """Read rows one by one; return their values, null for invalid ones, and the errors."""
         bad, kept = dict[int, str](), list(cells)
         for i, cell in enumerate(cells):
             try:

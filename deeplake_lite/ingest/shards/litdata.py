@@ -40,12 +40,13 @@ def from_litdata(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest chunks of samples that LitData has optimized.
+    """Ingest a dataset optimized by LitData.
 
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, or one whose subfolders have it: one for each split.
+        A folder with ``index.json``, or a folder with one subfolder per split, each of which has an
+        index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -66,18 +67,20 @@ def from_litdata(
     NotFoundError
         If there is no index, or a chunk is missing.
     SchemaError
-        If splits have different columns, or a column is pickled: reading it could run any code.
+        If splits have different columns, or a column is pickled, because reading it could run
+        arbitrary code.
     InvalidValueError
-        For a damaged chunk, and for a bad sample.
+        If a chunk is damaged or a sample is invalid.
 
     Notes
     -----
-    Image files and other bytes are stored unchanged. Strings, numbers, arrays, tensors and JSON get
-    the type of that name, and ``pil`` is an image without compression. The values of nested
-    dictionaries are columns such as ``"box/width"``, and those of tuples ``"0"`` and ``"1"``.
-    Chunks that `View.to_litdata` has written get the types of the lake again. Several splits become
-    one column of classes, ``split``. Chunks may be compressed, but not encrypted. Chunks of tokens,
-    for ``TokensLoader``, are not read. The package ``litdata`` is not needed.
+    Image files and other bytes are stored unchanged. Strings, numbers, arrays, tensors and JSON
+    become columns of these types, and ``pil`` becomes an uncompressed image. Values of nested
+    dictionaries become columns such as ``"box/width"``, and values of tuples become ``"0"`` and
+    ``"1"``. Chunks written by `View.to_litdata` get the types of the lake again. If there are
+    several splits, their names are in the column ``split``. Chunks may be compressed, but not
+    encrypted. Chunks of tokens, for ``TokensLoader``, cannot be read. The package ``litdata`` is
+    not needed.
 
     Examples
     --------
@@ -160,17 +163,16 @@ def _chunks(
 
 def _bad(path: Path, key: str, value: object) -> InvalidValueError:
     return InvalidValueError(
-        f"{str(path)!r} must be an index of LitData, but {key!r} is {value!r:.80}. Write the index "
+        f"{str(path)!r} must be a LitData index, but its {key!r} is {value!r:.80}. Write the index "
         "again."
     )
 
 
 def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
-    """Reject chunks that are encrypted, or have no samples of values. Raises SchemaError."""
+    """Reject chunks that are encrypted or of an unsupported kind. Raises SchemaError."""
     if config.get("encryption"):
         raise SchemaError(
-            f"The chunks of {str(index)!r} are encrypted, and only plain ones can be read. Decrypt "
-            "them first."
+            f"Chunks must not be encrypted, but those of {str(index)!r} are. Decrypt them first."
         )
     loader = config.get("item_loader", "PyTreeLoader")
     if loader not in (None, "PyTreeLoader"):
@@ -188,7 +190,7 @@ def _check_supported(index: Path, config: Mapping[str, Any]) -> None:
 
 
 def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return name and serializer of each value of a sample."""
+    """Return the name and serializer of each value of a sample. Raises InvalidValueError."""
     names, serializers = leaf_names(config.get("data_spec")), config.get("data_format")
     if (
         not isinstance(serializers, list) or len(serializers) != len(names)
@@ -199,7 +201,7 @@ def _leaves(index: Path, config: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding:
-    """Return the encoding of a column; its type takes nulls if values may be missing."""
+    """Return the encoding of a column; its type is nullable if values may be missing."""
     encoding = encoding_of(name, serializer)
     has_gaps = '"optional"' in json.dumps(config.get("types"))
     if not has_gaps or not isinstance(encoding.htype, Htype) or encoding.htype.nullable:
@@ -210,7 +212,7 @@ def _encoding(name: str, serializer: str, config: Mapping[str, Any]) -> Encoding
 def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[Path, bool]:
     """Return the file of a chunk, and whether it is compressed.
 
-    When LitData reads a compressed chunk of a local folder, it leaves a decompressed one.
+    When LitData reads a compressed chunk in a local folder, it replaces it with a decompressed one.
     """
     name = entry.get("filename")
     if not isinstance(name, str) or not name or "\0" in name:

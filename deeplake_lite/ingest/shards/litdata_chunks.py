@@ -1,14 +1,14 @@
-"""LitData's chunks: files of samples in one of several forms.
+"""LitData's chunks, which are files of samples in one of several forms.
 
 ======================  =========================================================================
-plain                   number of samples, offset of each and of the end, samples
+plain                   number of samples, offset of each sample and of the end, samples
 ``.zstd.bin``           the same, compressed as a whole
 compressed by sample    the same, but each sample is compressed
-``LDFZ01``              the samples are compressed in frames of some hundred samples
-``LDARW01`` at the end  no samples, but a table of Arrow, for samples with lists of any length
+``LDFZ01``              the samples are compressed in frames of a few hundred samples
+``LDARW01`` at the end  an Arrow table instead of samples, for lists of any length
 ======================  =========================================================================
 
-A sample is the size of each value, followed by the values. All numbers are little-endian.
+A sample consists of the size of each value, followed by the values. All numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FRAMED = b"LDFZ01\0\0"
 """First bytes of a chunk that is compressed in frames."""
 
 TABLE = b"LDARW01\0"
-"""Last bytes of a chunk with a table of Arrow; the length of the table stands before them."""
+"""Last bytes of a chunk with an Arrow table, preceded by the length of the table."""
 
 _FRAMED_HEAD = struct.Struct("<8sHHIII")
 _FRAME = np.dtype([
@@ -69,7 +69,7 @@ class LitDataChunk:
     """Whether each sample is compressed."""
 
     def samples(self, first: int) -> Iterator[Sample | str]:
-        """Yield the samples from number `first` on; for a bad one, what is wrong with it."""
+        """Yield the samples from number `first` on, or an error message for an invalid sample."""
         with opened(self.file, "zstd" if self.is_packed else None, None, {}) as file:
             size = file.seek(0, 2)
             file.seek(0)
@@ -109,12 +109,12 @@ class LitDataChunk:
                 try:
                     sample = memoryview(unpacked(sample, "zstd", 2**31))
                 except ValueError as error:
-                    yield f"a sample must be a frame of Zstandard, but it is not: {error}."
+                    yield f"a sample must be a Zstandard frame, but it is not: {error}."
                     continue
             yield self._split_up(sample)
 
     def _split_up(self, data: memoryview) -> Sample | str:
-        """Return the values of a sample by name, or what is wrong with it."""
+        """Return the values of a sample by name, or an error message."""
         at = 4 * len(self.leaves)
         if len(data) < at:
             return "a sample must have a size for each value, but it is shorter."
@@ -165,7 +165,7 @@ class LitDataChunk:
         return file.read() == TABLE
 
     def _table(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
-        """Yield the rows of the table of Arrow at the end. Raises InvalidValueError."""
+        """Yield the rows of the Arrow table at the end. Raises InvalidValueError."""
         file.seek(max(0, size - len(TABLE) - 4))
         (length,) = struct.unpack("<I", file.read(4))
         start = size - len(TABLE) - 4 - length
@@ -186,30 +186,30 @@ class LitDataChunk:
             raise self._damaged()
 
     def _row(self, row: Mapping[str, Any]) -> Sample | str:
-        """Return the values of a row of a table, in the form of their serializers."""
+        """Return the values of a table's row as serialized by LitData, or an error message."""
         values = dict[str, memoryview | None]()
         for name, serializer in self.leaves:
             try:
                 values[name] = _serialized(serializer, _leaf(row, name))
             except (TypeError, ValueError, OverflowError, struct.error, RecursionError):
-                return f"{name} must be a value of {serializer}, but it is not."
+                return f"{name} must fit the serializer {serializer}, but it does not."
         return values
 
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
-            f"{str(self.file)!r} must be a whole chunk of LitData with {self.rows:,} samples, but "
-            "it is damaged, or another file. Fetch it again."
+            f"{str(self.file)!r} must be a complete LitData chunk with {self.rows:,} samples, but "
+            "it is damaged or another file. Fetch it again."
         )
 
 
 def _block_end(offsets: NDArray[np.int64], first: int) -> int:
-    """Return the end of a block of samples that are read at once; it has at least one."""
+    """Return the end of a block of samples that are read together; it has at least one."""
     end = int(np.searchsorted(offsets, offsets[first] + BLOCK_BYTES, side="right")) - 1
     return min(max(end, first + 1), len(offsets) - 1)
 
 
 def _batches(data: bytes) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a file or a stream of Arrow."""
+    """Yield the batches of an Arrow file or stream."""
     if data[:6] != b"ARROW1":
         yield from pa.ipc.open_stream(pa.py_buffer(data))
         return
@@ -228,7 +228,7 @@ def _leaf(row: Any, name: str) -> Any:
 
 
 def _serialized(serializer: str, value: Any) -> memoryview | None:
-    """Return a value as LitData serializes it."""
+    """Serialize a value as LitData does."""
     if value is None:
         return memoryview(b"null") if serializer == "json" else None
     match serializer:

@@ -1,7 +1,7 @@
 """LitData's binary form of JSON values.
 
-A value is a tag and its content. What begins with another byte than a tag is JSON text. Numbers are
-little-endian, and lengths are uint32.
+A value consists of a tag and its content. If it does not begin with a tag, it is JSON text. Numbers
+are little-endian, and lengths are uint32.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from deeplake_lite.ingest.shards.notes import load_json
 from deeplake_lite.ingest.shards.unfit import UnfitError
 
 FIRST_TEXT = 0x20
-"""Bytes above this one begin a JSON text."""
+"""If the first byte is above this one, it begins JSON text."""
 
 MOST_DEPTH = 100
 
 
 def load_nested(data: memoryview) -> Any:
-    r"""Return the value. Raises UnfitError.
+    r"""Decode a value. Raises UnfitError.
 
     >>> load_nested(memoryview(b'{"a": 1}')), load_nested(memoryview(b"\x07\x01\0\0\0x"))
     ({'a': 1}, 'x')
@@ -36,7 +36,7 @@ def load_nested(data: memoryview) -> Any:
 
 @dataclass
 class _Reader:
-    """Reads values one after the other."""
+    """Reads one value after another."""
 
     data: memoryview
     at: int = 0
@@ -55,7 +55,7 @@ class _Reader:
         """Return the next bytes. Raises UnfitError."""
         part = self.data[self.at : self.at + size]
         if len(part) != size:
-            raise UnfitError("JSON in LitData's form, not cut short")
+            raise UnfitError("complete JSON in LitData's form")
         self.at += size
         return part
 
@@ -64,10 +64,10 @@ class _Reader:
         return struct.unpack(form, self.take(struct.calcsize(form)))[0]
 
     def count(self) -> int:
-        """Return the next length, of items that have at least a byte each."""
+        """Return the next length, of items with at least one byte each. Raises UnfitError."""
         count: int = self.unpack("<I")
         if count > len(self.data) - self.at:
-            raise UnfitError("JSON in LitData's form, not cut short")
+            raise UnfitError("complete JSON in LitData's form")
         return count
 
     def text(self) -> str:
@@ -86,7 +86,7 @@ class _Reader:
         return numbers
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the next list of objects that have the same keys."""
+        """Return the next list of objects with the same keys."""
         rows, keys = self.count(), [self.text() for _ in range(self.count())]
         if not keys:
             raise UnfitError("objects with keys")

@@ -1,4 +1,4 @@
-"""The serializers of LitData: how the bytes of a value become one."""
+"""LitData's serializers: decoding the bytes of values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMPY = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""Dtypes of NumPy's arrays by code; those after them are objects and strings."""
+"""Dtypes of NumPy arrays by code; later codes are objects and strings."""
 
 _TORCH = (
     "float32", "float32", "float64", "float64", "complex64", "complex64", "complex128",
@@ -32,7 +32,7 @@ _TORCH = (
 """Dtypes of tensors by code."""
 
 PICKLED = ("pickle", "graph")
-"""Serializers that run code of whoever wrote the data."""
+"""Serializers that could run arbitrary code when data is read."""
 
 MOST_AXES = 32
 
@@ -47,8 +47,9 @@ def encoding_of(column: str, name: object) -> Encoding:
     base, _, detail = str(name).partition(":")
     if base in PICKLED:
         raise SchemaError(
-            f"Column {column!r} is pickled, and reading pickles can run any code, so it is not "
-            "read. Write it again with another serializer, or name the other columns: columns=[…]."
+            "Columns must not be pickled, because reading pickles can run any code, but "
+            f"{column!r} is. Write it with another serializer, or select other columns: "
+            "columns=[…]."
         )
     if base in ("no_header_numpy", "no_header_tensor"):
         codes = _NUMPY if base == "no_header_numpy" else _TORCH
@@ -62,13 +63,13 @@ def encoding_of(column: str, name: object) -> Encoding:
         return _OTHERS[base]
     known = ", ".join([*_OTHERS, "jpeg", "image", "no_header_numpy", "no_header_tensor", *_FILES])
     raise SchemaError(
-        f"The serializer of column {column!r} must be one of {known}, but it is {name!r:.80}. Name "
-        "the other columns: columns=[…]."
+        f"The serializer of column {column!r} must be one of {known}, but it is {name!r:.80}. "
+        "Select other columns: columns=[…]."
     )
 
 
 def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
-    """Return numbers. Raises UnfitError."""
+    """Decode an array without a header. Raises UnfitError."""
     if dtype == "bfloat16":  # the upper half of a float32
         return (_numbers("uint16", data).astype("u4") << 16).view(np.float32)
     kind = np.dtype(dtype).newbyteorder("<")
@@ -80,7 +81,7 @@ def _numbers(dtype: str, data: memoryview) -> NDArray[Any]:
 
 
 def _array(codes: tuple[str, ...], order: str, data: memoryview) -> NDArray[Any]:
-    """Return an array with a header: its dtype, number of axes and shape. Raises UnfitError."""
+    """Decode an array whose header has its dtype, number of axes and shape. Raises UnfitError."""
     if len(data) < 8:
         raise UnfitError("an array")
     code, axes = np.frombuffer(data[:8], f"{order}u4").tolist()
@@ -114,7 +115,7 @@ def _bool(data: memoryview) -> bool:
 
 
 def _files(data: memoryview) -> list[bytes]:
-    """Return the files of a list: their number, their sizes and their content."""
+    """Decode a list of files, stored as their number, sizes and content. Raises UnfitError."""
     count = int(np.frombuffer(data[:4], "<u4")[0]) if len(data) >= 4 else 0
     start = 4 + 4 * count
     if len(data) < start:

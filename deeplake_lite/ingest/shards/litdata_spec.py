@@ -16,17 +16,17 @@ _WITH_KEYS = ("builtins.dict", "collections.OrderedDict")
 
 
 def leaf_names(spec: object) -> list[str]:
-    """Return the names of the leaves of a sample, in the order in which they are stored.
+    """Return the names of a sample's leaves in the order in which they are stored.
 
     Parameters
     ----------
     spec : object
-        The entry ``data_spec`` of an index: JSON in a string, of PyTorch's pytrees.
+        The entry ``data_spec`` of an index, a string with the JSON of a PyTorch pytree.
 
     Raises
     ------
     SchemaError
-        If it is something else.
+        If it is anything else, or if two leaves have the same name.
 
     Examples
     --------
@@ -46,8 +46,8 @@ def leaf_names(spec: object) -> list[str]:
     if len(set(names)) != len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise SchemaError(
-            f"The values of a sample must have different names, but two are {twice!r}. Write the "
-            "dataset again with other keys."
+            f"The values of a sample must have different names, but two are named {twice!r}. Write "
+            "the dataset again with other keys."
         )
     return names
 
@@ -81,6 +81,6 @@ def _keys(node: dict[str, Any], count: int, spec: object) -> list[str]:
 
 def _unknown(spec: object) -> SchemaError:
     return SchemaError(
-        "The structure of the samples, 'data_spec' in the index, must be a tree in JSON, but it is "
+        "'data_spec' in the index, the structure of the samples, must be a JSON tree, but it is "
         f"{spec!r:.80}. Write the index again."
     )

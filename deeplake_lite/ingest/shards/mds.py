@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.shards.samples import Encoding
 
 MOST_BYTES = 2**32
-"""Maximum size of a shard, whose offsets have 32 bits."""
+"""Maximum size of a shard in bytes, because offsets have 32 bits."""
 
 
 @takes_options
@@ -46,7 +46,8 @@ def from_mds(
     Parameters
     ----------
     folder : str or Path
-        A folder with ``index.json``, or one whose subfolders have it: one for each split.
+        A folder with ``index.json``, or a folder with one subfolder per split, each of which has an
+        index.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -67,17 +68,18 @@ def from_mds(
     NotFoundError
         If there is no index, or a shard is missing.
     SchemaError
-        If shards have different columns, or a column is pickled: reading it could run any code.
+        If shards have different columns, or a column is pickled, because reading it could run
+        arbitrary code.
     InvalidValueError
-        For a damaged shard, and for a bad sample.
+        If a shard is damaged or a sample is invalid.
 
     Notes
     -----
-    Image files and other bytes are stored unchanged. ``str`` is text, ``int`` and the like numbers,
-    ``ndarray`` an array, ``json`` JSON, and ``pil`` an image without compression. Shards that
-    `View.to_mds` has written get the types of the lake again. Several splits become one column of
-    classes, ``split``. Shards may be compressed, and are compared with the hashes in the index. The
-    package ``streaming`` is not needed.
+    Image files and other bytes are stored unchanged. ``str`` becomes text, ``int`` and similar
+    encodings become numbers, ``ndarray`` becomes an array, ``json`` becomes JSON, and ``pil``
+    becomes an uncompressed image. Shards written by `View.to_mds` get the types of the lake again.
+    If there are several splits, their names are in the column ``split``. Shards may be compressed;
+    their hashes are compared with those in the index. The package ``streaming`` is not needed.
 
     Examples
     --------
@@ -140,8 +142,8 @@ def _entries(path: Path, content: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _bad(path: Path, key: str, value: object) -> InvalidValueError:
     return InvalidValueError(
-        f"{str(path)!r} must be an index of MDS shards, but {key!r} is {value!r:.80}. Write the "
-        "index again."
+        f"{str(path)!r} must be an index of MDS shards, but its {key!r} is {value!r:.80}. Write "
+        "the index again."
     )
 
 
@@ -160,19 +162,19 @@ class MdsShard:
     """Encoding of each column that is read."""
 
     layout: Sequence[tuple[str, int | None]]
-    """Name and size of each column; None if sizes differ."""
+    """Name of each column and size of its values; None if sizes differ."""
 
     codec: str | None
     """Its compression."""
 
     size: int
-    """Its size without compression, in bytes."""
+    """Its uncompressed size in bytes."""
 
     hashes: Mapping[str, str]
     """Its hashes by algorithm."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
-        """Yield the samples from number `first` on; for a bad one, what is wrong with it."""
+        """Yield the samples from number `first` on, or an error message for an invalid sample."""
         with opened(self.file, self.codec, self.size, self.hashes) as file:
             head = np.frombuffer(file.read(4), "<u4")
             if self.size < 8 + 4 * self.rows or head.tolist() != [self.rows]:
@@ -191,7 +193,7 @@ class MdsShard:
                 first = end
 
     def _split_up(self, data: memoryview) -> Mapping[str, memoryview] | str:
-        """Return the values of a sample by column, or what is wrong with it."""
+        """Return the values of a sample by column, or an error message."""
         count = sum(size is None for _, size in self.layout)
         if len(data) < 4 * count:
             return "a sample must have a size for each value, but it is shorter."
@@ -207,8 +209,8 @@ class MdsShard:
 
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
-            f"{str(self.file)!r} must be a whole MDS file with {self.rows:,} samples, but its "
-            "header does not fit. Fetch the file again."
+            f"{str(self.file)!r} must be a complete MDS file with {self.rows:,} samples, but its "
+            "header does not match. Fetch the file again."
         )
 
 
@@ -221,7 +223,7 @@ def _are_offsets(offsets: np.ndarray[Any, Any], size: int, rows: int) -> bool:
 def _shard(
     index: Path, entry: Mapping[str, Any], split: str, wanted: Sequence[str] | None
 ) -> MdsShard:
-    """Return the shard of an entry in an index. Raises InvalidValueError, SchemaError."""
+    """Return the shard that an entry of an index describes. Raises LakeError."""
     if entry.get("format") != "mds" or entry.get("version") != 2:
         raise _bad(index, "format", entry.get("format"))
     names, encodings, sizes = (
@@ -257,7 +259,7 @@ def _shard(
             for name, encoding in zip(names, encodings, strict=True)
             if wanted is None or name in wanted
         },
-        # A size of 0 is stored with each value, as if sizes differed.
+        # For size 0, the format stores the size with each value, as if sizes differed.
         [(name, size or None) for name, size in zip(names, sizes, strict=True)],
         codec,
         raw.size,
@@ -271,7 +273,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 @dataclass(frozen=True)
 class _File:
-    """A file that an index describes."""
+    """A file described by an index."""
 
     path: Path
     size: int
@@ -279,7 +281,7 @@ class _File:
 
 
 def _file(index: Path, entry: object) -> _File:
-    """Return the file of an entry. Raises InvalidValueError for one outside of the folder."""
+    """Return the file of an entry. Raises InvalidValueError, also if it is outside the folder."""
     if not isinstance(entry, dict):
         raise _bad(index, "raw_data", entry)
     name, size, hashes = entry.get("basename"), entry.get("bytes"), entry.get("hashes")

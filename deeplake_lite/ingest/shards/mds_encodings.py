@@ -1,4 +1,4 @@
-"""The encodings of MDS: how the bytes of a value become one."""
+"""MDS's encodings: decoding the bytes of values."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _DTYPES = {
 _NUMBERS = tuple(_DTYPES.values())
 
 MOST_NUMBERS = 2**32
-"""Maximum number of numbers of an array: that of the bytes of a shard."""
+"""Maximum number of values in an array, which is the maximum number of bytes in a shard."""
 
 PICKLED = ("pkl",)
-"""Encodings that run code of whoever wrote the data."""
+"""Encodings that could run arbitrary code when data is read."""
 
 
 def encoding_of(column: str, name: object) -> Encoding:
@@ -41,8 +41,8 @@ def encoding_of(column: str, name: object) -> Encoding:
         raise _unknown(column, name)
     if name in PICKLED:
         raise SchemaError(
-            f"Column {column!r} is pickled, and reading pickles can run any code, so it is not "
-            "read. Write it again with another encoding, or name the other columns: columns=[…]."
+            "Columns must not be pickled, because reading pickles can run any code, but "
+            f"{column!r} is. Write it with another encoding, or select other columns: columns=[…]."
         )
     if name.startswith("ndarray"):
         return _array(column, name)
@@ -57,8 +57,8 @@ def encoding_of(column: str, name: object) -> Encoding:
 def _unknown(column: str, name: object) -> SchemaError:
     known = ", ".join(["ndarray", *_NUMBERS, *_OTHERS])
     return SchemaError(
-        f"The encoding of column {column!r} must be one of {known}, but it is {name!r:.80}. Name "
-        "the other columns: columns=[…]."
+        f"The encoding of column {column!r} must be one of {known}, but it is {name!r:.80}. Select "
+        "other columns: columns=[…]."
     )
 
 

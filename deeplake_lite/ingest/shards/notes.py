@@ -1,4 +1,4 @@
-"""The note of an exported lake in the index of a format: the types that restore its values."""
+"""The note that an export leaves in an index: the lake's types, which restore its values."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class NotedColumn:
     """How its values were written; see `dataset.export.shards.samples`."""
 
     has_nulls: bool
-    """Whether empty bytes stand for null."""
+    """Whether empty bytes mean null."""
 
     def restore(self, value: Any) -> Any:
-        """Return the value for one that was read. Raises UnfitError."""
+        """Convert a value that was read to the value in the lake. Raises UnfitError."""
         match self.kind:
             case "file":
                 return None if self.has_nulls and not value else value
@@ -54,10 +54,10 @@ class NotedColumn:
 
 @dataclass(frozen=True)
 class Note:
-    """The note of an export, or nothing."""
+    """The note of an export; empty if there is none."""
 
     columns: Mapping[str, NotedColumn] = field(default_factory=dict)
-    """The columns that it describes, in the order of the lake."""
+    """The columns in the order of the lake."""
 
     metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The metadata of the lake."""
@@ -67,7 +67,7 @@ class Note:
 
     @classmethod
     def of(cls, content: object) -> Note:
-        """Return a note; what another program or a newer release wrote is ignored."""
+        """Parse a note. Entries of other programs or newer releases are ignored."""
         if not isinstance(content, dict):
             return cls()
         columns, metadata = content.get("columns"), content.get("metadata")
@@ -94,7 +94,7 @@ def _column(config: object) -> NotedColumn | None:
 
 
 def htype_of_config(config: object) -> Htype | None:
-    """Return the type of a configuration in a note; None if it is not one."""
+    """Return the type for a configuration in a note; None if it is not valid."""
     try:
         return None if config is None else from_config(config)
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
@@ -102,7 +102,7 @@ def htype_of_config(config: object) -> Htype | None:
 
 
 def restored(htype: Htype, value: Any) -> Any:
-    """Return the value of a type for a JSON value. Raises UnfitError.
+    """Convert a JSON value to a value of a type. Raises UnfitError.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
     >>> restored(Sequence(Scalar("datetime64[D]")), ["2026-01-02"])
@@ -119,7 +119,7 @@ def restored(htype: Htype, value: Any) -> Any:
     if not htype.value_dtype:
         return value
     values = _arrays(htype.value_dtype, value)
-    # An image must be an array: a list of lists of numbers is not taken for one.
+    # An image must be an array; nested lists of numbers would not be accepted.
     return np.asarray(values, htype.value_dtype) if htype.is_image else values
 
 
@@ -130,18 +130,18 @@ def _list(value: Any) -> list[Any]:
 
 
 def _scalar(htype: Htype, value: Any) -> Any:
-    """Return a number or a time. Raises UnfitError."""
+    """Convert a JSON value to a number or a time."""
     if htype.scalar is None:
         return value
     dtype = np.dtype(htype.scalar)
     if dtype.kind in "mM":
-        # As a string, so that a time keeps its date, and a duration its unit.
+        # Timestamps are parsed from strings; durations are counts of their unit.
         return np.array(value if dtype.kind == "m" else str(value), dtype)[()]
     return complex(value) if dtype.kind == "c" else value
 
 
 def _arrays(dtype: str, value: Any) -> Any:
-    """Return the array for nested lists, or the list of arrays, as for polygons."""
+    """Return the value for an array, or a list of arrays, such as polygons. Raises UnfitError."""
     if isinstance(value, dict):
         shape = value.get("shape")
         if not isinstance(shape, list) or 0 not in shape or len(shape) > 32:
@@ -159,7 +159,7 @@ def _complex(value: Any) -> Any:
 
 
 def load_npy(data: bytes) -> np.ndarray[Any, Any]:
-    """Return the array of an npy file. Raises UnfitError."""
+    """Decode an npy file. Raises UnfitError."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except _UNREADABLE as error:
@@ -171,7 +171,7 @@ def load_npy(data: bytes) -> np.ndarray[Any, Any]:
 
 
 def load_json(data: bytes) -> Any:
-    """Return the value of a JSON text. Raises UnfitError."""
+    """Decode JSON text. Raises UnfitError."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Shards that may be compressed, opened as files that can be read at any place."""
+"""Opening shards, which may be compressed, as seekable files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PIECE = 2**20
-"""Bytes that are decompressed at a time."""
+"""Number of bytes that are decompressed at a time."""
 
 CODECS = ("zstd", "gz", "bz2", "br", "snappy")
 
 MOST_BYTES = 2**32
-"""Maximum size of a shard without compression, in bytes."""
+"""Maximum size of an uncompressed shard in bytes."""
 
 MOST_RATIO = 64
-"""Bytes that a byte of Snappy can stand for at most."""
+"""Maximum compression ratio of Snappy."""
 
 _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 
@@ -37,7 +37,7 @@ _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 def opened(
     path: Path, codec: str | None, size: int | None, hashes: Mapping[str, str]
 ) -> Iterator[BinaryIO]:
-    """Open a file; a compressed one is decompressed to a temporary file.
+    """Open a file; compressed files are decompressed to a temporary file.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def opened(
     codec : str, optional
         Its compression.
     size : int, optional
-        Its size without compression, in bytes, if it is known.
+        Its uncompressed size in bytes, if it is known.
     hashes : mapping
-        Its hashes by algorithm; unknown ones are ignored.
+        Its hashes by algorithm; unknown algorithms are ignored.
 
     Raises
     ------
@@ -60,8 +60,8 @@ def opened(
     for name, expected in hashes.items():
         if (actual := file_hash(path, name)) is not None and actual != expected:
             raise InvalidValueError(
-                f"{str(path)!r} must have the {name} {expected!r:.80}, as its index says, but it "
-                f"has {actual!r}. Fetch the file again."
+                f"{str(path)!r} must have the {name} {expected!r:.80} according to its index, but "
+                f"it has {actual!r}. Fetch the file again."
             )
     try:
         file = path.open("rb")
@@ -80,8 +80,8 @@ def opened(
 
 def _wrong_size(path: Path, size: int) -> InvalidValueError:
     return InvalidValueError(
-        f"{str(path)!r} must have {size:,} bytes without compression, as its index says, but it "
-        "has not. Fetch the file again."
+        f"{str(path)!r} must have {size:,} bytes without compression according to its index, but "
+        "its size differs. Fetch the file again."
     )
 
 
@@ -103,7 +103,7 @@ def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any
         raise
     except _ERRORS as error:
         raise InvalidValueError(
-            f"{str(path)!r} must be a whole {codec} file, but it cannot be decompressed: "
+            f"{str(path)!r} must be a complete {codec} file, but it cannot be decompressed: "
             f"{str(error).rstrip('.')}. Fetch the file again."
         ) from None
     if size is not None and count != size:
@@ -112,7 +112,7 @@ def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any
 
 
 def unpacked(data: memoryview, codec: str, most: int) -> bytes:
-    """Return decompressed data of at most `most` bytes. Raises ValueError."""
+    """Decompress data to at most `most` bytes. Raises ValueError."""
     parts, count = [], 0
     try:
         for piece in _pieces(io.BytesIO(data), codec, most):

@@ -1,4 +1,4 @@
-"""Images without compression, as MDS and LitData store those of Pillow."""
+"""Uncompressed Pillow images, as stored by MDS and LitData."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MODES = ("1", "L", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "HSV", "I", "F",
 def load_pixels(data: memoryview) -> NDArray[Any]:
     r"""Return the pixels of an image. Raises UnfitError.
 
-    The data is the width, the height and the length of the mode, each as uint32, then the mode of
-    Pillow and the bytes of the pixels.
+    The data consists of width, height and length of the mode, each as uint32, followed by Pillow's
+    mode and the bytes of the pixels.
 
     >>> load_pixels(memoryview(b"\2\0\0\0\1\0\0\0\1\0\0\0L\7\11")).tolist()
     [[7, 9]]
@@ -30,7 +30,7 @@ def load_pixels(data: memoryview) -> NDArray[Any]:
     width, height, length = (int(n) for n in np.frombuffer(data[:12], "<u4"))
     mode = bytes(data[12 : 12 + min(length, 8)]).decode("ascii", "replace")
     raw = data[12 + length :]
-    # Checked here, because Pillow allocates the image before it looks at the data.
+    # Checked here, because Pillow allocates the image before it examines the data.
     if mode not in _MODES or length > 8 or not 0 < width * height <= 8 * len(raw):
         raise UnfitError("an image")
     return np.array(Image.frombytes(mode, (width, height), bytes(raw)))

@@ -1,4 +1,4 @@
-"""Files of records: TFRecord and ArrayRecord files on this machine or elsewhere."""
+"""Finding and opening TFRecord and ArrayRecord files, on this machine or at URLs."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.shards.tar_samples import Location
 
 MOST_BYTES = 2**31
-"""Maximum size of a record in bytes: that of a cell."""
+"""Maximum size of a record in bytes, which is the maximum size of a cell."""
 
 FORBIDDEN = 403
-"""Status of HTTP for a file that may not be read."""
+"""HTTP status for a file that must not be read."""
 
 _SHARD = r"-\d{5,}-of-\d{5,}(\..*)?$"
-"""End of the name of one of several files."""
+"""Matches the end of the name of one of several files."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of files."""
+    """A kind of record files."""
 
     name: str
     """Its name in messages."""
 
     pattern: re.Pattern[str]
-    """Names of its files in a folder."""
+    """Matches the names of its files in a folder."""
 
 
 TFRECORD = Kind(
@@ -68,16 +68,16 @@ class Record:
     """File, number and position: ``"train.tfrecord, record 7 (byte 4,310)"``."""
 
     error: str | None = None
-    """Why its content is wrong, as a sentence."""
+    """Error message, if its content is damaged."""
 
 
 def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
-    """Return the files of paths, folders, patterns with ``*`` and ``{000..010}``, and URLs.
+    """Return the files at paths, folders, patterns with ``*`` and ``{000..010}``, and URLs.
 
     Raises
     ------
     OptionError
-        If it is neither a location nor a list.
+        If `files` is neither a location nor a list.
     NotFoundError
         If a path or pattern matches nothing.
     """
@@ -93,13 +93,13 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
             found += [path] if scheme_of(path) is not None else _local(path, kind)
     if not found:
         raise NotFoundError(
-            f"There are no {kind.name} files, because the list is empty. Name some."
+            f"files must have at least one {kind.name} file, but the list is empty. Add some."
         )
     return found
 
 
 def _local(path: str, kind: Kind) -> list[str]:
-    """Return the files of a path, folder or pattern. Raises NotFoundError, InvalidValueError."""
+    """Return the files at a path, folder or pattern. Raises NotFoundError, InvalidValueError."""
     here = os.path.expanduser(path)
     if os.path.isdir(here):
         found = sorted(
@@ -132,7 +132,7 @@ def name_of(path: str) -> str:
 
 @contextmanager
 def opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Open a file on this machine or elsewhere. Raises StorageError."""
+    """Open a file on this machine or at a URL. Raises StorageError."""
     try:
         if scheme_of(path) is None:
             with open(path, "rb", buffering=2**20) as file:
@@ -142,14 +142,14 @@ def opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
             yield file
     except LakeError:
         raise
-    except Exception as error:  # each store has its own errors: aiohttp's, botocore's …
+    except Exception as error:  # each store has its own types of errors: aiohttp's, botocore's …
         raise StorageError(
             f"{path!r} cannot be read: {error}. Check the path and storage_options."
         ) from error
 
 
 def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) -> bytes | None:
-    """Return the content of a file in the folder of another one; None if there is none.
+    """Read a file in the same folder as another one; return None if it does not exist.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) 
         with opened(neighbour, options) as file:
             data: bytes = file.read(most + 1)
     except StorageError as error:
-        # A store that does not let a user list files answers "forbidden" for missing ones.
+        # If users may not list files, stores answer "forbidden" for missing files.
         is_missing = isinstance(error.__cause__, FileNotFoundError | PermissionError)
         if is_missing or getattr(error.__cause__, "status", None) == FORBIDDEN:
             return None

@@ -1,4 +1,4 @@
-"""The source for formats whose shards hold samples: values by name, each of them bytes."""
+"""The source for formats whose shards have samples, which are bytes by name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BLOCK_BYTES = 32 * 2**20
 """Maximum size of the samples of a block, unless a single one is larger."""
 
 SAMPLED = 100
-"""Number of samples by which types are found that the format does not tell."""
+"""Number of samples from which types are inferred if the format does not determine them."""
 
 _ERRORS = (ValueError, ArithmeticError, RecursionError, LookupError, TypeError)
 
@@ -39,10 +39,10 @@ class Encoding:
     """How the values of a column are stored."""
 
     decode: Callable[[memoryview], Any]
-    """Function from bytes to a value. It raises UnfitError."""
+    """Converts bytes to a value, or raises UnfitError."""
 
     htype: Htype | Callable[[Sequence[Any]], Htype]
-    """Type of the values, or a function that finds it by some values."""
+    """Type of the values, or a function that infers it from the first values."""
 
 
 class SampleShard(Protocol):
@@ -50,22 +50,22 @@ class SampleShard(Protocol):
 
     @property
     def title(self) -> str:
-        """Its name for messages."""
+        """Its name in messages."""
 
     @property
     def split(self) -> str:
-        """The split that it belongs to; "" if there is none."""
+        """Its split; "" if there is none."""
 
     @property
     def rows(self) -> int:
-        """Number of its samples."""
+        """Its number of samples."""
 
     @property
     def encodings(self) -> Mapping[str, Encoding]:
         """Encoding of each column."""
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview | None] | str]:
-        """Yield the samples from number `first` on; for a bad one, what is wrong with it.
+        """Yield the samples from number `first` on, or an error message for an invalid sample.
 
         Raises InvalidValueError or StorageError if the file cannot be read.
         """
@@ -78,13 +78,13 @@ class SampleSource:
     title: str
     shards: Sequence[SampleShard]
     files: Sequence[str]
-    """Files by whose state the source is recognized; the first is its index."""
+    """Files that identify the source; the first one is its index."""
 
     note: Note
-    """The types of the lake, if the shards are an export."""
+    """The types of the lake, if the shards were exported from one."""
 
     names: Sequence[str]
-    """The columns, without that of splits."""
+    """The columns, except for the column of splits."""
 
     has_splits: bool = False
     key: str | None = None
@@ -98,16 +98,16 @@ class SampleSource:
 
     @property
     def metadata(self) -> Mapping[str, Mapping[str, object]]:
-        """The metadata of the lake that was exported."""
+        """The metadata of the lake from which the shards were exported."""
         return MappingProxyType(dict(self.note.metadata))
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """The files and their state."""
+        """Identifies the files and their content."""
         return fingerprint(self.files[0], self.files)
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: numbers have a dtype or are JSON."""
+        """Accept all columns, because numbers have a dtype or are JSON."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -116,15 +116,15 @@ class SampleSource:
         if self.has_splits:
             if SPLIT in types:
                 raise SchemaError(
-                    f"The names of the splits need the column {SPLIT!r}, but the samples have one "
-                    "of that name. Ingest the folder of each split into a lake of its own."
+                    f"The names of the splits are stored in the column {SPLIT!r}, but the samples "
+                    "have a column with that name. Ingest each split into its own lake."
                 )
             names = dict.fromkeys(shard.split for shard in self.shards)
             types[SPLIT] = self.note.split or ClassLabel([*names])
         return self._in_order(types)
 
     def _in_order(self, types: dict[str, Htype]) -> dict[str, Htype]:
-        """Return types in the order of the lake that was exported, if it is known."""
+        """Sort types in the order of the lake, if the shards were exported from one."""
         order = [name for name in self.note.columns if name in types]
         return {name: types[name] for name in [*order, *(n for n in types if n not in order)]}
 
@@ -137,7 +137,7 @@ class SampleSource:
 
     @cached_property
     def _first_values(self) -> dict[str, list[Any]]:
-        """The first values of each column that can be read."""
+        """The first valid values of each column."""
         shard = self.shards[0]
         values: dict[str, list[Any]] = {name: [] for name in self.names}
         size = 0
@@ -211,12 +211,12 @@ def _size(sample: Mapping[str, memoryview | None] | str) -> int:
 
 
 def _rule(error: Exception) -> str:
-    """Return what a value must be."""
+    """Describe a valid value, for an error message."""
     return str(error) if isinstance(error, UnfitError) else "a value of its type"
 
 
 def array_type(values: Sequence[Any]) -> Htype:
-    """Return the type of arrays. Raises SchemaError if they have no common one.
+    """Infer the type of arrays. Raises SchemaError if they have no common dtype.
 
     >>> array_type([np.zeros((2, 3), "u1"), np.zeros((4, 3), "i2")])
     Array('int16', (None, None))
@@ -227,8 +227,8 @@ def array_type(values: Sequence[Any]) -> Htype:
     if any(value.dtype.kind in "iu" and dtype.kind == "f" for value in values):
         kinds = sorted({value.dtype.name for value in values})
         raise SchemaError(
-            f"Arrays of a column must have a common dtype, but they have {', '.join(kinds)}. Name "
-            "the type: schema={…: dl.Array(…, None)}."
+            f"The arrays of a column must have a common dtype, but they have {', '.join(kinds)}. "
+            "Declare a type: schema={…: dl.Array(…, None)}."
         )
     axes = {value.ndim for value in values}
     if axes == {0}:
@@ -237,7 +237,7 @@ def array_type(values: Sequence[Any]) -> Htype:
 
 
 def pixels_type(values: Sequence[Any]) -> Htype:
-    """Return the type of images without compression: `Image` if all are 8-bit grey or colour."""
+    """Infer the type of uncompressed images: `Image` if all are 8-bit grey or colour."""
     is_image = all(
         value.dtype == np.uint8 and (value.ndim == 2 or value.shape[2:] in ((3,), (4,)))
         for value in values
@@ -246,5 +246,5 @@ def pixels_type(values: Sequence[Any]) -> Htype:
 
 
 def nullable(htype: Htype) -> Htype:
-    """Return a type that takes nulls."""
+    """Return a nullable copy of a type."""
     return replace(htype, nullable=True)

@@ -1,7 +1,7 @@
-"""Samples in tar files, as WebDataset defines them.
+"""Reading samples from tar files, as WebDataset defines them.
 
-Neighbouring files whose paths agree up to the first dot of their names are one sample; the rest of
-the name is the extension: ``a/1.jpg`` and ``a/1.seg.png`` are the sample ``a/1``.
+Adjacent files whose paths are equal up to the first dot of their names form a sample; the rest of
+the name is the extension. For example, ``a/1.jpg`` and ``a/1.seg.png`` form the sample ``a/1``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     type Location = str | os.PathLike[str]
 
 MOST_FILES = 1_000_000
-"""Maximum number of tar files that braces stand for."""
+"""Maximum number of tar files to which braces may expand."""
 
 READ_BYTES = 2**20
 
@@ -64,12 +64,12 @@ class Sample:
 
 
 def tar_files(tars: Location | Sequence[Location]) -> list[str]:
-    """Return tar files: paths, patterns such as ``*.tar`` or ``{00..99}.tar``, folders, URLs.
+    """Return the tar files at paths, folders, patterns such as ``{00..99}.tar``, and URLs.
 
     Raises
     ------
     OptionError
-        If it is neither a location nor a list.
+        If `tars` is neither a location nor a list.
     NotFoundError
         If a path or pattern matches nothing.
     """
@@ -84,12 +84,12 @@ def tar_files(tars: Location | Sequence[Location]) -> list[str]:
         for path in expand(checks.location("tars", location)):
             files += [path] if scheme_of(path) is not None else _local(path)
     if not files:
-        raise NotFoundError("There are no tar files, because the list is empty. Name some.")
+        raise NotFoundError("tars must have at least one file, but the list is empty. Add some.")
     return files
 
 
 def _local(path: str) -> list[str]:
-    """Return the tar files of a path, folder or pattern. Raises NotFoundError."""
+    """Return the tar files at a path, folder or pattern. Raises NotFoundError."""
     here = os.path.expanduser(path)
     if os.path.isdir(here):
         found = sorted(glob.glob(os.path.join(glob.escape(here), "*.tar*")))
@@ -102,7 +102,7 @@ def _local(path: str) -> list[str]:
 
 
 def expand(path: str) -> list[str]:
-    """Return the paths that braces in a path stand for.
+    """Expand the braces in a path. Raises InvalidValueError if there are too many paths.
 
     >>> expand("train-{008..010}.tar")
     ['train-008.tar', 'train-009.tar', 'train-010.tar']
@@ -115,8 +115,8 @@ def expand(path: str) -> list[str]:
         count *= len(part)
     if count > MOST_FILES:
         raise InvalidValueError(
-            f"Braces may stand for at most {MOST_FILES:,} tar files, but {path!r} stands for "
-            f"{count:,}. Name fewer."
+            f"Braces may expand to at most {MOST_FILES:,} files, but {path!r} expands to "
+            f"{count:,}. Pass fewer."
         )
     template = _BRACES.sub("\0", path).split("\0")
     return [
@@ -126,14 +126,14 @@ def expand(path: str) -> list[str]:
 
 
 def _choices(text: str) -> Sequence[str]:
-    """Return what the content of braces stands for: a range of numbers, or a list."""
+    """Expand the content of braces: a range of numbers, or a list."""
     if (ends := _RANGE.fullmatch(text)) is None:
         return text.split(",") if "," in text else ["{" + text + "}"]
     first, last = int(ends[1]), int(ends[2])
     if last - first > MOST_FILES:
         raise InvalidValueError(
-            f"Braces may stand for at most {MOST_FILES:,} tar files, but '{{{text}}}' stands for "
-            f"{last - first + 1:,}. Name fewer."
+            f"Braces may expand to at most {MOST_FILES:,} files, but '{{{text}}}' expands to "
+            f"{last - first + 1:,}. Pass fewer."
         )
     width = len(ends[1])
     return [f"{number:0{width}}" for number in range(first, last + 1)]
@@ -142,14 +142,14 @@ def _choices(text: str) -> Sequence[str]:
 def samples(
     path: str, options: Mapping[str, Any], left_out: dict[str, Skipped], limits: Limits
 ) -> Iterator[Sample]:
-    """Yield the samples of a tar file; add files that are no part of a sample to `left_out`.
+    """Yield the samples of a tar file; add files that belong to no sample to `left_out`.
 
     Raises
     ------
     InvalidValueError
-        If it is not a tar file, or cut short.
+        If it is not a tar file, or is truncated.
     TooLargeError
-        If one of its files is over the limits.
+        If one of its files exceeds the limits.
     StorageError
         If it cannot be opened.
     """
@@ -177,7 +177,7 @@ def _members(
         tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as tar,
     ):
         for member in tar:
-            tar.members = []  # type: ignore[attr-defined]  # held until the end otherwise
+            tar.members = []  # type: ignore[attr-defined]  # would grow until the end
             last = member.name.rpartition("/")[2]
             place = f"{_name(path)}, {member.name}"
             if member.isdir() or last.startswith("."):
@@ -195,18 +195,18 @@ def _members(
             if len(data) != member.size:
                 raise tarfile.ReadError("unexpected end of data")
             yield member.name, data
-        while file.read(READ_BYTES):  # up to the checksum of a compressed file
+        while file.read(READ_BYTES):  # to verify the checksum at the end of a compressed file
             pass
 
 
 class _Member(tarfile.TarInfo):
-    """A header of a tar file. A damaged or missing one is an error, not the end of the file."""
+    """A header of a tar file; damaged or missing headers are errors, not the end of the file."""
 
     @classmethod
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Member:
         try:
             return super().fromtarfile(tarfile_)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # blocks of zeros: the end
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # zeros at the end
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(f"a header is damaged or missing ({error})") from None
@@ -214,7 +214,7 @@ class _Member(tarfile.TarInfo):
 
 @contextmanager
 def _opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Open a tar file on this machine or elsewhere, decompressed. Raises StorageError."""
+    """Open a tar file on this machine or at a URL, and decompress it."""
     with ExitStack() as stack:
         if scheme_of(path) is None:
             file: Any = stack.enter_context(open(path, "rb"))
@@ -222,7 +222,7 @@ def _opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
             remote = stack.enter_context(fsspec.open(path, "rb", **options))
             file = stack.enter_context(io.BufferedReader(remote))
         start = file.peek(6)
-        # tarfile decompresses as well, but it does not compare checksums.
+        # tarfile can decompress files itself, but it does not verify checksums.
         openers = [opener for magic, opener in _COMPRESSED.items() if start.startswith(magic)]
         yield stack.enter_context(openers[0](file)) if openers else file
 
@@ -239,12 +239,12 @@ _COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
     b"(\xb5/\xfd": _zstd,
 }
-"""Function that decompresses a file, by its first bytes."""
+"""Functions that decompress files, by the first bytes."""
 
 
 @contextmanager
 def _translated(path: str) -> Iterator[None]:
-    """Raise errors of tar files and their compression as ours."""
+    """Translate errors of tar files and their compression to LakeError."""
     try:
         yield
     except LakeError:
@@ -261,7 +261,8 @@ def _translated(path: str) -> Iterator[None]:
 
 def _damaged(path: str, error: Exception) -> InvalidValueError:
     return InvalidValueError(
-        f"{_name(path)!r} must be a whole tar file, but it cannot be read: {error}. Check the file."
+        f"{_name(path)!r} must be a complete tar file, but it cannot be read: {error}. Check the "
+        "file."
     )
 
 

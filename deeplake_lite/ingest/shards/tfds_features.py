@@ -1,9 +1,9 @@
-"""Columns for the features of a dataset that TensorFlow Datasets (TFDS) has written.
+"""Columns for the features of datasets written by TensorFlow Datasets (TFDS).
 
-Its features.json describes how features are serialized: a leaf of nested dicts has its path as its
-name, lists in lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and tensors
-with several open axes as ``value`` and ``shape``. Names of classes are in ``label.labels.txt``.
-Features that are not described here are inferred from their values.
+Their features.json determines how features are serialized: the name of a leaf of nested dicts is
+its path, nested lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and
+tensors with several axes of unknown size as ``value`` and ``shape``. Class names are in files such
+as ``label.labels.txt``. Features that are not supported here are inferred from their values.
 
 https://www.tensorflow.org/datasets/api_docs/python/tfds/features
 """
@@ -51,11 +51,11 @@ MOST_DEPTH = 32
 _FLAT, _LENGTHS = "ragged_flat_values", "ragged_row_lengths_"
 
 _YXYX = {"REL_YXYX": "fraction", "YXYX": "pixels"}
-"""Units of the formats of boxes whose order is certain; others stay arrays."""
+"""Units of the box formats with a known order of coordinates; other boxes remain arrays."""
 
 
 def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureColumn]:
-    """Return the columns that a features.json describes.
+    """Return the columns described by a features.json.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
     Raises
     ------
     InvalidValueError
-        If it is not as TFDS writes it, or was written before TFDS 4.4.
+        If it is not in TFDS's form, or was written before TFDS 4.4.
 
     Examples
     --------
@@ -78,16 +78,16 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
     """
     if content.keys() == {"type", "content"}:
         raise InvalidValueError(
-            f"{FEATURES} must be of TFDS 4.4 or later, but it is older. Move the records to "
-            "another folder, and name their features: features=…."
+            f"{FEATURES} must be written by TFDS 4.4 or later, but it is older. Move the records "
+            "to another folder, and pass their features: features=…."
         )
     if "pythonClassName" not in content:
-        return {}  # of another tool
+        return {}  # written by another tool
     try:
         return {column.name: column for column in _columns("", content, (), names)}
     except (LakeError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise InvalidValueError(
-            f"{FEATURES} must be as TFDS writes it, but it cannot be read: {error}. Restore it, or "
+            f"{FEATURES} must be in TFDS's form, but it cannot be read: {error}. Restore it, or "
             "move the records to another folder."
         ) from error
 
@@ -111,7 +111,7 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
 
 
 def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of records of each file, as far as it is recorded.
+    """Return the number of records of each file for which it is known.
 
     >>> info = {"splits": [{"name": "test", "shardLengths": ["2", "3"]}]}
     >>> shard_lengths(["/d/pets-test.tfrecord-00001-of-00002"], info)
@@ -136,7 +136,7 @@ def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str
 def _columns(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Iterator[FeatureColumn]:
-    """Yield the columns for a feature in lists of some lengths."""
+    """Yield the columns for a feature; `lists` are the lengths of the lists around it."""
     if name.count("/") + len(lists) > MOST_DEPTH:
         raise ValueError(f"it is nested more than {MOST_DEPTH} levels deep")
     if "featuresDict" in feature:
@@ -187,7 +187,7 @@ class _Tensor:
     is_optional: bool
 
     def decode(self, data: bytes, shape: abc.Sequence[int] | None = None) -> Any:
-        """Return the array that is encoded in bytes. Raises ValueError."""
+        """Decode the bytes of an array. Raises ValueError."""
         if self.encoding == "zlib":
             decoder = zlib.decompressobj()
             try:
@@ -195,7 +195,7 @@ class _Tensor:
             except zlib.error as error:
                 raise ValueError(f"it must be compressed by zlib, but it is not: {error}") from None
             if not decoder.eof:
-                raise ValueError("it must be whole, but it is cut short or too large")
+                raise ValueError("its zlib data must be complete, but it is truncated or too large")
         values = value_of([data], Array(self.dtype, (None,)))
         if shape is None:
             htype = Array(self.dtype, self.axes) if self.axes else Scalar(self.dtype)
@@ -214,13 +214,13 @@ def _product(shape: abc.Sequence[int]) -> int:
 
 
 def _tensor(feature: Mapping[str, Any]) -> _Tensor | None:
-    """Return the tensor of numbers that a feature is; None for another one."""
+    """Return the description of a tensor of numbers; None for other features."""
     content = feature.get("tensor", feature.get("audio"))
     if not isinstance(content, dict) or content.get("lazyDecode"):
         return None
     dtype = str(content.get("dtype"))
     if dtype not in ("bool", "float16") and not re.fullmatch(r"u?int\d+|float(32|64)", dtype):
-        return None  # strings, and numbers that NumPy does not have
+        return None  # strings, and dtypes that NumPy does not have
     dimensions = content.get("shape", {}).get("dimensions", ())
     axes = tuple(None if int(size) < 0 else int(size) for size in dimensions)
     encoding = str(content.get("encoding") or "none").lower()
@@ -230,7 +230,7 @@ def _tensor(feature: Mapping[str, Any]) -> _Tensor | None:
 def _leaf(
     name: str, feature: Mapping[str, Any], lists: tuple[int | None, ...], names: Names
 ) -> Leaf | None:
-    """Return the type of a feature in at most one list, and the function for its values."""
+    """Return the type of a feature in at most one list, and a function that converts values."""
     if (tensor := _tensor(feature)) is not None:
         return _tensor_leaf(tensor, lists)
     if "classLabel" in feature:
@@ -264,7 +264,7 @@ def _tensor_leaf(tensor: _Tensor, lists: tuple[int | None, ...]) -> Leaf | None:
     if axes.count(None) > 1:
         return None
     htype: Htype = Array(tensor.dtype, axes) if axes else Scalar(tensor.dtype)
-    if tensor.dtype == "uint64":  # which are written as the int64 of the same bits
+    if tensor.dtype == "uint64":  # written as int64 with the same bits
         return htype, lambda values: value_of(np.asarray(values).view("u8"), htype)
     return htype, None
 
@@ -277,13 +277,13 @@ def _one(values: Any) -> bytes:
 
 
 def _class(values: Any) -> int | None:
-    """Return the number of a class; None for -1, which stands for no label."""
+    """Return the number of a class; None for -1, which means no label."""
     number = int(value_of(values, Scalar("int64")))
     return None if number == -1 else number
 
 
 def _boxes(values: Any) -> Any:
-    """Return boxes as left, top, right and bottom.
+    """Convert boxes to left, top, right and bottom.
 
     >>> _boxes(np.array([1, 2, 3, 4], "f4")).tolist()
     [[2.0, 1.0, 4.0, 3.0]]
@@ -293,7 +293,7 @@ def _boxes(values: Any) -> Any:
 
 @dataclass(frozen=True)
 class _ShapedColumn:
-    """A column of tensors with several open axes: bytes, and a shape."""
+    """A column of tensors with several axes of unknown size, stored as bytes and a shape."""
 
     name: str
     htype: Htype
@@ -316,7 +316,7 @@ class _ShapedColumn:
 
 @dataclass(frozen=True)
 class _RaggedColumn:
-    """A column of lists in lists: all values, and the length of each list."""
+    """A column of nested lists, stored as all values and the length of each list."""
 
     name: str
     htype: Htype
@@ -352,7 +352,7 @@ class _RaggedColumn:
 
 
 def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
-    """Return the lists of some lengths, in items of `size` values. Raises ValueError."""
+    """Split values into lists; `size` is the number of values per item. Raises ValueError."""
     if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
         raise ValueError(
             f"its lists must have {sum(lengths) * size:,} values, but they have {len(values):,}"

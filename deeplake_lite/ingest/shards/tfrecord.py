@@ -40,39 +40,39 @@ def from_tfrecord(
         URL of the lake, which is created if it does not exist.
     features : mapping or sequence of str, optional
         The features to ingest: their names, or their types by name, such as
-        ``{"label": dl.ClassLabel(["cat", "dog"])}`` or the dict that
-        ``tf.io.parse_single_example`` takes. By default, all, with types that are inferred.
+        ``{"label": dl.ClassLabel(["cat", "dog"])}`` or a dict for
+        ``tf.io.parse_single_example``. By default, all, with inferred types.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
     **options
-        See `Options`. Unlike ``features=``, ``schema=`` gives the types of some columns, and
-        leaves the others as they are.
+        See `Options`. Unlike ``features=``, ``schema=`` declares the types of some columns without
+        leaving the others out.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per record and a column per feature; its ``ingested`` is a
-        summary.
+        The committed dataset, with one row per record and one column per feature; its ``ingested``
+        is a summary.
 
     Raises
     ------
     NotFoundError
         If there are no files.
     InvalidValueError
-        For a file that is cut short or whose checksums are wrong, with the record and its position;
-        and for a record that is no Example or does not fit the columns, which with
-        ``on_error="skip"`` is skipped.
+        If a file is truncated or a checksum is wrong; the message has the record and its position.
+        Also if a record is not an Example or does not fit the columns; with ``on_error="skip"``,
+        such records are skipped.
     StorageError
         If a file cannot be opened.
 
     Notes
     -----
-    The first thousand records decide the types: bytes are images if all of them are image files,
-    text if all are UTF-8, and otherwise bytes; numbers are scalars if there is always one, and
-    otherwise arrays. The lists of a SequenceExample are sequences. A feature that some records do
-    not have is null in them. In the folder of a dataset of TensorFlow Datasets, or of
-    ``view.to_tfrecord``, the types, classes and splits are those that it records.
+    Types are inferred from the first thousand records: bytes become images if all of them are image
+    files, text if all are UTF-8, and otherwise bytes; numbers become scalars if there is always
+    one, and otherwise arrays. Feature lists of a SequenceExample become sequences. Missing features
+    are null. Folders written by TensorFlow Datasets or ``view.to_tfrecord`` contain the types,
+    classes and splits, which are used instead.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reading the records of TFRecord files, which may be compressed by GZIP or ZLIB."""
+"""Reading the records of TFRecord files, which may be compressed with GZIP or ZLIB."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PIECE = 16 * 2**20
-"""Size of the parts in which a record is read, in bytes: a wrong length must not take memory."""
+"""Maximum number of bytes to read at once, so that a wrong length does not allocate memory."""
 
 
 def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
@@ -25,8 +25,8 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     Raises
     ------
     InvalidValueError
-        If it is not a TFRecord file, if it is cut short, or if the length of a record is damaged,
-        so that the next one cannot be found. A record with damaged content has an `error`.
+        If it is not a TFRecord file, if it is truncated, or if the length of a record is damaged,
+        because the next record cannot be found. Records with damaged content have an `error`.
     StorageError
         If it cannot be opened.
     """
@@ -39,11 +39,11 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
             tail = _read(file, TAIL.size)
             if len(tail) < TAIL.size:
                 raise InvalidValueError(
-                    f"A record must be whole, but {place} has {len(data) + len(tail):,} of "
-                    f"{size + TAIL.size:,} bytes. The file is cut short. Fetch it again."
+                    f"A record must be complete, but {place} has {len(data) + len(tail):,} of "
+                    f"{size + TAIL.size:,} bytes. The file is truncated. Fetch it again."
                 )
             is_whole = TAIL.unpack(tail)[0] == masked_crc(data)
-            reason = None if is_whole else "the content must have its checksum, but it differs."
+            reason = None if is_whole else "its content must match its checksum, but it does not."
             yield Record(data, place, reason)
             number, at = number + 1, at + HEAD.size + size + TAIL.size
 
@@ -53,13 +53,13 @@ def _length(head: bytes, place: str) -> int:
     if len(head) < HEAD.size:
         raise InvalidValueError(
             f"A record must begin with {HEAD.size} bytes of length and checksum, but {place} has "
-            f"{len(head)} bytes. The file is cut short. Fetch it again."
+            f"{len(head)} bytes. The file is truncated. Fetch it again."
         )
     size, crc = HEAD.unpack(head)
     if masked_crc(head[:8]) != crc:
         raise InvalidValueError(
-            f"The length of a record must have its checksum, but that of {place} differs. It is "
-            "not a TFRecord file, or it is damaged from there on. Fetch it again."
+            f"The length of a record must match its checksum, but in {place} it does not. The "
+            "file is not a TFRecord file, or is damaged from there on. Fetch it again."
         )
     if size > MOST_BYTES:
         raise InvalidValueError(
@@ -70,12 +70,12 @@ def _length(head: bytes, place: str) -> int:
 
 
 def _read(file: Any, size: int) -> bytes:
-    """Return the next bytes: `size`, or fewer at the end of the file."""
+    """Read `size` bytes, or fewer at the end of the file."""
     if size <= PIECE:
         data: bytes = file.read(size)
         if len(data) == size or not data:
             return data
-        pieces = [data]  # a store may return fewer bytes than it has
+        pieces = [data]  # stores may return fewer bytes than requested
     else:
         pieces = []
     left = size - sum(map(len, pieces))
@@ -87,7 +87,7 @@ def _read(file: Any, size: int) -> bytes:
 
 @contextmanager
 def _decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
-    """Open a file, and decompress it if its first bytes are not those of a record.
+    """Open a file, and decompress it if it does not begin with a record.
 
     Raises InvalidValueError, StorageError.
     """
@@ -106,7 +106,7 @@ def _decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
 
 
 class _Zlib(io.RawIOBase):
-    """The content of a file that zlib has compressed."""
+    """The content of a file compressed with zlib."""
 
     def __init__(self, file: Any) -> None:
         self._file, self._zlib = file, zlib.decompressobj()
@@ -131,11 +131,11 @@ class _Zlib(io.RawIOBase):
 
 @contextmanager
 def _translated(path: str) -> Iterator[None]:
-    """Raise errors of compressed files as ours."""
+    """Translate errors of compressed files to InvalidValueError."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InvalidValueError(
-            f"{name_of(path)!r} must be a whole compressed file, but it cannot be read: {error}. "
-            "Fetch it again."
+            f"{name_of(path)!r} must be a complete compressed file, but it cannot be read: "
+            f"{error}. Fetch it again."
         ) from None

@@ -1,5 +1,5 @@
-"""The error for bytes that are not a value."""
+"""The error for bytes that cannot be decoded."""
 
 
 class UnfitError(ValueError):
-    """Bytes of a sample that are not a value. The message says what they must be."""
+    """Bytes of a sample that cannot be decoded. The message says what they must be: "JSON"."""

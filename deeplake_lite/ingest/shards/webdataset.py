@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the files of a block, in bytes."""
+"""Maximum size of the files of a block in bytes."""
 
 SAMPLED = 1_000
-"""Number of samples by which columns and their types are found."""
+"""Number of samples from which columns and their types are inferred."""
 
 _UNREADABLE = (ValueError, EOFError, SyntaxError, TokenError, TypeError, KeyError)
 """Errors that NumPy raises for the header of a damaged npy file."""
@@ -55,7 +55,7 @@ def from_webdataset(
     on: str | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the samples of tar files, as WebDataset writes them.
+    """Ingest the samples of WebDataset's tar files.
 
     Parameters
     ----------
@@ -65,29 +65,31 @@ def from_webdataset(
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
-        The column that identifies rows, such as ``"key"``, if keys are unique: rows that exist
+        The column that identifies rows, such as ``"key"`` if keys are unique: rows that exist
         already are updated where they differ. By default, all rows are appended, unless the same
         files were ingested before.
     **options
-        See `Options`. ``schema=`` names the types of columns, by which files are read:
-        ``{"cls": dl.ClassLabel(["cat", "dog"])}``, ``{"emb": dl.Embedding(512)}``.
+        See `Options`. ``schema=`` declares the types of columns, such as
+        ``{"cls": dl.ClassLabel(["cat", "dog"])}`` or ``{"emb": dl.Embedding(512)}``, and files are
+        read accordingly.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per sample: ``key``, ``shard`` (the name of the tar file), and
-        a column per extension. Image files are in ``image``, unless samples have several; ``txt``
-        is text, ``json`` JSON, ``cls`` a number, ``npy`` an array, and every other extension bytes.
-        Dots in an extension become underscores, and its last part is left out if it only says how
-        the file is read: ``seg.png`` is ``seg``. ``ingested`` is a summary.
+        The committed dataset, with one row per sample: ``key``, ``shard`` (the name of the tar
+        file), and one column per extension. Image files are in ``image``, unless samples have
+        several; ``txt`` becomes text, ``json`` JSON, ``cls`` a number, ``npy`` an array, and every
+        other extension bytes. Dots in an extension become underscores, and its last part is left
+        out if it only says how the file is read: ``seg.png`` becomes ``seg``. ``ingested`` is a
+        summary.
 
     Raises
     ------
     NotFoundError
         If there are no tar files.
     InvalidValueError
-        For a file that is not a whole tar file, and for a sample that does not fit the columns,
-        which are found by the first samples; with ``on_error="skip"``, it is skipped.
+        If a file is not a complete tar file, or if a sample does not fit the columns, which are
+        inferred from the first samples; with ``on_error="skip"``, such samples are skipped.
     StorageError
         If a tar file cannot be opened.
 
@@ -132,7 +134,7 @@ class WebDatasetSource:
     """Paths and URLs of the tar files."""
 
     access: Mapping[str, Any]
-    """Options of the store of URLs."""
+    """Storage options for URLs."""
 
     schema: Mapping[str, object]
     """Types that the user declares."""
@@ -141,19 +143,19 @@ class WebDatasetSource:
     """The column that identifies rows; keys of samples need not be unique."""
 
     limits: Limits = DEFAULT_LIMITS
-    """How much memory a file may take."""
+    """Limits on the memory for a file."""
 
     rows: None = None
     """Unknown before all files are read."""
 
     @property
     def metadata(self) -> Mapping[str, Mapping[str, object]]:
-        """The metadata of the lake that was exported to these files, if it was one."""
+        """The metadata of the lake from which the files were exported, if there is one."""
         return self._note.metadata
 
     @cached_property
     def _note(self) -> TarNote:
-        """The note next to the files, unless they have other extensions than it says."""
+        """The note next to the files; empty if it does not match their extensions."""
         note = TarNote.beside(self.files)
         fits = all(note.column(e) is not None for sample in self._first for e in sample)
         return note if fits and self.schema.keys() <= {*note.types, "key", "shard"} else TarNote()
@@ -162,25 +164,25 @@ class WebDatasetSource:
 
     @property
     def title(self) -> str:
-        """Name of the first file, and how many there are."""
+        """Name of the first file, and the number of the others."""
         first = self.files[0].rpartition("/")[2]
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """The files and their state; None if some are elsewhere, where state is unknown."""
+        """Identifies the files and their content; None if there are URLs."""
         if any(scheme_of(file) is not None for file in self.files):
             return None
         return fingerprint(self.files[0], self.files)
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Files of the tar files that are no part of a sample."""
+        """Files in the tar files that belong to no sample."""
         return self._left_out.values()
 
     @cached_property
     def _first(self) -> list[dict[str, str]]:
-        """Kinds of content of the files of the first samples, by extension; see `_content`."""
+        """For each of the first samples, the kind of content by extension; see `_content`."""
         first = islice(self._samples_of(self.files[0], {}), SAMPLED)
         return [{e: _content(e, data) for e, data in sample.files.items()} for sample in first]
 
@@ -219,7 +221,7 @@ class WebDatasetSource:
         return types
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: numbers are integers, JSON or arrays with a dtype."""
+        """Accept all columns, because numbers are integers, JSON or arrays with a dtype."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the samples from number `start` on."""
@@ -267,7 +269,7 @@ class WebDatasetSource:
         return self._note.names or self.names
 
     def _value(self, extension: str, data: bytes, htype: Htype) -> object:
-        """Return the value of a file for a column of a type. Raises ValueError."""
+        """Convert a file to a value of a column. Raises ValueError."""
         value = _value(extension, data, htype)
         if not self._note.types:
             return value
@@ -277,7 +279,7 @@ class WebDatasetSource:
 
 
 def _has_class(htype: Htype, value: object) -> bool:
-    """Return whether a value is the number of a class that has a name."""
+    """Return whether a value is the number of a class with a name."""
     names = htype.labels.names if htype.labels is not None else ()
     return isinstance(value, int) and 0 <= value < len(names)
 
@@ -301,7 +303,7 @@ def _column(extension: str, taken: Collection[str]) -> str:
 
 
 def _content(extension: str, data: bytes) -> str:
-    """Return the kind of content of a file if its extension leaves it open: "integer", "float32 2".
+    """Return the kind of content, such as "float32 2", if it does not follow from the extension.
 
     >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
     ('integer', '', '')
@@ -319,7 +321,7 @@ def _content(extension: str, data: bytes) -> str:
 
 
 def _htype(extension: str, contents: Sequence[str]) -> Htype:
-    """Return the type of a column from the contents of its first files."""
+    """Infer the type of a column from its extension and the contents of its first files."""
     last = extension.rpartition(".")[2].lower()
     if _is_image(extension):
         return Image("auto")
@@ -347,7 +349,7 @@ def _is_integer(data: bytes) -> bool:
 
 
 def _value(extension: str, data: bytes, htype: Htype) -> object:
-    """Return the value of a file for a column of a type. Raises ValueError with what it must be."""
+    """Convert a file to a value of a type. Raises ValueError, which says what it must be."""
     last = extension.rpartition(".")[2].lower()
     if htype.bare == Bytes():
         return data
@@ -375,7 +377,7 @@ def _value(extension: str, data: bytes, htype: Htype) -> object:
 
 
 def _array(data: bytes) -> np.ndarray[Any, Any]:
-    """Return the array of an npy file. Raises ValueError."""
+    """Decode an npy file. Raises ValueError."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except (*_UNREADABLE, OSError, MemoryError, OverflowError) as error:

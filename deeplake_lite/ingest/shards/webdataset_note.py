@@ -1,4 +1,4 @@
-"""The note of `View.to_webdataset` next to its tar files: the columns and types of the lake."""
+"""The note that `View.to_webdataset` writes next to tar files: columns and types of the lake."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ MOST_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class TarNote:
-    """The note next to tar files, or nothing."""
+    """The note next to tar files; empty if there is none."""
 
     types: Mapping[str, Htype] = field(default_factory=dict)
-    """Types of the columns that were exported, in the order of the lake."""
+    """Types of the exported columns, in the order of the lake."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    """Column of each extension; that of an image file ends in ``*``."""
+    """Column of each extension; extensions of image files end with ``*``."""
 
     metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """The metadata of the lake."""
 
     @classmethod
     def beside(cls, files: Sequence[str]) -> TarNote:
-        """Return the note in the folder of tar files, if there is one that can be read."""
+        """Read the note in the folder of tar files; return an empty one if this fails."""
         folders = {Path(file).parent for file in files}
         if len(folders) != 1 or any(scheme_of(file) is not None for file in files):
             return cls()
@@ -50,7 +50,7 @@ class TarNote:
 
     @classmethod
     def _of(cls, content: object) -> TarNote:
-        """Return a note; what another program or a newer release wrote is ignored."""
+        """Parse a note; return an empty one if another program or a newer release wrote it."""
         columns = content.get("columns") if isinstance(content, dict) else None
         if not isinstance(content, dict) or not isinstance(columns, dict):
             return cls()
@@ -66,7 +66,7 @@ class TarNote:
         return cls(types, names, {key: value for key, value in pairs if isinstance(value, dict)})
 
     def column(self, extension: str) -> str | None:
-        """Return the column of an extension; None if the note does not know it.
+        """Return the column of an extension, or None if it is not in the note.
 
         >>> TarNote(names={"*": "image", "left.*": "left", "cls": "cls"}).column("left.jpg")
         'left'

@@ -66,9 +66,9 @@ def from_arrays(
     Parameters
     ----------
     arrays : mapping
-        Values by column: an array whose first axis is the rows, a list with one value per row, a
-        column of Arrow or pandas, which is read as by `from_dataframe`, or a column of another
-        lake, whose files are copied unchanged.
+        Values by column: an array whose first axis is the rows, a list with one value per row, an
+        Arrow or pandas column, which is read as in `from_dataframe`, or a column of another lake,
+        whose files are copied unchanged.
     url : str
         URL of the lake, which is created if it does not exist.
     on : str, optional
@@ -85,11 +85,11 @@ def from_arrays(
     Notes
     -----
     An inferred type never rounds numbers: floats together with an integer that float64 cannot hold
-    are rejected until a type is declared. A column that is declared as floats rounds them.
+    are rejected unless you declare a type. A column declared as floats rounds such integers.
 
     Arrays of images become `Array` columns. To display and compress them as images, declare
-    ``schema={"image": dl.Image("png")}``. ``schema={"label": "class_label"}`` makes classes of
-    strings.
+    ``schema={"image": dl.Image("png")}``. ``schema={"label": "class_label"}`` turns strings into
+    classes.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def from_arrays(
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """A column of a lake in place of an array; it is read in parts, without decoding its files."""
+    """A column of a lake, used like an array; it is read in parts, without decoding its files."""
 
     column: Column
     """The column."""
@@ -123,7 +123,7 @@ class LakeColumn:
         return self.column.htype
 
     def values(self, start: int, stop: int, htype: Htype) -> Column:  # noqa: ARG002 - as above
-        """Return the column for the given rows; it is converted when it is encoded."""
+        """Return the given rows of the column; they are converted when they are encoded."""
         return Column(self.column.view[start:stop], self.column.name)
 
 
@@ -162,7 +162,7 @@ class MemorySource:
         types = types_of(schema)
         values = {name: _sequence(name, value) for name, value in arrays.items()}
         values |= {n: _with_decimals(v) for n, v in values.items() if n not in types}
-        values |= {  # pandas has no durations in months and years; tables have their counts
+        values |= {  # pandas has no durations in months or years; its tables have integers instead
             n: spans_of(values[n], resolve(types[n]).value_dtype)
             for n, v in arrays.items()
             if n in types and is_series(v)
@@ -315,7 +315,7 @@ _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
 
 
 def _is_one(item: Any, types: tuple[type, ...]) -> bool:
-    """Return whether an item has one of the types; booleans and durations are no integers."""
+    """Return whether an item has one of the types; booleans and durations are not integers."""
     of_integers = [kind for kind in (bool, np.timedelta64) if isinstance(item, kind)]
     return isinstance(item, types) and all(kind in types for kind in of_integers)
 
@@ -376,15 +376,15 @@ def _check_unrounded(items: list[Any]) -> None:
 
 
 def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
-    """Return whether a long float differs from its value in 64 bits for each part."""
+    """Return whether float64 or complex128 would round a long float."""
     return bool(number == number and np.complex128(number) != number)
 
 
 _EXACT = 2**53
-"""Up to this limit, float64 can hold all integers."""
+"""float64 can hold all integers up to this limit."""
 
 _LONGEST = 63
-"""Bits of the fraction of a longdouble, on machines where it is longer than a float64."""
+"""Number of fraction bits of a longdouble, on machines where it is longer than a float64."""
 
 _GENERAL = (
     *(Text(), Scalar("timedelta64[us]"), Scalar("float64"), Scalar("complex128")),
@@ -393,11 +393,11 @@ _GENERAL = (
 """General types to try if the values have no common type."""
 
 _TRIED = 1_000
-"""Number of rows on which they are tried."""
+"""Number of rows for which they are tried."""
 
 
 def _advice(name: str, values: Any) -> str:
-    """Return a hint about a type that takes the values of a column.
+    """Suggest a type that can store the values of a column.
 
     >>> _advice("x", [1, "a", None])
     "Declare a type: schema={'x': dl.Json(nullable=True)}."
@@ -406,7 +406,7 @@ def _advice(name: str, values: Any) -> str:
         for htype in (replace(general, nullable=nullable) for general in _GENERAL):
             if _takes(htype, values):
                 return f"Declare a type: schema={{{name!r}: {pasted(htype)}}}."
-    return "No type takes them. Convert them to numbers, strings, lists or dicts."
+    return "No type can store them. Convert them to numbers, strings, lists or dicts."
 
 
 def _takes(htype: Htype, values: Any) -> bool:
@@ -423,7 +423,7 @@ def _as_timestamp(item: object) -> object:
 
 
 def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
-    """Return the type for one array per row; axes of different sizes vary."""
+    """Return the type for one array per row; axes with several sizes become variable."""
     ranks = {array.ndim for array in arrays}
     if len(ranks) > 1:
         raise SchemaError(
@@ -436,13 +436,14 @@ def _of_arrays(arrays: list[np.ndarray[Any, Any]]) -> Htype:
 
 
 _TOGETHER = ("b", "iufc", "m", "M", "U", "S")
-"""Groups of kinds of dtypes that have a type in common. Booleans are not numbers."""
+"""Groups of dtype kinds that share a type. Booleans are not numbers."""
 
 
 def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     """Return a dtype that can hold the values of all arrays exactly. Raises SchemaError.
 
-    NumPy would turn numbers into durations, durations into timestamps, and integers into floats.
+    NumPy alone would turn numbers into durations, durations into timestamps, and integers into
+    floats.
 
     >>> _common_dtype([np.zeros(2, "int8"), np.ones(1, "uint64")])
     dtype('int64')
@@ -494,7 +495,7 @@ def _of_lists(lists: list[Any]) -> Htype:
 
 
 def _sequence(name: str, values: Any) -> Any:
-    """Return a column's values as an array or a list."""
+    """Convert a column's values to an array or a list. Raises InvalidValueError."""
     if isinstance(values, Column):
         return LakeColumn(values)
     if hasattr(values, "to_dataset"):  # an xarray DataArray
@@ -522,7 +523,7 @@ def _sequence(name: str, values: Any) -> Any:
 
 
 def _with_decimals(values: Any) -> Any:
-    """Return a list of decimals, or of lists of decimals, as an ArrowColumn; others unchanged."""
+    """Convert decimals, or lists of decimals, to an ArrowColumn; return other values unchanged."""
     if not isinstance(values, list) or not values:
         return values
     is_nested = all(isinstance(value, list | None) for value in values)
@@ -537,7 +538,7 @@ def _with_decimals(values: Any) -> Any:
 
 
 def _series(name: str, values: object) -> object:
-    """Return a pandas Series as an array of NumPy or Arrow, or as a list."""
+    """Convert a pandas Series to a NumPy or Arrow array, or to a list."""
     try:
         return series_values(values)
     except InvalidValueError as error:
@@ -545,5 +546,5 @@ def _series(name: str, values: object) -> object:
 
 
 def _as_list(values: object) -> Any:
-    """Return an array as a list; return other sequences unchanged."""
+    """Convert an array to a list; return other sequences unchanged."""
     return values.tolist() if isinstance(values, np.ndarray) else values

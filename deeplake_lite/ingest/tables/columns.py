@@ -43,13 +43,13 @@ from deeplake_lite.htypes.base import pasted
 
 @dataclass(frozen=True)
 class ArrowColumn:
-    """A column of Arrow data in memory, which takes the place of an array or a list."""
+    """A column of Arrow data in memory, used like an array or a list."""
 
     array: pa.Array
     """All its values in one array."""
 
     field: pa.Field | None = None
-    """Its field with metadata, if it comes from a table."""
+    """Its field with metadata, if it is from a table."""
 
     @classmethod
     def of(cls, array: pa.Array | pa.ChunkedArray, field: pa.Field | None = None) -> Self:
@@ -78,7 +78,7 @@ class ArrowColumn:
         return htype_of(kind, nullable=nullable)
 
     def check_unrounded(self, name: str) -> None:
-        """Reject decimals that float64 rounds if that type was inferred. Raises SchemaError."""
+        """Reject decimals that an inferred float64 type would round. Raises SchemaError."""
         if exported_htype(self.field) is None:
             check_unrounded(self.array, name, self.htype())
 
@@ -96,7 +96,7 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
     Raises
     ------
     SchemaError
-        For the column; the message has types that take its values.
+        If a decimal would be rounded; the message suggests types that can store it.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
 
 
 def _with_strings(htype: Htype) -> Htype:
-    """Return a type that has strings in place of numbers.
+    """Return a type with strings instead of numbers.
 
     >>> from deeplake_lite.htypes import Array
     >>> _with_strings(Array("float64", (None,)))
@@ -137,7 +137,7 @@ def _with_strings(htype: Htype) -> Htype:
 
 
 def texts_in(array: pa.Array) -> list[str | None]:
-    """Return the strings of an array, without those that are not UTF-8, which fail later.
+    """Return the strings of an array, except for invalid UTF-8, which causes an error later.
 
     >>> texts_in(pa.array(["a", None]))
     ['a', None]
@@ -147,7 +147,7 @@ def texts_in(array: pa.Array) -> list[str | None]:
 
 
 def class_label(texts: set[str | None]) -> ClassLabel:
-    """Return the classes for strings, sorted; an empty string, as in a CSV, is null.
+    """Return a type whose classes are the sorted strings; empty strings, as in a CSV, are null.
 
     >>> class_label({"rose", "lily", ""})
     ClassLabel(['lily', 'rose'], nullable=True)
@@ -168,6 +168,6 @@ def values_of(array: pa.Array, htype: Htype) -> object:
 
 
 def holds_strings(kind: pa.DataType) -> bool:
-    """Return whether a type is of strings, which may be encoded as a dictionary."""
+    """Return whether a type is strings, possibly encoded as a dictionary."""
     kind = unwrapped(kind)
     return is_text(kind.value_type if kinds.is_dictionary(kind) else kind)

@@ -1,8 +1,7 @@
 """Ingesting CSV files; small files are read at once and large files in blocks.
 
 Columns of numbers and columns with a declared type are read as strings and converted block by
-block. So if a value cannot be converted, the error names its row, or the row is skipped and the
-rest of the file is still read.
+block. So if a value cannot be converted, the error names its row, or only that row is skipped.
 """
 
 from __future__ import annotations
@@ -99,32 +98,33 @@ def from_csv(
 
     Notes
     -----
-    A column that exists in the lake or is declared in `schema` is read by its type, and a value
-    that does not fit is an error of its row. For other columns, Arrow infers the type: integers,
-    floats, booleans, dates, timestamps, strings. In columns that are not strings, empty values are
+    A column that exists in the lake or is declared in `schema` is read as that type, and a value
+    that does not fit is an error in its row. For other columns, Arrow infers the type: integers,
+    floats, booleans, dates, timestamps, strings. Except in columns of strings, empty values are
     null, and so are words such as ``NA``, ``n/a``, ``NaN`` and ``null`` that pandas reads as
     missing; in a column of floats, ``nan`` is NaN. In a column of strings, all of these are
-    strings. A column that has nothing else is a column of strings, unless the lake has another type
-    for it.
+    strings. A column without any other values becomes a column of strings, unless it has another
+    type in the lake.
 
     Numbers that an integer or a float cannot reproduce, such as the code 01234 or a number of
-    thirty digits, make a column of strings. A float reproduces a number if writing it with as many
-    digits as in the file gives the same number: 1.10 and 0.10000000000000001 become floats, but
+    thirty digits, turn their column into strings. A float reproduces a number if it is the same
+    when written with as many digits as in the file: 1.10 and 0.10000000000000001 become floats, but
     12345678901234567.5 and 1e-400 become strings. Spaces around a number and a plus sign are
     ignored.
 
     Empty lines are ignored, except in a file with a single column. There, an empty line is an empty
     value, also at the end of the file.
 
-    ``schema={"species": "class_label"}`` makes classes of the strings in a column; integers become
-    class numbers without names. For a column of a lake, values are names of classes, which may be
-    numbers. Integers are class numbers only if no class has such a name.
+    ``schema={"species": "class_label"}`` turns the strings of a column into classes; integers
+    become class numbers without names. If the column exists in the lake, values are class names,
+    which may look like numbers. Integers are class numbers only if no class has a number as its
+    name.
 
-    Times of day, such as 16:09, make a column of strings, because ratios and scores look the same.
-    ``schema={"start": "timedelta64[s]"}`` makes them durations since midnight.
+    Times of day, such as 16:09, remain strings, because ratios and scores look the same.
+    ``schema={"start": "timedelta64[s]"}`` turns them into durations since midnight.
 
-    Relative paths of images, ``schema={"image": dl.Image("jpeg")}``, start from the folder of the
-    CSV. Columns of JSON, arrays, boxes and sequences have JSON values: ``[[0, 0, 8, 8]]``.
+    Paths of images, ``schema={"image": dl.Image("jpeg")}``, may be relative to the folder of the
+    CSV. Values of JSON, arrays, boxes and sequences are written as JSON: ``[[0, 0, 8, 8]]``.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class CsvSource(TabularSource):
     """Columns that are read as strings and converted to their type in `arrow`."""
 
     def _values(self, batch: pa.RecordBatch, name: str) -> object:
-        """Return the values of a column, parsed by its type."""
+        """Return the values of a column, parsed according to its type."""
         values = self._convert(batch, name)
         return parse_values(values, self.columns[name]) if name in self.schema else values
 
@@ -173,7 +173,7 @@ class CsvSource(TabularSource):
             return super()._values(pa.record_batch({name: texts.cast(kind)}), name)
         if exact:
             raise InvalidValueError(
-                f"the first rows of {self.title} have {kind}, but a later one has "
+                f"the first rows of {self.title} have {kind}, but a later row has "
                 f"{brief(texts[wrong[0]].as_py())}. Declare its type: schema={{{name!r}: 'text'}}.",
                 column=name,
             )
@@ -237,10 +237,10 @@ def lake_types(url: str, options: Options) -> dict[str, Htype]:
 
 
 def read_types(known: Mapping[str, Htype]) -> dict[str, Htype]:
-    """Return the types by which a CSV file is read for the columns of a lake.
+    """Return the types for reading CSV columns that exist in a lake.
 
-    These are the lake's types. An inferred type would have to fit all values, so a single bad value
-    would make every row bad. Classes without names are read as their numbers.
+    These are the lake's types. An inferred type would have to fit all values, so a single invalid
+    value would make all rows invalid. Classes without names are read as numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> read_types({"a": Scalar("int8"), "b": ClassLabel(), "c": ClassLabel(["cat"])})
@@ -287,10 +287,10 @@ def written_as_json(htype: Htype) -> bool:
 
 
 def parse_values(values: Any, htype: Htype) -> object:
-    """Parse strings by a type: JSON, complex numbers, durations, timestamps of a coarse unit.
+    """Parse strings as JSON, complex numbers, durations or timestamps of a coarse unit.
 
     An empty string becomes None. Strings that are not valid JSON remain strings, which the type
-    then rejects. A column of JSON would accept them, so there they become bytes. Values for other
+    then rejects. JSON columns would accept strings, so there they become bytes. Values for other
     types are returned unchanged.
 
     >>> from deeplake_lite.htypes import Boxes, Json
@@ -327,7 +327,7 @@ def _from_json(value: object, htype: Htype) -> object:
 
 
 def _number(value: object, htype: Htype) -> object:
-    """Return a duration for a count, or a complex number for a string; other values unchanged."""
+    """Convert a count to a duration or a string to a complex number; keep other values."""
     dtype = htype.value_dtype
     if dtype.startswith("timedelta64") and isinstance(value, int | np.integer):
         return np.int64(value).astype(dtype)
@@ -355,7 +355,7 @@ def _trim(text: str) -> str | None:
 
 
 def _parse_duration(text: str, htype: Htype) -> object:
-    """Return a duration for a count, or a time of day; other strings are left to the type.
+    """Parse a count or a time of day; trim other strings, which the type then encodes or rejects.
 
     >>> htype = Scalar("timedelta64[ms]")
     >>> _parse_duration(" +5", htype), _parse_duration("soon", htype)
@@ -378,7 +378,7 @@ def _is_parsed(htype: Htype) -> bool:
 
 
 def _parse_complex(text: str) -> object:
-    """Return a complex number, None for null, or the string if it is beyond float64's range.
+    """Parse a complex number; return None for null, and the string if it is out of range.
 
     >>> _parse_complex("1e400"), _parse_complex("1+infj"), _parse_complex("1e-400")
     ('1e400', (1+infj), 0j)
@@ -394,7 +394,7 @@ def _parse_complex(text: str) -> object:
 
 
 def _parse_json(text: str, wrong: Any) -> object:
-    """Return the value of a JSON document, None if it is empty, `wrong(text)` if it is invalid."""
+    """Parse a JSON document; return None if it is empty, and `wrong(text)` if it is invalid."""
     try:
         if not text:
             return None
@@ -404,7 +404,7 @@ def _parse_json(text: str, wrong: Any) -> object:
 
 
 def _parse_float(text: str) -> float:
-    """Return the value of a JSON number. Raises ValueError if it is beyond float64's range."""
+    """Parse a JSON number. Raises ValueError if it is beyond float64's range."""
     number = float(text)
     is_zero = not re.search("[1-9]", re.split("[eE]", text)[0])
     if math.isinf(number) or (number == 0 and not is_zero):
@@ -413,7 +413,7 @@ def _parse_float(text: str) -> float:
 
 
 def _arrow_types(schema: Mapping[str, object]) -> dict[str, pa.DataType]:
-    """Return the Arrow types in which columns with declared types are read.
+    """Return the Arrow types for reading columns with declared types.
 
     >>> _arrow_types({"x": "float32", "t": "text"})
     {'x': DataType(float), 't': DataType(string)}
@@ -423,7 +423,7 @@ def _arrow_types(schema: Mapping[str, object]) -> dict[str, pa.DataType]:
         htype = resolve(spec)
         if htype.scalar is None or _is_parsed(htype):
             types[name] = pa.string()
-        elif htype.scalar == "float16":  # Arrow cannot read it from strings
+        elif htype.scalar == "float16":  # Arrow cannot parse strings as float16
             types[name] = pa.float32()
         else:
             types[name] = pa.from_numpy_dtype(htype.scalar)

@@ -41,13 +41,13 @@ HEADER_BYTES = 2**16
 """Number of bytes at the start of the file that are searched for the end of the first line."""
 
 NULLS = arrow_csv.ConvertOptions().null_values
-"""Strings that mean a missing number, date or boolean: the empty string and those of pandas.
+"""Strings that mean a missing number, date or boolean: the empty string, and pandas' words.
 
 In a column of strings they are ordinary strings.
 """
 
 NAN = ("NaN", "nan", "-NaN", "-nan")
-"""Strings among them that mean NaN in a column of floats."""
+"""Strings in `NULLS` that mean NaN in a column of floats."""
 
 NULLS_OF_FLOATS = [text for text in NULLS if text not in NAN]
 """Strings that mean a missing float."""
@@ -132,7 +132,7 @@ class CsvFile:
     def _blank_lines(self) -> int | None:
         """Number of empty lines before the header if empty lines are rows; otherwise None.
 
-        They are rows in a file with a single column only.
+        Empty lines are rows only in a file with a single column.
         """
         if not self.keeps_blank_lines:
             return None
@@ -147,7 +147,7 @@ class CsvFile:
         return blank if len(header) == 1 else None
 
     def _input(self) -> str | pa.BufferReader:
-        """Return the input for Arrow: the path, or for a lone header without newline a buffer.
+        """Return the input for Arrow: the path, or a buffer for a lone header without a newline.
 
         Arrow does not accept a header that does not end with a newline.
         """
@@ -240,7 +240,7 @@ def read_typed_rows(
     classes : collection of str
         Columns of `declared` that have this type unless all their values are integers.
     at_once : bool
-        Whether to read a large file as a whole, too.
+        Whether to read even a large file as a whole.
 
     Returns
     -------
@@ -280,7 +280,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def convert(rows: pa.Table, f: pa.Field) -> pa.ChunkedArray:
-    """Return a column in its type; as strings if any of them cannot be converted."""
+    """Convert a column to its type, or leave it as strings if any cannot be converted."""
     column = rows.column(f.name)
     if column.type == f.type:
         return column
@@ -368,7 +368,7 @@ def _can_convert(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType, *, exact:
 
 
 def _is_reproducible(text: str) -> bool:
-    """Return whether a float64 written with as many digits as a string has equals its number.
+    """Return whether a float64, written with as many digits as the string, equals its number.
 
     >>> numbers = ("0.10000000000000001", "12345678901234567.5", "1e-400")
     >>> [_is_reproducible(text) for text in numbers]
@@ -414,9 +414,8 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
     other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
     if len(schema) == 1 and other:
         raise InvalidValueError(
-            f"Values of a CSV file must be separated by {delimiter!r}, but this file then has a "
-            f"single column, {brief(schema.names[0], 80)}. Pass its delimiter: "
-            f"delimiter={other!r}."
+            f"Values of a CSV file must be separated by {delimiter!r}, but this file seems to use "
+            f"another delimiter: {brief(schema.names[0], 80)}. Pass delimiter={other!r}."
         )
     if columns is None:
         _check_names(schema.names)
@@ -432,7 +431,7 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
 
 
 def _check_names(names: list[str]) -> None:
-    """Reject columns without names, such as an index that pandas has written."""
+    """Reject columns without names, such as an index written by pandas."""
     named = [name for name in names if name.strip()]
     if len(named) == len(names):
         return

@@ -49,7 +49,7 @@ def from_dataframe(
     Notes
     -----
     NaN in a column of floats stays NaN; None, NA and NaT are null. Columns of arrays, of paths
-    (``schema={"image": dl.Image("jpeg")}``) and of other objects are treated as by `from_arrays`.
+    (``schema={"image": dl.Image("jpeg")}``) and of other objects are treated as in `from_arrays`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ _TABLES = "a DataFrame (pandas, polars) or an Arrow table"
 
 
 def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with its index as columns. Raises InvalidValueError for a duplicate name."""
+    """Convert the index of a frame to columns. Raises InvalidValueError for a duplicate name."""
     levels, columns = frame.index.names, [str(name) for name in frame.columns]
     names = [f"level_{i}" if name is None else str(name) for i, name in enumerate(levels)]
     if not any(name is not None for name in levels):

@@ -1,7 +1,7 @@
-"""The index of pandas: which levels become columns, and their names.
+"""Deciding whether a pandas index becomes columns, and their names.
 
-An index without a name that only numbers the rows is left out; filtered and shuffled rows have one
-with gaps. Any other index is data, and becomes the columns that ``df.reset_index()`` gives.
+An unnamed index of integers is left out, because it only numbers the rows, perhaps with gaps after
+filtering. Any other index is data, and becomes the same columns as with ``df.reset_index()``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_kept(index: pd.Index) -> bool:
     (False, True, True)
     """
     if not len(index) and index.nlevels == 1 and index.dtype == object and index.name is None:
-        return False  # of a frame without rows
+        return False  # the index of a frame without rows
     if any(name is not None for name in index.names):
         return True
     levels = [index.get_level_values(i) for i in range(index.nlevels)]
@@ -36,7 +36,7 @@ def is_kept(index: pd.Index) -> bool:
 
 
 def default_names(levels: int, taken: Container[str]) -> list[str]:
-    """Return the names of the levels of an index without names, as pandas names them.
+    """Return the names that pandas chooses for the levels of an unnamed index.
 
     >>> default_names(1, []), default_names(1, ["index"]), default_names(2, [])
     (['index'], ['level_0'], ['level_0', 'level_1'])
@@ -47,7 +47,7 @@ def default_names(levels: int, taken: Container[str]) -> list[str]:
 
 
 def kept_indexes(schema: pa.Schema) -> dict[str, str]:
-    """Return the new names of the columns of an Arrow schema that hold a kept index.
+    """Return new names for the columns of an Arrow schema that hold a kept index.
 
     >>> import pandas as pd, pyarrow as pa
     >>> kept_indexes(pa.Table.from_pandas(pd.DataFrame({"a": [1]}, index=["x"])).schema)
@@ -66,14 +66,14 @@ def kept_indexes(schema: pa.Schema) -> dict[str, str]:
 
 
 def with_kept_indexes(schema: pa.Schema) -> pa.Schema:
-    """Return an Arrow schema with the new names of the columns that hold a kept index."""
+    """Rename the columns of an Arrow schema that hold a kept index."""
     names = kept_indexes(schema)
     fields = [f.with_name(names.get(f.name, f.name)) for f in schema]
     return schema if not names else pa.schema(fields, schema.metadata)
 
 
 def _stored_indexes(schema: pa.Schema) -> list[str]:
-    """Return the columns that pandas says hold its index."""
+    """Return the columns that hold an index, according to pandas' metadata."""
     try:
         content = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         return [name for name in content["index_columns"] if name in schema.names]

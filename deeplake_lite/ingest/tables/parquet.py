@@ -55,7 +55,7 @@ SUFFIXES = (".parquet", ".parq", ".pq")
 """Suffixes of files in a folder."""
 
 FILE_ROWS = 256
-"""Rows of a batch that may contain files."""
+"""Maximum number of rows in a batch that may contain files."""
 
 
 @takes_options
@@ -73,7 +73,7 @@ def from_parquet(
     ----------
     path : str, Path or list of these
         A file, a folder, a pattern such as ``"flowers/*.parquet"``, or a list of files. Folders and
-        patterns must have all files of a numbered set, ``train-00000-of-00003.parquet``.
+        patterns must match all files of a numbered set, ``train-00000-of-00003.parquet``.
     url : str
         URL of the lake, which is created if it does not exist.
     on, columns
@@ -91,13 +91,13 @@ def from_parquet(
     A column that only some files have is null in the others, and types are widened: int32 and int64
     become int64. Names of folders such as ``year=2020`` become columns.
 
-    `ingest.columns` lists the column types of Arrow's types. Structs, time zones, decimals and
-    times of day, which are simplified, are kept in ``ds.metadata["arrow"]``, so that
-    `View.to_parquet` restores them. Files of Hugging Face keep their
-    classes, images and shapes, which their metadata describes; see `from_huggingface`. If the
-    metadata is missing, images, which are structs of bytes and path, become bytes; declare them:
-    ``schema={"image": dl.Image()}``. Files that a row names by their path are read if the path is
-    relative and stays inside the folder of the Parquet files; other paths and URLs are read only
+    `ingest.tables.columns` lists the column types for Arrow's types. Structs, time zones, decimals
+    and times of day are simplified; their original types are kept in ``ds.metadata["arrow"]``, so
+    that `View.to_parquet` restores them. Files written by Hugging Face keep the classes, images and
+    shapes that their metadata describes; see `from_huggingface`. Without this metadata, images,
+    which are structs of bytes and path, become bytes unless you declare them:
+    ``schema={"image": dl.Image()}``. If a row has the path of a file, the file is read if the path
+    is relative and stays inside the folder of the Parquet files. Other paths and URLs are read only
     if they are strings and you declare the type of their column.
 
     Examples
@@ -146,7 +146,7 @@ def parquet_source(
 
 
 def _root(path: Paths, files: Sequence[str]) -> str | None:
-    """Return the folder below which the names of folders may be values; None for a single file."""
+    """Return the folder below which folder names may add columns; None for a single file."""
     if not isinstance(path, str | os.PathLike):
         return folder_of(files)
     here = Path(path).expanduser()
@@ -168,8 +168,8 @@ def parquet_table(
     Raises
     ------
     InvalidValueError
-        For a file that cannot be read, and for columns whose types do not fit; `path` names the
-        files. See `open_files` for `root` and `declared`.
+        If a file cannot be read, or the types of a column do not fit; `path` is the name of the
+        files in messages. See `open_files` for `root` and `declared`.
     """
     with reading(path):
         dataset = open_files(files, root, declared)
@@ -193,7 +193,7 @@ def parquet_table(
 def _read(
     dataset: arrow_dataset.Dataset, path: str, stored: Mapping[str, str], columns: list[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of columns; `stored` are the names in the files of those that differ."""
+    """Yield the batches of columns; `stored` maps renamed columns to their names in the files."""
     names, columns = columns, [stored.get(name, name) for name in columns]
     types = [dataset.schema.field(name).type for name in columns]
     ahead = {"batch_readahead": 1, "fragment_readahead": 1} if any(map(has_bytes, types)) else {}
@@ -205,7 +205,7 @@ def _read(
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Join small batches to batches of limited size, which take less time per row."""
+    """Join small batches into larger ones, which take less time per row."""
     parts, nbytes = list[pa.RecordBatch](), 0
     for batch in batches:
         parts.append(batch)
@@ -262,7 +262,7 @@ def _null_count_of(chunk: pq.ColumnChunkMetaData) -> int | None:
 def _column_chunks(
     footer: pq.FileMetaData, path: tuple[str, ...]
 ) -> list[pq.ColumnChunkMetaData] | None:
-    """Return the chunks of a column, which may be in lists and structs; None if it is not found."""
+    """Return the chunks of a column, possibly in lists and structs; None if it is not found."""
     names = [_LEVEL.sub("", footer.schema.column(i).path) for i in range(footer.num_columns)]
     name = _LEVEL.sub("", ".".join(path))
     if names.count(name) != 1:
@@ -272,7 +272,7 @@ def _column_chunks(
 
 
 _LEVEL = re.compile(r"\.list\.(element|item|array_element)(?=\.|$)")
-"""The names by which Parquet nests the items of lists."""
+"""Matches the level that Parquet adds for the items of lists."""
 
 
 def _null_count(footer: pq.FileMetaData, column: str, least: int | None = None) -> int | None:

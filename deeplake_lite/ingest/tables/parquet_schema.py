@@ -1,7 +1,7 @@
-"""The common schema of Parquet files, whose columns may differ, and the columns in folder names.
+"""The common schema of Parquet files with different columns, and the columns in folder names.
 
-A column that some files lack is null there. Types are widened: int32 and int64 become int64,
-integers and floats become float64 if that is exact.
+A column is null in files that lack it. Types are widened: int32 and int64 become int64, integers
+and floats become float64 if that is exact.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
-"""The value of a folder for null."""
+"""The value in a folder name that means null."""
 
 
 def open_files(
@@ -40,7 +40,7 @@ def open_files(
     root : str, optional
         The folder below which folders such as ``year=2020`` add columns.
     declared : mapping
-        Types that the user declares, to which columns are converted whose types do not fit.
+        Types that the user declares; columns whose types do not fit are converted to them.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def open_files(
 
 
 def _unified(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> pa.Schema:
-    """Return a schema with the columns of all schemas, by file."""
+    """Return a schema with the columns of all files' schemas. Raises InvalidValueError."""
     columns: dict[str, pa.Field] = {}
     for at, (file, schema) in enumerate(schemas.items()):
         for f in schema:
@@ -85,7 +85,7 @@ def _unified(schemas: Mapping[str, pa.Schema], declared: Mapping[str, Any]) -> p
 
 
 def _joined(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) -> pa.Field:
-    """Return a field that holds the values of both. Raises InvalidValueError."""
+    """Return a field that can hold the values of both. Raises InvalidValueError."""
     nullable = a.nullable or b.nullable
     if kinds.is_dictionary(a.type) != kinds.is_dictionary(b.type):
         a, b = (f.with_type(_decoded(f.type)) for f in (a, b))
@@ -106,8 +106,8 @@ def _joined(a: pa.Field, b: pa.Field, file: str, declared: Mapping[str, Any]) ->
 
 def _mixed(a: pa.Field, b: pa.Field, file: str) -> InvalidValueError:
     return InvalidValueError(
-        f"A column must have types that fit in all files, but column {a.name!r} of {file!r} is "
-        f"{b.type}, and in files before it {a.type}. Declare a type that holds all values: "
+        f"A column must have compatible types in all files, but column {a.name!r} of {file!r} is "
+        f"{b.type}, and in earlier files it is {a.type}. Declare a type that can hold all values: "
         f"schema={{{a.name!r}: dl.Text()}}. Or leave it out: columns=[…]."
     )
 
@@ -117,7 +117,7 @@ def _decoded(kind: pa.DataType) -> pa.DataType:
 
 
 def _declared_kind(declared: Any) -> pa.DataType | None:
-    """Return the Arrow type of the values of a declared type; None if files cannot be cast to it.
+    """Return the Arrow type for a declared type; None if files cannot be cast to it.
 
     >>> _declared_kind("text"), _declared_kind("int8"), _declared_kind("image")
     (DataType(string), DataType(int8), None)
@@ -134,7 +134,7 @@ def _declared_kind(declared: Any) -> pa.DataType | None:
 
 
 def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
-    """Check that files describe columns in the same way: a class has the same number in all.
+    """Check that all files describe columns in the same way, so that class numbers agree.
 
     Raises InvalidValueError.
     """
@@ -144,13 +144,13 @@ def _check_features(schemas: Mapping[str, pa.Schema]) -> None:
             if name in schema.names and known.setdefault(name, feature) != feature:
                 raise InvalidValueError(
                     f"All files must describe a column in the same way, but {file!r} describes "
-                    f"column {name!r} differently from the files before it, by other classes, "
-                    "say. Ingest the files one after the other."
+                    f"column {name!r} differently from earlier files, for example with other "
+                    "classes. Ingest the files one by one."
                 )
 
 
 def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
-    """Check that integers fit into the types that they become. Raises InvalidValueError."""
+    """Check that integers fit into the types of the common schema. Raises InvalidValueError."""
     for file, own in schemas.items():
         names = [f.name for f in own if _may_round(f.type, schema.field(f.name).type)]
         if not names:
@@ -159,10 +159,10 @@ def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
             for name, column in zip(names, batch.columns, strict=True):
                 if not _is_exact(column, schema.field(name).type):
                     raise InvalidValueError(
-                        "A column must have types that fit in all files, but column "
-                        f"{name!r} of {file!r} has integers that {schema.field(name).type}, the "
-                        "type for all files, cannot hold. Declare a type that holds all values: "
-                        f"schema={{{name!r}: dl.Text()}}. Or leave it out: columns=[…]."
+                        "A column must have compatible types in all files, but column "
+                        f"{name!r} of {file!r} has integers that the common type "
+                        f"{schema.field(name).type} cannot hold. Declare a type that can hold all "
+                        f"values: schema={{{name!r}: dl.Text()}}. Or leave it out: columns=[…]."
                     )
 
 
@@ -185,7 +185,7 @@ def _is_exact(column: pa.Array, kind: pa.DataType) -> bool:
 
 
 def _keys(root: str, files: Iterable[str], known: Iterable[str]) -> list[pa.Field]:
-    """Return the fields of the columns that the names of folders below `root` add.
+    """Return the columns that folder names below `root` add.
 
     >>> _keys("d", ["d/y=2020/a.parquet", "d/y=2021/b.parquet"], [])
     [pyarrow.Field<y: int64>]

@@ -1,4 +1,4 @@
-"""Detection of unclosed quotes in CSV files, which would swallow the following lines."""
+"""Detecting unclosed quotes in CSV files, which would swallow the following lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def check_quotes(path: str, delimiter: str) -> None:
-    """Reject a file with a quote that is not closed.
+    """Reject a file with an unclosed quote.
 
     Arrow extends such a value up to the next quote, or up to the end of the file. So a quote counts
     as unclosed if its value reaches the end of the file, or if it spans several lines and text
@@ -32,12 +32,12 @@ def check_quotes(path: str, delimiter: str) -> None:
     if at is not None:
         raise InvalidValueError(
             f"{path!r} cannot be read, because a quote that is opened in line {line} is not "
-            'closed. Close it, or double a quote that is part of a value: "".'
+            'closed. Close it. If it is part of a value, double it: "".'
         )
 
 
 def open_quote(data: bytes | mmap.mmap, delimiter: str) -> int | None:
-    r"""Return the offset of a quote that is not closed, or None.
+    r"""Return the offset of the first unclosed quote, or None.
 
     >>> open_quote(b'a,b\n1,"rose\n2,lily\n', ","), open_quote(b'1,"a\nb"\n2,5"\n', ",")
     (6, None)

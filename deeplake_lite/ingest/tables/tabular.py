@@ -1,7 +1,7 @@
-"""Sources of Arrow record batches, which Parquet and CSV files have in common.
+"""The source for Arrow record batches, shared by Parquet and CSV files.
 
-The batches can be read several times. So the names of classes are collected first and the rows are
-read afterwards, without holding them in memory.
+The batches can be read several times: first to collect the names of classes, and then to ingest the
+rows. So the rows need not be held in memory.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TabularSource:
     """Columns and their Arrow types."""
 
     read: Callable[[list[str]], Iterator[pa.RecordBatch]]
-    """Reads the batches of columns, always in the same order."""
+    """Reads the given columns in batches, always in the same order."""
 
     key: str | None = None
     """The column that identifies rows."""
@@ -71,7 +71,7 @@ class TabularSource:
     """Types that the user declares."""
 
     features: Mapping[str, FeatureColumn] = field(default_factory=dict)
-    """Columns that the metadata of the files describes."""
+    """Columns described by the metadata of the files."""
 
     left_out: Collection[Skipped] = ()
 
@@ -81,8 +81,8 @@ class TabularSource:
     """Folder of the table, to which paths of files are relative."""
 
     reach: Reach | None = None
-    """The files that values may name; None for any. Columns of strings whose type the user declares
-    may name any."""
+    """Which files values may name; None for any. A column of strings whose type the user declares
+    may name any file."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -108,7 +108,7 @@ class TabularSource:
             row += batch.num_rows - skip
 
     def blocks_in(self, batch: pa.RecordBatch, row: int) -> Iterator[Block]:
-        """Yield the rows of a batch, the first of which has the number `row`."""
+        """Yield the rows of a batch; `row` is the number of its first row."""
         for part in split(batch):
             places = Places(self.title, row, part.num_rows)
             values = self._all_values(part, self.arrow.names, places)
@@ -117,7 +117,7 @@ class TabularSource:
 
     @cached_property
     def _reach(self) -> dict[str, Reach]:
-        """The files that columns may name."""
+        """Which files each column may name."""
         if self.reach is None:
             return {}
         trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}
@@ -143,7 +143,7 @@ class TabularSource:
         )
 
     def _takes_numbers(self, name: str) -> bool:
-        """Return whether the type of a column is a number, although its values are classes."""
+        """Return whether a column is declared as a number, although its metadata has classes."""
         is_class = self.features[name].htype.classes is not None
         return is_class and self.columns[name].scalar is not None
 
@@ -169,7 +169,7 @@ class TabularSource:
             raise error.at(column=f.name) from None
 
     def _classes(self, column: str, nullable: bool) -> ClassLabel:
-        """Return the classes of a column: those of dictionaries in order, then sorted strings."""
+        """Return the classes of a column: the entries of dictionaries, then the sorted strings."""
         ordered: dict[str, None] = {}
         texts: set[str | None] = set()
         for batch in self.read([column]):
@@ -184,7 +184,7 @@ class TabularSource:
 
 
 def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    """Return the given columns of a schema; by default all except an unnamed numbering by pandas.
+    """Return the given columns of a schema; by default, all except unnamed row numbers of pandas.
 
     Raises
     ------
@@ -209,7 +209,9 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
                 f"Column names must be unique, but {name!r} occurs twice. Rename one."
             )
         if names.count(name) > 1:
-            raise OptionError(f"columns= must name each column once, but it names {name!r} twice.")
+            raise OptionError(
+                f"columns= must have each column once, but it has {name!r} twice. Remove one."
+            )
     return pa.schema([schema.field(name) for name in names])
 
 

@@ -1,4 +1,4 @@
-"""The lines of YOLO label files: a class, and then a box, an outline, keypoints or four corners."""
+"""Parsing YOLO label files: each line has a class and a box, outline, keypoints or four corners."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Labels:
 
 
 def parse(text: str) -> Labels:
-    """Return the labels of a file.
+    """Parse the text of a label file.
 
     Raises
     ------
     ValueError
-        For a line that is not numbers, with the number of the line.
+        If a line does not consist of numbers; the message has the number of the line.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def parse(text: str) -> Labels:
 def check(
     labels: Labels, task: Task, points: tuple[int, int] | None, *, scores: bool = False
 ) -> None:
-    """Check the number of values of each line; boxes may have a score. Raises ValueError."""
+    """Check the number of values in each line; `scores` allows a score. Raises ValueError."""
     for number, values in enumerate(labels.values, 1):
         rule = _rule(len(values), task, points, scores)
         if rule:
@@ -79,7 +79,7 @@ def check(
 
 
 def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) -> str:
-    """Return the rule that a number of values breaks, or ""."""
+    """Return the rule that a number of values violates, or ""."""
     match task:
         case "detect":
             return "" if count == 4 or (count == 5 and scores) else "4 numbers"
@@ -90,12 +90,12 @@ def _rule(count: int, task: Task, points: tuple[int, int] | None, scores: bool) 
             return "" if count == most else f"{most} numbers"
         case "segment":
             is_outline = count == 4 or (count >= 6 and count % 2 == 0)
-            return "" if is_outline else "4 numbers, or pairs of at least 3 corners,"
+            return "" if is_outline else "4 numbers, or the coordinates of at least 3 corners,"
     return ""
 
 
 def task_of(samples: Sequence[Labels], points: tuple[int, int] | None) -> Task:
-    """Return the task of label files from the lengths of their lines."""
+    """Infer the task of label files from the lengths of their lines."""
     if points is not None:
         return "pose"
     counts = {len(values) for labels in samples for values in labels.values}
@@ -105,7 +105,7 @@ def task_of(samples: Sequence[Labels], points: tuple[int, int] | None) -> Task:
 
 
 def have_scores(samples: Iterable[Labels]) -> bool:
-    """Return whether some box has a score, as the predictions that Ultralytics saves."""
+    """Return whether any box has a score, as in predictions saved by Ultralytics."""
     return any(len(values) == 5 for labels in samples for values in labels.values)
 
 

@@ -1,7 +1,7 @@
-"""Finding the images, splits and names of a YOLO dataset, from its data.yaml or its folders.
+"""Finding the images, splits and class names of a YOLO dataset in its data.yaml or its folders.
 
-The rules are those of Ultralytics' data sets: a label file has the path of its image, with
-``labels`` in place of the last folder ``images``, and the suffix ``.txt``.
+The rules are those of Ultralytics: a label file has the path of its image, except that the last
+folder ``images`` is replaced by ``labels`` and the suffix is ``.txt``.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ MOST_YAML = 2_000_000
 """Maximum size of a data.yaml in bytes."""
 
 MOST_DEPTH = 100
-"""Maximum number of levels of a data.yaml. The parser calls itself for each."""
+"""Maximum nesting depth of a data.yaml, because the parser is recursive."""
 
 MOST_VALUES = 1_000_000
-"""Maximum number of values in a data.yaml. Nested aliases may stand for any number."""
+"""Maximum number of values in a data.yaml, because nested aliases can expand to any number."""
 
 NAMES = ("obj.names", "_darknet.labels", "classes.txt")
-"""Files with a name of a class per line, as Darknet, Roboflow and labelImg write them."""
+"""Files with one class name per line, as written by Darknet, Roboflow and labelImg."""
 
 MOST_NAMES = 10_000_000
-"""Maximum size of such a file in bytes."""
+"""Maximum size of a file of class names in bytes."""
 
 _DARKNET_SPLIT = re.compile(r"obj_(\w+)_data")
-"""Folder of a split in CVAT's export for Darknet."""
+"""Matches the folder of a split in CVAT's Darknet exports."""
 
 _SCALARS = (str, int, float, bool, date)
 """Types of YAML values that can be the name of a class."""
@@ -50,19 +50,19 @@ _SCALARS = (str, int, float, bool, date)
 
 @dataclass(frozen=True)
 class Layout:
-    """The images of a YOLO dataset by split, and what its data.yaml says."""
+    """The images of a YOLO dataset by split, and the content of its data.yaml."""
 
     root: Path
     """Folder to which the keys of rows are relative."""
 
     images: Mapping[str, tuple[Path, ...]]
-    """Images of each split; the split is "" if there are none."""
+    """Images of each split; without splits, the only key is ""."""
 
     config: Mapping[str, Any]
     """Content of the data.yaml."""
 
     repeated: Sequence[Skipped] = ()
-    """Images of a split that are also in an earlier one."""
+    """Images that are also in an earlier split."""
 
     @classmethod
     def of(cls, path: Path) -> Layout:
@@ -98,8 +98,8 @@ class Layout:
             )
         if not any(images.values()):
             raise NotFoundError(
-                f"There are no images in the folders that {str(path)!r} names. Correct the file, "
-                "or move the images."
+                f"There are no images in the folders listed in {str(path)!r}. Correct the file, or "
+                "move the images."
             )
         root = base if base.is_dir() else here
         return cls(root, *_without_repeated(images, config))
@@ -118,14 +118,14 @@ class Layout:
         return cls(root, images, {"names": names} if names else {})
 
     def key(self, image: Path) -> str:
-        """Return the key of an image: its path from the root, as far as it lies there."""
+        """Return the key of an image: its path, relative to the root if it is inside."""
         try:
             return image.relative_to(self.root).as_posix()
         except ValueError:
             return image.as_posix()
 
     def labels_alone(self) -> list[Skipped]:
-        """Return the label files without an image, in the folders of the images' labels."""
+        """Return the label files that belong to no image."""
         folders = dict.fromkeys(image.parent for own in self.images.values() for image in own)
         alone = list[Path]()
         for folder in folders:
@@ -134,9 +134,9 @@ class Layout:
                 continue
             stems = {file.stem for file in folder.iterdir() if file.suffix.lower() in SUFFIXES}
             texts = [f for f in sorted(labels.glob("*.txt")) if f.name not in NAMES]
-            is_own = labels != folder  # which has nothing but labels
+            is_own = labels != folder  # a folder of its own, which only has labels
             alone += [f for f in texts if f.stem not in stems and (is_own or _is_label(f))]
-        return [Skipped(self.key(file), "there is no image of this name") for file in alone]
+        return [Skipped(self.key(file), "there is no image with this name") for file in alone]
 
     @property
     def names(self) -> list[str] | None:
@@ -144,8 +144,8 @@ class Layout:
         names, count = self._names, self.config.get("nc")
         if names is not None and isinstance(count, int) and count != len(names):
             raise InvalidValueError(
-                f"nc must be the number of names, {len(names)}, but it is {count}. Correct the "
-                "data.yaml."
+                f"nc must be the number of class names, {len(names)}, but it is {count}. Correct "
+                "the data.yaml."
             )
         if names is not None:
             return names
@@ -168,7 +168,7 @@ class Layout:
 
     @property
     def points(self) -> tuple[int, int] | None:
-        """Number of keypoints and of values per keypoint; None if it is not a pose dataset."""
+        """Number of keypoints, and of values per keypoint; None if it is not a pose dataset."""
         shape = self.config.get("kpt_shape")
         if shape is None:
             return None
@@ -185,7 +185,7 @@ class Layout:
 
     @property
     def point_names(self) -> list[str]:
-        """Names of the keypoints, if the data.yaml has the same ones for all classes."""
+        """Names of the keypoints, if they are the same for all classes; otherwise empty."""
         names = self.config.get("kpt_names")
         lists = [*names.values()] if isinstance(names, dict) else [names]
         first, count = lists[0] if lists else None, (self.points or (0, 0))[0]
@@ -196,21 +196,21 @@ class Layout:
 
     @property
     def rest(self) -> dict[str, object]:
-        """Entries of the data.yaml that are not columns, as far as JSON can hold them."""
+        """Other entries of the data.yaml that JSON can represent."""
         own = ("path", "train", "val", "test", "names", "nc", "kpt_shape", "kpt_names")
         rest = {str(key): _to_json(v) for key, v in self.config.items() if key not in own}
         return {key: value for key, value in rest.items() if value is not None}
 
 
 def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
-    """Return the folders that may have the names of classes: the root, and those of labels."""
+    """Return the folders that may contain class names: the root, and those of images and labels."""
     own = dict.fromkeys(image.parent for paths in images.values() for image in paths)
     labels = dict.fromkeys(label_path(folder / "x").parent for folder in own)
     return [*dict.fromkeys([root, root / "labels", *own, *labels])]
 
 
 def _names_in(folders: Sequence[Path]) -> list[str]:
-    """Return the names of classes in the files of some folders. Raises InvalidValueError."""
+    """Return the class names in the files of folders. Raises InvalidValueError if they differ."""
     files = [path for folder in folders for name in NAMES if (path := folder / name).is_file()]
     found = {path: _read_names(path) for path in files}
     for path in files[1:]:
@@ -240,7 +240,7 @@ def _read_names(path: Path) -> list[str]:
 
 
 def _to_json(value: object) -> object:
-    """Return a value of YAML as JSON; None if that cannot hold it."""
+    """Convert a YAML value to JSON; return None if JSON cannot represent it."""
     match value:
         case dict():
             return {str(key): _to_json(item) for key, item in value.items()}
@@ -258,10 +258,10 @@ def _to_json(value: object) -> object:
 def _without_repeated(
     images: Mapping[str, tuple[Path, ...]], config: Mapping[str, Any]
 ) -> tuple[dict[str, tuple[Path, ...]], Mapping[str, Any], list[Skipped]]:
-    """Return each image in its first split only.
+    """Keep each image only in its first split; return the splits, `config` and repeated images.
 
-    A split with exactly the images of another, such as ``val`` in a data.yaml that has only images
-    for training, is left out.
+    A split with exactly the same images as another is left out, such as ``val`` in a data.yaml with
+    only training images.
     """
     seen, kept, repeated = dict[Path, str](), dict[str, tuple[Path, ...]](), list[Skipped]()
     for split, paths in images.items():
@@ -289,7 +289,7 @@ def label_path(image: Path) -> Path:
 
 
 def _is_label(path: Path) -> bool:
-    """Return whether a text file has the numbers of labels."""
+    """Return whether a text file can be parsed as labels."""
     try:
         return bool(parse(path.read_text("utf-8-sig")).values)
     except (OSError, ValueError):
@@ -297,7 +297,7 @@ def _is_label(path: Path) -> bool:
 
 
 def _split_of(path: str) -> str:
-    """Return the split of an image from its folders, such as ``images/train``; "" for none."""
+    """Return the split in the folders of an image, such as ``images/train``; "" if none."""
     for part in path.split("/")[:-1]:
         if part.lower() in SPLITS:
             return part
@@ -329,11 +329,11 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _check_size(text: str) -> None:
-    """Reject a document that is nested deeply or, with aliases, stands for a lot of data.
+    """Reject a document that is nested too deeply, or whose aliases expand to too many values.
 
     Raises ValueError.
     """
-    sizes, stack = dict[str, int](), [("", 0)]  # values of anchors; anchors and sizes of parents
+    sizes, stack = dict[str, int](), [("", 0)]  # sizes by anchor; anchors and sizes of parents
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         anchor, size = getattr(event, "anchor", None) or "", 1
         if isinstance(event, yaml.CollectionStartEvent):
@@ -348,14 +348,14 @@ def _check_size(text: str) -> None:
         sizes[anchor] = size
         stack[-1] = (stack[-1][0], stack[-1][1] + size)
         if stack[-1][1] > MOST_VALUES:
-            raise ValueError(f"its aliases stand for more than {MOST_VALUES:,} values")
+            raise ValueError(f"its aliases expand to more than {MOST_VALUES:,} values")
 
 
 def _name(value: object) -> str:
     """Return the name of a class. Raises InvalidValueError."""
     if not isinstance(value, _SCALARS):
         raise InvalidValueError(
-            f"The name of a class must be text, but it is {brief(value, 60)}. Correct the "
+            f"The name of a class must be a string, but it is {brief(value, 60)}. Correct the "
             "data.yaml."
         )
     return str(value)
@@ -363,7 +363,7 @@ def _name(value: object) -> str:
 
 def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Path]:
     """Return the images of a folder, or of a text file that lists them. Raises NotFoundError."""
-    # Exports of Roboflow write "../train/images" for a folder next to the file.
+    # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
     bare = place.removeprefix("../")
     for path in (base / place, here / place, here / bare, base / bare):
         if path.is_file():
@@ -372,13 +372,13 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
             root = path.resolve() if ".." in path.parts else path
             return [root / f.path for f in scan(root).images]
     raise NotFoundError(
-        f"There is no folder {place!r}, which {config.name} names, in {str(base)!r} or "
+        f"There is no folder {place!r}, which {config.name} lists, in {str(base)!r} or "
         f"{str(here)!r}. Correct the file, or move the images."
     )
 
 
 def _listed(path: Path) -> Iterator[Path]:
-    """Yield the images that a text file lists, relative to its folder."""
+    """Yield the images listed in a text file, whose paths are relative to its folder."""
     for line in path.read_text("utf-8", errors="surrogateescape").splitlines():
         name = line.strip()
         if name and Path(name).suffix.lower() in SUFFIXES:

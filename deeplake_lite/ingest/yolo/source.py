@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 256
 
 _NO_SIZE = np.ones(2)
-"""Size of an image whose size does not matter."""
+"""Placeholder for image sizes that are not needed."""
 
 SAMPLED = 1_000
 """Number of label files per split from which the task is inferred."""
@@ -59,39 +59,40 @@ def from_yolo(
     task: Task | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    r"""Ingest a YOLO dataset: images with label files, as Ultralytics' YOLO v5 to v11 read them.
+    r"""Ingest a YOLO dataset: images with label files, as for Ultralytics' YOLO v5 to v11.
 
     Parameters
     ----------
     path : str or Path
-        The data.yaml, or the folder of the dataset: with a data.yaml, or with folders such as
+        The data.yaml, or the folder of the dataset, with a data.yaml or with folders such as
         ``images/train`` and ``labels/train``, or ``train/images`` and ``train/labels``.
     url : str
         URL of the lake, which is created if it does not exist.
     task : {"detect", "segment", "pose", "obb", "classify"}, optional
-        The meaning of the numbers after the class. By default, it is inferred: ``kpt_shape`` in the
-        data.yaml means "pose"; lines of 8 numbers "obb"; other lines of more than 5 "segment"; a
-        fifth number is the score of a box, as in predictions that Ultralytics has saved (NaN if
-        there is none); images in folders of classes, without label files, "classify".
+        The meaning of the numbers after the class. By default, it is inferred: "pose" if the
+        data.yaml has ``kpt_shape``; "obb" if all lines have 8 numbers; "segment" if any line has
+        more than 5; "classify" for class folders without label files; otherwise "detect". A fifth
+        number is then the score of a box, as in predictions saved by Ultralytics (NaN if there is
+        none).
     **options
         See `Options`.
 
     Returns
     -------
     Dataset
-        The committed dataset, a row per image: ``image``, ``path`` (the key), ``split``, ``boxes``
-        (cxcywh, in fractions), ``labels``; ``segmentation`` for outlines and oriented boxes (for
-        each object, a list of outlines in pixels), ``keypoints`` for poses (in pixels). Images
-        without a label file have no objects. For "classify", the columns are those of
+        The committed dataset, with one row per image: ``image``, ``path`` (the key), ``split``,
+        ``boxes`` (cxcywh, in fractions), ``labels``; ``segmentation`` for outlines and oriented
+        boxes (for each object, a list of outlines in pixels), ``keypoints`` for poses (in pixels).
+        Images without a label file have no objects. For "classify", the columns are those of
         `from_folder`. ``ingested`` is a summary and lists skipped images.
 
     Raises
     ------
     NotFoundError
-        If there is no such file or folder, or none of its images.
+        If the file, the folder or its images do not exist.
     InvalidValueError
-        For a data.yaml or a label that cannot be read; with ``on_error="skip"``, the image of such
-        a label is skipped.
+        If the data.yaml or a label file cannot be read; with ``on_error="skip"``, images with
+        invalid labels are skipped.
 
     Examples
     --------
@@ -127,16 +128,17 @@ def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloS
         if not has_labels and layout.config:
             first = next(image for part in parts for image in part.images)
             raise InvalidValueError(
-                f"There are no label files: that of {first.name!r} would be "
-                f"{str(label_path(first))!r}. Correct the folders, or say what the images are: "
-                'task="detect" ingests them without objects, task="classify" by folders of classes.'
+                f"There are no label files; the one for {first.name!r} would be "
+                f"{str(label_path(first))!r}. Correct the folders, or choose a task: "
+                'task="detect" ingests images without objects, task="classify" ingests class '
+                "folders."
             )
         task = yolo_labels.task_of(samples, layout.points) if has_labels else "classify"
     return YoloSource(layout, tuple(parts), task)
 
 
 def _folder(path: str | os.PathLike[str]) -> Path:
-    """Return the folder of a dataset of classes."""
+    """Return the folder of a classification dataset."""
     given = Path(checks.location("path", path)).expanduser()
     return given.parent if given.is_file() else given
 
@@ -152,7 +154,7 @@ class Part:
     """Paths of the images."""
 
     def samples(self) -> Iterator[Labels]:
-        """Yield the labels of some images, as far as they can be read."""
+        """Yield the labels of the first images, except for labels that cannot be read."""
         for image in islice(self.images, SAMPLED):
             try:
                 yield yolo_labels.parse(read_labels(image))
@@ -161,7 +163,7 @@ class Part:
 
 
 def read_labels(image: Path) -> str:
-    """Return the text of an image's label file, or "" without one. Raises ValueError."""
+    """Return the text of an image's label file; "" if there is none. Raises ValueError."""
     path = label_path(image)
     try:
         return path.read_text("utf-8-sig")
@@ -182,7 +184,7 @@ class YoloSource:
     """The splits."""
 
     task: Task
-    """The meaning of the numbers of label files."""
+    """The meaning of the numbers in label files."""
 
     key: str = "path"
     """Rows are identified by the path of the image."""
@@ -192,17 +194,17 @@ class YoloSource:
 
     @property
     def metadata(self) -> Mapping[str, Mapping[str, object]]:
-        """The rest of the data.yaml, such as ``flip_idx``."""
+        """Other entries of the data.yaml, such as ``flip_idx``."""
         return {"yolo": self.layout.rest} if self.layout.rest else {}
 
     @cached_property
     def left_out(self) -> Collection[Skipped]:
-        """Images that belong to several splits, and label files without an image."""
+        """Images that are also in an earlier split, and label files without an image."""
         return [*self.layout.repeated, *self.layout.labels_alone()]
 
     @cached_property
     def _has_scores(self) -> bool:
-        """Whether boxes have a score as their fifth number."""
+        """Whether any box has a score as its fifth number."""
         samples = chain.from_iterable(part.samples() for part in self.parts)
         return self.task == "detect" and yolo_labels.have_scores(samples)
 
@@ -239,7 +241,7 @@ class YoloSource:
 
     @cached_property
     def _names(self) -> list[str]:
-        """Names of the classes; their numbers, if they have no names."""
+        """Names of the classes, or their numbers if they have no names."""
         names = self.layout.names
         if names is not None:
             return names
@@ -261,7 +263,7 @@ class YoloSource:
         return self.layout.points
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns: label files have a few digits."""
+        """Accept all columns, because label files have only a few digits."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the images from number `start` on."""
@@ -287,7 +289,7 @@ class YoloSource:
         return Block({name: columns[name] for name in self.columns}, keys, errors=errors)
 
     def _row(self, image: Path) -> dict[str, Any]:
-        """Return the objects of an image. Raises ValueError."""
+        """Return the objects of an image, by column. Raises ValueError."""
         labels = yolo_labels.parse(read_labels(image))
         points = self._points if self.task == "pose" else None
         yolo_labels.check(labels, self.task, points, scores=self._has_scores)
@@ -301,14 +303,14 @@ class YoloSource:
         return self._row_of(labels, _size(image) if needs_size else _NO_SIZE)
 
     def _row_of(self, labels: Labels, size: NDArray[np.float64]) -> dict[str, Any]:
-        """Return the objects of an image of a width and height, by column."""
+        """Convert labels to values by column; `size` is the width and height of the image."""
         row: dict[str, Any] = {"labels": [self._names[number] for number in labels.classes]}
         if self.task in ("segment", "obb"):
             row["segmentation"] = [
                 [] if v.size == 4 else [(v.reshape(-1, 2) * size).astype(np.float32)]
                 for v in labels.values
             ]
-            # From the outlines as they are stored, so that an export is read back as the same.
+            # Computed from the stored outlines, so that an export can be ingested unchanged.
             boxes = [
                 yolo_labels.bounds(parts[0] / size) if parts else values
                 for parts, values in zip(row["segmentation"], labels.values, strict=True)
@@ -329,7 +331,7 @@ class YoloSource:
 
 
 def _size(image: Path) -> NDArray[np.float64]:
-    """Return the width and height of an image, upright, from its header. Raises ValueError."""
+    """Return the width and height of an image when upright. Raises ValueError."""
     try:
         data = image.read_bytes()
         shape = codecs.sniff(data).probe(data).shape

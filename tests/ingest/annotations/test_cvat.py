@@ -127,7 +127,7 @@ def test_masks_of_any_claimed_size_are_refused(tmp_path, ingest):
 def test_images_outside_the_folder_are_refused(tmp_path, ingest):
     write(tmp_path / "secret.png", png())
     path = write(tmp_path / "in/a.xml", one("").replace("a.png", "../secret.png"))
-    with pytest.raises(InvalidValueError, match="must lie in its folder"):
+    with pytest.raises(InvalidValueError, match="must be inside the folder"):
         ingest(path)
 
 

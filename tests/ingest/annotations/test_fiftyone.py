@@ -133,7 +133,7 @@ def test_field_is_chosen_if_several_have_objects(tmp_path, ingest):
     ("change", "reason"),
     [
         ({"filepath": None}, "must have a filepath"),
-        ({"filepath": "../secret.png"}, "must lie in its folder"),
+        ({"filepath": "../secret.png"}, "must be inside the folder"),
         ({"filepath": "data/none.png"}, "there is no image"),
         ({"ground_truth": {"_cls": "Detections", "detections": [{"_cls": "Star"}]}},
          "a label must be one of"),

@@ -93,7 +93,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_labels_of_unknown_formats_are_not_dropped(put, name):
-    with pytest.raises(InvalidValueError, match=r"looks like labels.*these come nearest: dl\."):
+    with pytest.raises(InvalidValueError, match=r"seems to have labels.*The closest are dl\."):
         recognise(put(UNKNOWN[name]))
 
 
@@ -111,7 +111,7 @@ def test_annotations_that_are_not_read_are_listed(put, new_url, capsys):
     ds = dl.ingest(root, new_url(), progress=False)
     names = ["captions_val.json", "person_keypoints_val.json"]
     assert [s.path.rpartition("/")[2] for s in ds.ingested.skipped] == names
-    assert "one file of annotations per split" in ds.ingested.skipped[0].reason
+    assert "one annotation file per split" in ds.ingested.skipped[0].reason
     assert all(name in capsys.readouterr().err for name in names[:1])
 
 

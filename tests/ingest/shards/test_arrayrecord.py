@@ -72,7 +72,7 @@ def test_declared_contents_decide_how_records_are_read(tmp_path, ingest):
     assert ds["record"][1].tolist() == [[0, 1], [2, 3]]
     with pytest.raises(OptionError, match="contents"):
         ingest(path, contents="text")
-    with pytest.raises(InvalidValueError, match="record 0 is none"):
+    with pytest.raises(InvalidValueError, match="record 0 is not"):
         ingest(write(path, [b"hello"]), contents="example")
     ds = ingest(write(path, [b'{"a": 1}', b"{"]), schema={"record": "json"}, on_error="skip")
     assert ds["record"][:] == [{"a": 1}]
@@ -122,7 +122,7 @@ def test_damaged_files_raise_only_our_errors_or_give_right_rows(tmp_path, new_ur
 @pytest.mark.parametrize("data", [b"", b"hello", bytes(70_000)], ids=["empty", "text", "zeros"])
 def test_files_of_another_kind_are_refused(tmp_path, ingest, data):
     (tmp_path / "a.array_record").write_bytes(data)
-    with pytest.raises(InvalidValueError, match="must be a whole ArrayRecord file"):
+    with pytest.raises(InvalidValueError, match="must be a complete ArrayRecord file"):
         ingest(tmp_path / "a.array_record")
 
 

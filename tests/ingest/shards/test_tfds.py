@@ -136,10 +136,10 @@ def test_files_of_one_split_have_no_column_of_splits(folders, new_url):
     ("content", "message"),
     [
         ("{", "must be a JSON object"), ("[]", "must be a JSON object"),
-        ('{"type": "x", "content": {}}', "must be of TFDS 4.4 or later"),
-        ('{"pythonClassName": "x", "featuresDict": 3}', "must be as TFDS writes it"),
+        ('{"type": "x", "content": {}}', "must be written by TFDS 4.4 or later"),
+        ('{"pythonClassName": "x", "featuresDict": 3}', "must be in TFDS's form"),
         ('{"pythonClassName": "x", "featuresDict": {"features": {"label": {"sequence": 1}}}}',
-         "must be as TFDS writes it"),
+         "must be in TFDS's form"),
         ('{"pythonClassName":"x"' + ',"sequence":{"feature":{"x":1' * 300 + "}}" * 300 + "}",
          "levels deep|must be a JSON object"),
         ('{"a":' * 100_000 + "1" + "}" * 100_000, "must be a JSON object"),
@@ -176,7 +176,7 @@ def test_a_feature_named_like_the_column_of_splits_is_refused(folders, tmp_path,
     own = content["featuresDict"]["features"]
     own["split"] = own.pop("x")
     path.write_text(json.dumps(content))
-    with pytest.raises(SchemaError, match="need the column 'split'"):
+    with pytest.raises(SchemaError, match="are stored in the column 'split'"):
         dl.from_tfrecord(tmp_path / "d", new_url(), progress=False)
 
 
