@@ -262,7 +262,9 @@ def test_error_for_views_without_weights_says_how_to_give_them(views, wrong):
 
 @pytest.mark.parametrize("weight", ["half", None, True])
 def test_non_numeric_weight_is_refused(views, weight):
-    with pytest.raises(ValueError, match="weights of a mix must be positive numbers, but one of them is"):
+    with pytest.raises(
+        ValueError, match="weights of a mix must be positive numbers, but one of them is"
+    ):
         dl.mix({views[0]: weight, views[1]: 1})
 
 

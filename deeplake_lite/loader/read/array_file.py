@@ -1,4 +1,4 @@
-"""Files of arrays with hashes, so that damaged and swapped files are noticed.
+"""Files of arrays with hashes, so that damaged and swapped files are detected.
 
 ::
 
@@ -30,7 +30,7 @@ ALIGNED = 64
 """Arrays begin at multiples of this many bytes."""
 
 SMALL = 4_096
-"""Files of up to this size are read. Larger ones are memory-mapped."""
+"""Maximum size of files that are read. Larger files are memory-mapped."""
 
 
 def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -39,7 +39,7 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     Parameters
     ----------
     key : str
-        Identifies the contents. `read` rejects the file if it is given another key.
+        Identifies the contents. `read` rejects the file unless it is called with the same key.
     """
     flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
     listed, end = [], 0
@@ -56,7 +56,7 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]:
-    """Return the arrays in a file by name, read-only. Those of a large file are memory-mapped.
+    """Return the arrays in a file by name, read-only, and memory-mapped if the file is large.
 
     Parameters
     ----------
