@@ -1,4 +1,4 @@
-"""Evaluations as they are stored: a JSON document and arrays."""
+"""Conversion of evaluations to and from their stored form: a JSON document and arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNITS = ("int32", "bool")
 def stored_of(
     version: str, about: Mapping[str, Any], row_ids: NDArray[np.int64], found: Findings
 ) -> Stored:
-    """Return an evaluation as it is stored.
+    """Return the stored form of an evaluation.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def stored_of(
     row_ids : ndarray, (rows,) int64
         Ids of the rows.
     found : Findings
-        The figures.
+        The metrics.
     """
     head = {
         **about, "classes": list(found.classes), "outside": found.outside, "main": found.main,
@@ -50,12 +50,12 @@ def stored_of(
 
 
 def findings_of(stored: Stored) -> Findings:
-    """Return the figures of an evaluation that was stored.
+    """Return the metrics of a stored evaluation.
 
     Raises
     ------
     ValueError, TypeError, LookupError
-        When the document is not valid.
+        When the document is invalid.
     """
     head, arrays = stored.head, stored.arrays
     _check_head(head)
@@ -84,7 +84,7 @@ def findings_of(stored: Stored) -> Findings:
 
 
 def _check_head(head: Mapping[str, Any]) -> None:
-    """Check the JSON values of a document. Raises ValueError, TypeError or LookupError."""
+    """Validate the JSON values of a document. Raises ValueError, TypeError or LookupError."""
     for key in _STRINGS:
         _check(isinstance(head[key], str), key)
     _check(head["kind"] in KINDS, "kind")
@@ -103,7 +103,7 @@ def _check_head(head: Mapping[str, Any]) -> None:
 
 
 def _check_shapes(found: Findings) -> None:
-    """Check the shapes of the arrays. Raises ValueError."""
+    """Validate the shapes of the arrays. Raises ValueError."""
     n, rows = len(found.classes), len(found.positions)
     side = n + bool(found.outside)
     _check(found.confusion.shape == (side, side), "confusion")
