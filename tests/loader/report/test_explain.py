@@ -228,7 +228,7 @@ def test_report_before_loading_says_what_to_do(lake):
     ("rows", "told"),
     [
         (0, "There is nothing to load: the view has no rows."),
-        (3, "There is nothing to load: 3 rows cannot fill a batch of batch_size=4, and last='drop'"),
+        (3, "There is nothing to load: 3 rows cannot fill a batch of batch_size=4, .*"),
     ],
 )
 def test_epoch_without_batches_says_why(make_lake, rows, told):
