@@ -50,12 +50,12 @@ def evaluate(
             f"Predictions and truth must be two columns, but both are {truth!r}. Pass another "
             "column."
         )
-    found = _kind(ours, theirs) if kind is None else checks.choice("kind", kind, KINDS)
+    chosen_kind = _kind(ours, theirs) if kind is None else checks.choice("kind", kind, KINDS)
     given = {k: v for k, v in options.items() if v is not None and v is not UNSET}
     if options.get("ignore", UNSET) is None:
         given["ignore"] = None
-    findings, used = _EVALUATE[found](view, ours, theirs, given)
-    return Evaluation.of(view, found, ours.name, theirs.name, used, findings)
+    findings, used = _EVALUATE[chosen_kind](view, ours, theirs, given)
+    return Evaluation.of(view, chosen_kind, ours.name, theirs.name, used, findings)
 
 
 def _kind(ours: Field, theirs: Field) -> Kind:

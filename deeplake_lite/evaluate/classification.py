@@ -100,7 +100,9 @@ def evaluate_classes(
         else:
             score = None if confidence is None else _numbers(view, confidence, rows)
             parts.append(_Predicted(_codes(view, ours, rows, classes), score))
-    return _findings(np.concatenate([*codes, np.zeros(0, np.int64)]), _joined(parts), classes, bins)
+    return _findings(
+        np.concatenate([*codes, np.zeros(0, np.int64)]), _concatenate(parts), classes, bins
+    )
 
 
 def _check_kinds(ours: Field, theirs: Field) -> None:
@@ -213,7 +215,7 @@ def _from_vectors(
     )
 
 
-def _joined(parts: list[_Predicted]) -> _Predicted:
+def _concatenate(parts: list[_Predicted]) -> _Predicted:
     def join(name: str) -> Any:
         arrays = [getattr(part, name) for part in parts]
         return None if not arrays or arrays[0] is None else np.concatenate(arrays)

@@ -157,7 +157,7 @@ def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
     rows = objects.rows
     order = np.lexsort((-objects.scores, objects.classes, rows))
     order = order[_ranks(rows[order], objects.classes[order]) < limit]
-    return _taken(objects, order), order
+    return _take(objects, order), order
 
 
 def _ranks(rows: Numbers, classes: Numbers) -> Numbers:
@@ -168,7 +168,7 @@ def _ranks(rows: Numbers, classes: Numbers) -> Numbers:
     return places - np.maximum.accumulate(np.where(is_first, places, 0))
 
 
-def _taken(objects: Objects, order: Numbers) -> Objects:
+def _take(objects: Objects, order: Numbers) -> Objects:
     """Return the objects with the indices `order`, keeping all rows."""
     return replace(
         objects,
@@ -187,7 +187,7 @@ def _rows_of(objects: Objects, begin: int, end: int) -> Objects:
     starts = _starts(objects.counts)
     first = int(starts[begin])
     last = int(starts[end - 1] + objects.counts[end - 1])
-    part = _taken(objects, np.arange(first, last))
+    part = _take(objects, np.arange(first, last))
     return replace(part, counts=objects.counts[begin:end])
 
 
@@ -237,8 +237,8 @@ def _mask_overlaps(
         chosen = kept[mine] - firsts[row]
         crowd = truth.crowd[theirs]
         masks = own.packed(row, size)[chosen], other.packed(row, size)
-        ious, areas[0][mine], found = measures.mask_ious(*masks, crowd)
-        areas[1][theirs] = np.where(np.isnan(areas[1][theirs]), found, areas[1][theirs])
+        ious, areas[0][mine], true_areas = measures.mask_ious(*masks, crowd)
+        areas[1][theirs] = np.where(np.isnan(areas[1][theirs]), true_areas, areas[1][theirs])
         flat.append(ious.ravel())
     return (
         replace(predictions, areas=areas[0]),
@@ -289,10 +289,10 @@ def _judge(
     )
     is_counted = predictions.scores >= rules.score
     outcome = np.where(is_counted, outcomes[0, rules.main], IGNORED)
-    found = np.where(outcome == RIGHT, chosen[0, rules.main], -1)
+    partners = np.where(outcome == RIGHT, chosen[0, rules.main], -1)
     counts = ~ignored[0]
-    rows = _row_figures(predictions, truth, counts, outcome, found, pairs.of(found))
-    confused = _confusions(predictions, truth, counts, outcome, found, pairs, rules.iou)
+    rows = _row_figures(predictions, truth, counts, outcome, partners, pairs.of(partners))
+    confused = _confusions(predictions, truth, counts, outcome, partners, pairs, rules.iou)
     return _Block(judged, [(truth.classes, ~ignored)], rows, confused)
 
 
@@ -307,11 +307,11 @@ class _PairPlaces:
     other: Numbers
     """Place of each true object, (g,) int64."""
 
-    def of(self, found: Numbers) -> Floats:
+    def of(self, partners: Numbers) -> Floats:
         """Return the overlap of each prediction with the given true object, or 0 if it is -1."""
-        result = np.zeros(len(found))
-        is_found = found >= 0
-        result[is_found] = self.flat[self.own[is_found] + self.other[found[is_found]]]
+        result = np.zeros(len(partners))
+        has_partner = partners >= 0
+        result[has_partner] = self.flat[self.own[has_partner] + self.other[partners[has_partner]]]
         return result
 
 
@@ -362,7 +362,7 @@ def _row_figures(
     truth: Objects,
     counts: Flags,
     outcome: NDArray[Any],
-    found: Numbers,
+    partners: Numbers,
     overlap: Floats,
 ) -> dict[str, NDArray[Any]]:
     """Return the metrics of each row: matches, errors, mean overlap and F1."""
@@ -370,8 +370,8 @@ def _row_figures(
     right = np.bincount(rows[outcome == RIGHT], minlength=n)
     wrong = np.bincount(rows[outcome == WRONG], minlength=n)
     total = np.bincount(truth.rows[counts], minlength=n)
-    is_found = found >= 0
-    shared = np.bincount(rows[is_found], overlap[is_found], minlength=n)
+    has_partner = partners >= 0
+    shared = np.bincount(rows[has_partner], overlap[has_partner], minlength=n)
     iou = np.divide(shared, total, out=np.full(n, np.nan), where=total > 0)
     objects = right + wrong + total  # 2 tp + fp + fn
     f1 = np.divide(2 * right, objects, out=np.ones(n), where=objects > 0)
@@ -383,7 +383,7 @@ def _confusions(
     truth: Objects,
     counts: Flags,
     outcome: NDArray[Any],
-    found: Numbers,
+    partners: Numbers,
     pairs: _PairPlaces,
     iou: float,
 ) -> NDArray[np.int64]:
@@ -391,9 +391,9 @@ def _confusions(
 
     Matches are pairs of the same class. The remaining objects are matched across classes.
     """
-    is_right = found >= 0
+    is_right = partners >= 0
     left = counts.copy()
-    left[found[is_right]] = False
+    left[partners[is_right]] = False
     objects = np.flatnonzero(left)
     wrong = np.flatnonzero(outcome == WRONG)
     wrong = wrong[np.lexsort((-predictions.scores[wrong], predictions.rows[wrong]))]
@@ -410,7 +410,7 @@ def _confusions(
     mixed = objects[chosen[is_mixed]]
     missed = np.setdiff1d(objects, mixed)
     true = [
-        truth.classes[found[is_right]],
+        truth.classes[partners[is_right]],
         truth.classes[mixed],
         np.full(int((~is_mixed).sum()), -1),
         truth.classes[missed],

@@ -50,12 +50,12 @@ def curve(
     known = ~(np.isnan(x) | np.isnan(y))
     points = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(x[known], y[known], strict=True))
     line: dict[str, Any] = {"stroke": "var(--dl-accent)", "fill": "none", "stroke-width": 2}
-    told = ", ".join(
+    description = ", ".join(
         f"{labels[1]} {y[i]:.2f} at {labels[0]} {x[i]:.2f}"
         for i in np.flatnonzero(known)[:: max(1, int(known.sum()) // 5)]
     )
     parts = (*_axes(labels), tag("polyline", points=points, **line))
-    return drawing(title, told, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
+    return drawing(title, description, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
 
 
 def bars(
@@ -72,8 +72,10 @@ def bars(
             parts.append(tag("rect", tag("title", Html(f"≤ {high:.2f}: {value:.3f}")), **box))
         low = high
     parts.append(_line(0, 0, 1, 1, dashed=True))
-    told = ", ".join(f"{v:.2f} up to {e:.2f}" for e, v in zip(edges, y, strict=True) if v == v)
-    return drawing(title, told, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
+    description = ", ".join(
+        f"{v:.2f} up to {e:.2f}" for e, v in zip(edges, y, strict=True) if v == v
+    )
+    return drawing(title, description, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
 
 
 def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Html:
@@ -98,8 +100,8 @@ def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Htm
     }  # fmt: skip
     parts.append(tag("rect", **frame))
     side = _NAMES + n * CELL
-    told = "Rows are true classes, and columns are predicted classes."
-    return drawing(title, told, side + 40, side + 4, *parts)
+    description = "Rows are true classes, and columns are predicted classes."
+    return drawing(title, description, side + 40, side + 4, *parts)
 
 
 def _cell(i: int, j: int, count: float, share: float, words: str) -> Html:

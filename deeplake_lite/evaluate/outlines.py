@@ -70,7 +70,7 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
     try:
         height, width = (int(side) for side in encoded["size"])
         counts = encoded["counts"]
-        runs = np.array(_decoded(counts) if isinstance(counts, str) else counts, np.int64)
+        runs = np.array(_decode_runs(counts) if isinstance(counts, str) else counts, np.int64)
         is_valid = runs.ndim == 1 and (runs >= 0).all() and int(runs.sum()) == height * width
     except (LookupError, TypeError, ValueError, OverflowError):
         is_valid = False
@@ -82,7 +82,7 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs)
 
 
-def _decoded(text: str) -> list[int]:
+def _decode_runs(text: str) -> list[int]:
     """Decode COCO's compressed runs: five bits per character, each relative to two runs before."""
     runs: list[int] = []
     at = 0

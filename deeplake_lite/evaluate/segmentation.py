@@ -127,17 +127,17 @@ def _pairs(
         kept = a != ignore
         a, b = a[kept], b[kept]
     result: dict[tuple[int, int], int] = {}
-    for first, second, count in _counted(a, b):
+    for first, second, count in _count_pairs(a, b):
         pair = (numbers[0].of(first), numbers[1].of(second))
         if pair[0] >= 0:  # pixels without a true class do not count
             result[pair] = result.get(pair, 0) + count
     return result
 
 
-def _counted(a: NDArray[Any], b: NDArray[Any]) -> list[tuple[int, int, int]]:
+def _count_pairs(a: NDArray[Any], b: NDArray[Any]) -> list[tuple[int, int, int]]:
     """Return each pair of values with the number of its occurrences.
 
-    >>> _counted(np.array([0, 0, 1]), np.array([0, 5, 5]))
+    >>> _count_pairs(np.array([0, 0, 1]), np.array([0, 5, 5]))
     [(0, 0, 1), (0, 5, 1), (1, 5, 1)]
     """
     if a.dtype == np.uint8 and b.dtype == np.uint8:

@@ -171,7 +171,7 @@ class Part:
             yield _encode_strings(value, _json if self.json else _text)
         elif isinstance(value, list):
             shape = tuple(size or 0 for size in self.shape[1:])
-            yield _stacked([np.zeros(shape, self.dtype) if v is None else v for v in value])
+            yield _stack([np.zeros(shape, self.dtype) if v is None else v for v in value])
         else:
             yield np.ma.getdata(np.asarray(value))
 
@@ -187,7 +187,7 @@ class Part:
             raise ValueError("axes")
         lengths = np.array([a.shape[: self.ragged] for a in arrays], np.int64)
         lengths = lengths.reshape(len(arrays), self.ragged)
-        yield _joined(arrays, lengths.prod(axis=1), empty.reshape(0, *inner))
+        yield _concatenate(arrays, lengths.prod(axis=1), empty.reshape(0, *inner))
         # An inner axis has a length for each item of the outer axes, the same within an array.
         times = np.ones(len(arrays), np.int64)
         for axis in lengths.T:
@@ -290,13 +290,13 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _stacked(values: list[object]) -> NDArray[Any]:
+def _stack(values: list[object]) -> NDArray[Any]:
     arrays = [np.asarray(v) for v in values]
     out = aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
     return np.stack(arrays, out=out)
 
 
-def _joined(
+def _concatenate(
     arrays: list[NDArray[Any]], lengths: NDArray[np.int64], empty: NDArray[Any]
 ) -> NDArray[Any]:
     """Concatenate arrays after flattening their ragged axes to one."""

@@ -68,7 +68,7 @@ def dataset(view: View | Mix, options: Options) -> Any:
     # take batches before the user asks for them.
     for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
         setattr(exact.experimental_optimization, rewrite, False)
-    batches = arrays.map(lambda *tensors: _rebuilt(tf, tree, iter(tensors))).with_options(exact)
+    batches = arrays.map(lambda *tensors: _rebuild(tf, tree, iter(tensors))).with_options(exact)
     batches.loader = loader
     batches.cardinality = lambda: tf.constant(loader.batches_left, tf.int64)  # for Keras, and `len`
     return batches
@@ -107,7 +107,7 @@ def _specs(tf: ModuleType, part: Part) -> Iterator[object]:
         yield tf.TensorSpec((rows + 1 if rows is not None and not axis else None,), tf.int64)
 
 
-def _rebuilt(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
+def _rebuild(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
     """Rebuild a batch from its tensors: the inverse of `flattened`."""
 
     def of_part(part: Part) -> Any:

@@ -138,14 +138,14 @@ def _class_tensor(value: object) -> object:
 
 def _tensor(value: object, *, classes: bool = False) -> Any:
     if isinstance(value, RaggedBatch):
-        return _nested(value, _tensor(value.values, classes=classes))
+        return _as_nested(value, _tensor(value.values, classes=classes))
     if not isinstance(value, np.ndarray | np.generic):
         return value
     ready = for_torch(np.asarray(value), classes=classes)
     return value if ready is None else torch.from_numpy(ready)
 
 
-def _nested(ragged: RaggedBatch, values: torch.Tensor) -> torch.Tensor:
+def _as_nested(ragged: RaggedBatch, values: torch.Tensor) -> torch.Tensor:
     """Return a nested tensor that shares the values' memory, without waiting for a GPU."""
     ends = torch.from_numpy(np.concatenate([[0], np.cumsum(ragged.lengths)]).astype(np.int64))
     if not len(ragged):

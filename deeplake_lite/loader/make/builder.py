@@ -106,7 +106,7 @@ class BatchBuilder:
                 continue
             self._samples.append(sample)
             good.append(number)
-            changed = _changed(original, sample, untouched)
+            changed = _changed_names(original, sample, untouched)
             for name in changed:
                 del untouched[name]
         self._untouched = {*untouched}
@@ -215,7 +215,7 @@ def _with_id(sample: object, row_id: np.int64) -> object:
     return {**sample, ROW_ID: row_id} if isinstance(sample, Mapping) else sample
 
 
-def _changed(
+def _changed_names(
     original: Mapping[str, object], sample: object, names: Mapping[str, None]
 ) -> list[str]:
     """Return the names of the values in a sample that are not the original objects."""

@@ -61,14 +61,14 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, ob
         values = values.data
     elif isinstance(values, list) and not valid.all():
         values = _fill_nulls(name, values, recipe.blank, how)
-    values = _typed_empty_lists(values, recipe)
+    values = _replace_empty_lists(values, recipe)
     out = _collate(name, values, how, recipe.masked, recipe.full_shape)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
     return out
 
 
-def _typed_empty_lists(values: Any, recipe: ColumnRecipe) -> object:
+def _replace_empty_lists(values: Any, recipe: ColumnRecipe) -> object:
     """Replace empty lists with empty arrays that have the dtype and shape of items."""
     if not isinstance(recipe.htype.layout, Nested):
         return values

@@ -118,7 +118,7 @@ class Disk:
             return None
         self._checked[path] = state
         stems = {name.split(".")[0] for name in arrays}
-        return {bytes.fromhex(name).decode(): _joined(name, arrays) for name in stems}
+        return {bytes.fromhex(name).decode(): _join(name, arrays) for name in stems}
 
     def has_changed(self, start: int, stop: int) -> bool:
         """Return whether the file of a block has changed since it was loaded.
@@ -185,7 +185,7 @@ def _arrays(name: str, cells: StoredCells | Cells) -> Iterator[tuple[str, NDArra
         yield f"{name}.valid", cells.valid
 
 
-def _joined(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) -> Any:
+def _join(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) -> Any:
     """Rebuild the cells of a column from their arrays: the inverse of `_arrays`."""
     valid = arrays.get(f"{name}.valid")
     if f"{name}.data" in arrays:
@@ -194,7 +194,7 @@ def _joined(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False
         return packed.cells() if item else packed
     if f"{name}.values" in arrays:
         return DenseCells(arrays[f"{name}.values"], valid)
-    return NestedCells(arrays[f"{name}.counts"], _joined(f"{name}.items", arrays, item=True), valid)
+    return NestedCells(arrays[f"{name}.counts"], _join(f"{name}.items", arrays, item=True), valid)
 
 
 def _make_room(folder: Path, own: Path) -> None:

@@ -78,7 +78,7 @@ def decode_limit(
             done += _decode(recipe, batches[next(turns) % len(batches)], own)
         return done
 
-    own = [_allocated(recipe, batch_size) for _ in range(threads)]
+    own = [_allocate(recipe, batch_size) for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
         began = time.perf_counter()
         until = began + seconds
@@ -94,7 +94,7 @@ def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cell
     return [{name: take(cells[name], part) for name in recipe.columns} for part in parts]
 
 
-def _allocated(recipe: Recipe, size: int) -> dict[str, object]:
+def _allocate(recipe: Recipe, size: int) -> dict[str, object]:
     """Allocate arrays for the columns that are decoded straight into the batch."""
     return {
         name: aligned((size, *column.shape), np.dtype(column.dtype))

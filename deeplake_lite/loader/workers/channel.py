@@ -83,7 +83,7 @@ class Channel:
         try:
             self._forget()
             if memory is None:
-                self._write(prefix + lengths.tobytes() + _joined(frames, lengths, total))
+                self._write(prefix + lengths.tobytes() + _join(frames, lengths, total))
                 return
             self._sent = memory
             self._write_with(prefix, memory)
@@ -101,7 +101,7 @@ class Channel:
                 if memory is None:
                     whole = self._read(memoryview(aligned((total,), np.dtype(np.uint8))))
                 else:
-                    whole = _mapped(memory, total)
+                    whole = _map_memory(memory, total)
         except OSError as error:
             raise EOFError(str(error)) from error
         ends = _aligned_ends(lengths)
@@ -230,7 +230,7 @@ def _aligned_ends(lengths: np.ndarray) -> np.ndarray:
     return np.asarray(np.cumsum(taken) - taken + lengths)
 
 
-def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> bytes:
+def _join(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> bytes:
     whole = bytearray(total)
     for frame, end in zip(frames, _aligned_ends(lengths).tolist(), strict=True):
         whole[end - frame.nbytes : end] = frame
@@ -281,7 +281,7 @@ def _anonymous_memory() -> int | None:
     return None
 
 
-def _mapped(memory: int, size: int) -> memoryview:
+def _map_memory(memory: int, size: int) -> memoryview:
     """Map the memory of a message, or copy it if many messages are mapped already."""
     if len(_maps) < MOST_MAPS:
         with suppress(OSError):

@@ -281,7 +281,7 @@ def assignment_for(recipe: Recipe) -> Assignment:
 
 def error_of(failure: Failure) -> Exception:
     """Return the error of a worker with its cause and traceback, to be raised here."""
-    original, cause = _unpickled(failure.error), _unpickled(failure.cause)
+    original, cause = _unpickle_error(failure.error), _unpickle_error(failure.cause)
     remote = RemoteTracebackError(failure.traceback)
     error = (
         original if isinstance(original, Exception)
@@ -320,7 +320,7 @@ def _start_error(failure: Failure) -> LoaderError:
     return error
 
 
-def _unpickled(data: bytes | None) -> BaseException | None:
+def _unpickle_error(data: bytes | None) -> BaseException | None:
     with suppress(Exception):
         error = None if data is None else pickle.loads(data)
         return error if isinstance(error, BaseException) else None

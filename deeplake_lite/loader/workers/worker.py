@@ -66,7 +66,7 @@ class Failure:
         lines = "".join(traceback.format_exception(cause or error)).rstrip()
         message = f"{type(error).__name__}: {message_of(error)}"
         start = StartFailure.of(error) if at_start else None
-        return cls(_pickled(error), _pickled(cause), message, lines, start)
+        return cls(_pickle_error(error), _pickle_error(cause), message, lines, start)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _end_with(parent: int) -> None:
 def _serve(channels: Sequence[Channel], assignment: Assignment) -> None:
     recipe: Recipe | Failure
     try:
-        recipe = _prepared(assignment)
+        recipe = _prepare(assignment)
     except BaseException as error:
         recipe = Failure.of(error, at_start=True)
     with selectors.DefaultSelector() as ready:
@@ -175,7 +175,7 @@ def _serve(channels: Sequence[Channel], assignment: Assignment) -> None:
                 _send(channel, _make_batches(recipe, *channel.receive()))
 
 
-def _prepared(assignment: Assignment) -> Recipe:
+def _prepare(assignment: Assignment) -> Recipe:
     """Import the modules that the recipe needs, limit libraries' threads, and return the recipe."""
     process = cast("Any", multiprocessing.process.current_process())
     # With this flag, multiprocessing raises an error if the main module starts processes because
@@ -221,7 +221,7 @@ def _send(channel: Channel, reply: Reply) -> None:
         channel.send(Reply([], Failure.of(refusal)))
 
 
-def _pickled(error: BaseException | None) -> bytes | None:
+def _pickle_error(error: BaseException | None) -> bytes | None:
     """Pickle an error. Return None if it cannot be pickled and unpickled again."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
