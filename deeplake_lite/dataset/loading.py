@@ -23,7 +23,7 @@ class Loadable:
     """The loader methods that views and mixes of views share."""
 
     def _with_own(self, options: LoaderOptions) -> LoaderOptions:
-        """Fill in this source's own defaults for keywords that are left out."""
+        """Fill in this source's own defaults for keywords that the user left out."""
         return options
 
     @with_signature
@@ -32,8 +32,8 @@ class Loadable:
 
         Each epoch contains every row once, in an order that depends only on the version, the view,
         the seed and the epoch. The number of workers, the number of ranks and the memory do not
-        affect it. Each iteration over the loader is the next epoch, from its first batch on. To
-        resume in the middle of an epoch, save `Loader.state_dict`, which is exact to the sample.
+        affect it. Each iteration over the loader starts the next epoch. To resume in the middle of
+        an epoch, save `Loader.state_dict`, which is exact to the sample.
 
         Parameters
         ----------
@@ -41,38 +41,38 @@ class Loadable:
             Number of rows in a batch, per rank.
         columns : sequence of str, optional
             Columns to load, all by default. Other columns are not read. A saved state can be
-            resumed with other columns.
+            resumed with other columns, except with ``shuffle="block"``.
         shuffle : bool or {"exact", "block"}
             ``"exact"`` draws a pseudorandom permutation of all rows, which our tests cannot tell
             from a uniform shuffle. ``"block"`` shuffles blocks of rows, and then the rows within
-            a few blocks at a time; it is for lakes far larger than memory, or far away. True
-            chooses ``"exact"`` for up to 8 GiB of stored data. The loader's repr shows the choice
-            and the reason.
+            a few blocks at a time. It is meant for lakes in remote stores, or far larger than
+            memory. True chooses ``"exact"`` for up to 8 GiB of stored data. The loader's repr shows
+            the choice and the reason.
         seed : int
             Seed of the order and of random transforms.
         drop_last : bool
             Short for ``last="drop"``.
         last : {"uneven", "drop", "pad"}, optional
             How to handle rows that do not fill a batch: return a smaller batch (the default on one
-            rank), drop the rows, or repeat rows until all ranks get the same number of full batches
-            (the default on several ranks). Repeated rows are marked in ``batch["_padding"]``.
+            rank), drop the rows, or repeat rows until all ranks have the same number of full
+            batches (the default on several ranks). ``batch["_padding"]`` marks repeated rows.
         transform : callable, optional
             Function from a sample, a dict by column, to a sample. If it has a parameter ``rng``, it
-            receives a `numpy.random.Generator` that depends only on seed, epoch and row, and, for a
-            row that is repeated within an epoch, on the repetition. Generators that the transform
-            holds (of NumPy, `random` or torch) are seeded for each sample, so its results do not
-            depend on the number of threads; each thread calls a copy of such a
-            transform. The global generators of `random`, `numpy.random` and torch are seeded for
-            each sample with ``workers="processes"`` or ``num_workers=0``. Threads share the global
-            generators, so random numbers drawn from them there differ from run to run. Import torch
-            at the top of the transform's module.
+            receives a `numpy.random.Generator` that depends only on the seed, the epoch and the
+            row, and if a row is repeated within an epoch, on the repetition. Generators that the
+            transform holds (of NumPy, `random` or torch) are seeded for each sample, so its results
+            do not depend on the number of threads; each thread calls its own copy of such a
+            transform. With ``workers="processes"`` or ``num_workers=0``, the global generators of
+            `random`, `numpy.random` and torch are also seeded for each sample. Otherwise, threads
+            share them, so random numbers that are drawn from them differ from run to run. Import
+            torch at the top of the transform's module.
         batch_transform : callable, optional
             The same for a batch.
         collate : {"stack", "pad", "list", "ragged"}, mapping or callable, optional
             How to combine the values of a batch, for all columns to which it applies or by column
             name; or a function of a list of samples. By default, values are stacked if all rows
-            have the same shape, and are a list otherwise. ``"pad"`` adds a mask,
-            ``batch["boxes_mask"]``, whose axes are those up to the last one of variable size. It
+            have the same shape, and otherwise returned as a list. ``"pad"`` adds a mask, such as
+            ``batch["boxes_mask"]``, which covers the axes up to the last one of variable size. It
             adds no mask if all values of the column in this version (not just those of the view)
             have the same shape, unless a transform may change it. ``"ragged"`` returns a
             `RaggedBatch`.
@@ -80,62 +80,62 @@ class Loadable:
             Size to which images are scaled, for all image columns or by column name. JPEG files are
             decoded at the smallest sufficient scale. Masks, and boxes, keypoints and polygons in
             pixels, are scaled with the image of their row; if there are several image columns, an
-            error asks which one is meant. Each item of a `Sequence` is scaled; if the images are a
-            sequence, too, items are scaled with the image of the same index.
+            error asks which one is meant. In a `Sequence`, each item is scaled; if the images are a
+            sequence, too, each item is scaled with the image of the same index.
         mode : {"RGB", "L", "RGBA"} or mapping, optional
             Mode to which 8-bit images are converted when they are read, for all image columns or by
             column name, so that grayscale and color images can be stacked. To convert for all
             readers, see `Dataset.set_mode`.
         rank, world_size : int, optional
-            Index of this process, and number of processes that share each global batch. Detected
-            under torch.distributed, jax.distributed, torchrun and SLURM.
+            Index of this process, and number of processes that share each global batch. By default,
+            those of torch.distributed, jax.distributed, torchrun or SLURM.
         memory_budget : int or str, optional
             Memory that the loader may use, in bytes or as ``"4GB"`` or ``"512 MiB"``. By default, a
             quarter of the free memory, and at least 64 MiB. The loader always holds three batches,
             both encoded and decoded, even if they exceed the budget: one being read, one being
-            prepared and one waiting. Chunks that are being decompressed and memory that transforms
-            allocate are not included.
+            prepared and one waiting. The budget does not include chunks that are being decompressed
+            and memory that transforms allocate.
         cache : {"encoded", "decoded", "disk", None}
-            In which form rows are cached for the next epoch, as far as the budget allows.
+            Form in which rows are cached for the next epoch, as far as the budget allows.
         workers : {"threads", "processes"}
             How batches are prepared. Processes pay off for transforms in pure Python that take at
             least a few tenths of a millisecond per sample. They start with the first iteration and
-            run until `Loader.close`. Functions are sent to them by pickle, so define functions in a
-            module, or install cloudpickle. Rows are read in this process, so uncommitted edits are
-            visible.
+            run until `Loader.close`. Functions are sent to them with pickle, so define functions in
+            a module, or install cloudpickle. Rows are read in this process, so uncommitted edits
+            are visible.
         num_workers : int, optional
-            Number of workers, by default the number of cores, but at most 8 threads: more of them
-            slow each other down. With 0, the calling thread does the work.
+            Number of workers. By default, the number of cores, but at most 8 threads, because more
+            threads slow each other down. With 0, the calling thread does the work.
         on_error : {"raise", "skip"}
             Whether to raise an error for a row that cannot be decoded or for which the transform
             fails, or to skip the row and record it in `Loader.skipped`. Its batch then has fewer
-            rows, or is padded with ``last="pad"``. A batch without any row left is omitted, so
+            rows, or is padded with ``last="pad"``. A batch whose rows all fail is omitted, so
             that its rank has fewer batches than the others. If all rows of an epoch fail, iteration
             raises LoaderError.
         row_ids : bool
-            Whether to add the ids of the rows as ``batch["_row_id"]``. Pass them to
-            `Dataset.update` to write predictions back.
+            Whether to add row ids as ``batch["_row_id"]``. Pass them to `Dataset.update` to write
+            predictions back.
         progress : bool
             Whether to show a progress bar for each epoch.
 
         Returns
         -------
         Loader
-            Batches have numbers as arrays ``(batch, *shape)``, and strings, JSON and values of
-            different shapes as lists. For a nullable column, an array comes with
-            ``batch["name_valid"]``, which is False where null; a list has None there. Columns that
-            a transform passes through unchanged are collated as without a transform.
+            In a batch, numbers are arrays ``(batch, *shape)``, and strings, JSON and values of
+            different shapes are lists. For a nullable column, an array is accompanied by
+            ``batch["name_valid"]``, which is False for nulls, and a list has None for nulls.
+            Columns that a transform does not change are collated as without a transform.
 
         Raises
         ------
         ColumnNotFoundError
             When a named column does not exist in the view.
         OptionError
-            When options are not valid or contradict each other.
+            When options are invalid or contradict each other.
         LoaderError
-            When functions cannot be sent to worker processes. During iteration: when a row does not
-            decode or a transform fails (the error has the row's id and column), or a worker process
-            died.
+            When functions cannot be sent to worker processes. During iteration, when a row cannot
+            be decoded or a transform fails (the error has the row's id and column), or when a
+            worker process dies.
 
         Examples
         --------
@@ -157,15 +157,15 @@ class Loadable:
     ) -> TorchLoader:
         """Return a loader like `batches` that yields PyTorch tensors.
 
-        It replaces a DataLoader, in your own training loop, in Lightning's ``Trainer.fit``, and
-        under torch.distributed and Accelerate. To keep using a DataLoader, see `pytorch_dataset`.
+        It replaces a DataLoader in your own training loop, in Lightning's ``Trainer.fit``, and with
+        torch.distributed and Accelerate. To keep using a DataLoader, see `pytorch_dataset`.
 
         Parameters
         ----------
         batch_size : int
             Number of rows in a batch, per rank.
         device : torch.device or str, optional
-            Device for the tensors. They are copied to a GPU while the previous step is computed.
+            Device for the tensors. Copies to a GPU run while it computes the previous step.
         **options
             As for `batches`.
 
@@ -181,7 +181,7 @@ class Loadable:
         MissingPackageError
             When PyTorch is not installed.
         OptionError
-            When options are not valid or contradict each other, or PyTorch does not see the GPU.
+            When options are invalid or contradict each other, or PyTorch does not find the GPU.
 
         Examples
         --------
@@ -212,15 +212,15 @@ class Loadable:
             Dataset of dicts by column, with a static element spec. Its attribute ``loader`` is the
             underlying `Loader`, with `state_dict` and `set_epoch`. Each iteration is the next
             epoch. Values of different shapes are ``tf.RaggedTensor``, strings and JSON are
-            ``tf.string``, and times are int64 counts of their unit. Every nullable column comes
-            with ``"name_valid"``.
+            ``tf.string``, and times are int64 counts of their unit. Every nullable column is
+            accompanied by ``"name_valid"``.
 
         Raises
         ------
         MissingPackageError
             When TensorFlow is not installed.
         LoaderError
-            When a transform fails on the first rows, on which its result types are determined.
+            When a transform fails on the first rows, from which its result types are determined.
 
         Notes
         -----
@@ -251,7 +251,7 @@ class Loadable:
         JaxLoader
             On the CPU, arrays share the memory of the NumPy batch. On other devices, the next batch
             is transferred before the current one is returned. Values of different shapes are padded
-            to the largest shape in the view and come with ``batch["name_mask"]``. Strings stay
+            to the largest shape in the view, with a mask ``batch["name_mask"]``. Strings stay
             lists, and times stay NumPy arrays.
 
         Raises
@@ -259,16 +259,16 @@ class Loadable:
         MissingPackageError
             When JAX is not installed.
         LoaderError
-            When an int64 does not fit int32, to which JAX is limited without x64.
+            When an int64 does not fit in an int32, to which JAX is limited without x64.
         OptionError
-            When batches cannot be divided evenly over the devices.
+            When batches cannot be divided evenly among the devices.
 
         Notes
         -----
-        Without ``jax_enable_x64``, 64-bit numbers become 32-bit ones, and row ids become a list of
-        int. A smaller batch makes `jit` compile again. ``last="pad"`` avoids this, even if
+        Without ``jax_enable_x64``, 64-bit numbers become 32-bit numbers, and row ids become a list
+        of int. A smaller batch makes `jit` compile again. ``last="pad"`` avoids this, even if
         ``on_error="skip"`` skips rows; ``drop_last=True`` avoids it as long as no row is skipped.
-        If a transform returns new values of different shapes, specify how to combine them:
+        If a transform returns new values of different shapes, specify how to combine them, such as
         ``collate={"boxes": "pad"}``.
 
         Examples
@@ -308,22 +308,22 @@ class LoadableRows(Loadable):
             Columns of a sample, all by default. Other columns are not read.
         transform : callable, optional
             Function from a sample, a dict of NumPy values with None for null, to a sample; see
-            `batches`. The DataLoader seeds the global generators of `random`, `numpy.random` and
-            torch; they are not seeded for each sample.
+            `batches`. The global generators of `random`, `numpy.random` and torch are seeded by the
+            DataLoader, not for each sample.
         size : (height, width) or mapping, optional
             Size to which images are scaled, for all image columns or by column name.
         mode : {"RGB", "L", "RGBA"} or mapping, optional
             Mode to which images are converted when they are read.
         collate : {"stack", "pad", "list", "ragged"} or mapping, optional
-            How ``dataset.collate`` combines values; pass it as ``DataLoader(collate_fn=)``.
+            How ``dataset.collate`` combines values. Pass it as ``DataLoader(collate_fn=)``.
         row_ids : bool
-            Whether to add the id of the row as ``sample["_row_id"]``.
+            Whether to add the row id as ``sample["_row_id"]``.
         seed : int
             Seed of the order and of random transforms.
         shuffle, last, rank, world_size, memory_budget
             For ``"iterable"`` only, as for `batches`. The workers share the memory budget. With
-            ``last="pad"``, the default on several ranks, some ranks get a row twice, and repeated
-            rows are not marked.
+            ``last="pad"``, the default on several ranks, some ranks may get a row twice, and
+            repeated rows are not marked.
 
         Returns
         -------
@@ -336,7 +336,7 @@ class LoadableRows(Loadable):
         MissingPackageError
             When PyTorch is not installed.
         OptionError
-            When the style is unknown, or does not have one of the options.
+            When the style is unknown, or has no such option.
 
         Notes
         -----

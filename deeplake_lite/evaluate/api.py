@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _OBJECTS = ("labels", "scores", "truth_labels", "crowd", "areas", "iou", "score")
 
 DEFAULTS: dict[str, Any] = {"iou": 0.5, "score": 0.5, "bins": 15, "ignore": 255}
-"""Options that have a default other than None."""
+"""Defaults of options, where they are not None."""
 
 UNSET: Any = ...
-"""Stands for an option that was not passed, where None has a meaning."""
+"""The value of an option that was not passed, where None has a meaning of its own."""
 
 
 def evaluate(
@@ -47,18 +47,19 @@ def evaluate(
     theirs = view.field(checks.text("truth", truth))
     if ours == theirs:
         raise OptionError(
-            f"Predictions and truth must be two columns, but both are {truth!r}. Name another one."
+            f"Predictions and truth must be two columns, but both are {truth!r}. Pass another "
+            "column."
         )
-    found = _kind(ours, theirs) if kind is None else checks.choice("kind", kind, KINDS)
+    chosen_kind = _kind(ours, theirs) if kind is None else checks.choice("kind", kind, KINDS)
     given = {k: v for k, v in options.items() if v is not None and v is not UNSET}
     if options.get("ignore", UNSET) is None:
         given["ignore"] = None
-    findings, used = _EVALUATE[found](view, ours, theirs, given)
-    return Evaluation.of(view, found, ours.name, theirs.name, used, findings)
+    findings, used = _EVALUATE[chosen_kind](view, ours, theirs, given)
+    return Evaluation.of(view, chosen_kind, ours.name, theirs.name, used, findings)
 
 
 def _kind(ours: Field, theirs: Field) -> Kind:
-    """Return the kind of evaluation that two columns suit. Raises SchemaError."""
+    """Return the kind of evaluation for two columns. Raises SchemaError."""
     if is_boxes(ours) and is_boxes(theirs):
         return "detection"
     if is_keypoints(ours) and is_keypoints(theirs):
@@ -75,7 +76,7 @@ def _kind(ours: Field, theirs: Field) -> Kind:
 
 
 def _check_options(kind: str, given: dict[str, Any], known: Sequence[str]) -> None:
-    """Reject options of other kinds. Raises OptionError."""
+    """Raise OptionError for an option of another kind of evaluation."""
     if unknown := next((name for name in given if name not in known), None):
         raise OptionError(
             f"An evaluation of this kind ({kind}) has no option {unknown!r}. Its options are "
@@ -136,25 +137,25 @@ def _objects(
 
 
 def _check_same_names(items: Sequence[Any], fields: Sequence[Field | None]) -> None:
-    """Check that classes can be matched by name. Raises SchemaError."""
+    """Raise SchemaError if classes cannot be matched by name."""
     is_named = [i is not None and (i.sql == "text" or bool(i.classes.names)) for i in items]
     if fields[0] is not None and fields[1] is not None and is_named[0] != is_named[1]:
         raise SchemaError(
             f"Classes are matched by name, but only one of the columns {fields[0].name!r} and "
-            f"{fields[1].name!r} has class names. Give the other one names, too: "
+            f"{fields[1].name!r} has class names. Add names to the other column: "
             "ClassLabel(names)."
         )
 
 
 def _have_areas(view: View, ours: Field, theirs: Field, sizes: ImageSizes) -> bool:
-    """Return whether areas are known in pixels. Raises SchemaError if units do not agree."""
+    """Return whether areas are known in pixels. Raises SchemaError if units differ."""
     units = {f.htype.coordinates.units for f in (ours, theirs) if f.htype.coordinates is not None}
     if "fraction" not in units or sizes.of(np.arange(len(view))) is not None:
         return True
     if len(units) > 1:
         raise SchemaError(
             f"{ours.name!r} and {theirs.name!r} have different units, pixels and fractions of the "
-            "image, and the view has no sizes of images to convert them with. Include the column "
+            "image, and the view does not have the image sizes to convert them. Include the column "
             "of images, or columns 'height' and 'width'."
         )
     return False
@@ -163,8 +164,8 @@ def _have_areas(view: View, ours: Field, theirs: Field, sizes: ImageSizes) -> bo
 def _sigmas(value: Any) -> tuple[float, ...]:
     if isinstance(value, str | bytes | dict) or not np.iterable(value) or not len(list(value)):
         raise OptionError(
-            f"sigmas must be a list of a positive number per keypoint, but it is "
-            f"{brief(value, 80)}. Leave it out for those of COCO."
+            f"sigmas must be a list with a positive number for each keypoint, but it is "
+            f"{brief(value, 80)}. Leave it out to use COCO's."
         )
     return tuple(_fraction("sigmas", sigma, 1e-9) for sigma in value)
 
@@ -188,7 +189,7 @@ def _segmentation(
 ) -> tuple[Findings, dict[str, Any]]:
     if is_objects(ours) and is_objects(theirs):
         return _objects(view, ours, theirs, given)
-    needed = "a mask with a class per pixel, or both outlines or masks of objects"
+    needed = "masks with a class per pixel, or outlines or masks of objects in both columns"
     _check_types("segmentation", is_class_mask, needed, ours, theirs)
     _check_options("segmentation", given, ["ignore"])
     ignore = given.get("ignore", DEFAULTS["ignore"])

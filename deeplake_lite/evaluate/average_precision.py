@@ -1,8 +1,8 @@
 """Average precision and recall, by the rules of COCO.
 
 See `COCOeval.accumulate` in https://github.com/cocodataset/cocoapi. The predictions of a class in
-all images are put in order of their scores. The precision at a recall is the best one at that
-recall or beyond; it is averaged over 101 recalls.
+all images are sorted by score. The precision at a recall is the maximum at that recall or beyond.
+It is averaged over 101 recalls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.evaluate.matching import Floats, Numbers
 
 THRESHOLDS = np.linspace(0.5, 0.95, 10)
-"""Least overlaps of a match that COCO averages over."""
+"""Minimum overlaps of a match, over which COCO averages."""
 
 RECALLS = np.linspace(0.0, 1.0, 101)
 """Recalls at which precision is measured."""
@@ -58,26 +58,26 @@ class Averages:
     """Precision and recall of each class."""
 
     precision: Floats
-    """Mean over recalls, (classes, areas, thresholds) float64; NaN for classes without truth."""
+    """Mean over recalls, (classes, areas, thresholds) float64; NaN without true objects."""
     recall: Floats
-    """Final recall, (classes, areas, thresholds, limits) float64; NaN likewise."""
+    """Final recall, (classes, areas, thresholds, limits) float64; NaN without true objects."""
     curves: Floats
     """Precision at each recall for all areas, (classes, thresholds, recalls) float64."""
     score: Floats
-    """Score at which each recall of `curves` is reached, in the same shape; 0 if it is not."""
+    """Score at which each recall of `curves` is reached, or 0, in the same shape."""
 
 
 def average(judged: Judged, truth: Numbers, limits: Sequence[int]) -> Averages:
-    """Return precision and recall of each class.
+    """Return the precision and recall of each class.
 
     Parameters
     ----------
     judged : Judged
-        The predictions of all rows, by row and then by falling score.
+        The predictions of all rows, by row and then by descending score.
     truth : ndarray, (classes, areas) int64
         Number of true objects.
     limits : sequence of int
-        How many predictions of a class count in each row, in ascending order.
+        Maximum numbers of predictions of a class that count in a row, in ascending order.
     """
     classes, areas = truth.shape
     thresholds = judged.outcomes.shape[2]
@@ -85,7 +85,7 @@ def average(judged: Judged, truth: Numbers, limits: Sequence[int]) -> Averages:
     recall = np.full((classes, areas, thresholds, len(limits)), np.nan)
     curves = np.full((classes, thresholds, len(RECALLS)), np.nan)
     score = np.full_like(curves, np.nan)
-    order = np.lexsort((-judged.scores, judged.classes))  # stable, so ties stay in order of rows
+    order = np.lexsort((-judged.scores, judged.classes))  # stable, so ties stay in row order
     bounds = np.searchsorted(judged.classes[order], np.arange(classes + 1))
     for number in range(classes):
         own = order[bounds[number] : bounds[number + 1]]
@@ -106,12 +106,12 @@ def average(judged: Judged, truth: Numbers, limits: Sequence[int]) -> Averages:
 
 
 def _curves(outcomes: NDArray[np.uint8], total: int) -> tuple[Numbers, Floats]:
-    """Return the prediction that reaches each recall, and the precision there.
+    """Return the prediction that reaches each recall, and the precision at that recall.
 
     Returns
     -------
     at : ndarray, (thresholds, recalls) int64
-        Number of the prediction, or the number of predictions if the recall is not reached.
+        Index of the prediction, or the number of predictions if the recall is not reached.
     precision : ndarray, (thresholds, recalls) float64
         0 if the recall is not reached.
     """

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Values
 
 MOST_CLASSES = 8_192
-"""Maximum number of classes, since a confusion matrix has a cell for each pair of them."""
+"""Maximum number of classes, because a confusion matrix has a cell for each pair of classes."""
 
 
 class Classes:
-    """Numbers of classes by name; names that are not known are added as they are met.
+    """The numbers of classes by name. New names are added when they are looked up.
 
     Examples
     --------
@@ -51,13 +51,13 @@ class Classes:
         number = self._numbers.setdefault(name, len(self._numbers))
         if number >= MOST_CLASSES:
             raise OptionError(
-                f"An evaluation takes at most {MOST_CLASSES:,} classes, but there are more. Select "
-                "a column of classes, rather than one of ids or free text."
+                f"An evaluation can have at most {MOST_CLASSES:,} classes, but there are more. "
+                "Choose a column of classes, not of ids or free text."
             )
         return number
 
     def numbers(self, htype: Htype, values: Values) -> NDArray[np.int64]:
-        """Return the class numbers of the values of a type, (n,) int64; -1 for -1.
+        """Return the class numbers of values, (n,) int64. Null, which is -1, stays -1.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ BLOCK_NUMBERS = 2**22
 TOP = 5
 """The number of best classes in the top-k accuracy."""
 
-_TOLERANCE = 0.01  # allowed difference of a sum of probabilities from 1, because models round
+_TOLERANCE = 0.01  # by which a sum of probabilities may differ from 1, because models round
 
 
 def is_label(f: Field) -> bool:
@@ -41,7 +41,7 @@ def is_label(f: Field) -> bool:
 
 
 def is_scores(f: Field) -> bool:
-    """Return whether a column has a vector of floating-point numbers of one length per row."""
+    """Return whether a column has vectors of floating-point numbers, all of the same length."""
     axes = f.htype.axes
     is_vector = f.htype.is_array or f.htype.is_embedding
     is_fixed = axes is not None and len(axes) == 1 and axes[0] is not None
@@ -72,7 +72,7 @@ def evaluate_classes(
     names: Sequence[str] | None,
     bins: int,
 ) -> Findings:
-    """Return the figures of predicted classes, or of scores for each class."""
+    """Return the metrics of predicted classes, or of scores for each class."""
     ours, theirs = view.field(predictions), view.field(truth)
     if not is_label(theirs):
         raise SchemaError(
@@ -86,7 +86,7 @@ def evaluate_classes(
     if names is not None and columns is None:
         raise OptionError(
             "classes= names the entries of a vector of scores, but column "
-            f"{predictions!r} is {ours.htype}. Leave it out."
+            f"{predictions!r} is {ours.htype}. Leave out classes=."
         )
     codes, parts = [], []
     width = 1 if columns is None else len(columns)
@@ -100,11 +100,13 @@ def evaluate_classes(
         else:
             score = None if confidence is None else _numbers(view, confidence, rows)
             parts.append(_Predicted(_codes(view, ours, rows, classes), score))
-    return _findings(np.concatenate([*codes, np.zeros(0, np.int64)]), _joined(parts), classes, bins)
+    return _findings(
+        np.concatenate([*codes, np.zeros(0, np.int64)]), _concatenate(parts), classes, bins
+    )
 
 
 def _check_kinds(ours: Field, theirs: Field) -> None:
-    """Check that classes can be matched. Raises SchemaError."""
+    """Raise SchemaError if classes cannot be matched."""
     if not (is_label(ours) or is_scores(ours)):
         raise SchemaError(
             "Predictions of a classification must be one class per row, or a vector with a score "
@@ -114,7 +116,7 @@ def _check_kinds(ours: Field, theirs: Field) -> None:
     if len(named) == 1 and is_label(ours):
         raise SchemaError(
             f"Classes are matched by name, but only column {named[0].name!r} has names. Convert "
-            "the other one to ClassLabel(names), or to strings."
+            "the other column to ClassLabel(names), or to strings."
         )
 
 
@@ -127,7 +129,7 @@ def _confidence(view: View, name: str, predictions: Field) -> Field:
     if is_scores(predictions):
         raise OptionError(
             f"scores= belongs to a column of classes, but {predictions.name!r} already has the "
-            "scores. Leave it out."
+            "scores. Leave out scores=."
         )
     if not (f.htype.scalar or "").startswith("float"):
         raise SchemaError(
@@ -152,7 +154,7 @@ def _vector_classes(
             f"are {len(names)}. Pass classes=[…], in the order of the scores."
         )
     if len(set(names)) < len(names):
-        raise OptionError("classes must be unique, but a name is repeated. Rename one of them.")
+        raise OptionError("classes must be unique, but a name is repeated. Rename one of the two.")
     return np.array([classes.number(name) for name in names], np.int64)
 
 
@@ -186,8 +188,8 @@ def _from_vectors(
     if is_bad.any():
         row = int(np.flatnonzero(is_bad)[0])
         raise InvalidValueError(
-            f"scores must be finite, but they are {values[row][:8].tolist()}. Correct them, or "
-            "make them null.",
+            f"scores must be finite, but they are {values[row][:8].tolist()}. Correct them, or set "
+            "them to null.",
             column=f.name,
             row=int(rows[row]),
         )
@@ -213,7 +215,7 @@ def _from_vectors(
     )
 
 
-def _joined(parts: list[_Predicted]) -> _Predicted:
+def _concatenate(parts: list[_Predicted]) -> _Predicted:
     def join(name: str) -> Any:
         arrays = [getattr(part, name) for part in parts]
         return None if not arrays or arrays[0] is None else np.concatenate(arrays)
@@ -282,7 +284,7 @@ def _mean(values: Any) -> float:
 
 
 def _by_class(confusion: Floats) -> dict[str, NDArray[Any]]:
-    """Return the figures of each class; NaN for classes that do not occur, as scikit-learn's."""
+    """Return the metrics of each class, as in scikit-learn; NaN for classes that do not occur."""
     right, support, predicted = np.diagonal(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
     occurs = support + predicted > 0
 
@@ -320,7 +322,7 @@ def _calibration(
     """Return the reliability of scores by bin, and the expected calibration error.
 
     See Guo, Pleiss, Sun, Weinberger, On Calibration of Modern Neural Networks (ICML 2017),
-    https://arxiv.org/abs/1706.04599. A score on the bound of two bins belongs to the lower one.
+    https://arxiv.org/abs/1706.04599. A score at the edge of two bins belongs to the lower bin.
     """
     known = ~np.isnan(score)
     score, right = score[known], correct[known]

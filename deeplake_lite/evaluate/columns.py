@@ -1,4 +1,4 @@
-"""The columns that belong to predictions and to the truth, by name and by type."""
+"""The columns that belong to the predictions and the truth, found by name and type."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ def _is_shapes(f: Field) -> bool:
 
 @dataclass(frozen=True)
 class ObjectColumns:
-    """The columns that describe the predicted, or the true, objects."""
+    """The columns that describe the predicted objects or the true objects."""
 
     shapes: Field
     """Boxes, keypoints, outlines or masks."""
     labels: Field | None
-    """Class of each object; None if all are of one class."""
+    """Class of each object; None if there is only one class."""
     scores: Field | None = None
     """Score of each prediction."""
     crowd: Field | None = None
-    """Whether each true object stands for any number of objects."""
+    """Whether each true object is a crowd, an area with any number of objects."""
     areas: Field | None = None
-    """Area of each true object; None to compute it."""
+    """Area of each true object; None if it is computed."""
     boxes: Field | None = None
     """Boxes of keypoints."""
 
@@ -95,17 +95,18 @@ def object_columns(
     crowd: str | None,
     areas: str | None,
 ) -> tuple[ObjectColumns, ObjectColumns]:
-    """Return the columns of the predicted and of the true objects.
+    """Return the columns of the predicted objects and of the true objects.
 
-    Columns that are not named are found by their names, such as ``predicted_labels`` for
-    ``predicted_boxes``; labels and scores also if they are the only ones of their type.
+    Columns that are not passed are found by name, such as ``predicted_labels`` for
+    ``predicted_boxes``. Labels and scores are also found if they are the only columns of their
+    type.
 
     Raises
     ------
     ColumnNotFoundError
-        When a named column does not exist.
+        When a column that was passed does not exist.
     SchemaError
-        When a column has the wrong type, or one that is needed is not found.
+        When a column has the wrong type, or a required column is not found.
     """
     ours, theirs = view.field(predictions), view.field(truth)
     finder = _Finder(view, ours, theirs)
@@ -133,7 +134,7 @@ def object_columns(
 
 
 class _Finder:
-    """Finds the columns that belong to the predictions or to the truth."""
+    """Finds the columns that belong to the predictions or the truth."""
 
     def __init__(self, view: View, predictions: Field, truth: Field) -> None:
         self._view, self._shapes = view, (predictions, truth)
@@ -146,12 +147,12 @@ class _Finder:
         fits: Callable[[Field], bool],
         taken: set[Field | None] = frozenset(),  # type: ignore[assignment]
     ) -> Field | None:
-        """Return the column that is given as a keyword argument, or the one with a related name."""
+        """Return the column that the user passed, or a column with a related name."""
         if name is not None:
             f = self._view.field(name)
             if not fits(f):
                 raise SchemaError(
-                    f"{keyword} must be {NEEDED[fits]}, but column {name!r} is {f.htype}. Name "
+                    f"{keyword} must be {NEEDED[fits]}, but column {name!r} is {f.htype}. Pass "
                     "another column."
                 )
             return f
@@ -167,23 +168,23 @@ class _Finder:
         return free[0] if len(free) == 1 else None
 
     def _of_others(self) -> set[str]:
-        """Return the names of columns that belong to other shapes, as of another model."""
+        """Return the names of columns that belong to other shapes, such as another model's."""
         shapes = [f for f in self._view.schema if f not in self._shapes and _is_shapes(f)]
         stems = [_GEOMETRY.sub("", f.name) for f in shapes]
         return {f"{stem}{form}" for stem in stems if stem for forms in _NAMES.values()
                 for form in forms}  # fmt: skip
 
     def missing(self, keyword: str, fits: Callable[[Field], bool], purpose: str) -> SchemaError:
-        """Return the error for a column that is needed but not found."""
+        """Return the error for a required column that is not found."""
         names = [repr(f.name) for f in self._view.schema if fits(f)]
-        hint = f"Name it: {keyword}=…" + (f", such as {', '.join(names[:8])}." if names else ".")
+        hint = f"Pass it: {keyword}=…" + (f", such as {', '.join(names[:8])}." if names else ".")
         return SchemaError(
             f"The evaluation needs {NEEDED[fits]} with {purpose}, but it is not clear which "
-            f"column has them. {hint}"
+            f"column this is. {hint}"
         )
 
     def _related(self, shapes: Field, word: str) -> list[str]:
-        """Return the names that a companion of a column of shapes may have, the likeliest first."""
+        """Return possible names of a column that belongs to shapes, the most likely ones first."""
         stem = _GEOMETRY.sub("", shapes.name)
         stems = [stem] if stem != shapes.name else []
         name, singular = shapes.name, shapes.name.removesuffix("s")
@@ -200,11 +201,11 @@ NEEDED: dict[Callable[[Field], bool], str] = {
     is_object_flags: "a column with a list of booleans per row",
     is_boxes: "a column of boxes",
 }
-"""Description of the columns that fit."""
+"""Descriptions of the columns for which each function returns True."""
 
 
 def class_names(fields: Sequence[Field | None]) -> tuple[str, ...]:
-    """Return the names of the classes of columns together, in order; () if they have none.
+    """Return the names of the classes in all columns, in order; () if there are no names.
 
     Raises
     ------
@@ -220,12 +221,12 @@ def class_names(fields: Sequence[Field | None]) -> tuple[str, ...]:
     if any(named) and not all(named):
         raise SchemaError(
             "Classes are matched by name, but only one of the columns "
-            f"{', '.join(repr(f.name) for f in fields if f is not None)} has class names. Give "
-            "the other one names, too: ClassLabel(names)."
+            f"{', '.join(repr(f.name) for f in fields if f is not None)} has class names. Add "
+            "names to the other column: ClassLabel(names)."
         )
     return tuple(dict.fromkeys(name for names in named for name in names))
 
 
 def is_objects(f: Field) -> bool:
-    """Return whether a column has the outlines, or the masks, of objects."""
+    """Return whether a column has outlines or masks of objects."""
     return is_segmentation(f) or is_object_masks(f)

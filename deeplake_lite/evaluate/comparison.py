@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def compare(a: Evaluation, b: Evaluation) -> Comparison:
     """Compare two evaluations of the same lake row by row.
 
-    They may be of two columns of predictions, or of two versions or branches. Rows are matched by
-    their ids.
+    They may evaluate two columns of predictions, or two versions or branches. Rows are matched by
+    row id.
 
     Parameters
     ----------
@@ -31,12 +31,12 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
     Returns
     -------
     Comparison
-        Figures of both, overall and by class, and the rows that improved or got worse.
+        The metrics of both, overall and by class, and the rows that improved or got worse.
 
     Raises
     ------
     OptionError
-        When the evaluations are of different kinds or lakes, or have no row in common.
+        When the evaluations are of different kinds or lakes, or have no rows in common.
 
     Examples
     --------
@@ -58,23 +58,23 @@ def compare(a: Evaluation, b: Evaluation) -> Comparison:
     quality = [e.findings.quality for e in (a, b)]
     if a.kind != b.kind or quality[0] != quality[1]:
         raise OptionError(
-            f"Two evaluations can be compared if they are of the same kind, but they are "
+            f"To be compared, two evaluations must be of the same kind, but they are "
             f"{a.kind!r} by {quality[0]} and {b.kind!r} by {quality[1]}. Compare evaluations of "
             "similar columns."
         )
     urls = [e.url for e in (a, b)]
     if urls[0] != urls[1]:
         raise OptionError(
-            f"Rows are matched by their ids, so both evaluations must be of one lake, but they are "
-            f"of {urls[0]} and {urls[1]}. Write the predictions into one lake."
+            f"Rows are matched by row id, so both evaluations must be of one lake, but they are "
+            f"of {urls[0]} and {urls[1]}. Write the predictions to one lake."
         )
     return Comparison(a, b)
 
 
 class Comparison:
-    """The differences between two evaluations; `compare` returns it.
+    """The differences between two evaluations, as returned by `compare`.
 
-    Rows are compared by F1 for objects, by whether the class is correct, and by mean IoU for masks.
+    Rows are compared by F1 for objects, by correctness for classes, and by mean IoU for masks.
     """
 
     def __init__(self, a: Evaluation, b: Evaluation) -> None:
@@ -82,7 +82,7 @@ class Comparison:
         ids, self._first, self._second = np.intersect1d(a.row_ids, b.row_ids, return_indices=True)
         if not len(ids) and (len(a.row_ids) or len(b.row_ids)):
             raise OptionError(
-                "Two evaluations can be compared if some rows occur in both, but none does. "
+                "To be compared, two evaluations must have rows in common, but they have none. "
                 "Evaluate the same rows."
             )
         self._ids = ids
@@ -92,14 +92,14 @@ class Comparison:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """The figures of all rows: columns ``a``, ``b`` and ``change``."""
+        """The metrics of all rows: columns ``a``, ``b`` and ``change``."""
         ours, theirs = self.a.summary, self.b.summary
         names = [name for name in ours if name in theirs]
-        return _table([(n, ours[n], theirs[n]) for n in names], "figure")
+        return _table([(n, ours[n], theirs[n]) for n in names], "metric")
 
     @property
     def classes(self) -> pd.DataFrame:
-        """The main figure of each class, AP, F1 or IoU: columns ``a``, ``b`` and ``change``."""
+        """The main metric of each class, AP, F1 or IoU: columns ``a``, ``b`` and ``change``."""
         name = self.a.findings.main
         parts = [
             dict(zip(e.class_names, e.findings.by_class[name].tolist(), strict=True))
@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The quality of each row in both: ``a``, ``b`` and ``change``, indexed by row id."""
+        """The quality of each row: columns ``a``, ``b`` and ``change``, indexed by row id."""
         import pandas as pd
 
         columns = {"a": self._before, "b": self._after, "change": self._change}
@@ -119,12 +119,12 @@ class Comparison:
 
     @property
     def improved(self) -> View:
-        """The rows that are better in `b`, the most improved first, as in the view of `b`."""
+        """The rows that are better in `b`, the most improved ones first. A view of `b`."""
         return self._where(self._change > 0, -self._change)
 
     @property
     def worse(self) -> View:
-        """The rows that are worse in `b`, the worst change first, as in the view of `b`."""
+        """The rows that are worse in `b`, the largest changes first. A view of `b`."""
         return self._where(self._change < 0, self._change)
 
     @property
@@ -137,7 +137,7 @@ class Comparison:
         return self.b.view[self._second[places]]
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied. Raises OptionError."""
+        """Raise OptionError, because a comparison cannot be pickled or copied."""
         raise OptionError(
             "A comparison cannot be pickled or copied, because it reads the lake in this process. "
             "Pickle its `summary`, `classes` or `rows`."
@@ -167,7 +167,7 @@ class Comparison:
             f"comparison of {self.a.kind}",
             f"a = {titles[0]}, b = {titles[1]}",
             about,
-            page.Table(("figure", *head), figures),
+            page.Table(("metric", *head), figures),
             page.Table(("class", *head), shown, rest),
             page.Table((), ()),
             notes=self._notes(),
@@ -184,7 +184,7 @@ class Comparison:
         notes = []
         if any(self._alone().values()):
             notes.append(
-                "The figures are of different rows. Evaluate the same rows to compare them."
+                "The metrics are of different rows. Evaluate the same rows to compare them."
             )
         if (differing := _differing(self.a.options, self.b.options)) is not None:
             notes.append(f"The evaluations have different options: {differing}.")
@@ -192,7 +192,7 @@ class Comparison:
 
 
 def _differing(a: dict[str, Any], b: dict[str, Any]) -> str | None:
-    """Return the options that change figures and are not equal, or None."""
+    """Return the options that affect metrics and differ, or None."""
     keys = [k for k in ("iou", "score", "bins", "ignore") if a.get(k) != b.get(k)]
     return ", ".join(f"{k} {a.get(k)} and {b.get(k)}" for k in keys) or None
 
@@ -221,6 +221,6 @@ def _signed(change: float) -> str:
 
 
 def _extremes(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
-    """Return the first and the last rows, if there are many."""
+    """Return the first and last rows if there are many, or all rows."""
     half = page.MOST_CLASSES // 2
     return rows if len(rows) <= 2 * half else (*rows[:half], *rows[-half:])

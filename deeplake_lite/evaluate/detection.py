@@ -1,7 +1,7 @@
 """Evaluation of predicted objects: boxes, outlines, masks and keypoints.
 
-Steps, block by block of rows: read the objects (`objects`), compute the overlaps of those in the
-same row (`overlaps`), and match them (`matching`). Then average over all rows
+Steps for each block of rows: read the objects (`objects`), compute the overlaps of objects in the
+same row (`overlaps`), and match the objects (`matching`). Finally, average over all rows
 (`average_precision`). Memory holds one block, and about 100 bytes for each prediction.
 """
 
@@ -43,10 +43,10 @@ BLOCK_ROWS = 512
 """Number of rows that are read at a time."""
 
 MOST_PAIRS = 2**22
-"""Maximum number of pairs of objects that are compared at a time, unless one row has more."""
+"""Maximum number of pairs of objects that are compared at a time, unless a row has more."""
 
 BACKGROUND = "background"
-"""Name in the confusion matrix of places where there is no object."""
+"""Name of places without an object in the confusion matrix."""
 
 
 @dataclass(frozen=True)
@@ -54,24 +54,24 @@ class Rules:
     """The rules by which objects are matched and counted."""
 
     limits: tuple[int, ...]
-    """Numbers of predictions of a class that count in a row, in ascending order."""
+    """Maximum numbers of predictions of a class that count in a row, in ascending order."""
     areas: tuple[str, ...]
-    """Names of the ranges of areas; the first one is ``"all"``."""
+    """Names of the ranges of areas; the first is ``"all"``."""
     iou: float
-    """Least overlap of a match, for counts and the confusion matrix."""
+    """Minimum overlap of a match, for counts and the confusion matrix."""
     score: float
-    """Least score of a prediction, likewise."""
+    """Minimum score of a prediction, for counts and the confusion matrix."""
     sigmas: tuple[float, ...] | None = None
     """Spread of each keypoint; None for other objects."""
 
     @property
     def thresholds(self) -> Floats:
-        """Least overlaps of a match: those of COCO, and `iou` if it is not among them."""
+        """Minimum overlaps of a match: COCO's, and `iou` if it is not one of them."""
         return THRESHOLDS if self._known.any() else np.append(THRESHOLDS, self.iou)
 
     @property
     def main(self) -> int:
-        """Place of `iou` in `thresholds`."""
+        """Index of `iou` in `thresholds`."""
         return int(self._known.argmax()) if self._known.any() else len(THRESHOLDS)
 
     @property
@@ -85,7 +85,7 @@ class _Block:
 
     judged: Judged
     truth: list[tuple[Numbers, Flags]]
-    """Class of each true object, and for which ranges of areas it counts."""
+    """Class of each true object, and the ranges of areas for which it counts."""
     rows: dict[str, NDArray[Any]]
     confused: NDArray[np.int64]
     """Pairs of a true and a predicted class, (n, 2) int64; -1 for the background."""
@@ -94,7 +94,7 @@ class _Block:
 def evaluate_objects(
     view: View, predicted: ObjectReader, true: ObjectReader, rules: Rules, sizes: ImageSizes
 ) -> Findings:
-    """Return the figures of predicted objects."""
+    """Return the metrics of predicted objects."""
     everything = np.arange(len(view))
     has_truth, has_prediction = true.present(everything), predicted.present(everything)
     positions = np.flatnonzero(has_truth & has_prediction)
@@ -126,10 +126,10 @@ type _Part = tuple["Objects", "Objects", Floats, Numbers]
 def _parts(
     predictions: Objects, truth: Objects, rules: Rules, positions: Numbers, sizes: ImageSizes
 ) -> Iterator[_Part]:
-    """Yield some rows at a time: predictions, truth, overlaps, and where those of a row begin.
+    """Yield a few rows at a time: predictions, truth, overlaps, and where each row's begin.
 
-    Predictions beyond the limit are left out, and the others are ordered by row, class and falling
-    score.
+    Predictions beyond the limit are left out, and the others are ordered by row, class and
+    descending score.
     """
     predictions, kept = _best_first(predictions, rules.limits[-1])
     if predictions.masks is not None:
@@ -153,23 +153,23 @@ def _starts(counts: Numbers) -> Numbers:
 
 
 def _best_first(objects: Objects, limit: int) -> tuple[Objects, Numbers]:
-    """Return the best predictions, by row, class and falling score, and their former numbers."""
+    """Return the best predictions by row, class and descending score, and their former indices."""
     rows = objects.rows
     order = np.lexsort((-objects.scores, objects.classes, rows))
     order = order[_ranks(rows[order], objects.classes[order]) < limit]
-    return _taken(objects, order), order
+    return _take(objects, order), order
 
 
 def _ranks(rows: Numbers, classes: Numbers) -> Numbers:
-    """Return how many objects of the same row and class come before each."""
+    """Return the number of earlier objects of the same row and class, for each object."""
     is_first = np.ones(len(rows), bool)
     is_first[1:] = (rows[1:] != rows[:-1]) | (classes[1:] != classes[:-1])
     places = np.arange(len(rows))
     return places - np.maximum.accumulate(np.where(is_first, places, 0))
 
 
-def _taken(objects: Objects, order: Numbers) -> Objects:
-    """Return some objects in another order, with all rows."""
+def _take(objects: Objects, order: Numbers) -> Objects:
+    """Return the objects with the indices `order`, keeping all rows."""
     return replace(
         objects,
         counts=np.bincount(objects.rows[order], minlength=len(objects.counts)),
@@ -187,17 +187,17 @@ def _rows_of(objects: Objects, begin: int, end: int) -> Objects:
     starts = _starts(objects.counts)
     first = int(starts[begin])
     last = int(starts[end - 1] + objects.counts[end - 1])
-    part = _taken(objects, np.arange(first, last))
+    part = _take(objects, np.arange(first, last))
     return replace(part, counts=objects.counts[begin:end])
 
 
 def _pairs(own: Numbers, other: Numbers) -> tuple[Numbers, Numbers]:
-    """Return all pairs of objects of the same row, row by row, as numbers of objects.
+    """Return all pairs of objects in the same row, row by row, as indices of objects.
 
     >>> [numbers.tolist() for numbers in _pairs(np.array([1, 2]), np.array([2, 1]))]
     [[0, 0, 1, 2], [0, 1, 2, 2]]
     """
-    widths = np.repeat(other, own)  # how many pairs each prediction is in
+    widths = np.repeat(other, own)  # number of pairs of each prediction
     first = np.repeat(np.arange(len(widths)), widths)
     inside = np.arange(len(first)) - np.repeat(_starts(widths), widths)
     return first, np.repeat(np.repeat(_starts(other), own), widths) + inside
@@ -222,7 +222,7 @@ def _overlaps(
 def _mask_overlaps(
     predictions: Objects, truth: Objects, kept: Numbers, positions: Numbers, sizes: ImageSizes
 ) -> tuple[Objects, Objects, Floats]:
-    """Return the objects with the areas of their masks, and the overlaps."""
+    """Return the objects with the areas of their masks, and the overlaps of masks."""
     own, other = predictions.masks, truth.masks
     assert own is not None
     assert other is not None
@@ -237,8 +237,8 @@ def _mask_overlaps(
         chosen = kept[mine] - firsts[row]
         crowd = truth.crowd[theirs]
         masks = own.packed(row, size)[chosen], other.packed(row, size)
-        ious, areas[0][mine], found = measures.mask_ious(*masks, crowd)
-        areas[1][theirs] = np.where(np.isnan(areas[1][theirs]), found, areas[1][theirs])
+        ious, areas[0][mine], true_areas = measures.mask_ious(*masks, crowd)
+        areas[1][theirs] = np.where(np.isnan(areas[1][theirs]), true_areas, areas[1][theirs])
         flat.append(ious.ravel())
     return (
         replace(predictions, areas=areas[0]),
@@ -271,7 +271,7 @@ def _size(own: Any, other: Any, row: int, known: Floats | None, position: int) -
 def _judge(
     predictions: Objects, truth: Objects, flat: Floats, starts: Numbers, rules: Rules
 ) -> _Block:
-    """Match the objects of a block, and count."""
+    """Match the objects of a block, and count the matches."""
     own_at = starts[predictions.rows] + _places(predictions.counts) * truth.counts[predictions.rows]
     pairs = _PairPlaces(flat, own_at, _places(truth.counts))
     low, high = np.array([AREAS[name] for name in rules.areas]).T[:, :, np.newaxis]
@@ -289,16 +289,16 @@ def _judge(
     )
     is_counted = predictions.scores >= rules.score
     outcome = np.where(is_counted, outcomes[0, rules.main], IGNORED)
-    found = np.where(outcome == RIGHT, chosen[0, rules.main], -1)
+    partners = np.where(outcome == RIGHT, chosen[0, rules.main], -1)
     counts = ~ignored[0]
-    rows = _row_figures(predictions, truth, counts, outcome, found, pairs.of(found))
-    confused = _confusions(predictions, truth, counts, outcome, found, pairs, rules.iou)
+    rows = _row_figures(predictions, truth, counts, outcome, partners, pairs.of(partners))
+    confused = _confusions(predictions, truth, counts, outcome, partners, pairs, rules.iou)
     return _Block(judged, [(truth.classes, ~ignored)], rows, confused)
 
 
 @dataclass(frozen=True, eq=False)
 class _PairPlaces:
-    """The overlaps of the pairs of objects of each row, and where they are."""
+    """The overlaps of pairs of objects, and their places in an array."""
 
     flat: Floats
     """Overlaps, (pairs,) float64."""
@@ -307,11 +307,11 @@ class _PairPlaces:
     other: Numbers
     """Place of each true object, (g,) int64."""
 
-    def of(self, found: Numbers) -> Floats:
-        """Return the overlap of each prediction with a true object, or 0 where that is -1."""
-        result = np.zeros(len(found))
-        is_found = found >= 0
-        result[is_found] = self.flat[self.own[is_found] + self.other[found[is_found]]]
+    def of(self, partners: Numbers) -> Floats:
+        """Return the overlap of each prediction with the given true object, or 0 if it is -1."""
+        result = np.zeros(len(partners))
+        has_partner = partners >= 0
+        result[has_partner] = self.flat[self.own[has_partner] + self.other[partners[has_partner]]]
         return result
 
 
@@ -338,11 +338,11 @@ def _outcomes(chosen: Numbers, ignored: Flags, outside: Flags) -> NDArray[np.uin
     Parameters
     ----------
     chosen : ndarray, (areas, thresholds, n) int64
-        The true object that each prediction is matched with, or -1.
+        The true object that matches each prediction, or -1.
     ignored : ndarray, (areas, g) bool
         True objects that do not count.
     outside : ndarray, (areas, n) bool
-        Predictions that do not count unless they are matched, because of their area.
+        Predictions outside the range of areas, which count only if they are matched.
     """
     padded = np.concatenate([ignored, np.zeros((len(ignored), 1), bool)], axis=1)
     areas = np.arange(len(ignored))[:, np.newaxis, np.newaxis]
@@ -362,16 +362,16 @@ def _row_figures(
     truth: Objects,
     counts: Flags,
     outcome: NDArray[Any],
-    found: Numbers,
+    partners: Numbers,
     overlap: Floats,
 ) -> dict[str, NDArray[Any]]:
-    """Return the figures of each row: matches, errors, mean overlap and F1."""
+    """Return the metrics of each row: matches, errors, mean overlap and F1."""
     rows, n = predictions.rows, len(truth.counts)
     right = np.bincount(rows[outcome == RIGHT], minlength=n)
     wrong = np.bincount(rows[outcome == WRONG], minlength=n)
     total = np.bincount(truth.rows[counts], minlength=n)
-    is_found = found >= 0
-    shared = np.bincount(rows[is_found], overlap[is_found], minlength=n)
+    has_partner = partners >= 0
+    shared = np.bincount(rows[has_partner], overlap[has_partner], minlength=n)
     iou = np.divide(shared, total, out=np.full(n, np.nan), where=total > 0)
     objects = right + wrong + total  # 2 tp + fp + fn
     f1 = np.divide(2 * right, objects, out=np.ones(n), where=objects > 0)
@@ -383,17 +383,17 @@ def _confusions(
     truth: Objects,
     counts: Flags,
     outcome: NDArray[Any],
-    found: Numbers,
+    partners: Numbers,
     pairs: _PairPlaces,
     iou: float,
 ) -> NDArray[np.int64]:
     """Return pairs of a true and a predicted class, (n, 2) int64; -1 for the background.
 
-    Matches are pairs of the same class. What is left is matched across classes.
+    Matches are pairs of the same class. The remaining objects are matched across classes.
     """
-    is_right = found >= 0
+    is_right = partners >= 0
     left = counts.copy()
-    left[found[is_right]] = False
+    left[partners[is_right]] = False
     objects = np.flatnonzero(left)
     wrong = np.flatnonzero(outcome == WRONG)
     wrong = wrong[np.lexsort((-predictions.scores[wrong], predictions.rows[wrong]))]
@@ -410,7 +410,7 @@ def _confusions(
     mixed = objects[chosen[is_mixed]]
     missed = np.setdiff1d(objects, mixed)
     true = [
-        truth.classes[found[is_right]],
+        truth.classes[partners[is_right]],
         truth.classes[mixed],
         np.full(int((~is_mixed).sum()), -1),
         truth.classes[missed],
@@ -475,7 +475,7 @@ def _findings(
 
 
 def _mean(values: Floats, axis: int | tuple[int, ...] | None = None) -> Any:
-    """Return the mean of the values that are not NaN; NaN if there are none."""
+    """Return the mean of the values, ignoring NaN; NaN if there are no others."""
     counts = (~np.isnan(values)).sum(axis=axis)
     total = np.nansum(values, axis=axis)
     return np.divide(total, counts, out=np.full(np.shape(total), np.nan), where=counts > 0)
@@ -528,7 +528,7 @@ def _summary(averages: Averages, rules: Rules, rows: dict[str, NDArray[Any]]) ->
 
 
 def _check_points(predictions: Objects, truth: Objects, sigmas: Sequence[float]) -> None:
-    """Check that objects have a point for each sigma. Raises SchemaError."""
+    """Raise SchemaError unless objects have a point for each sigma."""
     for objects in (predictions, truth):
         points = objects.points
         if points is not None and len(points) and points.shape[1] != len(sigmas):

@@ -1,4 +1,4 @@
-"""Evaluations as they are stored: a JSON document and arrays."""
+"""Conversion of evaluations to and from their stored form: a JSON document and arrays."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _UNITS = ("int32", "bool")
 
 
 def stored_of(
-    version: str, about: Mapping[str, Any], row_ids: NDArray[np.int64], found: Findings
+    version: str, about: Mapping[str, Any], row_ids: NDArray[np.int64], findings: Findings
 ) -> Stored:
-    """Return an evaluation as it is stored.
+    """Return the stored form of an evaluation.
 
     Parameters
     ----------
@@ -31,31 +31,31 @@ def stored_of(
         Kind, columns and options.
     row_ids : ndarray, (rows,) int64
         Ids of the rows.
-    found : Findings
-        The figures.
+    findings : Findings
+        The metrics.
     """
     head = {
-        **about, "classes": list(found.classes), "outside": found.outside, "main": found.main,
-        "quality": found.quality, "units": dict(found.units), "notes": list(found.notes),
-        "counts": dict(found.counts),
-        "summary": {k: None if np.isnan(v) else v for k, v in found.summary.items()},
+        **about, "classes": list(findings.classes), "outside": findings.outside,
+        "main": findings.main, "quality": findings.quality, "units": dict(findings.units),
+        "notes": list(findings.notes), "counts": dict(findings.counts),
+        "summary": {k: None if np.isnan(v) else v for k, v in findings.summary.items()},
     }  # fmt: skip
     arrays = {
-        "row_ids": row_ids, "confusion": found.confusion, "class_curves": found.class_curves,
-        **{f"class/{name}": values for name, values in found.by_class.items()},
-        **{f"curve/{name}": values for name, values in found.curves.items()},
-        **{f"row/{name}": values for name, values in found.rows.items()},
+        "row_ids": row_ids, "confusion": findings.confusion, "class_curves": findings.class_curves,
+        **{f"class/{name}": values for name, values in findings.by_class.items()},
+        **{f"curve/{name}": values for name, values in findings.curves.items()},
+        **{f"row/{name}": values for name, values in findings.rows.items()},
     }  # fmt: skip
     return Stored(version, head, arrays)
 
 
 def findings_of(stored: Stored) -> Findings:
-    """Return the figures of an evaluation that was stored.
+    """Return the metrics of a stored evaluation.
 
     Raises
     ------
     ValueError, TypeError, LookupError
-        When the document is not valid.
+        When the document is invalid.
     """
     head, arrays = stored.head, stored.arrays
     _check_head(head)
@@ -84,7 +84,7 @@ def findings_of(stored: Stored) -> Findings:
 
 
 def _check_head(head: Mapping[str, Any]) -> None:
-    """Check the JSON values of a document. Raises ValueError, TypeError or LookupError."""
+    """Validate the JSON values of a document. Raises ValueError, TypeError or LookupError."""
     for key in _STRINGS:
         _check(isinstance(head[key], str), key)
     _check(head["kind"] in KINDS, "kind")
@@ -102,23 +102,23 @@ def _check_head(head: Mapping[str, Any]) -> None:
     _check(all(v is None or _is_number(v) for v in summary.values()), "summary")
 
 
-def _check_shapes(found: Findings) -> None:
-    """Check the shapes of the arrays. Raises ValueError."""
-    n, rows = len(found.classes), len(found.positions)
-    side = n + bool(found.outside)
-    _check(found.confusion.shape == (side, side), "confusion")
-    _check(all(values.shape == (n,) for values in found.by_class.values()), "classes")
-    _check(all(values.shape == (rows,) for values in found.rows.values()), "rows")
-    _check(found.quality in found.rows and found.main in found.by_class, "quality")
-    lengths = {values.shape for values in found.curves.values()}
+def _check_shapes(findings: Findings) -> None:
+    """Validate the shapes of the arrays. Raises ValueError."""
+    n, rows = len(findings.classes), len(findings.positions)
+    side = n + bool(findings.outside)
+    _check(findings.confusion.shape == (side, side), "confusion")
+    _check(all(values.shape == (n,) for values in findings.by_class.values()), "classes")
+    _check(all(values.shape == (rows,) for values in findings.rows.values()), "rows")
+    _check(findings.quality in findings.rows and findings.main in findings.by_class, "quality")
+    lengths = {values.shape for values in findings.curves.values()}
     _check(len(lengths) < 2 and all(len(shape) == 1 for shape in lengths), "curves")
     points = next(iter(lengths), (0,))[0]
-    _check(found.class_curves.shape in ((n, points), (0, 0)), "class_curves")
+    _check(findings.class_curves.shape in ((n, points), (0, 0)), "class_curves")
     arrays = (
-        found.confusion,
-        *found.by_class.values(),
-        *found.rows.values(),
-        *found.curves.values(),
+        findings.confusion,
+        *findings.by_class.values(),
+        *findings.rows.values(),
+        *findings.curves.values(),
     )
     _check(all(array.dtype == np.float64 for array in arrays), "arrays")
 

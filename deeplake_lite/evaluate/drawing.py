@@ -1,7 +1,7 @@
 """Curves and confusion matrices as SVG, in the colours of the page.
 
-Lines and text have the colour of the page's text, and marks have its accent, so drawings are
-legible on light and dark pages. Each has a title and a description for screen readers.
+Lines and text use the page's text colour, and marks use its accent colour, so that drawings are
+legible on light and dark pages. Each drawing has a title and a description for screen readers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIDE = 150
-"""Width and height of a diagram, without its labels."""
+"""Width and height of a diagram without labels."""
 
 CELL = 22
 """Width and height of a cell of a matrix."""
@@ -41,7 +41,7 @@ def drawing(title: str, description: str, width: float, height: float, *parts: H
 def curve(
     title: str, labels: tuple[str, str], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> Html:
-    """Draw a line in the unit square. Points that are NaN are left out.
+    """Draw a line in the unit square. NaN points are left out.
 
     >>> html = curve("PR", ("recall", "precision"), np.array([0.0, 1]), np.array([1.0, 0.5]))
     >>> "<polyline" in html, 'role="img"' in html
@@ -50,18 +50,18 @@ def curve(
     known = ~(np.isnan(x) | np.isnan(y))
     points = " ".join(f"{_x(a)},{_y(b)}" for a, b in zip(x[known], y[known], strict=True))
     line: dict[str, Any] = {"stroke": "var(--dl-accent)", "fill": "none", "stroke-width": 2}
-    told = ", ".join(
+    description = ", ".join(
         f"{labels[1]} {y[i]:.2f} at {labels[0]} {x[i]:.2f}"
         for i in np.flatnonzero(known)[:: max(1, int(known.sum()) // 5)]
     )
     parts = (*_axes(labels), tag("polyline", points=points, **line))
-    return drawing(title, told, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
+    return drawing(title, description, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
 
 
 def bars(
     title: str, labels: tuple[str, str], edges: NDArray[np.float64], y: NDArray[np.float64]
 ) -> Html:
-    """Draw bars in the unit square, with the diagonal, which perfect calibration follows."""
+    """Draw bars in the unit square, and the diagonal, which stands for perfect calibration."""
     parts, low = list(_axes(labels)), 0.0
     for high, value in zip(edges.tolist(), y.tolist(), strict=True):
         if value == value:  # not NaN
@@ -72,12 +72,14 @@ def bars(
             parts.append(tag("rect", tag("title", Html(f"≤ {high:.2f}: {value:.3f}")), **box))
         low = high
     parts.append(_line(0, 0, 1, 1, dashed=True))
-    told = ", ".join(f"{v:.2f} up to {e:.2f}" for e, v in zip(edges, y, strict=True) if v == v)
-    return drawing(title, told, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
+    description = ", ".join(
+        f"{v:.2f} up to {e:.2f}" for e, v in zip(edges, y, strict=True) if v == v
+    )
+    return drawing(title, description, _LEFT + SIDE + 8, _TOP + SIDE + _BELOW, *parts)
 
 
 def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Html:
-    """Draw a confusion matrix: true classes are rows, shaded by their share of the row."""
+    """Draw a confusion matrix. Rows are true classes, and cells are shaded by their share."""
     n, parts = len(names), []
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
@@ -98,8 +100,8 @@ def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Htm
     }  # fmt: skip
     parts.append(tag("rect", **frame))
     side = _NAMES + n * CELL
-    told = "Rows are the true classes, columns the predicted ones."
-    return drawing(title, told, side + 40, side + 4, *parts)
+    description = "Rows are true classes, and columns are predicted classes."
+    return drawing(title, description, side + 40, side + 4, *parts)
 
 
 def _cell(i: int, j: int, count: float, share: float, words: str) -> Html:

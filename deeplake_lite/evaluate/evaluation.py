@@ -1,4 +1,4 @@
-"""The public class `Evaluation`: the figures of predictions, and the rows that they come from."""
+"""The public class `Evaluation`: the metrics of predictions, and the evaluated rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Evaluation:
     """The result of comparing predictions with the truth.
 
-    `View.evaluate` returns it, and `Dataset.evaluations` opens those that were saved.
+    `View.evaluate` returns it, and `Dataset.evaluations` opens saved evaluations.
 
     Examples
     --------
@@ -63,13 +63,13 @@ class Evaluation:
         self.truth = truth
         """Column of the truth."""
         self.options = dict(options)
-        """The options and the further columns that were used."""
+        """The options and other columns that were used."""
         self.url = url
         """URL of the lake."""
         self.version = version
-        """Id of the version that was evaluated, or that its uncommitted edits build on."""
+        """Id of the evaluated version, or of the version below evaluated uncommitted edits."""
         self.name = name
-        """Name under which the evaluation is saved; empty if it is not."""
+        """Name under which the evaluation is saved; empty if it is not saved."""
         self._findings, self._row_ids, self._view = findings, row_ids, view
 
     @classmethod
@@ -95,12 +95,12 @@ class Evaluation:
 
     @property
     def summary(self) -> dict[str, float]:
-        """Figures for all rows and classes, by name; NaN where they are not defined."""
+        """Metrics for all rows and classes, by name; NaN where they are undefined."""
         return dict(self._findings.summary)
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of rows that were evaluated, and of those left out because a value is null.
+        """Numbers of rows that were evaluated, and that were left out because of a null.
 
         ``unlabelled`` rows have no truth, and ``unpredicted`` rows have no prediction.
         """
@@ -108,12 +108,12 @@ class Evaluation:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes: those of the truth, then others that were predicted."""
+        """Names of the classes: those of the truth, then other predicted ones."""
         return self._findings.classes
 
     @property
     def classes(self) -> pd.DataFrame:
-        """Figures for each class: a DataFrame indexed by the name of the class."""
+        """Metrics for each class: a DataFrame indexed by class name."""
         import pandas as pd
 
         columns = {name: values.copy() for name, values in self._findings.by_class.items()}
@@ -123,8 +123,8 @@ class Evaluation:
     def confusion(self) -> pd.DataFrame:
         """The confusion matrix: a DataFrame with the true classes as rows.
 
-        In evaluations of objects, the last row and column stand for the background: for
-        predictions without an object, and for objects without a prediction.
+        In evaluations of objects, the last row and column are the background. They count
+        predictions without an object, and objects without a prediction.
         """
         import pandas as pd
 
@@ -142,18 +142,19 @@ class Evaluation:
         Parameters
         ----------
         name : str, optional
-            A class; by default, the mean over all classes. Calibration has no curve per class.
+            Name of a class. By default, the curve is the mean over all classes. Calibration has
+            no curves for single classes.
 
         Returns
         -------
         DataFrame
-            ``recall`` and ``precision`` at the threshold `iou`; or, for each bin of scores,
-            ``bin`` (its upper bound), ``confidence``, ``accuracy`` and ``rows``.
+            ``recall`` and ``precision`` at the threshold `iou`, or for each bin of scores,
+            ``bin`` (its upper edge), ``confidence``, ``accuracy`` and ``rows``.
 
         Raises
         ------
         NotFoundError
-            When there is no such class, or there is no curve.
+            When the class does not exist, or has no curve.
         """
         import pandas as pd
 
@@ -169,11 +170,11 @@ class Evaluation:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """Figures for each evaluated row: a DataFrame indexed by row id.
+        """Metrics for each evaluated row: a DataFrame indexed by row id.
 
-        Objects have ``tp``, ``fp``, ``fn``, ``iou`` (mean over the true objects, 0 for those that
-        are missed) and ``f1``; classes have ``correct`` and, with scores, ``score``,
-        ``truth_score`` and ``loss``; masks have ``accuracy`` and ``iou``.
+        Objects have ``tp``, ``fp``, ``fn``, ``iou`` (mean over the true objects, 0 for missed
+        ones) and ``f1``; classes have ``correct`` and, with scores, ``score``, ``truth_score`` and
+        ``loss``; masks have ``accuracy`` and ``iou``.
         """
         import pandas as pd
 
@@ -186,20 +187,20 @@ class Evaluation:
 
     @property
     def view(self) -> View:
-        """The rows that were evaluated, as they were, with all columns of the view.
+        """The evaluated rows in the evaluated version, with all columns of the view.
 
         A saved evaluation opens its version, with all columns. If the version has expired, this
-        raises a VersionNotFoundError; figures and comparisons are still available.
+        raises a VersionNotFoundError, but metrics and comparisons are still available.
         """
         if not isinstance(self._view, View):
             self._view = self._view()
         return self._view[self._findings.positions]
 
     def worst(self, n: int = 20) -> View:
-        """Return the rows with the worst predictions, the worst first.
+        """Return the rows with the worst predictions, worst first.
 
-        Rows are ordered by F1 for objects, by loss for classes (wrong ones first) and by mean IoU
-        for masks.
+        Rows are ordered by F1 for objects, by loss for classes (wrong predictions first) and by
+        mean IoU for masks.
 
         Parameters
         ----------
@@ -215,7 +216,7 @@ class Evaluation:
         return self.view[self._order()[:count]]
 
     def _order(self) -> NDArray[np.int64]:
-        """Return the places of the rows, the worst first."""
+        """Return the indices of the evaluated rows, worst first."""
         rows = self._findings.rows
         quality = np.nan_to_num(rows[self._findings.quality], nan=np.inf)
         second = np.zeros(len(quality))
@@ -226,17 +227,17 @@ class Evaluation:
         return np.lexsort((-second, quality))
 
     def write(self, ds: Dataset, prefix: str = "eval_") -> tuple[str, ...]:
-        """Store the figures of the rows as columns of a dataset, as uncommitted edits.
+        """Store the metrics of the rows as columns of a dataset, as uncommitted edits.
 
-        The columns can be queried, sorted by and shown in the browser like any other. Rows that
-        were not evaluated are null, or keep the value of an earlier evaluation.
+        The columns can be queried, sorted and shown in the browser like any others. Rows that were
+        not evaluated are null, or keep the values of an earlier evaluation.
 
         Parameters
         ----------
         ds : Dataset
             A dataset of the same lake, on any branch.
         prefix : str
-            Beginning of the names of the columns. Columns that exist are updated.
+            Prefix of the column names. Existing columns are updated.
 
         Returns
         -------
@@ -248,7 +249,7 @@ class Evaluation:
         OptionError
             When `ds` is not a dataset of the same lake.
         SchemaError
-            When a column of that name has another type.
+            When a column with one of the names has another type.
         InvalidValueError
             When a row has been deleted from the dataset.
         ReadOnlyError
@@ -268,7 +269,7 @@ class Evaluation:
 
         if not isinstance(ds, Dataset) or ds.url != self.url:
             raise OptionError(
-                f"ds must be a dataset of the lake that was evaluated, {self.url}, but it is "
+                f"ds must be a dataset of the evaluated lake, {self.url}, but it is "
                 f"{getattr(ds, 'url', type(ds).__name__)}. Open the lake: dl.open(…)."
             )
         prefix = checks.text("prefix", prefix)
@@ -308,24 +309,24 @@ class Evaluation:
     # ---- saving
 
     def save(self, name: str, *, overwrite: bool = False) -> None:
-        """Save the evaluation in the lake under a name, with the version that was evaluated.
+        """Save the evaluation in the lake under a name, with the id of the evaluated version.
 
         `Dataset.evaluations` opens it again. Saving does not create a new version of the data, and
-        does not keep the version from expiring.
+        does not prevent the evaluated version from expiring.
 
         Parameters
         ----------
         name : str
             Name of the evaluation. It must not be empty, and must not contain a slash.
         overwrite : bool
-            Whether to replace an existing evaluation of that name.
+            Whether to replace an existing evaluation with this name.
 
         Raises
         ------
         ExistsError
-            When an evaluation of that name exists and `overwrite` is false.
+            When an evaluation with this name exists and `overwrite` is false.
         UncommittedError
-            When the view that was evaluated has uncommitted edits.
+            When the evaluated view has uncommitted edits.
 
         Examples
         --------
@@ -354,7 +355,7 @@ class Evaluation:
     # ---- showing
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied. Raises OptionError."""
+        """Raise OptionError, because an evaluation cannot be pickled or copied."""
         raise OptionError(
             "An evaluation cannot be pickled or copied, because it reads the lake in this process. "
             "Save it under a name, or pickle its `summary`, `classes` or `rows`."
@@ -362,7 +363,7 @@ class Evaluation:
 
     @property
     def findings(self) -> Findings:
-        """The figures as arrays, for code that builds on evaluations."""
+        """The metrics as arrays, for code that builds on evaluations."""
         return self._findings
 
     @property
@@ -382,12 +383,12 @@ class Evaluation:
 
 
 def restore(stored: Stored, name: str, url: str, open_view: Callable[[], View]) -> Evaluation:
-    """Return an evaluation that was saved.
+    """Return a saved evaluation.
 
     Raises
     ------
     ValueError, TypeError, LookupError
-        When the document is not valid.
+        When the document is invalid.
     """
     head = stored.head
     return Evaluation(

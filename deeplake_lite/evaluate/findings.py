@@ -1,4 +1,4 @@
-"""The figures of an evaluation, as every kind of evaluation computes them."""
+"""The metrics of an evaluation, in the form that all kinds of evaluation share."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ KINDS = ("detection", "classification", "segmentation", "keypoints")
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The figures of an evaluation."""
+    """The metrics of an evaluation."""
 
     summary: Mapping[str, float]
-    """Figures for all rows and classes; NaN where they are not defined."""
+    """Metrics for all rows and classes; NaN where they are undefined."""
     counts: Mapping[str, int]
-    """How many rows were evaluated, and how many were left out and why."""
+    """Number of rows that were evaluated, and numbers of rows that were left out, by reason."""
     classes: tuple[str, ...]
     """Names of the classes."""
     by_class: Mapping[str, NDArray[Any]]
-    """Figures for each class, (classes,) float64."""
+    """Metrics for each class, (classes,) float64."""
     outside: str
-    """Name of the last row and column of the confusion matrix; empty if it has only classes."""
+    """Name of the confusion matrix's last row and column, or empty if there are only classes."""
     confusion: NDArray[np.float64]
-    """How often each true class (rows) was predicted as each class (columns)."""
+    """Number of times that each true class (rows) was predicted as each class (columns)."""
     curves: Mapping[str, NDArray[Any]]
-    """Curves over all classes, (points,) float64 each: of precision and recall, or calibration."""
+    """Curves over all classes, (points,) float64 each: precision and recall, or calibration."""
     class_curves: NDArray[Any]
-    """Precision of each class at each recall, (classes, points) float64; () if there is none."""
+    """Precision of each class at each recall, (classes, points) float64; (0, 0) if unavailable."""
     rows: Mapping[str, NDArray[Any]]
-    """Figures for each evaluated row, (rows,) float64."""
+    """Metrics for each evaluated row, (rows,) float64."""
     positions: NDArray[np.int64]
     """Positions of the evaluated rows in the view, (rows,) int64."""
     main: str = ""
-    """The figure of `summary` and `by_class` that sums up the result."""
+    """Name of the most important metric in `by_class`."""
     quality: str = ""
-    """The figure of `rows` that compares rows; more is better."""
+    """Name of the metric in `rows` by which rows are compared; higher is better."""
     units: Mapping[str, str] = field(default_factory=dict)
-    """Type of the columns of `rows` that are not floats: ``"int32"`` or ``"bool"``."""
+    """Types of the columns of `rows` that are not floats: ``"int32"`` or ``"bool"``."""
     notes: tuple[str, ...] = ()
-    """Sentences about figures that are left out."""
+    """Sentences about metrics that are left out."""

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 MOST_PIXELS = 2**31
-"""Maximum number of pixels of all masks of a row together."""
+"""Maximum total number of pixels in the masks of a row."""
 
 type Size = tuple[int, int]
 
 
 class RowMasks:
-    """The masks of the objects of some rows, which are drawn when a row is asked for.
+    """The masks of the objects of some rows, which are drawn on request, row by row.
 
     Parameters
     ----------
     view : View
         The view.
     f : Field
-        Column of outlines, or of binary masks, of each object.
+        Column with outlines or a binary mask for each object.
     cells : Cells
         Cells of the column.
     positions : ndarray, (n,) int64
@@ -46,16 +46,16 @@ class RowMasks:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Number of objects of each row, (n,) int64."""
+        """Number of objects in each row, (n,) int64."""
         return np.array([len(objects) for objects in self._values], np.int64)
 
     @property
     def are_outlines(self) -> bool:
-        """Whether the objects are outlines, which fit an image of any size."""
+        """Whether the objects are outlines, which can be drawn at any image size."""
         return self._field.htype.item is not None
 
     def size(self, row: int) -> Size:
-        """Return the height and width of the masks of a row; for outlines, the least that fit."""
+        """Return the height and width of a row's masks; for outlines, the smallest that fit."""
         objects = self._values[row]
         if not self.are_outlines:
             return (int(objects.shape[1]), int(objects.shape[2])) if len(objects) else (0, 0)
@@ -68,12 +68,12 @@ class RowMasks:
         return int(np.ceil(far[1])) + 1, int(np.ceil(far[0])) + 1
 
     def packed(self, row: int, size: Size) -> NDArray[np.uint8]:
-        """Return the masks of a row, (objects, bytes) uint8: their pixels down the columns."""
+        """Return the masks of a row in column-major order, packed to (objects, bytes) uint8."""
         objects, (height, width) = self._values[row], size
         if len(objects) * height * width > MOST_PIXELS:
             raise self._error(
                 row,
-                f"the masks of a row may have at most {MOST_PIXELS:,} pixels together, but "
+                f"the masks of a row may have at most {MOST_PIXELS:,} pixels in total, but "
                 f"{len(objects)} masks of {height:,} × {width:,} pixels have more. Scale the "
                 "outlines down.",
             )
@@ -100,9 +100,9 @@ class RowMasks:
 
     @cached_property
     def _encoded(self) -> list[dict[int, dict[str, Any]]]:
-        """The run-length encodings of COCO files, by row and number of the object.
+        """The run-length encodings of COCO files, by row and index of the object.
 
-        `from_coco` keeps them in the column ``coco``, because polygons cannot hold them.
+        `from_coco` stores them in the column ``coco``, because they cannot be stored as polygons.
         """
         view, names = self._view, ("coco", "annotation_ids")
         none: list[dict[int, dict[str, Any]]] = [{} for _ in self._values]
@@ -119,7 +119,7 @@ class RowMasks:
 
 
 def _runs(document: Any, ids: Any) -> dict[int, dict[str, Any]]:
-    """Return the run-length encodings of an image by number of the object."""
+    """Return the run-length encodings of an image by index of the object."""
     known = document.get("annotations") if isinstance(document, dict) else None
     if not isinstance(known, dict):
         return {}

@@ -1,9 +1,10 @@
-"""Greedy matching of predicted objects with true ones, by the rules of COCO.
+"""Greedy matching of predicted and true objects, by the rules of COCO.
 
 See https://github.com/cocodataset/cocoapi, `COCOeval.evaluateImg`. The predictions of a group (the
-objects of one class in one image) are matched in the order of their scores. Each takes the true
-object that overlaps it most among those that are left. An object that is ignored is taken only if
-no other fits, and a crowd may be taken any number of times. Of equal overlaps, the last one counts.
+objects of one class in one image) are matched in the order of their scores. Each is matched with
+the remaining true object that overlaps it most. An ignored object is matched only if no other
+object fits, and a crowd may be matched any number of times. Among equal overlaps, the last object
+is chosen.
 
 Groups are independent, so the first predictions of all groups are matched at once, then the second
 ones, and so on.
@@ -31,12 +32,12 @@ BLOCK_CELLS = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The predictions, or the true objects, of all groups: those of a group are consecutive."""
+    """The predictions or the true objects of all groups. Those of a group are consecutive."""
 
     groups: Numbers
     """Group of each object, (n,) int64, ascending."""
     at: Numbers
-    """Place of each object in the array of overlaps, (n,) int64: the overlap of a prediction and a
+    """Place of each object in the array of overlaps, (n,) int64. The overlap of a prediction and a
     true object is at the sum of their places."""
 
 
@@ -48,27 +49,27 @@ def match(
     crowd: Flags,
     thresholds: Floats,
 ) -> Numbers:
-    """Return the true object that each prediction is matched with, or -1.
+    """Return the true object that matches each prediction, or -1.
 
     Parameters
     ----------
     overlaps : ndarray, (m,) float64
         Overlaps of predictions and true objects.
     predictions : Side
-        The predictions, by falling score in each group.
+        The predictions, by descending score within each group.
     truth : Side
         The true objects.
     ignored : ndarray, (areas, g) bool
-        Which true objects do not count, for each range of areas.
+        Whether each true object does not count, for each range of areas.
     crowd : ndarray, (g,) bool
-        Which true objects stand for any number of objects.
+        Whether each true object is a crowd.
     thresholds : ndarray, (t,) float64
-        Least overlaps, all above 0.
+        Minimum overlaps, all above 0.
 
     Returns
     -------
     ndarray, (areas, t, n) int64
-        Numbers of true objects.
+        Indices of true objects.
 
     Examples
     --------
@@ -89,21 +90,21 @@ def match(
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some groups, by falling number of predictions."""
+    """Some groups, by descending number of predictions."""
 
     first: Numbers
     """First prediction of each group."""
     sizes: Numbers
     """Number of predictions of each group."""
     others: Numbers
-    """True objects of each group from the last to the first, (groups, most) int64; -1 beyond."""
+    """True objects of each group, last first, padded with -1 to (groups, width) int64."""
 
 
 def _blocks(predicted: Numbers, true: Numbers, copies: int) -> Iterator[_Block]:
-    """Yield the groups that have both predictions and true objects, those of similar size together.
+    """Yield blocks of groups with both predictions and true objects.
 
-    The true objects are padded to the same number, so groups with 1, 2, up to 4, up to 8, … of them
-    make up separate blocks.
+    In a block, groups are padded to the same number of true objects, so groups with 1, 2, up to 4,
+    up to 8, … of them are in separate blocks.
     """
     groups = np.intersect1d(predicted, true)
     first, last = (np.searchsorted(predicted, groups, side) for side in ("left", "right"))
@@ -151,12 +152,12 @@ def _match_block(
 
 
 def _best(overlap: Floats, fits: Flags, is_ignored: Flags) -> tuple[Numbers, Flags]:
-    """Return the best true object for each prediction, and whether there is one.
+    """Return the best true object for each prediction, and whether it exists.
 
     Returns
     -------
     chosen : ndarray, (areas, thresholds, groups) int64
-        Place in the group.
+        Index in the group.
     is_matched : ndarray, (areas, thresholds, groups) bool
     """
     counted = np.where(fits & ~is_ignored, overlap, -1.0)

@@ -1,4 +1,4 @@
-"""Reads of predicted and true objects from the columns of a view, block by block."""
+"""Reads predicted and true objects from the columns of a view."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class Objects:
     """The objects of some rows, one row after the other."""
 
     counts: Numbers
-    """Number of objects of each row, (rows,) int64."""
+    """Number of objects in each row, (rows,) int64."""
     classes: Numbers
     """Class of each object, (n,) int64."""
     scores: Floats
     """Score of each object, (n,) float64; 1 for true objects."""
     crowd: Flags
-    """Whether each object stands for any number of objects, (n,) bool."""
+    """Whether each object is a crowd, an area with any number of objects, (n,) bool."""
     areas: Floats
-    """Area of each object, (n,) float64, in pixels; NaN if it is not known."""
+    """Area of each object, (n,) float64, in pixels; NaN if unknown."""
     boxes: Floats
     """Box of each object, (n, 4) float64, xywh; zeros for masks."""
     points: Floats | None = None
     """Keypoints of each object, (n, k, 2 or 3) float64."""
     masks: RowMasks | None = None
-    """Masks of the objects of each row, which are made row by row."""
+    """Masks of the objects of each row, which are drawn row by row."""
 
     @property
     def rows(self) -> Numbers:
@@ -63,11 +63,11 @@ class ObjectReader:
     sizes: ImageSizes
 
     def present(self, positions: Numbers) -> Flags:
-        """Return which rows are not null, (n,) bool. An empty list of objects is not null."""
+        """Return whether each row is not null, (n,) bool. An empty list of objects is not null."""
         return valid_rows(self.view, self.columns.shapes, positions)
 
     def read(self, positions: Numbers) -> Objects:
-        """Return the objects of rows that are not null. Raises InvalidValueError for bad rows."""
+        """Return the objects of non-null rows. Raises InvalidValueError for invalid rows."""
         columns = self.columns
         cells = read_blocks(self.view, columns.fields(), positions)
         shapes = columns.shapes
@@ -104,7 +104,7 @@ class ObjectReader:
         return replace(bare, masks=RowMasks(self.view, shapes, own, positions))
 
     def _boxes(self, f: Field, cells: Cells, rows: Numbers, positions: Numbers) -> Floats:
-        """Return boxes, (n, 4) float64, xywh, in pixels if the sizes of the images are known."""
+        """Return boxes, (n, 4) float64, xywh, in pixels if the image sizes are known."""
         coordinates = f.htype.coordinates
         assert coordinates is not None
         arrays = [v for v in f.htype.decode_cells(cells) if v is not None]
@@ -121,8 +121,8 @@ class ObjectReader:
         arrays = [v for v in shapes.htype.decode_cells(cells[shapes.name]) if len(v)]
         if len({array.shape[1:] for array in arrays}) > 1:
             raise InvalidValueError(
-                "keypoints must have the same number of points in all rows, but it differs. Select "
-                "objects of one kind.",
+                "keypoints must have the same number of points in all rows, but the numbers "
+                "differ. Select objects of one kind.",
                 column=shapes.name,
             )
         joined = np.concatenate(arrays) if arrays else np.zeros((0, 0, 3), np.float32)
@@ -140,12 +140,12 @@ class ObjectReader:
         return replace(bare, boxes=boxes, points=points, areas=areas)
 
     def _companion(self, f: Field, cells: Cells, counts: Numbers, positions: Numbers) -> Any:
-        """Return the values of a column with one value per object, as one array or list."""
+        """Return the values of a column that has one value per object, as one array or list."""
         self._check_counts(f, _counts(f, cells), counts, positions)
         if isinstance(cells, NestedCells):
             if cells.items.valid is not None:
                 raise InvalidValueError(
-                    "must have a value for each object, but one is null. Fill it in.", column=f.name
+                    "must have a value for each object, but one is null. Set it.", column=f.name
                 )
             if isinstance(cells.items, DenseCells):
                 return cells.items.values
@@ -155,13 +155,13 @@ class ObjectReader:
         return np.concatenate([*arrays, np.zeros(0, f.htype.value_dtype)])
 
     def _check_counts(self, f: Field, own: Numbers, counts: Numbers, positions: Numbers) -> None:
-        """Check that a column has a value for each object. Raises InvalidValueError."""
+        """Raise InvalidValueError unless a column has a value for each object."""
         if (own != counts).any():
             row = int(np.flatnonzero(own != counts)[0])
             raise InvalidValueError(
                 f"must have a value for each of the {counts[row]} objects in column "
-                f"{self.columns.shapes.name!r}, but it has {own[row]}. Make the lists equally "
-                "long.",
+                f"{self.columns.shapes.name!r}, but it has {own[row]}. Make the lists the same "
+                "length.",
                 column=f.name,
                 row=int(positions[row]),
             )
@@ -171,21 +171,21 @@ class ObjectReader:
             at = int(np.flatnonzero(~np.isfinite(scores))[0])
             row = int(np.searchsorted(np.cumsum(counts), at, side="right"))
             raise InvalidValueError(
-                f"scores must be finite, but one is {scores[at]}. Correct it, or leave the "
-                "prediction out.",
+                f"scores must be finite, but one of them is {scores[at]}. Correct it, or remove "
+                "the prediction.",
                 column=self.columns.scores.name,
                 row=int(positions[row]),
             )
 
 
 class ImageSizes:
-    """The sizes of the images of a view's rows, if the view has them for all rows."""
+    """The image sizes of a view's rows, if they are known for all rows."""
 
     def __init__(self, view: View) -> None:
         self._view = view
 
     def of(self, positions: Numbers) -> Floats | None:
-        """Return heights and widths, (n, 2) float64, or None if they are not known."""
+        """Return heights and widths, (n, 2) float64, or None if they are unknown."""
         sizes = self._sizes
         return None if sizes is None else sizes[positions]
 
@@ -218,7 +218,7 @@ class ImageSizes:
 
 
 def valid_rows(view: View, f: Field, positions: Numbers) -> Flags:
-    """Return which rows of a column are not null, (n,) bool."""
+    """Return whether each row of a column is not null, (n,) bool."""
     table, slots = view.rows.locate(positions)
     valid = table.valid(f.id, slots)
     return np.ones(len(slots), bool) if valid is None else valid

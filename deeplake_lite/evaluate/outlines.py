@@ -1,8 +1,8 @@
-"""Masks of outlines and of run-length encodings, pixel by pixel as in COCO's tools.
+"""Masks of outlines and run-length encodings, with exactly the same pixels as COCO's tools.
 
 See `rleFrPoly` and `rleFrString` in https://github.com/cocodataset/cocoapi (common/maskApi.c). An
-outline is drawn five times larger. It crosses each column of pixels at some heights; a pixel is
-inside if the number of crossings before it is odd, counted down the columns from left to right.
+outline is drawn five times larger, and crosses the columns of pixels. A pixel is inside if the
+number of crossings before it, in column-major order, is odd.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ where the exact line does, which may differ by a fifth of a pixel."""
 def mask_of_outlines(
     outlines: Sequence[NDArray[Any]], height: int, width: int
 ) -> NDArray[np.bool_]:
-    """Return the pixels inside any of some outlines, (width * height,) bool, down the columns.
+    """Return the pixels inside any outline, (width * height,) bool, in column-major order.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def mask_of_outlines(
 
 
 def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
-    """Return the pixels of a run-length encoding of COCO, (width * height,) bool.
+    """Return the pixels of a COCO run-length encoding, (width * height,) bool.
 
     Raises
     ------
@@ -74,20 +74,20 @@ def mask_of_runs(encoded: dict[str, Any]) -> NDArray[np.bool_]:
     try:
         height, width = (int(side) for side in encoded["size"])
         counts = encoded["counts"]
-        runs = np.array(_decoded(counts) if isinstance(counts, str) else counts, np.int64)
+        runs = np.array(_decode_runs(counts) if isinstance(counts, str) else counts, np.int64)
         is_valid = runs.ndim == 1 and (runs >= 0).all() and int(runs.sum()) == height * width
     except (LookupError, TypeError, ValueError, OverflowError):
         is_valid = False
     if not is_valid or height * width > 2**31:
         raise InvalidValueError(
-            "A run-length encoding must have a 'size' and 'counts' that add up to it, but one in "
-            "the column 'coco' does not. Correct the annotation."
+            "A run-length encoding must have a 'size', and 'counts' that add up to it, but an "
+            "encoding in the column 'coco' does not. Correct the annotation."
         )
     return np.repeat(np.arange(len(runs)) % 2 == 1, runs)
 
 
-def _decoded(text: str) -> list[int]:
-    """Return the runs in COCO's compressed form: five bits per character, differences by two."""
+def _decode_runs(text: str) -> list[int]:
+    """Decode COCO's compressed runs: five bits per character, each relative to two runs before."""
     runs: list[int] = []
     at = 0
     while at < len(text):
@@ -106,7 +106,7 @@ def _decoded(text: str) -> list[int]:
 
 
 def _crossings(outline: NDArray[np.float64], height: int, width: int) -> NDArray[np.int64]:
-    """Return the pixels before which an outline crosses a column, (n,) int64."""
+    """Return the indices of pixels before which an outline crosses a column, (n,) int64."""
     enlarged = np.clip(outline, -_FARTHEST, _FARTHEST) * _SCALE
     start = np.trunc(enlarged + 0.5).astype(np.int64)
     end = np.roll(start, -1, axis=0)
@@ -164,13 +164,13 @@ def _row(y: NDArray[Any], height: int) -> NDArray[np.int64]:
 def _sides(
     start: NDArray[np.int64], end: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the points of all sides, one side after the other, as their x and y."""
+    """Return the x and y of the points of all sides, one side after the other."""
     steps = np.abs(end - start).max(axis=1)
     side = np.repeat(np.arange(len(start)), steps + 1)
     step = np.arange(len(side)) - np.repeat(np.cumsum(steps + 1) - steps - 1, steps + 1)
     delta = end - start
     along = np.where(np.abs(delta[:, 0]) >= np.abs(delta[:, 1]), 0, 1)
-    # Sides are drawn from their lesser end on the longer axis, because rounding is not symmetric.
+    # Sides are drawn from the end that is lower on the longer axis: rounding is not symmetric.
     is_flipped = np.take_along_axis(delta, along[:, np.newaxis], axis=1)[:, 0] < 0
     first = np.where(is_flipped[:, np.newaxis], end, start)
     second = np.where(is_flipped[:, np.newaxis], start, end)

@@ -1,7 +1,7 @@
-"""How much predicted and true objects overlap: boxes, masks and keypoints, by COCO's formulas.
+"""The overlap of predicted and true boxes, masks and keypoints, by COCO's formulas.
 
-See https://cocodataset.org/#detection-eval and https://cocodataset.org/#keypoints-eval. The order
-of the operations is that of pycocotools, so that even the last bits agree.
+See https://cocodataset.org/#detection-eval and https://cocodataset.org/#keypoints-eval. Operations
+are in the same order as in pycocotools, so that even the last bits agree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COCO_SIGMAS = (
     0.026, 0.025, 0.025, 0.035, 0.035, 0.079, 0.079, 0.072, 0.072, 0.062, 0.062, 0.107, 0.107,
     0.087, 0.087, 0.089, 0.089,
 )  # fmt: skip
-"""Spread of annotators for each of the 17 points of a person in COCO, relative to its size."""
+"""Spread between annotators for each of a person's 17 points in COCO, relative to its size."""
 
 _TINY = float(np.spacing(1))
 
@@ -35,7 +35,7 @@ def box_ious(predicted: Floats, true: Floats, crowd: Flags) -> Floats:
     predicted, true : ndarray, (n, 4) float64, xywh
         The boxes of each pair.
     crowd : ndarray, (n,) bool
-        Whether the true object is a crowd: its part outside of the prediction does not count.
+        Whether the true object is a crowd, whose part outside of the prediction does not count.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def _over_union(shared: Floats, own: Floats, other: Floats, crowd: Flags) -> Flo
 def mask_ious(
     predicted: NDArray[np.uint8], true: NDArray[np.uint8], crowd: Flags
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the intersections over union of the masks of an image, and the areas of the masks.
+    """Return the intersection over union of an image's masks, and the areas of the masks.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ def keypoint_similarities(
     Parameters
     ----------
     predicted : ndarray, (n, k, 2 or 3) float64, pixels
-        Predicted points; their visibility is not used.
+        Predicted points. Their visibility is not used.
     true : ndarray, (n, k, 3) float64
-        True points; those with a visibility of 0 do not count.
+        True points. Points with visibility 0 do not count.
     boxes : ndarray, (n, 4) float64, xywh
-        Boxes of the true objects, which stand in for the points if none has a visibility.
+        Boxes of the true objects, which are used if all points have visibility 0.
     areas : ndarray, (n,) float64, pixels
         Areas of the true objects.
     sigmas : sequence of float

@@ -1,4 +1,4 @@
-"""The text and the HTML of evaluations and comparisons."""
+"""The text and HTML of evaluations and comparisons."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MOST_CLASSES = 12
 """Maximum number of classes in a table or matrix."""
 
 MOST_CONFUSIONS = 6
-"""Maximum number of confusions that are listed."""
+"""Maximum number of listed confusions."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a name per row."""
+    """A table whose rows begin with a name."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -48,7 +48,7 @@ class Page:
     figures: Table
     """The summary."""
     classes: Table
-    """Figures for each class."""
+    """Metrics for each class."""
     confusions: Table
     """The most frequent confusions."""
     drawings: tuple[Html, ...] = ()
@@ -76,7 +76,7 @@ def page_of(
         kind,
         title,
         tuple(about),
-        Table(("figure", "value"), figures),
+        Table(("metric", "value"), figures),
         _classes(findings),
         _confusions(findings),
         _drawings(findings),
@@ -85,7 +85,7 @@ def page_of(
 
 
 def number(value: float) -> str:
-    """Format a figure.
+    """Format a metric.
 
     >>> number(0.51234), number(float("nan")), number(1234.0)
     ('0.512', '–', '1,234')
@@ -96,7 +96,7 @@ def number(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """Format a number of things."""
+    """Format a count."""
     return "–" if np.isnan(value) else f"{value:,.0f}"
 
 
@@ -104,7 +104,7 @@ _COUNTS = frozenset({"tp", "fp", "fn", "objects", "truth", "predicted", "correct
 
 
 def _classes(findings: Findings) -> Table:
-    """Return the figures of the classes with the lowest main figure first."""
+    """Return the metrics of the classes, with the lowest main metric first."""
     main = findings.by_class.get(findings.main)
     order: Any = (
         np.argsort(np.nan_to_num(main, nan=np.inf), kind="stable") if main is not None else []
@@ -162,7 +162,7 @@ def _matrix(findings: Findings) -> Html:
         chosen, names = np.append(chosen, n), [*names, findings.outside]
     rest = n - min(n, MOST_CLASSES)
     title = "Confusion matrix" + (
-        f" of the {MOST_CLASSES} classes with most errors" if rest else ""
+        f" of the {MOST_CLASSES} classes with the most errors" if rest else ""
     )
     return drawing.matrix(title, names, findings.confusion[np.ix_(chosen, chosen)])
 
@@ -182,7 +182,7 @@ def text(contents: Page) -> str:
 
 
 def _text_rows(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Align rows in columns, the first to the left and the others to the right."""
+    """Align the first column of rows to the left, and the others to the right."""
     if not rows:
         return []
     shown = [(clip(row[0], 30), *row[1:]) for row in rows]
@@ -230,7 +230,7 @@ def _draw(contents: Page) -> Html:
 
 
 def _figures(table: Table) -> Html:
-    """Draw the summary: as a table of one row for an evaluation, and as it is for a comparison."""
+    """Draw the summary of an evaluation in a few long rows, and that of a comparison as it is."""
     if len(table.head) > 2:
         return _table(table)
     heads = [
@@ -267,6 +267,6 @@ def _table(table: Table) -> Html:
 
 
 def _side(column: int, table: Table) -> dict[str, Any]:
-    """Return the attributes of a cell: numbers are on the right, names on the left."""
+    """Return the attributes of a cell, which align names to the left and numbers to the right."""
     is_name = column == 0 or (table.head[column] == "predicted" and table.head[0] == "truth")
     return {"align": "left"} if is_name else {"align": "right", "look": "n"}

@@ -26,11 +26,11 @@ BLOCK_ROWS = 16
 """Number of masks that are read at a time."""
 
 NO_CLASS = "no class"
-"""Name in the confusion matrix of pixels that have no class."""
+"""Name of pixels without a class in the confusion matrix."""
 
 
 def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None) -> Findings:
-    """Return the figures of masks with a class for each pixel.
+    """Return the metrics of masks with a class for each pixel.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None)
     predictions, truth : str
         Columns of masks.
     ignore : int, optional
-        Class number of the truth whose pixels do not count.
+        Class number of true pixels that do not count.
     """
     ours, theirs = view.field(predictions), view.field(truth)
     names = [() if f.htype.pixels is None else f.htype.pixels.names for f in (ours, theirs)]
     if any(names) and not all(names):
         raise SchemaError(
             "Classes are matched by name, but only one of the columns "
-            f"{predictions!r} and {truth!r} has class names. Give the other one names, too: "
+            f"{predictions!r} and {truth!r} has class names. Add names to the other column: "
             "Mask(names=…)."
         )
     classes = Classes([*names[1], *(name for name in names[0] if name not in names[1])])
@@ -81,9 +81,9 @@ def evaluate_masks(view: View, predictions: str, truth: str, ignore: int | None)
 
 
 class _Numbers:
-    """The class numbers of an evaluation for the numbers in the masks of a column.
+    """Converts the numbers in a column's masks to the class numbers of the evaluation.
 
-    Numbers without a class, such as 255 in a mask with names, are -1.
+    Numbers without a class, such as 255 in a mask with names, become -1.
     """
 
     def __init__(self, names: tuple[str, ...], classes: Classes) -> None:
@@ -91,7 +91,7 @@ class _Numbers:
         self._known: dict[int, int] = {}
 
     def known(self, code: int) -> int:
-        """Return the class number of a number that may occur in no mask; -1 if it has no class."""
+        """Return the class number of a number, which need not occur in a mask; -1 if none."""
         return self.of(code) if self._names else self._known.get(code, -1)
 
     def of(self, code: int) -> int:
@@ -114,11 +114,11 @@ def _pairs(
     row: int,
     column: str,
 ) -> dict[tuple[int, int], int]:
-    """Return how many pixels of a row have each pair of a true and a predicted class."""
+    """Return the number of a row's pixels with each pair of true and predicted classes."""
     if own.shape != true.shape:
         raise InvalidValueError(
-            f"a mask must have the size of the true one, {true.shape}, but it has {own.shape}. "
-            "Resize it.",
+            f"a mask must have the same size as the true mask, {true.shape}, but its size is "
+            f"{own.shape}. Resize it.",
             column=column,
             row=row,
         )
@@ -127,17 +127,17 @@ def _pairs(
         kept = a != ignore
         a, b = a[kept], b[kept]
     result: dict[tuple[int, int], int] = {}
-    for first, second, count in _counted(a, b):
+    for first, second, count in _count_pairs(a, b):
         pair = (numbers[0].of(first), numbers[1].of(second))
         if pair[0] >= 0:  # pixels without a true class do not count
             result[pair] = result.get(pair, 0) + count
     return result
 
 
-def _counted(a: NDArray[Any], b: NDArray[Any]) -> list[tuple[int, int, int]]:
-    """Return each pair of values with the number of times it occurs.
+def _count_pairs(a: NDArray[Any], b: NDArray[Any]) -> list[tuple[int, int, int]]:
+    """Return each pair of values with the number of its occurrences.
 
-    >>> _counted(np.array([0, 0, 1]), np.array([0, 5, 5]))
+    >>> _count_pairs(np.array([0, 0, 1]), np.array([0, 5, 5]))
     [(0, 0, 1), (0, 5, 1), (1, 5, 1)]
     """
     if a.dtype == np.uint8 and b.dtype == np.uint8:
@@ -187,7 +187,7 @@ def _findings(
         "pixels": true,
     }
 
-    if left_out >= 0:  # a class whose pixels do not count has no figures
+    if left_out >= 0:  # a class whose pixels do not count has no metrics
         for key in ("iou", "dice", "precision", "recall"):
             by_class[key][left_out] = np.nan
 

@@ -1,4 +1,4 @@
-"""The conversion of batches to the arrays of a framework: what a new framework implements."""
+"""The interface that a framework implements, above all to convert batches to its arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Framework:
-    """NumPy arrays in the loader's own form; frameworks override the methods that differ.
+    """Base class of frameworks, which leaves batches as NumPy arrays.
 
     A loader calls `start` in the user's thread, `convert` in the thread that made the batch, and
     `hand_over` in the user's thread again.
@@ -37,7 +37,7 @@ class Framework:
     def find_rank(self) -> tuple[int, int] | None:
         """Return the rank of this process and the number of ranks, if the framework knows them.
 
-        The ranks of torch.distributed, of JAX and of launchers are found without this method.
+        Ranks that torch.distributed, JAX or a launcher has set are found without this method.
         """
         return None
 
@@ -45,20 +45,20 @@ class Framework:
         """Prepare for an epoch, for example by reading the user's settings of the framework."""
 
     def adjust_recipe(self, recipe: Recipe) -> Recipe:
-        """Return the recipe for batches, given the recipe from the user's options."""
+        """Return the recipe for batches, given the recipe for the user's options."""
         return recipe
 
     def adjust_column(
         self,
-        f: Field,  # noqa: ARG002 # for subclasses, as the next one
+        f: Field,  # noqa: ARG002 # for subclasses, like the last one
         recipe: ColumnRecipe,
         resources: Resources,  # noqa: ARG002
     ) -> ColumnRecipe:
-        """Return the recipe for a column, which may for example be padded to a fixed shape."""
+        """Return the recipe for a column, for example with padding to a fixed shape."""
         return recipe
 
     def convert(self, batch: object, resources: Resources) -> object:  # noqa: ARG002
-        """Return a batch with the framework's arrays."""
+        """Convert a batch to the framework's arrays."""
         return batch
 
     def hand_over(self, run: Run) -> Iterator[BatchResult]:

@@ -1,7 +1,7 @@
-"""The loader: batches of a view for training, epoch after epoch.
+"""The loader, which yields batches of a view for training, epoch after epoch.
 
-Steps: the order says which rows are in which batch, blocks of rows are read ahead of the batches,
-recipes turn cells into batches in threads or processes, and the batches are yielded in order.
+Steps: the order assigns rows to batches, blocks of rows are read ahead, recipes turn cells into
+batches in threads or processes, and the batches are yielded in order.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Loader:
         self, view: View | Mix, options: Options, framework: Framework | None = None
     ) -> None:
         self.resources = Resources(view, options, framework or Framework())
-        """Rows, recipe, threads and processes: for code that builds on loaders."""
+        """Rows, recipe, threads and processes, for code that builds on loaders."""
         self._progress = Progress(epoch=0)
         self._next_epoch = 0
         self._resumed = False
@@ -100,12 +100,12 @@ class Loader:
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that is running or ended last; before any, of the first one."""
+        """Number of the current or last epoch. Before the first epoch, its number."""
         return self._progress.epoch
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """Rows that were left out of the current or last epoch, in the order of the epoch.
+        """Rows that were left out of the current or last epoch, in the epoch's order.
 
         Each has `position` (in the view), `row_id`, `column` (None if the transform failed) and
         `error`. In a mix, `source` is the number of the view.
@@ -116,10 +116,10 @@ class Loader:
         return len(self.shares)
 
     def __reduce__(self) -> NoReturn:
-        """Raise LoaderError: a loader has threads, and can be neither pickled nor copied."""
+        """Raise LoaderError, because a loader has threads and can be neither pickled nor copied."""
         raise LoaderError(
             "A loader must stay in the process that created it, and cannot be pickled or copied. "
-            "Pickle its view, create a loader there, and continue at the same place with "
+            "Pickle its view, create a loader from it there, and continue at the same place with "
             "load_state_dict(loader.state_dict())."
         )
 
@@ -143,10 +143,9 @@ class Loader:
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the next epoch, or over the rest of the epoch of a loaded state.
 
-        The epoch starts at the first `next`: an iterator that is never used does not start one, and
-        keeps a loaded state. Several iterators may be used at the same time. Each iterates over an
-        epoch of its own, and `state_dict`, `epoch` and `skipped` describe the one that started
-        last.
+        The epoch starts at the first `next`, so an unused iterator neither starts an epoch nor uses
+        up a loaded state. Several iterators may be used at the same time. Each iterates over its
+        own epoch, and `state_dict`, `epoch` and `skipped` describe the epoch that started last.
         """
         self.resources.framework.start()
         yield from self.run_epoch(*self._start_epoch())
@@ -163,7 +162,7 @@ class Loader:
             return self._progress, self._skipped
 
     def start_epoch_after(self, skipped: int) -> Iterator[Any]:
-        """Start the next epoch, or resume that of a loaded state, `skipped` batches later."""
+        """Start or resume an epoch as `__iter__` does, but skip its first `skipped` batches."""
         progress, failed = self._start_epoch()
         progress.consumed = min(progress.consumed + skipped * self.shares.size, self.shares.n)
         return self.run_epoch(progress, failed)
@@ -175,7 +174,7 @@ class Loader:
         return max(0, len(self) - done)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the number of the next epoch. The epoch of a loaded state is resumed where it was.
+        """Set the number of the next epoch. If it is that of a loaded state, the state is kept.
 
         Raises OptionError for a negative number.
         """
@@ -197,8 +196,8 @@ class Loader:
         Raises
         ------
         OptionError
-            When the version, view, seed, shuffle or total batch size of all ranks differs from that
-            of the state. The message says which one, and what to set.
+            When the state has another version, view, seed, shuffle or global batch size. The
+            message says which, and how to fix it.
         """
         progress = check_state(
             state, self.resources.samples, self.shuffle, self.options.seed, self.shares
@@ -213,18 +212,18 @@ class Loader:
         self._next_epoch = self._progress.epoch + 1
 
     def shuffle_quality(self, label: str | None = None) -> ShuffleQuality:
-        """Return how well the rows of the current epoch are shuffled, or of the next one.
+        """Measure how well the rows of the epoch with the number `epoch` are shuffled.
 
         Parameters
         ----------
         label : str, optional
-            A column whose equal values should form no longer runs than by chance. By default, the
-            first column of class labels.
+            Column whose runs of equal values are counted. By default, the first column of class
+            labels.
 
         Returns
         -------
         ShuffleQuality
-            Measured on at most the first million rows of the epoch.
+            Statistics of at most the first million rows of the epoch.
 
         Raises
         ------
@@ -240,12 +239,12 @@ class Loader:
         ShuffleQuality of 1,000 rows
           rank correlation  1.000 (by chance 0 ± 0.032)
           runs of labels    2 of 'label' (by chance 501)
-          pairs of a block  ... blocks of 15 rows (by chance 1.4%)
+          same-block pairs  ... blocks of 15 rows (by chance 1.4%)
         >>> ds.batches(50, shuffle=True).shuffle_quality("label")
         ShuffleQuality of 1,000 rows
           rank correlation  -0.000 (by chance 0 ± 0.032)
           runs of labels    499 of 'label' (by chance 501)
-          pairs of a block  1.4%, blocks of 15 rows (by chance 1.4%)
+          same-block pairs  1.4%, blocks of 15 rows (by chance 1.4%)
         """
         order = self.shuffle.order(self.shares.n, self.options.seed, self.epoch)
         return ShuffleQuality.of(self.resources.samples, order, self.shares.size, label)
@@ -279,7 +278,7 @@ class Loader:
     # ---- performance
 
     def stats(self) -> Stats:
-        """Return how the time was spent, in all epochs together and in each. See `Stats`.
+        """Return the time spent in each stage, in total and for each epoch. See `Stats`.
 
         Examples
         --------
@@ -297,7 +296,7 @@ class Loader:
         return self._meters.stats()
 
     def explain(self) -> Explanation:
-        """Explain the bottleneck, in the loader or in the code that uses it, and possible remedies.
+        """Explain whether the loader or the code that uses it is slower, and how to speed it up.
 
         The explanation covers the current epoch, or the previous one if it has just begun.
 
@@ -314,7 +313,7 @@ class Loader:
         return explain_stats(self.stats(), situation)
 
     def decode_limit(self, seconds: float = 1.0) -> Limit:
-        """Measure an upper limit of the speed: the decoder alone, on rows that are in memory.
+        """Measure an upper limit of the speed: the decoder alone, with all rows in memory.
 
         Parameters
         ----------
@@ -336,7 +335,7 @@ class Loader:
         """
         if not len(self.resources.samples):
             raise OptionError(
-                "Measuring the decode limit needs rows, but the view is empty. Append some rows "
+                "decode_limit() needs rows to decode, but the view is empty. Append some rows "
                 "first."
             )
         threads, seconds = max(1, self.options.threads), as_seconds("seconds", seconds)
@@ -352,9 +351,9 @@ class Loader:
         Parameters
         ----------
         progress : Progress
-            Epoch and position. It counts rows of all ranks.
+            Epoch and position, which counts the rows of all ranks.
         skipped : list of Skipped
-            Rows that are left out are appended to it.
+            Receives the rows that are left out.
         """
         self._check_process()
         began = clock.now()
@@ -366,7 +365,7 @@ class Loader:
         batches = len(self.shares) - first  # if there are fewer batches than workers, some are idle
         pipeline = (
             self.resources.pipeline
-        )  # first, so that a failure here is not measured as an epoch
+        )  # before the meter, so that a failure here does not count as an epoch
         tasks = min(self.resources.max_tasks, max(1, batches))
         meter = Meter(progress.epoch, min(workers, tasks), blocks.tally, began, tasks)
         run = Run(pipeline, places, coming, first, progress.epoch, meter)
@@ -376,8 +375,8 @@ class Loader:
         try:
             with bar(progress, total, shown=self.options.progress) as show:
                 for number, result in enumerate(hand_over(run), first):
-                    # Counted before the `yield`: a state that is taken in the loop's body
-                    # continues after the batch that the body works on.
+                    # Updated before the `yield`, so that a state taken in the body of the user's
+                    # loop continues after the current batch.
                     progress.consumed = min((number + 1) * size, n)
                     skipped += result.skipped
                     show(len(skipped))
@@ -406,8 +405,8 @@ class Loader:
         if os.getpid() != self._pid:
             raise ForkedError(
                 f"A loader must be used in the process that created it, {self._pid}, but this is "
-                f"its fork {os.getpid()}, which has no copies of the loader's threads. Create the "
-                'loader there, and start processes with multiprocessing.get_context("spawn").'
+                f"its fork {os.getpid()}, which does not have the loader's threads. Start the "
+                'process with multiprocessing.get_context("spawn"), and create the loader there.'
             )
 
 
@@ -420,6 +419,6 @@ def _close_all() -> None:
         loader.close()
 
 
-# `atexit` would be too late: before it, the interpreter waits for all tasks of the thread pools of
+# `atexit` would be too late: before it runs, the interpreter waits for all tasks in thread pools of
 # concurrent.futures (see https://github.com/python/cpython/issues/83993).
 threading._register_atexit(_close_all)  # type: ignore[attr-defined]  # noqa: SLF001

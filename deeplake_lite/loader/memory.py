@@ -1,7 +1,7 @@
 """Memory for batches: aligned, and reused when a batch is freed.
 
-New memory costs a page fault per page: for a batch of images, about a tenth of the time that
-decoding takes. So the memory of a freed batch is reused for the next batch of its size.
+New memory causes a page fault per page, which for a batch of images adds about a tenth to the
+decoding time. Therefore, the memory of a freed batch is reused for the next batch of the same size.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MOST_FREE = 16
 """Maximum number of pieces of free memory in the pool."""
 
 MOST_BYTES = 256 * 2**20
-"""Maximum free memory in the pool, in bytes. It is lower if a loader has a small budget."""
+"""Maximum free memory in the pool, in bytes. The limit is lower if a loader's budget is small."""
 
 LEAST_BYTES = 4 * LARGE
-"""The limit of the pool is never lower than this."""
+"""Minimum value of the pool's limit, in bytes."""
 
 
 class _Pool:
-    """Free memory for reuse. The piece that was freed last is taken first."""
+    """A pool of free memory. The piece that was freed last is reused first."""
 
     def __init__(self) -> None:
         self._free: list[NDArray[np.uint8]] = []

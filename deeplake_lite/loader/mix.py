@@ -1,4 +1,4 @@
-"""Mixes: several views that are loaded together, each with a share of the rows."""
+"""Mixes of several views that are loaded together, each with a share of the rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ type Weighted = Mapping[View, float] | Sequence[tuple[View, float]]
 
 
 class Mix(Loadable):
-    """Several views with weights that are loaded like one view. `mix` creates it.
+    """Several weighted views that are loaded like one view, created by `mix`.
 
-    ``shuffle`` says how the rows of each view are shuffled; the views are mixed in any case. The
-    column ``"_source"``, if it is among ``columns``, is the number of the view that a row is
-    from. A loader raises ColumnNotFoundError for a column that some view does not have, and
-    ValueError for a column whose types differ in meaning between the views.
+    ``shuffle`` applies to the rows within each view; the views are always mixed. If ``columns``
+    includes ``"_source"``, this column is the number of each row's view. A loader raises
+    ColumnNotFoundError for a column that some view does not have, and OptionError for a column
+    whose types in the views are incompatible.
 
     Attributes
     ----------
@@ -79,13 +79,13 @@ class Mix(Loadable):
 
 
 def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
-    """Mix several views, so that each has its share of the rows of every epoch.
+    """Mix several views, each with a fixed share of the rows of every epoch.
 
     The shares are exact: each view provides its share of every 65,536 rows, and of the rest of the
-    epoch, rounded to whole rows. Each view has epochs of its own: all of its rows are used once
-    before any is used again, and the next epoch of the mix continues where this one stopped. In all
-    other respects a mix is loaded like a single view: it resumes exactly, can be split among ranks,
-    and its order depends only on the seed and the epoch.
+    epoch, rounded to whole rows. Each view has its own epochs: all of its rows are used once before
+    any is used again, and the next epoch of the mix continues where this one stopped. Otherwise, a
+    mix is loaded like a single view: it resumes exactly, can be split among ranks, and its order
+    depends only on the seed and the epoch.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def mix(views: Weighted, *, seed: int = 0, length: int | None = None) -> Mix:
     Raises
     ------
     OptionError
-        When there are no views, a view has no rows, a weight is not positive, or the epoch is so
-        short that a view would have no row in it.
+        When there are no views, a view has no rows, a weight is not positive, or the epoch is too
+        short to include a row of every view.
 
     Examples
     --------
@@ -142,9 +142,9 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
         view = pair[0] if isinstance(pair, tuple | list) and len(pair) == 2 else None
         if not isinstance(view, View):
             raise OptionError(
-                "A mix takes views with weights, dl.mix({a: 0.7, b: 0.3}) or "
-                f"dl.mix([(a, 0.7), (b, 0.3)]), but instead of a view and a weight it got "
-                f"{_describe(pair)}. For equal shares, give each view the weight 1."
+                "A mix needs views with weights, dl.mix({a: 0.7, b: 0.3}) or "
+                f"dl.mix([(a, 0.7), (b, 0.3)]), but it got {_describe(pair)} instead of a view and "
+                f"a weight. For equal shares, give each view the weight 1."
             )
     return [(view, weight) for view, weight in pairs]
 
@@ -163,7 +163,7 @@ def samples_of(
 ) -> Samples:
     """Return the rows of a view or a mix, pinned to its current version.
 
-    Raises ColumnNotFoundError for a column that it does not have.
+    Raises ColumnNotFoundError if a column does not exist.
     """
     if isinstance(source, Mix):
         return source.samples(columns, with_ids=with_ids)
@@ -171,18 +171,18 @@ def samples_of(
 
 
 def _as_fraction(weight: Any) -> Fraction:
-    """Return a weight as the decimal that was written: 0.7 is exactly seven tenths."""
+    """Return a weight as an exact decimal: 0.7 becomes seven tenths."""
     number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not number or not (math.isfinite(weight) and weight > 0):
         raise OptionError(
-            f"The weights of a mix must be positive numbers, but one is {weight!r}. Pass a "
-            "positive number, or leave that view out."
+            f"The weights of a mix must be positive numbers, but one of them is {weight!r}. Pass "
+            "a positive number, or leave that view out."
         )
     return weight if isinstance(weight, Fraction) else Fraction(str(float(weight)))
 
 
 def _check_length(length: int, weights: Sequence[Fraction]) -> None:
-    """Raise OptionError if an epoch is so short that some view would have no row in it."""
+    """Raise OptionError if an epoch is too short to include a row of every view."""
     for number, share in enumerate(quotas(weights, length)):
         if not share:
             least = math.ceil(1 / weights[number])

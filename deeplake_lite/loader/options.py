@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 MOST_THREADS = 8
-"""Default limit of the number of threads.
+"""Maximum default number of threads.
 
 Threads that decode images contend for Python's global interpreter lock. On 16 cores, 8 threads
 decoded as many images per second as 12, and a third more than 16.
@@ -43,22 +43,22 @@ LEAST = {"batch_size": 1, "num_workers": 0, "world_size": 1, "rank": 0, "seed": 
 """Integer options, with the minimum value of each."""
 
 DATALOADER_HINTS = {
-    "collate_fn": "Use collate=, which takes a function of a list of samples, or 'stack', 'pad', "
+    "collate_fn": "Use collate=, which accepts a function of a list of samples, or 'stack', 'pad', "
     "'list' or 'ragged'.",
-    "pin_memory": "view.pytorch(…, device='cuda') pins memory and copies ahead by itself.",
-    "pin_memory_device": "view.pytorch(…, device='cuda') pins memory by itself.",
-    "sampler": "Set the order with shuffle= and seed=, and choose rows with view[positions]. For a "
-    "sampler of your own, use DataLoader(view.pytorch_dataset(), sampler=…).",
-    "batch_sampler": "Use batch_size=, shuffle= and last=. For a batch sampler of your own, use "
+    "pin_memory": "Use view.pytorch(…, device='cuda'), which pins memory and copies ahead.",
+    "pin_memory_device": "Use view.pytorch(…, device='cuda'), which pins memory.",
+    "sampler": "Set the order with shuffle= and seed=, and choose rows with view[positions]. For "
+    "your own sampler, use DataLoader(view.pytorch_dataset(), sampler=…).",
+    "batch_sampler": "Use batch_size=, shuffle= and last=. For your own batch sampler, use "
     "DataLoader(view.pytorch_dataset(), batch_sampler=…).",
-    "prefetch_factor": "memory_budget= determines how much is read ahead. Leave it out.",
-    "persistent_workers": "Workers run until loader.close(). Leave it out.",
-    "worker_init_fn": "A transform with a parameter rng gets a generator of its own. Leave it out.",
-    "multiprocessing_context": "workers='processes' always spawns them. Leave it out.",
-    "generator": "The order and the transforms depend on seed= instead.",
-    "timeout": "A worker that dies raises an error by itself. Leave it out.",
-    "in_order": "Batches always come in order. Leave it out.",
-    "dataset": "The view is the dataset. Leave it out.",
+    "prefetch_factor": "Leave it out: memory_budget= determines how much is read ahead.",
+    "persistent_workers": "Leave it out: workers run until loader.close().",
+    "worker_init_fn": "Leave it out: a transform with a parameter rng gets its own generator.",
+    "multiprocessing_context": "Leave it out: workers='processes' always spawns workers.",
+    "generator": "Use seed=, which determines the order and the random numbers of transforms.",
+    "timeout": "Leave it out: if a worker dies, the loader raises an error.",
+    "in_order": "Leave it out: batches are always in order.",
+    "dataset": "Leave it out: the view is the dataset.",
     "device": "Use view.pytorch(…, device=…), or view.jax(…, sharding=…).",
     "sharding": "Use view.jax(…, sharding=…).",
 }
@@ -74,7 +74,7 @@ class Options(Keywords):
 
     @classmethod
     def of(cls, *, drop_last: bool = False, **options: Any) -> Options:
-        """Return the options from keywords as users pass them. Raises OptionError.
+        """Create options from a user's keywords. Raises OptionError.
 
         >>> Options.of(batch_size=2, drop_last=True, columns=["x"]).last
         'drop'
@@ -128,7 +128,8 @@ class Options(Keywords):
         if self.cache == "decoded" and self.workers == "processes":
             raise OptionError(
                 "cache='decoded' caches pixels in the process that decodes them, but "
-                "workers='processes' decodes in several. Use workers='threads', or cache='encoded'."
+                "workers='processes' decodes in several processes. Use workers='threads', or "
+                "cache='encoded'."
             )
         ways = self.collate.values() if isinstance(self.collate, Mapping) else [self.collate]
         for how in () if callable(self.collate) else ways:
@@ -142,17 +143,17 @@ class Options(Keywords):
 
     @property
     def threads(self) -> int:
-        """Number of threads or processes that make batches. 0 means the caller's own thread."""
+        """Number of threads or processes that make batches. If 0, the calling thread does."""
         return self.most_workers if self.num_workers is None else self.num_workers
 
     @property
     def most_workers(self) -> int:
-        """Number of workers beyond which batches are not produced any faster."""
+        """Number of workers beyond which batches are not made any faster."""
         return cores() if self.workers == "processes" else min(cores(), MOST_THREADS)
 
     @cached_property
     def budget(self) -> int:
-        """Memory budget in bytes: the user's, or a quarter of the memory that was free."""
+        """Memory budget in bytes: the user's, or a quarter of the free memory."""
         if self.memory_budget is not None:
             return max(LEAST_BUDGET, cast("int", self.memory_budget))
         return max(LEAST_BUDGET, free_memory() // 4)
@@ -208,18 +209,18 @@ class Options(Keywords):
                 )
 
     def followed_image(self, fields: Sequence[Field]) -> str | None:
-        """Return the resized image column that boxes, points and masks follow, or None if none is.
+        """Return the image column that boxes, points and masks are resized with, or None.
 
         Raises
         ------
         OptionError
-            When it is not clear which column they follow.
+            When several image columns, or links, make this ambiguous.
         """
         images = [f.name for f in fields if is_of_images(f.htype)]
         return followed_image(fields, [n for n in images if self.size_of(n) is not None])
 
     def _added_keys(self, f: Field) -> list[str]:
-        """Return the keys that batches have for a column, besides its name."""
+        """Return the keys that a column adds to batches, besides its name."""
         how = self.collate_of(f)
         keys = [f"{f.name}_mask"] if how == "pad" else []
         resized = f.htype.pixels is not None and self.size_of(f.name) is not None
@@ -238,7 +239,7 @@ class Options(Keywords):
 
 
 def check_keys(name: str, keys: Iterable[str], columns: Sequence[str]) -> None:
-    """Raise OptionError if a key that is added for a column is the name of another column.
+    """Raise OptionError if a key that a column adds is the name of another column.
 
     >>> check_keys("boxes", ["boxes_mask"], ["boxes", "boxes_mask"])
     Traceback (most recent call last):
@@ -277,14 +278,14 @@ def cores() -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes that can be used without swapping; 4 GiB if the system does not say."""
+    """Return the available memory in bytes, or 4 GiB if the system does not report it."""
     limits = [4 * 2**30]
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         limits = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
     except (OSError, ValueError, IndexError):
         pass
-    # In a container, /proc/meminfo describes the host: the limit is that of the cgroup (v2 or v1).
+    # In a container, /proc/meminfo describes the host. The cgroup (v2 or v1) has the limit.
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
             limits.append(int(Path(path).read_text()))

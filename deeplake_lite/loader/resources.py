@@ -1,4 +1,4 @@
-"""The resources of a loader: rows, recipe, threads and processes, created when first needed."""
+"""The resources of a loader: rows, recipe, threads and processes, created on first use."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 AHEAD_SHARE = 0.1
-"""Share of the budget for rows that are read ahead. Batches that are made ahead get as much."""
+"""Share of the budget for rows read ahead. Batches made ahead get another share of this size."""
 
 MOST_AHEAD_SHARE = 0.3
-"""The same share if rows are large, so that no thread waits for memory to make a batch."""
+"""Maximum of this share. It grows with the size of rows, so that threads do not wait for memory."""
 
 SAMPLE_ROWS = 64
-"""Number of rows that are read at a time to find an image that is not null."""
+"""Number of rows that are read at a time to find a non-null image."""
 
 
 class BudgetSplit(NamedTuple):
     """The parts of a memory budget, in bytes."""
 
     ahead: int
-    """Part for rows that are read ahead. Batches that are made ahead get as much."""
+    """Part for rows read ahead. Batches made ahead get another part of this size."""
     stored: int
     """Part for cached rows in their stored form."""
     decoded: int
@@ -69,7 +69,7 @@ class BudgetSplit(NamedTuple):
 
 
 class Resources:
-    """The parts that one loader works with.
+    """The resources of one loader.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Resources:
         """Converts the batches."""
         options.check_columns(self.samples.fields)
         rank, world_size = find_rank(options.rank, options.world_size, framework.find_rank)
-        # Several ranks need the same number of batches: otherwise some wait forever in the
+        # All ranks need the same number of batches. Otherwise, some would wait forever in the
         # all-reduce of a batch that the others do not have.
         last = options.last or ("uneven" if world_size == 1 else "pad")
         n = self.samples.epoch_rows
@@ -106,7 +106,7 @@ class Resources:
         return tuple(f.name for f in self.samples.fields)
 
     def _check_reserved_keys(self) -> None:
-        """Raise OptionError if a column has the name of a key that batches need for themselves."""
+        """Raise OptionError if a column has the name of a key that batches reserve."""
         reserved = {PADDING: self.shares.last == "pad", ROW_ID: self.options.needs_ids}
         for f in self.samples.fields:
             if reserved.get(f.name):
@@ -117,7 +117,7 @@ class Resources:
 
     def close(self) -> None:
         """Stop threads and processes, and free the memory. They are recreated when needed."""
-        # `cached_property` stores its value in `__dict__`: without it, the next access creates one.
+        # `cached_property` keeps its value in `__dict__`. Without it, the next access creates one.
         pool = self.__dict__.pop("pool", None)
         worker_pool = self.__dict__.pop("_worker_pool", None)
         readers = self.__dict__.pop("readers", None)
@@ -131,7 +131,7 @@ class Resources:
             readers.close()
 
     def convert(self, batch: object) -> Any:
-        """Return a batch with the framework's arrays. Called in the thread that made the batch."""
+        """Convert a batch to the framework's arrays. Called in the thread that made the batch."""
         return self.framework.convert(batch, self)
 
     @cached_property
@@ -149,13 +149,13 @@ class Resources:
 
     @property
     def policy(self) -> BlockPolicy:
-        """How blocks of rows stay in memory, known before any is read."""
+        """How blocks of rows are kept in memory. It is chosen before any block is read."""
         on_disk = self.options.cache == "disk"
         return BlockPolicy.of(self.samples, *self._limits, on_disk=on_disk)
 
     @property
     def _limits(self) -> tuple[int, int]:
-        """Maximum size of cached rows in bytes, and the rows in a window of the order."""
+        """Maximum size of cached rows in bytes, and number of rows in a window of the order."""
         in_order = self.shuffle.kind == "none"
         window = self.shares.size * AHEAD if in_order else self.shuffle.window_rows
         return self._budget_split.stored if self.options.cache is not None else 0, window
@@ -174,7 +174,7 @@ class Resources:
         budget, samples, o = self.options.budget, self.samples, self.options
         ahead, total = AHEAD_SHARE * budget, samples.row_bytes * len(samples)
         # If not all rows fit in the cache, they are read while batches are made. Batches of large
-        # rows then need a larger share, or threads wait for memory.
+        # rows then need a larger share, so that threads do not wait for memory.
         if total > budget - 2 * ahead or o.cache is None:
             wanted = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
             ahead = max(ahead, min(wanted, MOST_AHEAD_SHARE * budget))
@@ -218,13 +218,13 @@ class Resources:
 
     @property
     def _maker(self) -> WorkerPool | Recipe:
-        """Makes the batches: in worker processes, or in the calling thread."""
+        """Makes the batches, in worker processes or in the calling thread."""
         o = self.options
         return self._worker_pool if o.workers == "processes" and o.threads else self.recipe
 
     @cached_property
     def recipe(self) -> Recipe:
-        """How batches are made of cells."""
+        """How to make batches from cells."""
         o = self.options
         recipe = Recipe(
             {f.name: self._column_recipe(f) for f in self.samples.fields},
@@ -245,10 +245,10 @@ class Resources:
         return self._drop_mask(f, recipe)
 
     def _drop_mask(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
-        """Mark a padded column whose values are known to have one shape, so that it has no mask.
+        """Leave out the mask of a padded column if all its values are known to have one shape.
 
-        A transform may change shapes. Its columns always have a mask, because the keys of a batch
-        should not depend on random numbers.
+        With a transform, which may change shapes, padded columns always have a mask: the keys of a
+        batch should not depend on random numbers.
         """
         if recipe.collate != "pad" or self.options.transform is not None:
             return recipe
@@ -257,7 +257,7 @@ class Resources:
         return replace(recipe, of_one_shape=True) if is_uniform else recipe
 
     def _chosen_recipe(self, f: Field) -> ColumnRecipe:
-        """Return how a column becomes part of a batch, given the shapes that its values have."""
+        """Return the recipe for a column, given the shapes of its values."""
         collate, size, image = self.options.collate_of(f), None, self._followed_image
         mode = self._mode_of(f)
         if is_of_images(f.htype):
@@ -266,7 +266,7 @@ class Resources:
             if innermost(f.htype).coordinates is not None:
                 return ColumnRecipe(f.htype, collate=collate, follows=image)
             size = self.options.size_of(image)
-        # Only pixels are decoded straight into the batch, and only into a shape that is known.
+        # Only pixels of a known shape are decoded straight into the batch.
         if f.htype.pixels is None or f.htype.nullable or not len(self.samples):
             recipe = ColumnRecipe(f.htype, collate=collate, size=size, mode=mode)
             return self._set_null_shape(f, recipe)
@@ -288,12 +288,12 @@ class Resources:
         return self.options.mode_of(f.name) if is_of_images(f.htype) else None
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the converted shape of a column: for each axis its size, or (least, most)."""
+        """Return the shape of converted values, with a size or (least, most) for each axis."""
         axes, mode = self.samples.axes_of(f), self._mode_of(f)
         return axes if mode is None else axes_in_mode(f.htype, axes, mode)
 
     def _shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape that all values of a column have after conversion, or None."""
+        """Return the shape of all values of a column after conversion, or None if they differ."""
         if self._mode_of(f) is None:
             return self.samples.shape_of(f)
         axes = self.axes_of(f)
@@ -301,7 +301,7 @@ class Resources:
         return cast("tuple[int, ...]", axes) if fixed else None
 
     def _set_null_shape(self, f: Field, recipe: ColumnRecipe) -> ColumnRecipe:
-        """Set the shape and dtype of nulls in a stack, so that a batch of only nulls has them."""
+        """Set the shape and dtype of stacked nulls, which a batch of only nulls would lack."""
         how = recipe.collate or ("stack" if recipe.stacks else "list")
         if how != "stack" or not f.htype.nullable:
             return recipe
@@ -318,7 +318,7 @@ class Resources:
     def first_image(self, f: Field) -> NDArray[Any]:
         """Return the first image of a column of images, or of sequences of images.
 
-        Images that cannot be decoded are ignored here. The batches that contain them raise the
+        Images that cannot be decoded are skipped here. The batches that contain them raise the
         error.
         """
         samples = self.samples.only([f.name])

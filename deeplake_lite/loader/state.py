@@ -1,4 +1,4 @@
-"""The state of a loader: a few hundred bytes from which another loader continues exactly."""
+"""The state of a loader: a few hundred bytes with which another loader continues exactly."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check_state(
     ------
     OptionError
         When the state belongs to another version, view, seed, shuffle or batch size. The message
-        says which, and what to set.
+        says which, and how to fix it.
     """
     own = state_of(Progress(0), samples, shuffle, seed, shares)
     check_keys(state, own)
@@ -77,7 +77,7 @@ def check_state(
 
 
 def check_keys(state: object, own: Mapping[str, object]) -> None:
-    """Raise OptionError for a value that is not a state, or is a state of another format."""
+    """Raise OptionError for a value that is not a state, or that has another state format."""
     if not isinstance(state, Mapping) or state.keys() != own.keys():
         keys = f"the keys {sorted(map(str, state))}" if isinstance(state, Mapping) else "no keys"
         raise OptionError(
@@ -116,7 +116,7 @@ def _explain_batch_size(size: int, shares: Shares) -> str:
 
 
 def _columns_hint(one: object, other: Any) -> str:
-    """Return a hint to set ``columns``: the size of blocks depends on the columns that are read."""
+    """Return a hint to load the same columns, because block sizes depend on them."""
     if not isinstance(one, Mapping) or one.get("kind") != other["kind"] or one == other:
         return ""
     return ", and the same columns=, because the number of rows in a block depends on their size"

@@ -1,6 +1,6 @@
 """Batches as trees: dicts and tuples, nested to any depth, with all other values as leaves.
 
-The functions change the leaves of a tree, list them, and compare them with those of another tree.
+The functions change the leaves of a tree, list them, or pair them with the leaves of another tree.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def paired(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str,
 
 
 def nbytes(tree: object) -> int:
-    """Return the memory that a batch takes, in bytes. Strings in lists are not counted.
+    """Return the size of a batch in bytes. Strings in lists are not counted.
 
     >>> import numpy as np
     >>> nbytes({"x": np.zeros((4, 2)), "y": [np.zeros(3), np.zeros(1)], "name": ["a", "b"]})
@@ -114,7 +114,7 @@ def _size(leaf: object) -> int:
 
 
 def _branches(tree: object, name: str) -> Iterator[tuple[str, object]]:
-    """Yield the branches of a tree with their names. A leaf counts as its own only branch."""
+    """Yield the branches of a tree with their names. The only branch of a leaf is the leaf."""
     if isinstance(tree, Mapping):
         yield from tree.items()
     elif isinstance(tree, tuple):

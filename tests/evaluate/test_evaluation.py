@@ -47,9 +47,9 @@ def test_rows_that_were_not_evaluated_are_null_or_stay(ds):
 def test_writing_to_a_wrong_dataset_changes_nothing(ds):
     result = evaluate(ds)
     other = dl.create(f"{ds.url}-other", {"x": "int8"})
-    with pytest.raises(dl.OptionError, match="must be a dataset of the lake that was evaluated"):
+    with pytest.raises(dl.OptionError, match="must be a dataset of the evaluated lake"):
         result.write(other)
-    with pytest.raises(dl.OptionError, match="must be a dataset of the lake"):
+    with pytest.raises(dl.OptionError, match="must be a dataset of the evaluated lake"):
         result.write(ds[:3])
     with pytest.raises(dl.ReadOnlyError):
         result.write(dl.open(ds.url, version=ds.version))

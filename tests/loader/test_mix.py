@@ -155,7 +155,7 @@ def test_state_of_another_version_of_one_view_names_that_view(new_url):
 @pytest.mark.parametrize(
     ("weights", "options", "message"),
     [
-        ((0.5, 0), {}, "The weights of a mix must be positive numbers, but one is 0"),
+        ((0.5, 0), {}, "The weights of a mix must be positive numbers, but one of them is 0"),
         ((0.5, -1), {}, "weights of a mix must be positive"),
         ((0.5, float("nan")), {}, "weights of a mix must be positive"),
         ((1, 1e-6), {}, "with 100 rows view 1 has none. Set length=1000001, or more"),
@@ -256,13 +256,15 @@ def test_repr_describes_the_mix(views):
 
 @pytest.mark.parametrize("wrong", [lambda *v: list(v), lambda a, _: [(1, a)], lambda a, _: a])
 def test_error_for_views_without_weights_says_how_to_give_them(views, wrong):
-    with pytest.raises(TypeError, match=r"A mix takes views with weights, dl\.mix\(\{a: "):
+    with pytest.raises(TypeError, match=r"A mix needs views with weights, dl\.mix\(\{a: "):
         dl.mix(wrong(*views))
 
 
 @pytest.mark.parametrize("weight", ["half", None, True])
 def test_non_numeric_weight_is_refused(views, weight):
-    with pytest.raises(ValueError, match="weights of a mix must be positive numbers, but one is"):
+    with pytest.raises(
+        ValueError, match="weights of a mix must be positive numbers, but one of them is"
+    ):
         dl.mix({views[0]: weight, views[1]: 1})
 
 

@@ -139,7 +139,7 @@ def test_collate_function_for_a_single_column_is_refused():
 @pytest.mark.parametrize(
     ("word", "told"),
     [
-        ("collate_fn", "collate=, which takes a function"),
+        ("collate_fn", "collate=, which accepts a function"),
         ("pin_memory", "device='cuda'"),
         ("sampler", "shuffle="),
         ("batch_sampler", "batch_size="),

@@ -1,1 +1,1 @@
-"""Loaders whose batches have arrays of PyTorch, TensorFlow and JAX."""
+"""Loaders of PyTorch, TensorFlow and JAX arrays."""

@@ -1,4 +1,4 @@
-"""The dtypes of NumPy arrays as PyTorch tensors.
+"""The PyTorch dtypes to which NumPy arrays are converted.
 
 =====================================  =================  ==========================
 NumPy                                  PyTorch            memory
@@ -33,7 +33,7 @@ TORCH = frozenset({
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64",
     "float16", "float32", "float64", "complex64", "complex128",
 })  # fmt: skip
-"""Names of dtypes that NumPy and PyTorch share."""
+"""Names of dtypes that exist in both NumPy and PyTorch."""
 
 
 def for_torch(values: NDArray[Any], *, classes: bool = False) -> NDArray[Any] | None:
@@ -49,7 +49,7 @@ def for_torch(values: NDArray[Any], *, classes: bool = False) -> NDArray[Any] | 
     Returns
     -------
     ndarray or None
-        An array that shares the memory of `values` if the table of this module says so.
+        An array that shares the memory of `values` where the table of this module says so.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The loader of JAX arrays, which moves batches to devices ahead of their use.
+"""The loader of JAX arrays, which moves batches to devices before they are used.
 
 Dtypes of the arrays, without and with ``jax.config.update("jax_enable_x64", True)``:
 
@@ -17,8 +17,8 @@ datetime64, timedelta64                NumPy arrays                      NumPy a
 text, JSON, bytes                      lists                             lists
 =====================================  ================================  ==============
 
-Row ids are numbers of up to 63 bits. As arrays, ``jit`` would silently truncate them to 32 bits. As
-lists, they keep their values, and cannot be passed to ``jit`` by accident.
+Row ids have up to 63 bits. In an array, ``jit`` would silently truncate them to 32 bits. In a list,
+they keep their values, and cannot be passed to ``jit`` by accident.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ NARROW = {
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
-"""The dtypes that JAX uses instead without x64."""
+"""The dtypes that JAX uses instead of 64-bit dtypes without x64."""
 
 
 class Jax(Framework):
-    """Arrays of JAX on the devices.
+    """Converts batches to JAX arrays on devices.
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class Jax(Framework):
         most = tuple(size[1] if isinstance(size, tuple) else size or 0 for size in axes)
         keys = [f"{f.name}_mask", *([f"{f.name}_valid"] if f.htype.nullable else [])]
         check_keys(f.name, keys, resources.columns)
-        # If all values are null, their shape is not known.
+        # If all values are null, their shape is unknown.
         return replace(recipe, collate="pad", full_shape=most or None)
 
     def convert(self, batch: object, resources: Resources) -> object:
-        """Return a batch with ragged values padded, in the dtypes of JAX."""
+        """Pad ragged values of a batch, and convert arrays to JAX's dtypes."""
         columns, collate = resources.recipe.columns, resources.options.collate
         if not isinstance(batch, Mapping):
             return mapped(batch, lambda leaf: self._narrow("the batch", leaf))
@@ -158,12 +158,12 @@ class Jax(Framework):
         except ValueError as error:
             raise LoaderError(
                 f"An array of shape {value.shape} cannot be divided evenly according to "
-                f"{sharding}. Shard only axes whose sizes are multiples of their numbers of "
-                "devices, such as the rows, with PartitionSpec('data')."
+                f"{sharding}. Shard only axes whose size is a multiple of the number of devices, "
+                "such as the row axis, with PartitionSpec('data')."
             ) from error
 
     def _sharding_for(self, ndim: int) -> Any:
-        """Return the user's layout for arrays with `ndim` axes, which may be fewer than its own."""
+        """Return the user's sharding for arrays with `ndim` axes, without axes beyond these."""
         spec = getattr(self._sharding, "spec", ())
         if len(spec) <= ndim:
             return self._sharding
@@ -172,7 +172,7 @@ class Jax(Framework):
 
 
 def _collate_of(key: str, collate: object) -> object:
-    """Return the user's choice of how to collate the values of a key."""
+    """Return how the user chose to collate the values of a key."""
     return collate.get(key) if isinstance(collate, Mapping) else collate
 
 
@@ -186,8 +186,8 @@ class JaxLoader(Loader):
     options : Options
         The user's options.
     sharding : jax.sharding.Sharding, optional
-        Layout of the arrays over devices. If its spec has more axes than an array, the first ones
-        apply. With a sharding, the last batch is padded by default.
+        Layout of the arrays over devices. If its spec has more axes than an array, only the first
+        ones apply. With a sharding, the last batch is padded by default.
 
     Raises
     ------
@@ -201,7 +201,7 @@ class JaxLoader(Loader):
         try:
             import jax
         except ImportError as error:
-            raise MissingPackageError.needed("jax", "jax", "A loader of arrays of JAX") from error
+            raise MissingPackageError.needed("jax", "jax", "A loader of JAX arrays") from error
         if sharding is not None and options.last is None:
             options = replace(options, last="pad")
         super().__init__(view, options, Jax(jax, sharding))
@@ -226,25 +226,25 @@ class JaxLoader(Loader):
         if self.shares.last == "uneven":
             sizes.add(self.shares.n % self.shares.size or self.shares.size)
         if len(getattr(self.sharding, "spec", ())) > 1:
-            return  # it also divides axes that some columns do not have
+            return  # the sharding also divides axes that some columns do not have
         for size in sizes:
             try:
                 self.sharding.shard_shape((size,))
             except ValueError as error:
                 raise OptionError(
                     f"A batch of {size} rows over all ranks cannot be divided evenly among the "
-                    f"devices of {self.sharding}. Set batch_size to a multiple of their number, "
-                    "and last='pad' or 'drop'."
+                    f"devices of {self.sharding}. Set batch_size to a multiple of the number of "
+                    "devices, and last='pad' or 'drop'."
                 ) from error
 
 
 def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of a 64-bit dtype in the 32-bit dtype that JAX uses instead.
+    """Convert an array of a 64-bit dtype to the 32-bit dtype that JAX uses instead.
 
     Raises
     ------
     LoaderError
-        When a number is out of the range of that dtype.
+        When a number is out of range for the 32-bit dtype.
 
     Examples
     --------

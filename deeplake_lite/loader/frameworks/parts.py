@@ -1,8 +1,8 @@
-"""The structure of batches, known before they are made: dtype, shape and ragged axes of each leaf.
+"""The structure of batches, known in advance: the dtype, shape and ragged axes of each leaf.
 
 A batch is a tree of dicts and tuples, with a `Part` that describes each leaf. A part converts a
 leaf to plain arrays, from which a framework that needs a fixed structure can rebuild it: one array,
-or the values of all rows back to back with the row splits of each ragged axis.
+or the concatenated values of all rows with the row splits of each ragged axis.
 """
 
 from __future__ import annotations
@@ -44,14 +44,13 @@ class Part:
     dtype : str
         Dtype of the numbers, or ``"text"`` for strings, bytes and JSON.
     shape : tuple of int or None
-        Shape including the axis of the rows. None stands for sizes that vary between batches, or
-        within a batch.
+        Shape including the row axis. None stands for sizes that vary between or within batches.
     ragged : int
-        Number of axes, after that of the rows, along which rows of a batch differ.
+        Number of axes after the row axis along which rows of a batch differ in size.
     json : bool
         Whether strings are JSON: ``b'"x"'`` is then the string x, and ``b"null"`` is null.
     nulls : bool
-        Whether rows may be null. They become zeros, and another part of the batch is their mask.
+        Whether rows may be null. Nulls become zeros, and another part of the batch is the mask.
 
     Examples
     --------
@@ -63,9 +62,9 @@ class Part:
     dtype: str
     """Dtype of the numbers, or ``"text"``."""
     shape: Shape
-    """Shape including the axis of the rows."""
+    """Shape including the row axis."""
     ragged: int = 0
-    """Number of axes, after that of the rows, along which rows of a batch differ."""
+    """Number of axes after the row axis along which rows of a batch differ in size."""
     json: bool = field(default=False, repr=False)
     """Whether strings are JSON."""
     nulls: bool = field(default=False, repr=False)
@@ -73,7 +72,7 @@ class Part:
 
     @classmethod
     def of(cls, value: Any, rows: int | None) -> Part:
-        """Return the part that describes a transform's result, which is an example for all batches.
+        """Return the part for all batches, given an example of a transform's result.
 
         Parameters
         ----------
@@ -172,12 +171,12 @@ class Part:
             yield _encode_strings(value, _json if self.json else _text)
         elif isinstance(value, list):
             shape = tuple(size or 0 for size in self.shape[1:])
-            yield _stacked([np.zeros(shape, self.dtype) if v is None else v for v in value])
+            yield _stack([np.zeros(shape, self.dtype) if v is None else v for v in value])
         else:
             yield np.ma.getdata(np.asarray(value))
 
     def _of_rows(self, rows: Any) -> Iterator[NDArray[Any]]:
-        """Yield the values of rows back to back, and the splits of each ragged axis."""
+        """Yield the concatenated values of rows, and the splits of each ragged axis."""
         if self.dtype == "text" or not _all_arrays(rows):
             yield from self._of_lists(rows)
             return
@@ -188,8 +187,8 @@ class Part:
             raise ValueError("axes")
         lengths = np.array([a.shape[: self.ragged] for a in arrays], np.int64)
         lengths = lengths.reshape(len(arrays), self.ragged)
-        yield _joined(arrays, lengths.prod(axis=1), empty.reshape(0, *inner))
-        # An inner axis has one length per item of the axes around it: within an array, all equal.
+        yield _concatenate(arrays, lengths.prod(axis=1), empty.reshape(0, *inner))
+        # An inner axis has a length for each item of the outer axes, the same within an array.
         times = np.ones(len(arrays), np.int64)
         for axis in lengths.T:
             yield _splits(np.repeat(axis, times))
@@ -236,7 +235,7 @@ def flattened(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
 
 
 def _fits(shape: Shape, wanted: Shape) -> bool:
-    """Return whether a shape matches that of a part, in which None stands for any size."""
+    """Return whether a shape matches that of a part, in which None matches any size."""
     return len(shape) == len(wanted) and all(
         size in (None, own) for size, own in zip(wanted, shape, strict=True)
     )
@@ -259,7 +258,7 @@ def _all_arrays(values: Sequence[object]) -> bool:
 
 
 def _encode_strings(value: Any, encode: Callable[[object], bytes]) -> NDArray[np.object_]:
-    """Return an array of encoded strings, or a 0-dimensional one for a single string."""
+    """Encode strings to an array, which is 0-dimensional for a single string."""
     rows = value.tolist() if isinstance(value, np.ndarray) else value
     scalar = not isinstance(rows, list)
     encoded = [encode(row) for row in ([rows] if scalar else rows)]
@@ -274,7 +273,7 @@ def _is_text(value: object) -> bool:
 
 
 def _text(value: Any) -> bytes:
-    """Return a string or bytes as bytes, and null as empty bytes. Raises TypeError."""
+    """Encode a string or bytes as bytes, and null as empty bytes. Raises TypeError."""
     if not _is_text(value):
         raise TypeError("text")
     return value.encode() if isinstance(value, str) else value or b""
@@ -291,16 +290,16 @@ def _json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _stacked(values: list[object]) -> NDArray[Any]:
+def _stack(values: list[object]) -> NDArray[Any]:
     arrays = [np.asarray(v) for v in values]
     out = aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
     return np.stack(arrays, out=out)
 
 
-def _joined(
+def _concatenate(
     arrays: list[NDArray[Any]], lengths: NDArray[np.int64], empty: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return arrays back to back, with their ragged axes flattened to one."""
+    """Concatenate arrays after flattening their ragged axes to one."""
     inner = empty.shape[1:]
     flat = [a.reshape(n, *inner) for a, n in zip(arrays, lengths.tolist(), strict=True) if n]
     if not flat:

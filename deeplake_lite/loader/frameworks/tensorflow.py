@@ -1,7 +1,7 @@
 """Batches as a tf.data.Dataset with a static element spec. TensorFlow shares their memory.
 
-The threads of the loader convert each batch to plain arrays, aligned so that TensorFlow need not
-copy them. In the graph, the arrays of a batch are reassembled to a dict.
+The loader's threads convert each batch to plain arrays, aligned so that TensorFlow need not copy
+them. In the graph, the arrays of a batch are reassembled into a dict.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def dataset(view: View | Mix, options: Options) -> Any:
     )
     exact = tf.data.Options()
     # `state_dict` counts the batches that TensorFlow has taken. With these optimizations, it would
-    # take some before the user asks for them.
+    # take batches before the user asks for them.
     for rewrite in ("inject_prefetch", "map_parallelization", "map_and_batch_fusion"):
         setattr(exact.experimental_optimization, rewrite, False)
-    batches = arrays.map(lambda *tensors: _rebuilt(tf, tree, iter(tensors))).with_options(exact)
+    batches = arrays.map(lambda *tensors: _rebuild(tf, tree, iter(tensors))).with_options(exact)
     batches.loader = loader
     batches.cardinality = lambda: tf.constant(loader.batches_left, tf.int64)  # for Keras, and `len`
     return batches
@@ -78,9 +78,8 @@ def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[object]]:
     """Return a function that starts an epoch.
 
     TensorFlow never frees the function of `from_generator`, which would keep the loader's threads
-    and rows alive. So if the dataset owns the loader, the function refers to it weakly. In a traced
-    function, nothing holds a reference to the dataset, so the function refers to the loader
-    strongly.
+    and rows alive. Therefore, if the dataset owns the loader, the function has a weak reference to
+    it. In a traced function, nothing keeps the dataset alive, so the reference is strong.
     """
     if not owned:
         return lambda: iter(loader)
@@ -108,8 +107,8 @@ def _specs(tf: ModuleType, part: Part) -> Iterator[object]:
         yield tf.TensorSpec((rows + 1 if rows is not None and not axis else None,), tf.int64)
 
 
-def _rebuilt(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
-    """Return the batch that consists of the given tensors: the inverse of `flattened`."""
+def _rebuild(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
+    """Rebuild a batch from its tensors: the inverse of `flattened`."""
 
     def of_part(part: Part) -> Any:
         values = next(tensors)
@@ -122,19 +121,19 @@ def _rebuilt(tf: ModuleType, tree: Tree, tensors: Iterator[object]) -> object:
 
 
 class Flat(Framework):
-    """Tuples of the plain arrays of all parts of a batch, which `tree` describes."""
+    """Converts batches to tuples of the plain arrays of all parts, which `tree` describes."""
 
     def __init__(self) -> None:
         self._tree: Tree | None = None
 
     def tree(self, resources: Resources) -> Tree:
-        """Return the parts of every batch; with transforms, they come from an example."""
+        """Return the parts of every batch, which with transforms are those of an example."""
         if self._tree is None:
             self._tree = _BatchParts(resources).tree()
         return self._tree
 
     def convert(self, batch: object, resources: Resources) -> object:
-        """Return the plain arrays of a batch."""
+        """Convert a batch to its plain arrays."""
         tree = self.tree(resources)
         if isinstance(tree, dict) and isinstance(batch, dict):
             batch = dict(batch)
@@ -170,7 +169,7 @@ class _BatchParts:
         return tree
 
     def _example_tree(self) -> Tree:
-        """Return the parts of an example batch; for unchanged columns, the parts of the columns."""
+        """Return the parts of an example batch, or of the column itself where the example fits."""
         example = self._example()
         tree = tree_of(example, self._rows)
         if not isinstance(tree, dict):
@@ -180,7 +179,7 @@ class _BatchParts:
                 continue
             own = self._parts(f, self._recipe.columns[f.name])
             if all(key in example and part.holds(example[key]) for key, part in own.items()):
-                tree |= own  # these describe all rows, not only those of the example
+                tree |= own  # these parts describe all rows, not only those of the example
             elif isinstance(example[f.name], list):
                 plain = self._parts(f, ColumnRecipe(f.htype, collate="list"))[f.name]
                 tree[f.name] = plain if plain.holds(example[f.name]) else tree[f.name]
@@ -197,7 +196,7 @@ class _BatchParts:
         return self._options.batch_size if even else None
 
     def _example(self) -> Any:
-        """Return a batch of the first rows that do not fail. It is not part of any epoch."""
+        """Make a batch of the first rows that do not fail. It does not belong to an epoch."""
         n = len(self._samples)
         if not n:
             raise OptionError(
@@ -219,7 +218,7 @@ class _BatchParts:
         )
 
     def _parts(self, f: Field, recipe: ColumnRecipe) -> dict[str, Part]:
-        """Return the parts of a column: those of its values and of its masks, by key."""
+        """Return the parts of a column's values and masks, by key."""
         dtype, axes = self._kind(f, recipe)
         how = recipe.collate
         if how is None:

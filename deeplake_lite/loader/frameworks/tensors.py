@@ -38,7 +38,7 @@ def as_tensors(batch: object, classes: Collection[str] = ()) -> Any:
     batch : dict, list, tuple or ndarray
         Numbers, arrays and `RaggedBatch` are converted. Other values stay unchanged.
     classes : collection of str
-        Keys of class numbers, which become int64 whatever their integer dtype.
+        Keys of class numbers, which become int64 regardless of their integer dtype.
 
     Examples
     --------
@@ -68,10 +68,10 @@ def pinned(batch: object) -> Any:
 
 
 class SideStream:
-    """Copies batches to a GPU on a separate stream, while the GPU computes the step before.
+    """Copies batches to a GPU on a separate stream, while the GPU computes the previous step.
 
-    The copy of the next batch begins before a batch is yielded, if the next one is ready. Only the
-    GPU waits for copies, not the CPU.
+    If the next batch is ready, its copy begins before the current batch is yielded. Only the GPU
+    waits for copies, not the CPU.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class SideStream:
                 coming = next(copies, None)
 
     def _begin_copy(self, result: BatchResult) -> tuple[BatchResult, object]:
-        """Start copying a batch, and return it with the event that marks the end of the copy."""
+        """Start to copy a batch, and return it with the event that marks the end of the copy."""
         with self._cuda.stream(self._stream):
             result.batch = moved(result.batch, self._device)
             return result, self._stream.record_event()
@@ -138,15 +138,15 @@ def _class_tensor(value: object) -> object:
 
 def _tensor(value: object, *, classes: bool = False) -> Any:
     if isinstance(value, RaggedBatch):
-        return _nested(value, _tensor(value.values, classes=classes))
+        return _as_nested(value, _tensor(value.values, classes=classes))
     if not isinstance(value, np.ndarray | np.generic):
         return value
     ready = for_torch(np.asarray(value), classes=classes)
     return value if ready is None else torch.from_numpy(ready)
 
 
-def _nested(ragged: RaggedBatch, values: torch.Tensor) -> torch.Tensor:
-    """Return values as a nested tensor that shares their memory, without waiting for a GPU."""
+def _as_nested(ragged: RaggedBatch, values: torch.Tensor) -> torch.Tensor:
+    """Return a nested tensor that shares the values' memory, without waiting for a GPU."""
     ends = torch.from_numpy(np.concatenate([[0], np.cumsum(ragged.lengths)]).astype(np.int64))
     if not len(ragged):
         return torch.nested.nested_tensor_from_jagged(values, ends)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PyTorch(Framework):
-    """Convert batches to PyTorch tensors.
+    """Converts batches to PyTorch tensors.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class PyTorch(Framework):
         self._device = device
 
     def convert(self, batch: object, resources: Resources) -> object:
-        """Return a batch of tensors, for a GPU in pinned memory."""
+        """Convert a batch to tensors, in pinned memory if they are for a GPU."""
         tensors = as_tensors(batch, class_columns(resources))
         return pinned(tensors) if self._device.type == "cuda" else tensors
 
@@ -61,7 +61,7 @@ class PyTorch(Framework):
 
 
 def class_columns(resources: Resources) -> frozenset[str]:
-    """Return the names of the columns that hold classes."""
+    """Return the names of the columns of classes."""
     columns = resources.recipe.columns
     return frozenset(name for name, recipe in columns.items() if _is_of_classes(recipe.htype))
 
@@ -69,8 +69,8 @@ def class_columns(resources: Resources) -> frozenset[str]:
 class TorchLoader(Loader):
     """A loader of PyTorch tensors, created by `View.pytorch`.
 
-    It has the methods ``state_dict`` and ``load_state_dict`` that torchdata, Lightning and
-    Accelerate call, finds its rank under torch.distributed, and can be passed to ``Trainer.fit``.
+    It has the methods ``state_dict`` and ``load_state_dict``, which torchdata, Lightning and
+    Accelerate call, finds its rank in torch.distributed, and can be passed to ``Trainer.fit``.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class TorchLoader(Loader):
 
     @property
     def prefetch_factor(self) -> None:
-        """None, which is the only value that a DataLoader without workers accepts."""
+        """None, the only value that a DataLoader without workers accepts."""
         return
 
     @property

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.resources import Resources
 
 WARNED = -(2**62)
-"""Number of read rows in `SharedEpoch` after its warning, so that it is not repeated."""
+"""Number of rows that `SharedEpoch` stores after its warning, so that it is not repeated."""
 
 PIECE = 64
 """Number of samples that an iterable dataset makes at a time."""
@@ -62,8 +62,8 @@ def dataset_of(
     wrong = options.keys() - (FOR_ALL if style == "map" else FOR_ITERABLE)
     if wrong & FOR_ITERABLE:
         raise OptionError(
-            f"A dataset of style 'map' has no option {min(wrong)!r}: its DataLoader and sampler "
-            "decide that. Pass it to them, or use style='iterable'."
+            f"A dataset of style 'map' has no option {min(wrong)!r}, which is up to its DataLoader "
+            "and sampler. Pass it to them, or use style='iterable'."
         )
     if wrong:
         raise OptionError(
@@ -80,12 +80,12 @@ def dataset_of(
 
 
 class SharedEpoch:
-    """The number of the epoch, and of the rows read in it, in memory that processes share.
+    """The number of the epoch, and the number of rows read in it, in shared memory.
 
     Parameters
     ----------
     total : int
-        Number of rows of the dataset.
+        Number of rows in the dataset.
     """
 
     def __init__(self, total: int) -> None:
@@ -105,16 +105,16 @@ class SharedEpoch:
     def count(self, rows: int, resources: Resources) -> None:
         """Count rows that are read, and warn once if the same epoch is read again.
 
-        Worker processes may overwrite each other's additions, which at most delays the warning.
+        Worker processes may overwrite each other's additions, which only delays the warning.
         """
         self._reads += rows
         if self._reads <= self._total or not _depends_on_epoch(resources):
             return
         self._reads.fill_(WARNED)
         warnings.warn(
-            f"Rows of epoch {int(self)} are read again, so that random transforms draw the same "
-            "numbers, and shuffle=True gives the same order. Call dataset.set_epoch(number) before "
-            "each epoch.",
+            f"Rows of epoch {int(self)} are read again, so random transforms draw the same "
+            "numbers, and shuffle=True yields the same order. Call dataset.set_epoch(number) "
+            "before each epoch.",
             stacklevel=2,
         )
 
@@ -126,7 +126,7 @@ def _depends_on_epoch(resources: Resources) -> bool:
 
 
 class _Rows:
-    """Base of both datasets: a view, its options, and an epoch in memory that processes share."""
+    """Base class of both datasets: a view, its options, and an epoch in shared memory."""
 
     def __init__(self, view: View, options: Options) -> None:
         names = view.columns if options.columns is None else options.columns
@@ -143,7 +143,7 @@ class _Rows:
 
     @property
     def epoch(self) -> int:
-        """The epoch that determines the order of rows, and the random numbers of transforms."""
+        """The epoch, which determines the order of rows and the random numbers of transforms."""
         return int(self._epoch)
 
     def set_epoch(self, epoch: int) -> None:
@@ -163,11 +163,12 @@ class _Rows:
         self._epoch.set(epoch)
 
     def collate(self, samples: list[Any]) -> Any:
-        """Return samples as a batch like those of `View.pytorch`, for ``DataLoader(collate_fn=)``.
+        """Collate samples to a batch like those of `View.pytorch`, for ``DataLoader(collate_fn=)``.
 
-        Numbers of one shape are stacked. Others are collated as the option ``collate`` says, or
-        become lists. Strings stay lists. A nullable column adds ``batch["name_valid"]``. Samples
-        with added or missing keys are collated like the results of a transform.
+        Numbers of the same shape are stacked. Others are collated according to the option
+        ``collate``, or become lists. Strings stay lists. A nullable column adds
+        ``batch["name_valid"]``. Samples with added or missing keys are collated like the results of
+        a transform.
 
         Examples
         --------
@@ -208,12 +209,12 @@ def _has_keys(sample: object, names: list[str]) -> bool:
 
 
 class Samples(PyTorch):
-    """Lists of samples in place of batches.
+    """Converts batches to lists of samples.
 
     Parameters
     ----------
     sample_ids : bool
-        Whether samples have a row id.
+        Whether samples include their row id.
     """
 
     def __init__(self, *, sample_ids: bool) -> None:
@@ -221,11 +222,11 @@ class Samples(PyTorch):
         self._sample_ids = sample_ids
 
     def adjust_recipe(self, recipe: Recipe) -> Recipe:
-        """Make lists of samples."""
+        """Return the recipe for lists of samples."""
         return replace(recipe, collate=list, sample_ids=self._sample_ids)
 
     def convert(self, batch: Any, resources: Resources) -> list[object]:
-        """Return the samples with tensors."""
+        """Convert the arrays of samples to tensors."""
         classes = class_columns(resources)
         return [as_tensors(sample, classes) for sample in batch]
 
@@ -270,8 +271,8 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
 class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
     """The rows of a view as an iterable dataset, created by `View.pytorch_dataset`.
 
-    The ranks and the workers of a DataLoader share the rows, so that each is used once. The epoch
-    stays the same until `set_epoch` sets another.
+    The ranks and the workers of a DataLoader share the rows, so that each row is used once. The
+    epoch stays the same until `set_epoch` changes it.
 
     Examples
     --------
@@ -293,12 +294,12 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
     def __iter__(self) -> SampleIterator:
         """Iterate over this worker's share of the epoch, or over the rest of it.
 
-        The epoch starts at the first `next`: an iterator that is never used keeps a loaded state.
+        The epoch starts at the first `next`, so an unused iterator does not use up a loaded state.
         """
         return SampleIterator(self._share)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position of this worker. After the end of an epoch, it is the first row."""
+        """Return the position of this worker, which at the end of an epoch is the first row."""
         return self._share.state(self._share.current())
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -307,8 +308,8 @@ class TorchIterableDataset(_Rows, torch.utils.data.IterableDataset[Any]):
         Raises
         ------
         OptionError
-            When the state belongs to another version, view, seed, shuffle, worker or rank, or is
-            not a state.
+            When the state belongs to another version, view, seed, shuffle, worker or rank, or when
+            it is not a state.
         """
         progress = self._share.check(state)
         self.set_epoch(progress.epoch)
@@ -325,18 +326,18 @@ class WorkerShare:
     options : Options
         The user's options.
     epoch : SharedEpoch
-        The epoch, which processes share.
+        The epoch in shared memory.
     """
 
     def __init__(self, view: View, options: Options, epoch: SharedEpoch) -> None:
         self._view, self._options, self._epoch = view, options, epoch
         self.progress = Progress(int(epoch))
-        """Position in the epoch that began last, or in that of a loaded state."""
+        """Position in the epoch that began last, or in the epoch of a loaded state."""
         self.resumed = False
         """Whether the next iterator continues at `progress`."""
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state for a worker process, including the rank, which is not known there."""
+        """Return the state for a worker process, including the rank, which is unknown there."""
         rank, world_size = find_rank(self._options.rank, self._options.world_size)
         options = replace(self._options, rank=rank, world_size=world_size)
         state = {name: value for name, value in self.__dict__.items() if name != "loader"}
@@ -353,7 +354,7 @@ class WorkerShare:
         return self.current() if self.resumed else Progress(int(self._epoch))
 
     def current(self) -> Progress:
-        """Return the progress of this worker in the epoch of `set_epoch`."""
+        """Return the progress of this worker in the current epoch."""
         epoch = int(self._epoch)
         return self.progress if self.progress.epoch == epoch else Progress(epoch)
 
@@ -421,8 +422,8 @@ class WorkerShare:
 class SampleIterator:
     """One iteration over a worker's share of a dataset.
 
-    torchdata's StatefulDataLoader stores the state of the iterator besides that of the dataset.
-    Only the iterator's state records that a share is exhausted. A worker may finish long before the
+    torchdata's StatefulDataLoader stores the state of the iterator and that of the dataset. Only
+    the iterator's state records that a share is exhausted: a worker may finish long before the
     others, and must then yield nothing more in this epoch, but its whole share in the next.
     """
 
@@ -457,9 +458,9 @@ class SampleIterator:
 class WorkerShares(Shares):
     """The division of samples among ranks, and of a rank's samples among its workers.
 
-    Rank r takes the places r, r + W, … of the order, where W is the world size. Of those, worker w
-    of n takes every n-th place, beginning with the w-th. With ``"pad"``, all ranks take equally
-    many.
+    Rank r gets the places r, r + W, … of the order, where W is the world size. Of these, worker w
+    of n gets every n-th place, starting with the w-th. With ``"pad"``, all ranks get the same
+    number of places.
 
     Examples
     --------
@@ -482,7 +483,7 @@ class WorkerShares(Shares):
         return -(-self._samples // self.batch_size)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the first place of all workers' pieces, and the place after their last one."""
+        """Return the places of all workers' pieces in the order, as start and stop."""
         return batch * self.size, min((batch + 1) * self.size, self._end)
 
     def rows(self, batch: int) -> range:

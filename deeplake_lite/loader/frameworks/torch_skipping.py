@@ -2,7 +2,7 @@
 
 That function creates a DataLoader with the same dataset, and a batch sampler that skips the first
 batches. Here, the sampler yields the numbers of batches, and the dataset starts the loader's epoch
-at the first number that is requested. So skipped batches are neither read nor made.
+at the first number that is requested. Skipped batches are therefore neither read nor made.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Turn(NamedTuple):
-    """A batch of an epoch, by its number."""
+    """A batch of an epoch, identified by its number."""
 
     epoch: Epoch
     """Epoch of the batch."""
@@ -47,7 +47,7 @@ class Epoch:
         return next(self._batches)
 
     def end(self, skipped: int) -> None:
-        """End the epoch, after all of its batches were yielded or skipped."""
+        """End the epoch after all of its batches have been yielded or skipped."""
         if self._batches is None:
             self._batches = self._loader.start_epoch_after(skipped)
         for _ in self._batches:
@@ -83,8 +83,8 @@ class BatchNumbers(torch.utils.data.Sampler[Turn]):
 class SequentialBatchNumbers(BatchNumbers, torch.utils.data.SequentialSampler):  # type: ignore[misc]
     """The batches of a loader that does not shuffle.
 
-    Lightning recognises by this base class that all epochs have the same batches. With
-    ``overfit_batches``, it replaces other samplers, which works only with a DataLoader.
+    This base class tells Lightning that all epochs have the same batches. With ``overfit_batches``,
+    Lightning replaces other samplers, which works only with a DataLoader.
     """
 
 
@@ -101,11 +101,11 @@ class Batches(torch.utils.data.Dataset[Any]):
         self._loader = loader
 
     def __len__(self) -> int:
-        """Return the number of rows in an epoch, which is what trainers expect."""
+        """Return the number of rows in an epoch, as trainers expect."""
         return self._loader.shares.n
 
     def __getitem__(self, index: object) -> Any:
-        """Raise LoaderError: rows of this dataset cannot be looked up by number."""
+        """Raise LoaderError, because this dataset has no rows that can be looked up."""
         raise LoaderError(
             "The dataset of a loader has only whole batches, in the loader's order, but row "
             f"{index!r} was requested. For a DataLoader of rows, use view.pytorch_dataset()."

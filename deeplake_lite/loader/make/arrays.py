@@ -1,4 +1,4 @@
-"""Joining the arrays of several rows: stacked, padded, or concatenated."""
+"""Functions that join the arrays of several rows: stacked, padded, or concatenated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NUMBERS = "biufcmM"
 
 @dataclass(frozen=True)
 class RaggedBatch:
-    """The values of several rows that differ in length along their first axis, back to back."""
+    """The concatenated values of several rows, which may differ in length along the first axis."""
 
     values: NDArray[Any]
     """Values of all rows, (total, ...)."""
@@ -33,7 +33,7 @@ class RaggedBatch:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the values and their lengths in bytes."""
+        """Size of the values and their lengths in bytes."""
         return self.values.nbytes + self.lengths.nbytes
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class RaggedBatch:
 
 
 def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
-    """Return values of one shape as one array. Raises OptionError if their shapes differ.
+    """Stack values of the same shape. Raises OptionError if their shapes differ.
 
     >>> stacked("x", [np.zeros(2), np.ones(2)]).shape
     (2, 2)
@@ -82,18 +82,18 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
 def padded(
     name: str, values: Sequence[object], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return values padded with zeros to one array, and a mask that is True where values are.
+    """Pad values with zeros, and stack them. Also return a mask that is False at padding.
 
     Parameters
     ----------
     name : str
         Name of the column, for error messages.
     values : sequence of array_like
-        Arrays of equally many axes. Those after the first `varying` ones have equal lengths.
+        Arrays with the same number of axes. Sizes may differ only along the first `varying` axes.
     varying : int
-        Number of axes that the mask covers: up to the last axis along which values may differ.
+        Number of axes of a value that the mask covers.
     least : tuple of int, optional
-        Shape to pad to, at least.
+        Minimum shape to pad to.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def padded(
     shapes = [a.shape for a in arrays] + ([] if least is None or len(least) != ndim else [least])
     if len(rests := sorted({shape[varying:] for shape in shapes})) > 1:
         raise OptionError(
-            f"With collate='pad', rows of {name!r} must have the same sizes from axis {varying} "
+            f"With collate='pad', rows of {name!r} must have the same shape from axis {varying} "
             f"on, but they have {rests[0]} and {rests[1]}. Convert images to the same channels "
             "with mode='RGB' or mode='L', or use collate='list'."
         )
@@ -127,7 +127,7 @@ def padded(
 
 
 def ragged(name: str, values: Sequence[object]) -> RaggedBatch:
-    """Return values back to back along their first axis."""
+    """Concatenate values along their first axis."""
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):
         raise OptionError(
@@ -138,8 +138,8 @@ def ragged(name: str, values: Sequence[object]) -> RaggedBatch:
         shape = arrays[0].shape
         other = next(a.shape for a in arrays if a.shape[1:] != shape[1:])
         raise OptionError(
-            "collate='ragged' needs values that differ only along their first axis, but those of "
-            f"{name!r} have shapes such as {shape} and {other}. Use collate='pad' or 'list'."
+            "collate='ragged' needs values whose shapes differ only along the first axis, but "
+            f"{name!r} has shapes such as {shape} and {other}. Use collate='pad' or 'list'."
         )
     lengths = np.array([len(a) for a in arrays], np.int64)
     return RaggedBatch(np.concatenate(arrays) if arrays else np.empty(0), lengths)
@@ -153,7 +153,7 @@ def _arrays(name: str, values: Any, how: str) -> list[NDArray[Any]]:
         raise _not_an_array(name, how)
     if not full:
         return arrays
-    # NumPy makes float64 of shape (0,) of an empty list, which fits no other value.
+    # NumPy converts an empty list to float64 of shape (0,), which does not fit other values.
     empty = np.empty((0, *full[0].shape[1:]), full[0].dtype)
     return [empty if a.shape == (0,) and a.dtype == float else a for a in arrays]
 
@@ -182,14 +182,14 @@ def _dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
 
 
 def as_numpy(value: object) -> object:
-    """Return a tensor of PyTorch or JAX as a NumPy array that shares its memory.
+    """Convert a tensor of PyTorch or JAX to a NumPy array that shares its memory.
 
-    Other values are returned unchanged, as are tensors on a device and tensors whose dtype NumPy
-    does not have.
+    Other values are returned unchanged, and so are tensors on a device and tensors whose dtype does
+    not exist in NumPy.
     """
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and isinstance(value, torch.Tensor):
-        with suppress(RuntimeError, TypeError):  # on a device, with a gradient, of bfloat16
+        with suppress(RuntimeError, TypeError):  # on a device, with a gradient, or bfloat16
             return value.numpy()
     elif jax is not None and isinstance(value, jax.Array):
         return np.asarray(value)

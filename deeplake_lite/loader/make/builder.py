@@ -50,14 +50,14 @@ class BatchBuilder:
             np.full(job.rows, UNKNOWN) if ids is None else cast("Any", ids).values
         )
         self._rows = np.arange(job.rows)  # the job's rows that have not failed, and padding
-        self._own, self._all = job.own, True  # rows without padding; whether `_rows` is the job
+        self._own, self._all = job.own, True  # rows before padding; whether `_rows` has all rows
         self._columns: dict[str, Any] = {}
         self._samples: list[object] | None = None  # the results of the transform
         self._untouched: set[str] = set()  # columns that the transform returned unchanged
         self._since = clock.now()
 
     def run(self) -> None:
-        """Go through all stages."""
+        """Run all stages."""
         recipe, result = self._recipe, self._result
         self._decode()
         self._lap("decode")
@@ -93,8 +93,8 @@ class BatchBuilder:
         """Apply the transform to the samples. Rows for which it fails are left out."""
         transform = self._recipe.sample_function
         self._samples, good = [], []
-        # Columns that no sample changes are collated as whole columns, which is faster than
-        # sample by sample and has the same result as without a transform.
+        # Columns that the transform leaves unchanged are collated as a whole. This is faster than
+        # sample by sample, and the result is the same as without a transform.
         untouched = dict.fromkeys(self._columns)
         for number, original in enumerate(self._decoded_samples()):
             row = int(self._rows[number])
@@ -106,14 +106,14 @@ class BatchBuilder:
                 continue
             self._samples.append(sample)
             good.append(number)
-            changed = _changed(original, sample, untouched)
+            changed = _changed_names(original, sample, untouched)
             for name in changed:
                 del untouched[name]
         self._untouched = {*untouched}
         self._select(self._rows[good])
 
     def _pad(self) -> None:
-        """If rows were left out of a batch that must be full, repeat the last row."""
+        """Repeat the last row if rows were left out of a batch that must be full."""
         missing = self._job.rows - len(self._rows)
         if self._recipe.padding and missing and len(self._rows):
             self._rows = np.append(self._rows, self._rows[-1:].repeat(missing))
@@ -166,7 +166,7 @@ class BatchBuilder:
             yield {name: values[row] for name, values in columns.items()}
 
     def _values(self, name: str) -> object:
-        """Return a column's values in the rows of the batch; no copy if no row is left out."""
+        """Return a column's values in the rows of the batch, uncopied if the batch has all rows."""
         values = self._columns[name]
         if self._all:
             return values
@@ -175,13 +175,13 @@ class BatchBuilder:
         return [values[row] for row in self._rows.tolist()]
 
     def _select(self, rows: Positions) -> None:
-        """Continue with some of the rows, in ascending order."""
+        """Keep only the given rows, which are in ascending order."""
         self._own = int(np.searchsorted(rows, self._job.own))
         self._rows = rows
         self._all = len(rows) == self._job.rows
 
     def _handle_error(self, error: Exception, row: int, column: str | None) -> None:
-        """Raise a LoaderError for a row that failed, or record it with ``on_error="skip"``."""
+        """Raise a LoaderError for a failed row, or with ``on_error="skip"``, record the row."""
         row_id = int(self._ids[row])
         if self._recipe.skip:
             if row < self._job.own:  # padding repeats a row that is already listed
@@ -211,11 +211,11 @@ class BatchBuilder:
 
 
 def _with_id(sample: object, row_id: np.int64) -> object:
-    """Return a sample with its row's id, if it is a mapping."""
+    """Add the id of its row to a sample, if it is a mapping."""
     return {**sample, ROW_ID: row_id} if isinstance(sample, Mapping) else sample
 
 
-def _changed(
+def _changed_names(
     original: Mapping[str, object], sample: object, names: Mapping[str, None]
 ) -> list[str]:
     """Return the names of the values in a sample that are not the original objects."""

@@ -1,4 +1,4 @@
-"""Collation of the values of several rows: stacked, padded, as a list, or concatenated."""
+"""Collation of the values of several rows: stacked, padded, listed, or concatenated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NUMERIC = (bool, int, float, np.number, np.bool_, np.datetime64, np.timedelta64
 
 
 def fits(htype: Htype, how: Collate) -> bool:
-    """Return whether a collation that was chosen for all columns applies to columns of a type.
+    """Return whether a collation that is chosen for all columns applies to columns of a type.
 
     >>> from deeplake_lite.htypes import Boxes, Scalar, Text
     >>> [fits(htype, "pad") for htype in (Boxes(), Text(), Scalar("int32"))]
@@ -61,15 +61,15 @@ def collate_column(name: str, values: Any, recipe: ColumnRecipe) -> dict[str, ob
         values = values.data
     elif isinstance(values, list) and not valid.all():
         values = _fill_nulls(name, values, recipe.blank, how)
-    values = _typed_empty_lists(values, recipe)
+    values = _replace_empty_lists(values, recipe)
     out = _collate(name, values, how, recipe.masked, recipe.full_shape)
     if recipe.htype.nullable:
         out[f"{name}_valid"] = valid
     return out
 
 
-def _typed_empty_lists(values: Any, recipe: ColumnRecipe) -> object:
-    """Return values with empty lists replaced with empty arrays of the items' dtype and shape."""
+def _replace_empty_lists(values: Any, recipe: ColumnRecipe) -> object:
+    """Replace empty lists with empty arrays that have the dtype and shape of items."""
     if not isinstance(recipe.htype.layout, Nested):
         return values
     item = recipe.htype.layout.item.layout
@@ -84,11 +84,11 @@ def collate_samples(
     columns: Mapping[str, ColumnRecipe] = NOTHING,
     untouched: Mapping[str, object] = NOTHING,
 ) -> object:
-    """Return the results of a transform as a batch, key by key if they are mappings.
+    """Collate the results of a transform to a batch, key by key if they are mappings.
 
-    By default, values of the same shape are stacked, and others become lists. `collate` names
+    By default, values of the same shape are stacked, and others become lists. `collate` chooses
     another way for all arrays, or for each key. JAX arrays and PyTorch tensors are collated as
-    NumPy arrays, but PyTorch tensors that are stacked by default stay tensors.
+    NumPy arrays, except that PyTorch tensors which are stacked by default stay tensors.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def collate_samples(
         The user's choice.
     columns : mapping
         Recipes of the columns. A key with the name of a column gets the same masks as the column,
-        unless the samples have keys of these names themselves.
+        unless the samples already have keys with the names of the masks.
     untouched : mapping
         Values of the columns that the transform returned unchanged.
 
@@ -145,7 +145,7 @@ def _collate_key(
 ) -> dict[str, object]:
     """Return the entries of a key in the batch, given the values that a transform returned.
 
-    Their shapes are not declared anywhere, so any axis may vary.
+    The shapes of the values are not declared anywhere, so any axis may vary.
     """
     originals, values = values, list(map(as_numpy, values))
     valid = _valid(values)
@@ -169,7 +169,7 @@ def _collate_key(
 def _varying(arrays: list[NDArray[Any]], recipe: ColumnRecipe | None) -> int:
     """Return the number of axes that a mask covers.
 
-    These are as many as the column's varying axes, unless the arrays differ in later axes too.
+    The mask covers the column's varying axes, or all axes if the arrays also differ in later ones.
     """
     most = max((a.ndim for a in arrays), default=0)
     own = most if recipe is None else recipe.htype.varying
@@ -192,7 +192,7 @@ def _stackable(values: list[object]) -> bool:
 def _collate(
     name: str, values: Any, how: Collate, varying: int, least: tuple[int, ...] | None = None
 ) -> dict[str, object]:
-    """Return values that are collated in the given way, with a mask if they are padded."""
+    """Collate values in the given way, with a mask if they are padded."""
     if how == "list":
         return {name: list(values)}
     if how == "ragged":
@@ -204,7 +204,7 @@ def _collate(
 
 
 def _stack_if_equal(values: list[Any]) -> object:
-    """Return values stacked if they have one shape and dtype, and as a list otherwise."""
+    """Stack values if they have the same shape and dtype. Otherwise, return a list."""
     torch = sys.modules.get("torch")
     if torch is not None and all(isinstance(v, torch.Tensor) for v in values):
         return torch.stack(values) if len({(v.shape, v.dtype) for v in values}) == 1 else values
@@ -229,7 +229,7 @@ def _valid(values: Any) -> NDArray[np.bool_]:
 
 
 def _fill_nulls(name: str, values: list[object], blank: NDArray[Any], how: Collate) -> list[object]:
-    """Replace nulls in values: by zeros if values are stacked, and by empty arrays otherwise."""
+    """Replace nulls with zeros if values are stacked, and with empty arrays otherwise."""
     model = next((as_array(name, v, how) for v in values if v is not None), blank)
     filler = np.zeros_like(model) if how == "stack" or not model.ndim else model[:0]
     return [filler if value is None else value for value in values]

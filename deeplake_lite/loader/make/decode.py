@@ -1,4 +1,4 @@
-"""Decoding of a column's cells. Pixels are decoded straight into the memory of the batch."""
+"""Functions that decode a column's cells. Pixels are decoded straight into the batch's memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.sizes import Shapes
 
 type ErrorHandler = Callable[[Exception, int, str], None]
-"""Called with an error, the row and the column. It raises, or the row is left out."""
+"""Called with an error, the row and the column. If it does not raise, the row is left out."""
 
 
 def decode_column(
@@ -45,14 +45,14 @@ def decode_column(
     cached: CachedRows | None = None,
     allow: tuple[str, ...] = (),
 ) -> object:
-    """Return a column's values: an array with the rows as its first axis, or a list.
+    """Decode a column's values to an array with the rows as its first axis, or to a list.
 
     Parameters
     ----------
     name : str
         Name of the column.
     recipe : ColumnRecipe
-        How the column becomes a part of the batch.
+        How to turn the column into a part of the batch.
     cells : Cells
         Cells of all rows.
     good : ndarray, (rows,) bool
@@ -60,7 +60,7 @@ def decode_column(
     handle_error : callable
         Called for each row that fails.
     cached : CachedRows, optional
-        Pixels of these rows that earlier epochs decoded.
+        Pixels of these rows that were decoded in earlier epochs.
     allow : tuple of str
         Roots that linked files may be read from.
     """
@@ -111,7 +111,7 @@ def decode_sized(htype: Htype, data: Buffer, shape: tuple[int, ...], out: NDArra
 
 
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
-    """Return a row's value, or None if it is null."""
+    """Decode a row's value. Return None if it is null."""
     htype = recipe.htype
     value = decode_cell(htype, take(cells, np.array([row])), allow)
     if recipe.mode is not None:
@@ -124,7 +124,7 @@ def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, .
 
 
 def _is_in_mode(shape: NDArray[np.int32], out: NDArray[Any]) -> bool:
-    """Return whether a stored image has the channels of `out`."""
+    """Return whether a stored image has the same channels as `out`."""
     return tuple(n for n in shape[2:].tolist() if n >= 0) == out.shape[2:]
 
 
@@ -137,7 +137,7 @@ def follow_images(
 ) -> None:
     """Scale the coordinates of each row by the same factors as its image.
 
-    `handle_error` is called for rows where that fails, and their entries in `good` become False.
+    For rows that fail, `handle_error` is called, and their entries in `good` become False.
     """
     for name, recipe in recipes.items():
         if recipe.follows is None:
@@ -153,7 +153,7 @@ def follow_images(
 
 
 def _shapes(cells: Cells) -> list[Shapes]:
-    """Return the stored height and width of the image of each row, nested as the cells are."""
+    """Return the stored height and width of each row's image, nested like the cells."""
     if isinstance(cells, NestedCells):
         items, ends = _shapes(cells.items), np.cumsum(cells.counts)
         starts = ends - cells.counts
@@ -163,7 +163,7 @@ def _shapes(cells: Cells) -> list[Shapes]:
 
 
 def advice(error: Exception, name: str) -> str:
-    """Return advice about an error in a column, other than leaving the row out."""
+    """Return advice about an error in a column, besides leaving the row out."""
     if isinstance(error, MisfitError):
         return (
             "If rows differ in channels, convert them with mode='RGB' or mode='L'. If they also "

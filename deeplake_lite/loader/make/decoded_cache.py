@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DecodedCache:
-    """Decoded values of the columns in which all values have one shape.
+    """A cache of the decoded values of columns in which all values have the same shape.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class DecodedCache:
         return hits
 
     def put(self, name: str, positions: Positions, values: NDArray[Any]) -> None:
-        """Cache the values of those rows that there is room for."""
+        """Cache the values of rows, as far as there is room."""
         known = self._known.get(name)
         if known is None:
             return

@@ -1,9 +1,9 @@
-"""A user's function as a loader calls it: with seeded random generators, and with clear errors.
+"""Calls of a user's function with seeded random generators and clear errors.
 
-The random numbers of a transform depend only on the seed, the epoch, the row and, if the row comes
-several times in an epoch, on which of these times it is. A transform with a parameter `rng` gets a
-generator of its own, and generators that it holds itself are seeded before each sample. So are the
-global generators, except in threads, which share them.
+The random numbers of a transform depend only on the seed, the epoch and the row, and if a row
+appears several times in an epoch, on the occurrence. A transform with a parameter `rng` gets its
+own generator. Generators that the transform holds are seeded before each sample, and so are the
+global generators, unless several threads share them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FirstRow(NamedTuple):
-    """The first row of a batch, by which error messages name the batch."""
+    """The first row of a batch, which identifies the batch in error messages."""
 
     row_id: int
     """Id of the row."""
@@ -36,17 +36,17 @@ class FirstRow(NamedTuple):
     source: int | None = None
     """Number of its view in a mix."""
     repeat: int = 0
-    """Number that tells the row's repetitions in an epoch apart."""
+    """Number that tells occurrences of the row in an epoch apart."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the user, called with seeded generators.
+    """A user's function, called with seeded generators.
 
     Parameters
     ----------
     option : str
-        Option that the user passed it as, such as ``"transform"``.
+        Option for which the user passed it, such as ``"transform"``.
     call : callable
         The function.
     seed : int
@@ -61,7 +61,7 @@ class Function:
     """
 
     option: str
-    """Option that the user passed it as."""
+    """Option for which the user passed it."""
     call: Callable[..., object]
     """The function."""
     seed: int = 0
@@ -70,17 +70,17 @@ class Function:
     """Whether to seed the global generators at each call."""
 
     def __call__(self, value: object, epoch: int, row_id: int, repeat: int = 0) -> Any:
-        """Return the function's result for a value. Raises LoaderError if it is None.
+        """Call the function with a value. Raises LoaderError if the result is None.
 
         Parameters
         ----------
         value : object
             Argument of the function.
         epoch, row_id, repeat : int
-            Numbers that the random numbers depend on. A row that appears several times in an epoch
-            has another `repeat` each time.
+            Numbers that determine the random numbers. If a row appears several times in an epoch,
+            `repeat` differs each time.
         """
-        # Without repetition, a row has the same random numbers in every view and every mix.
+        # A row that is not repeated has the same random numbers in every view and every mix.
         sample_seed = mix64(self.seed, epoch, row_id, *([repeat] if repeat else []))
         rng = {}
         if self._takes_rng:
@@ -94,7 +94,7 @@ class Function:
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def call_on_batch(self, value: object, epoch: int, first: FirstRow) -> object:
-        """Return the function's result for a batch, or for its list of samples.
+        """Call the function with a batch, or with the list of its samples.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class Function:
 
     @cached_property
     def _seeded(self) -> OwnGenerators:
-        """The function, with the generators that it holds seeded at each call."""
+        """The function, which seeds the generators that it holds at each call."""
         return OwnGenerators(self.call)
 
     @property

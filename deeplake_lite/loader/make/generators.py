@@ -1,9 +1,9 @@
-"""Finding the random generators that a user's function holds, and seeding them for each sample.
+"""Functions that find the random generators in a user's function, and seed them for each sample.
 
-Transforms in many libraries have their own generator and draw from it for one sample after another,
-so the numbers that a sample gets would depend on the order in which threads run. Therefore, these
-generators are seeded before every call. Each thread calls its own copy of the function object. If
-the function cannot be copied, as closures cannot, threads take turns calling it.
+Transforms of many libraries draw all samples' numbers from one generator of their own, so the
+numbers of a sample would depend on the order in which threads run. Therefore, these generators are
+seeded before every call. Each thread calls its own copy of the function object. Closures and other
+functions that cannot be copied are called by one thread at a time.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class OwnGenerators:
     Parameters
     ----------
     function : callable
-        A function of the user.
+        A user's function.
 
     Examples
     --------
@@ -120,10 +120,10 @@ class OwnGenerators:
         return bool(self._sources)
 
     def __call__(self, seed: int, epoch: int, value: object, **rng: object) -> object:
-        """Return the function's result for a value, with seeded generators.
+        """Call the function with a value after seeding its generators.
 
-        A new copy of the function is made in each epoch, so that changes which the user makes to
-        the function between two epochs take effect.
+        The function is copied again in each epoch, so that the user's changes to it between epochs
+        take effect.
         """
         if not self._sources:
             return self._function(value, **rng)
@@ -131,7 +131,7 @@ class OwnGenerators:
         if function is not self._function:
             _seed(sources, seed)
             return function(value, **rng)
-        with self._lock:  # all threads share the generators, and the user's code may as well
+        with self._lock:  # threads share the generators, perhaps even with the user's own code
             before = [source.state() for source in sources]
             try:
                 _seed(sources, seed)
@@ -153,7 +153,7 @@ class OwnGenerators:
             except Exception:  # an object that cannot be copied may raise anything
                 copied = self._function
             generators = list(_generators(copied))
-            # deepcopy returns functions and closures themselves, so a copy may share generators.
+            # deepcopy does not copy functions and closures, so a copy may share generators.
             if len(generators) != len(own) or own & {id(bits) for bits in generators}:
                 cached = epoch, self._function, self._sources
             else:
@@ -180,9 +180,9 @@ def _source(value: Any) -> Source[Any]:
 
 
 def _generators(function: object) -> Iterator[object]:
-    """Yield the generators that a function holds, each once; those of NumPy as bit generators.
+    """Yield each generator that a function holds once, as a bit generator if it is NumPy's.
 
-    The global generators of NumPy and torch are not among them.
+    Skip the global generators of NumPy and torch, and torch's generators on a GPU.
     """
     torch, seen = sys.modules.get("torch"), set[int]()
     shared = {id(np.random.get_bit_generator())}
@@ -239,7 +239,7 @@ def _references_of_class(kind: type) -> list[Any]:
 
 
 def _references_of_function(function: Any) -> list[object]:
-    """Return the closure and the defaults of a function, and for a user's function its globals."""
+    """Return a function's closure and defaults, and if it is the user's, also its globals."""
     cells = [c.cell_contents for c in function.__closure__ or () if _is_full(c)]
     defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     wrapped = list(vars(function).values())
@@ -248,7 +248,7 @@ def _references_of_function(function: Any) -> list[object]:
 
 
 def _globals_of(function: Any) -> list[object]:
-    """Return the global objects that a function names, including those in the user's modules."""
+    """Return the global objects that a function uses, including those in the user's modules."""
     names, objects = _names(function.__code__), []
     for value in (function.__globals__.get(name) for name in names):
         if isinstance(value, ModuleType):

@@ -1,4 +1,4 @@
-"""The random generators that all code in a process shares: seeded for a sample, then restored."""
+"""Functions that seed the global random generators, which all code shares, and restore them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def seed_globals(number: int) -> None:
     True
     """
     random.seed(number)
-    np.random.seed(number % 2**32)  # noqa: NPY002 - transforms in libraries draw from this one
+    np.random.seed(number % 2**32)  # noqa: NPY002 - transforms of libraries use this generator
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.default_generator.manual_seed(number % 2**63)
@@ -38,7 +38,7 @@ def seed_globals(number: int) -> None:
 def preserved_globals() -> Iterator[None]:
     """Restore the state of the global generators at the end of the block.
 
-    Meanwhile, other threads wait before they enter such a block.
+    Only one thread at a time can be in such a block.
     """
     with _LOCK:
         torch = sys.modules.get("torch")

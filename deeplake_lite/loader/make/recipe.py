@@ -1,7 +1,7 @@
 """Recipes: how the cells of a batch are decoded, transformed and collated.
 
 A recipe is plain data, so that it can be sent to a worker process. Pixels are decoded straight into
-the memory of the batch, and not copied after that unless a transform returns other arrays.
+the batch's memory, and are not copied afterwards unless a transform returns other arrays.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ColumnRecipe:
-    """How a column becomes a part of the batch."""
+    """How to turn a column into a part of the batch."""
 
     htype: Htype
     """Type of the column."""
     shape: tuple[int, ...] | None = None
     """Shape of every value, or None if they differ."""
     collate: Collate | None = None
-    """The user's choice. None stacks values of a known `shape`, and makes lists of others."""
+    """The user's choice. None stacks values of a known `shape`, and lists others."""
     size: tuple[int, int] | None = None
-    """Height and width in pixels that images are resized to."""
+    """Height and width in pixels to which images are resized."""
     mode: str | None = None
-    """Mode that images are converted to: ``"RGB"``, ``"L"`` or ``"RGBA"``."""
+    """Mode to which images are converted: ``"RGB"``, ``"L"`` or ``"RGBA"``."""
     dtype: str | None = None
     """Dtype of decoded values, if `shape` is known or if nulls need it."""
     full_shape: tuple[int, ...] | None = None
-    """Shape that values are padded to, and of nulls in a stack. It is the same for all batches."""
+    """Shape to which values are padded, and shape of stacked nulls. The same for all batches."""
     of_one_shape: bool = False
     """Whether all values have one shape, so that ``"pad"`` needs no mask."""
     follows: str | None = None
@@ -83,7 +83,7 @@ class ColumnRecipe:
 
     @property
     def blank(self) -> NDArray[Any]:
-        """The value that stands for null in a batch without other values.
+        """The placeholder for null in a batch without other values.
 
         >>> from deeplake_lite.htypes import Boxes
         >>> ColumnRecipe(Boxes()).blank.shape, ColumnRecipe(Boxes(), full_shape=(2, 4)).blank.shape
@@ -101,11 +101,11 @@ class Job:
     cells: Mapping[str, Cells]
     """Cells by column, with the ids of the rows if anything depends on them."""
     own: int
-    """Number of rows before the padding."""
+    """Number of rows without padding."""
     where: Rows
-    """Origin of the rows, for error messages."""
+    """Origin of the rows, for error messages and random numbers."""
     cached: CachedRows | None = None
-    """Pixels of these rows that earlier epochs decoded."""
+    """Pixels of these rows that were decoded in earlier epochs."""
 
     @property
     def rows(self) -> int:
@@ -120,7 +120,7 @@ class Skipped:
     row_id: int
     """Id of the row, the same on every branch and in every version."""
     column: str | None
-    """Column that could not be decoded; None if the transform failed."""
+    """Column whose cell could not be decoded; None if the transform failed."""
     error: str
     """Type and message of the error."""
     position: int
@@ -131,7 +131,7 @@ class Skipped:
 
 @dataclass
 class BatchResult:
-    """A finished batch, with the rows that were left out and the time that it took."""
+    """A finished batch, with the rows that were left out and the time of each stage."""
 
     batch: Any = None
     """Values by column; None if every row was left out."""
@@ -168,28 +168,28 @@ class Recipe:
     seed: int = 0
     """The user's seed."""
     transform: Callable[..., object] | None = None
-    """The user's function of a sample."""
+    """The user's function for samples."""
     batch_transform: Callable[..., object] | None = None
-    """The user's function of a batch."""
+    """The user's function for batches."""
     collate: Callable[[list[Any]], object] | Mapping[str, Collate] | Collate | None = None
-    """The user's function of a list of samples, or how to collate the results of a transform."""
+    """The user's function for lists of samples, or how to collate the results of a transform."""
     skip: bool = False
     """Whether rows that fail are left out."""
     allow: tuple[str, ...] = ()
     """Roots that linked files may be read from."""
     row_ids: bool = False
-    """Whether batches have the ids of the rows."""
+    """Whether batches include the ids of the rows."""
     padding: bool = False
-    """Whether batches have a mask of padded rows."""
+    """Whether batches include a mask of padded rows."""
     seeds: bool = False
     """Whether to seed the global generators at each call of a function."""
     sample_ids: bool = False
-    """Whether the samples passed to the user's `collate` have the ids of the rows."""
+    """Whether the samples passed to the user's `collate` include the ids of the rows."""
 
     def make_all(
         self, jobs: Sequence[Job], epoch: int
     ) -> tuple[Sequence[BatchResult], Exception | None]:
-        """Make batches up to the first that fails, and return them with its error."""
+        """Make batches until one fails. Return the finished batches and the error, if any."""
         results: list[BatchResult] = []
         with preserved_globals() if self.seeds else nullcontext():
             for job in jobs:
@@ -212,8 +212,8 @@ class Recipe:
         Raises
         ------
         LoaderError
-            When a row cannot be decoded, or a function of the user fails. The message names the
-            row and the column, or the function.
+            When a row cannot be decoded, or a user's function fails. The message names the row and
+            the column, or the function.
         """
         result = BatchResult()
         BatchBuilder(self, job, epoch, result).run()
@@ -221,17 +221,17 @@ class Recipe:
 
     @cached_property
     def sample_function(self) -> Function:
-        """The user's function of a sample."""
+        """The user's function for samples."""
         return self._function("transform", self.transform)
 
     @cached_property
     def batch_function(self) -> Function:
-        """The user's function of a batch."""
+        """The user's function for batches."""
         return self._function("batch_transform", self.batch_transform)
 
     @cached_property
     def collate_function(self) -> Function:
-        """The user's function of a list of samples."""
+        """The user's function for lists of samples."""
         return self._function("collate", self.collate)
 
     def _function(self, option: str, call: Any) -> Function:

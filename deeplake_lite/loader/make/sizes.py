@@ -1,8 +1,8 @@
-"""Resizing of images, and of the boxes, points, outlines and masks that belong to them.
+"""Functions that resize images and the boxes, points, outlines and masks that belong to them.
 
-Coordinates in pixels are multiplied by the same factors as the sides of the image. Masks take the
-nearest pixel, because there are no values between two classes. In a `Sequence`, each item is
-changed; if the images are a sequence too, each item belongs to the image with the same number.
+Coordinates in pixels are multiplied by the same factors as the sides of the image. Masks use the
+nearest pixel, because classes cannot be interpolated. In a `Sequence`, each item is resized. If the
+images are a sequence too, each item belongs to the image with the same index.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
-    """Return the image column that columns in pixels belong to, or None if none is resized.
+    """Return the image column to which the columns in pixels belong, or None without resizing.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | N
     Raises
     ------
     OptionError
-        When it is not clear which image column that is.
+        When several image columns, or links, make this ambiguous.
     """
     columns = list(fields)
     pixels = [f for f in columns if counts_pixels(_linked(f.htype))]
@@ -83,7 +83,7 @@ def innermost(htype: Htype) -> Htype:
 
 
 def depth(htype: Htype) -> int:
-    """Return how many levels of sequences enclose the innermost type.
+    """Return the number of sequences around the innermost type.
 
     >>> from deeplake_lite.htypes import Mask, Sequence
     >>> [depth(h) for h in (Mask(), Sequence(Mask()), Sequence(Sequence(Mask())))]
@@ -93,7 +93,7 @@ def depth(htype: Htype) -> int:
 
 
 def each(htype: Htype, value: Any, change: Callable[[Any], Any]) -> object:
-    """Apply a function to a value, or to each item of a sequence. Null stays null.
+    """Apply a function to a value, or to each item of a sequence. Nulls stay null.
 
     >>> from deeplake_lite.htypes import Image, Sequence
     >>> each(Sequence(Image()), [1, None, 3], lambda image: -image)
@@ -111,7 +111,7 @@ type Shapes = tuple[int, int] | list[Shapes] | None
 
 
 def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> object:
-    """Return coordinates, or sequences of them, for images that are resized to `size`.
+    """Scale coordinates, or sequences of them, for images that are resized to `size`.
 
     Raises
     ------
@@ -141,8 +141,8 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
     different = {*_flat(shapes)}
     if len(different) > 1:
         raise OptionError(
-            "With size=, coordinates that belong to several images need images of the same size, "
-            f"but theirs are {sorted(different)}. Store a Sequence of coordinates with one item "
+            "With size=, images that share coordinates must have the same size, but they have "
+            f"the sizes {sorted(different)}. Store a Sequence of coordinates with one item "
             "per image, or resize in a transform."
         )
     for height, width in different:
@@ -159,7 +159,7 @@ def _flat(shapes: Shapes) -> Iterator[tuple[int, int]]:
 
 
 def counts_pixels(htype: Htype) -> bool:
-    """Return whether values are in pixels, so that they change when their image is resized.
+    """Return whether values are in pixels, and thus change when their image is resized.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Mask
     >>> [counts_pixels(h) for h in (Boxes(), Boxes(units="fraction"), Mask(), Image())]
@@ -171,7 +171,7 @@ def counts_pixels(htype: Htype) -> bool:
 
 
 def scaled(htype: Htype, value: Any, y: float, x: float) -> object:
-    """Return coordinates that are multiplied by factors.
+    """Multiply coordinates by factors.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def scaled(htype: Htype, value: Any, y: float, x: float) -> object:
     value : ndarray or list of ndarray
         Coordinates in pixels. Polygons are a list of outlines.
     y, x : float
-        Factors for vertical and for horizontal coordinates.
+        Factors for vertical and horizontal coordinates.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def scaled(htype: Htype, value: Any, y: float, x: float) -> object:
 
 
 def nearest(mask: NDArray[Any], height: int, width: int) -> NDArray[Any]:
-    """Return a mask (h, w), or masks (n, h, w), resized by the nearest pixel.
+    """Resize a mask (h, w), or masks (n, h, w), with nearest-neighbor interpolation.
 
     >>> nearest(np.array([[1, 2], [3, 4]], "uint8"), 4, 2)
     array([[1, 2],
@@ -239,7 +239,7 @@ def axes_in_mode(htype: Htype, axes: tuple[object, ...], mode: str) -> tuple[Any
 
 
 def in_mode(pixels: NDArray[Any], mode: str | None) -> NDArray[Any]:
-    """Return an image converted to a mode by Pillow's rules. None leaves it unchanged.
+    """Convert an image to a mode by Pillow's rules. None leaves it unchanged.
 
     >>> in_mode(np.array([[7]], "uint8"), "RGB").tolist(), in_mode(np.zeros((2, 3)), None).shape
     ([[[7, 7, 7]]], (2, 3))

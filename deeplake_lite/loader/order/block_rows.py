@@ -12,7 +12,7 @@ MOST_ROWS = 65_536
 
 
 def rows_of_block(row_bytes: float) -> int:
-    """Return the number of rows in a block: a power of two that makes about `BLOCK_BYTES`.
+    """Return the number of rows in a block: the largest power of two within `BLOCK_BYTES`.
 
     >>> rows_of_block(20_000), rows_of_block(1)
     (128, 65536)

@@ -1,8 +1,8 @@
-"""The order of the rows in an epoch: a pure function of their number, the seed and the epoch.
+"""The order of rows in an epoch: a pure function of the number of rows, the seed and the epoch.
 
 A permutation is a Feistel network. Its domain is the smallest range of ``high << bits`` numbers
-that contains the rows, so a number may leave the range of the rows; it is then permuted again until
-it is back (cycle walking). Nothing is stored, and any part of a permutation can be computed alone.
+that contains the rows. If a result is outside the range of the rows, it is permuted again until it
+is back (cycle walking). Nothing is stored, and any part of a permutation can be computed by itself.
 ``exact`` permutes all rows. ``block`` permutes blocks of rows, and then the rows within windows of
 blocks.
 
@@ -28,7 +28,7 @@ ROUNDS = 6
 """Rounds of the network. With four, statistical tests on 1,003 rows find a pattern."""
 
 SMALL = 1_000
-"""Smaller ranges take four times as many rounds, because each round mixes only a few bits."""
+"""Smaller ranges use four times as many rounds, because each round mixes only a few bits."""
 
 _MASK = 2**64 - 1
 
@@ -59,7 +59,7 @@ class Permutation:
     n : int
         Size of the range, at most 2**62.
     key : int
-        64 bits. Each key gives another permutation.
+        64 bits. Each key determines a different permutation.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Permutation:
     """64 bits that determine the permutation."""
 
     def __call__(self, x: Positions) -> Positions:
-        """Return the images of numbers in ``range(n)``."""
+        """Permute numbers in ``range(n)``."""
         out = np.empty(len(x), np.int64)
         for start in range(0, len(x), PART):
             part = x[start : start + PART]
@@ -126,7 +126,7 @@ class Permutation:
 
     @cached_property
     def _high(self) -> int:
-        """Number of values of the left half: the smallest that covers the range."""
+        """Number of values of the left half, as small as possible."""
         return max(1, -(-self.n >> self._low_bits))
 
     @cached_property
@@ -164,14 +164,14 @@ class Order:
         return np.arange(start, min(stop, self.n))
 
     def passes(self, start: int, stop: int) -> Positions | None:  # noqa: ARG002
-        """Return how often each row's view was passed through before, in this epoch.
+        """Return how many times this epoch has already gone through each row's view.
 
-        The rows are those of `at`. None means zero: no row appears twice.
+        The rows are those of `at`. None means zero for all rows: no row appears twice.
         """
         return None
 
     def after(self, block: int, rows: int) -> int:
-        """Return the place in the order after which no row of the given block is used."""
+        """Return the place in the order after which the given block is no longer needed."""
         return min(self.n, (block + 1) * rows)
 
 
@@ -188,7 +188,7 @@ class ExactOrder(Order):
         return self._permutation(np.arange(start, min(stop, self.n)))
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
-        """Return the end of the epoch, because any row may be last."""
+        """Return the end of the epoch, because any row may come last."""
         return self.n
 
 
@@ -217,7 +217,7 @@ class BlockOrder(Order):
 
     @cached_property
     def _starts(self) -> Positions:
-        """Places at which the windows begin, and the end, (windows + 1,)."""
+        """Place at which each window begins, and the end of the last, (windows + 1,)."""
         sizes = np.full(len(self._blocks), self.block)
         sizes[self._blocks == len(sizes) - 1] = self.n - (len(sizes) - 1) * self.block
         if not self.n:
@@ -243,7 +243,7 @@ class BlockOrder(Order):
         return np.concatenate(parts)
 
     def after(self, block: int, rows: int) -> int:
-        """Return the place in the order after which no row of the given block is used."""
+        """Return the place in the order after which the given block is no longer needed."""
         first, last = block * rows // self.block, ((block + 1) * rows - 1) // self.block
         return int(self._starts[self._window_of[first : last + 1].max() + 1])
 
@@ -254,8 +254,8 @@ class BlockOrder(Order):
         key = mix64(self.seed, self.epoch, window)
         offsets = Permutation(size, key)(np.arange(start - first, stop - first))
         blocks = self._blocks[window * self.window : (window + 1) * self.window]
-        # The last block of the view may be short. The window has no rows for the gap after it, so
-        # offsets after that block are shifted by the gap.
+        # The last block of the view may be short. Offsets after it are shifted by the number of
+        # missing rows.
         short = np.flatnonzero(blocks == len(self._blocks) - 1)
         if len(short) and self.n % self.block:
             gap = self.block - self.n % self.block

@@ -26,7 +26,7 @@ class Progress:
     epoch: int
     """Number of the epoch, from 0."""
     consumed: int = 0
-    """Number of rows that all ranks together have yielded."""
+    """Number of rows that all ranks have yielded, taken together."""
 
 
 class Places:
@@ -45,13 +45,13 @@ class Places:
         return positions
 
     def passes(self, start: int, stop: int) -> Positions | None:
-        """Return how often the rows' views were passed through before; None means zero."""
+        """Return how many times the epoch has already gone through each row's view, or None."""
         return self._join(self._passes, self.order.passes, start, stop)
 
     def _join(
         self, cache: dict[int, Positions | None], compute: Compute, start: int, stop: int
     ) -> Positions | None:
-        """Return the numbers at places `start` to `stop` - 1, from those of whole parts."""
+        """Return the numbers at places `start` to `stop` - 1, cut out of whole parts."""
         first, last = start // PART, (stop - 1) // PART
         parts: list[Positions] = []
         for number in range(first, last + 1):
@@ -84,30 +84,30 @@ class Task:
 
 
 def positions_of(places: Places, shares: Shares, batch: int) -> tuple[Positions, int]:
-    """Return the rows of this rank's part of a batch, and how many of them are not padding."""
+    """Return the rows of this rank's part of a batch, and their number without padding."""
     start, stop = shares.span(batch)
     return shares.of(places.at(start, stop)), len(shares.rows(batch))
 
 
 def passes_of(places: Places, shares: Shares, batch: int) -> Positions | None:
-    """Return the passes of the rows that `positions_of` returns; None means zero."""
+    """Return `Places.passes` for the rows that `positions_of` returns."""
     passes = places.passes(*shares.span(batch))
     return None if passes is None else shares.of(passes)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The origin of rows, for error messages and for random numbers."""
+    """The origin of rows, for error messages and random numbers."""
 
     positions: Positions
     """Position of each row in its view."""
     sources: Positions | None = None
     """Number of the view of each row in a mix; None if there is no mix."""
     repeats: Positions | None = None
-    """Number that differs each time a row appears in an epoch, and may be 0; None if all are 0."""
+    """Number that tells occurrences of a row in an epoch apart; None if all are 0."""
 
     def repeat(self, row: int) -> int:
-        """Return the number that tells a row's repetitions in an epoch apart."""
+        """Return the number that tells this occurrence of a row in the epoch from others."""
         return 0 if self.repeats is None else int(self.repeats[row])
 
     def source(self, row: int) -> int | None:

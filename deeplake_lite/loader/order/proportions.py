@@ -1,9 +1,9 @@
 """The order of the rows of a mix: several views in fixed proportions. Arithmetic only.
 
-An epoch is divided into parts. Each view has a quota of rows in every part, and a permutation says
-which places of the part they take. So the number of rows that a view provides before any place is a
-product plus a count within one part. That number is also the view's place in an epoch of its own,
-so no state is needed.
+An epoch is divided into parts. Each view has a quota of rows in every part, and a permutation
+assigns them to places. Therefore, the number of rows that a view provides before a place is a
+product plus a count within one part. This number is also the view's place in its own epochs, so no
+state is needed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:
-    """Divide `size` places in proportion to weights, by the method of the largest remainder.
+    """Divide `size` places in proportion to weights, by the largest remainder method.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def quotas(weights: Sequence[Fraction], size: int) -> tuple[int, ...]:
 class MixOrder(Order):
     """Rows of several views. Positions count the rows of all views, one view after the other.
 
-    Each view has epochs of its own, each in a new order. They continue from one epoch of
-    the mix to the next.
+    Each view has its own epochs, each in a new order. They continue from one epoch of the mix to
+    the next.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ class MixOrder(Order):
         return self._join(self._part, start, stop)
 
     def passes(self, start: int, stop: int) -> Positions | None:
-        """Return how often each row's view was passed through before, in this epoch."""
+        """Return how many times this epoch has already gone through each row's view."""
         return self._join(self._passes_of_part, start, stop) if self._repeats else None
 
     def _join(self, part: Callable[[int], Positions], start: int, stop: int) -> Positions:
-        """Return the numbers at places `start` to `stop` - 1, from those of whole parts."""
+        """Return the numbers at places `start` to `stop` - 1, cut out of whole parts."""
         stop = min(stop, self.n)
         parts = [np.empty(0, np.int64)]
         for number in range(start // PART, -(-stop // PART)):
@@ -91,12 +91,12 @@ class MixOrder(Order):
 
     @cached_property
     def _repeats(self) -> bool:
-        """Whether an epoch enters the next pass of some view, so that rows may appear twice."""
+        """Whether the epoch starts over in some view, so that rows may appear twice."""
         pairs = zip(self._before(0), self._rows_per_epoch, self.rows, strict=True)
         return any(before % rows + own > rows for before, own, rows in pairs)
 
     def after(self, block: int, rows: int) -> int:  # noqa: ARG002
-        """Return the end of the epoch, because any row may be last."""
+        """Return the end of the epoch, because any row may come last."""
         return self.n
 
     @cached_property
@@ -107,7 +107,7 @@ class MixOrder(Order):
         return tuple(whole * a + b for a, b in pairs)
 
     def _before(self, number: int) -> tuple[int, ...]:
-        """Return the number of rows that each view provides before a part, in all epochs so far."""
+        """Return the number of rows that each view provides before a part, over all epochs."""
         pairs = zip(self._rows_per_epoch, quotas(self.weights, PART), strict=True)
         return tuple(self.epoch * a + number * b for a, b in pairs)
 
@@ -167,7 +167,7 @@ class MixShuffle:
         return MixOrder(n, seed, epoch, self.rows, self.weights, self.shuffles)
 
     def to_json(self) -> dict[str, object]:
-        """Return everything that the order depends on, other than the seed and the epoch."""
+        """Return everything that the order depends on, besides the seed and the epoch."""
         of = [shuffle.to_json() for shuffle in self.shuffles]
         return {"kind": self.kind, "weights": [float(w) for w in self.weights], "of": of}
 

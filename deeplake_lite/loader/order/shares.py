@@ -1,8 +1,8 @@
 """The division of an epoch into batches and ranks. Arithmetic only.
 
 With G = ``batch_size × world_size``, global batch k has the places ``k × G`` to ``(k + 1) × G - 1``
-of the order. Rank r takes every ``world_size``-th of them, beginning with the r-th. So a global
-batch is the same set of rows for every world size with the same G.
+of the order. Rank r gets every ``world_size``-th place, starting with the r-th. Therefore, a global
+batch has the same rows for every world size with the same G.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Shares:
     rank, world_size : int
         Number of this rank, and number of ranks.
     last : {"uneven", "drop", "pad"}
-        Whether the last batch has the rows that are left, is dropped, or is padded to full size.
+        Whether an incomplete last batch is kept, dropped, or padded to full size.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Shares:
     world_size: int = 1
     """Number of ranks."""
     last: Last = "uneven"
-    """Whether the last batch has the rows that are left, is dropped, or is padded to full size."""
+    """Whether an incomplete last batch is kept, dropped, or padded to full size."""
 
     @property
     def size(self) -> int:
@@ -69,7 +69,7 @@ class Shares:
         return whole + (self.last == "pad" or rest > self.rank)
 
     def span(self, batch: int) -> tuple[int, int]:
-        """Return the first place of a global batch in the order, and the one after its last."""
+        """Return the places of a global batch in the order, as start and stop."""
         return batch * self.size, min((batch + 1) * self.size, self.n)
 
     def rows(self, batch: int) -> range:

@@ -1,4 +1,4 @@
-"""Shuffles: the choice between them by the size of the data, and the order of each epoch."""
+"""Shuffles, chosen by the size of the data, and the order of each epoch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXACT_BYTES = 8 * 2**30
 """Views of up to this stored size are shuffled exactly by default."""
 
 WINDOW_BYTES = 256 * 2**20
-"""Stored size of the rows in a window, which a block shuffle mixes."""
+"""Stored size of a window, within which a block shuffle mixes the rows."""
 
 LEAST_WINDOW = 8
 """Minimum number of blocks in a window."""
@@ -42,7 +42,7 @@ class Shuffling(Protocol):
 
     @property
     def window_rows(self) -> int:
-        """Number of rows per shuffle window, which are not used after it; 0 if there are none."""
+        """Number of rows in a window, which are not needed after it; 0 without windows."""
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -79,15 +79,15 @@ class Shuffle:
 
     @classmethod
     def choose(cls, wanted: bool | str, samples: Stored) -> Shuffle:
-        """Return the shuffle that the user wants, or for True, one that fits the size of the data.
+        """Return the requested shuffle, or for True, a shuffle that suits the size of the data.
 
-        The choice depends only on the data and on constants, never on the machine: otherwise the
+        The choice depends only on the data and on constants, never on the machine. Otherwise, the
         order of an epoch would differ between machines.
 
         Raises
         ------
         OptionError
-            For anything but a bool, ``"exact"`` and ``"block"``.
+            When `wanted` is neither a bool nor ``"exact"`` or ``"block"``.
         """
         if isinstance(wanted, np.bool_):
             wanted = bool(wanted)
@@ -114,7 +114,7 @@ class Shuffle:
 
     @property
     def window_rows(self) -> int:
-        """Number of rows per shuffle window, which are not used after it; 0 if there are none."""
+        """Number of rows in a window, which are not needed after it; 0 without windows."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:

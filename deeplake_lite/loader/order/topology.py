@@ -19,16 +19,16 @@ type Rank = tuple[int, int]
 def find_rank(
     rank: int | None, world_size: int | None, ask: Callable[[], Rank | None] = lambda: None
 ) -> Rank:
-    """Return the rank and the world size: the arguments, or those of torch, JAX, torchrun or SLURM.
+    """Return the rank and world size: the arguments, or those of torch, JAX, torchrun or SLURM.
 
-    If none of these is set, they are 0 and 1. Frameworks that are not loaded are not imported.
+    If none of them is set, the result is 0 and 1. Frameworks are not imported to find this out.
 
     Parameters
     ----------
     rank, world_size : int, optional
-        Values that the user has set. Both are needed.
+        The user's values, which apply if both are set.
     ask : callable
-        Returns the rank that another framework reports, or None. It takes precedence.
+        Returns the rank that another framework reports, or None. It has precedence over the others.
 
     Raises
     ------

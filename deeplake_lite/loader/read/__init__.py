@@ -1,1 +1,1 @@
-"""Reading of stored rows ahead of their batch, and the memory that holds them."""
+"""Reads stored rows ahead of their batch, and keeps them in memory."""

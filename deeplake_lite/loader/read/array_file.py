@@ -1,4 +1,4 @@
-"""Files of arrays with hashes, so that damaged and swapped files are noticed.
+"""Files of arrays with hashes, so that damaged and swapped files are detected.
 
 ::
 
@@ -30,7 +30,7 @@ ALIGNED = 64
 """Arrays begin at multiples of this many bytes."""
 
 SMALL = 4_096
-"""Files of up to this size are read. Larger ones are memory-mapped."""
+"""Maximum size of files that are read. Larger files are memory-mapped."""
 
 
 def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -39,24 +39,24 @@ def write(path: Path, key: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     Parameters
     ----------
     key : str
-        Identifies the contents. `read` rejects the file if it is given another key.
+        Identifies the contents. `read` rejects the file unless it is called with the same key.
     """
     flat = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays.values()]
     listed, end = [], 0
     for (name, array), data in zip(arrays.items(), flat, strict=True):
         listed.append((name, array.dtype.str, array.shape, end, xxhash.xxh3_64_hexdigest(data)))
-        end = _aligned(end + len(data))
+        end = _align(end + len(data))
     text = json.dumps([key, listed]).encode()
     with path.open("wb") as file:
         file.write(_HEAD.pack(MARK, len(text), xxhash.xxh3_128_digest(text)))
         file.write(text)
         for data in flat:
-            file.write(bytes(_aligned(file.tell()) - file.tell()))
+            file.write(bytes(_align(file.tell()) - file.tell()))
             file.write(data)
 
 
 def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]:
-    """Return the arrays in a file by name, read-only. Those of a large file are memory-mapped.
+    """Return the arrays in a file by name, read-only, and memory-mapped if the file is large.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]
     ValueError
         When the file is damaged, or has another key.
     """
-    data = _mapped(path)
+    data = _map_file(path)
     if len(data) < _HEAD.size:
         raise ValueError("The file is truncated.")
     mark, length, digest = _HEAD.unpack(data[: _HEAD.size])
@@ -80,7 +80,7 @@ def read(path: Path, key: str, *, check: bool = True) -> dict[str, NDArray[Any]]
     actual, listed = json.loads(text)
     if actual != key:
         raise ValueError(f"The file must have the key {key!r}, but it has {actual!r}.")
-    body = data[_aligned(_HEAD.size + length) :]
+    body = data[_align(_HEAD.size + length) :]
     return {
         name: _array(body[start:], dtype, shape, hashed if check else None)
         for name, dtype, shape, start, hashed in listed
@@ -97,17 +97,17 @@ def _array(
     return own.view(dtype).reshape(shape)
 
 
-def _mapped(path: Path) -> NDArray[np.uint8]:
+def _map_file(path: Path) -> NDArray[np.uint8]:
     """Return the bytes of a file, memory-mapped if it is large."""
     if path.stat().st_size <= SMALL:
         return np.frombuffer(path.read_bytes(), np.uint8)
     return np.asarray(np.memmap(path, np.uint8, "r"))
 
 
-def _aligned(position: int) -> int:
+def _align(position: int) -> int:
     """Return a position rounded up to a multiple of `ALIGNED`.
 
-    >>> _aligned(0), _aligned(1), _aligned(64)
+    >>> _align(0), _align(1), _align(64)
     (0, 64, 64)
     """
     return -(-position // ALIGNED) * ALIGNED

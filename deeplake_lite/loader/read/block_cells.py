@@ -1,6 +1,7 @@
-"""The cells of blocks in memory, and the gathering of a batch's rows from several blocks.
+"""The cells of blocks in memory, and functions that gather a batch's rows from several blocks.
 
-Small cells of a ragged column are packed into one array per block, so that there are few objects.
+Small cells of a ragged column are packed into one array per block, to keep the number of Python
+objects small.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PackedCells:
-    """Cells of a ragged column back to back, in one array for all rows of a block."""
+    """Cells of a ragged column, concatenated into one array for all rows of a block."""
 
     data: NDArray[np.uint8]
     """Bytes of all cells."""
@@ -37,7 +38,7 @@ class PackedCells:
 
     @classmethod
     def of(cls, cells: RaggedCells) -> PackedCells:
-        """Copy cells into one array."""
+        """Concatenate cells into one array."""
         lengths = [memoryview(b).nbytes for b in cells.buffers]
         starts = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))]).astype(np.int64)
         data = np.frombuffer(b"".join(cells.buffers), np.uint8)
@@ -59,7 +60,7 @@ type StoredCells = PackedCells | Cells
 type Block = dict[str, StoredCells]
 
 LARGE_CELLS = 4_096
-"""Cells of at least this average size are held as they were read, without packing."""
+"""Minimum average size of cells that are held as they were read, without packing."""
 
 
 def are_large(cells: RaggedCells) -> bool:
@@ -81,7 +82,7 @@ def gather(
     blocks : mapping
         Cells of the blocks, by number.
     number, row : ndarray, (rows,) int64
-        Number of each row's block, and of the row in the block.
+        Number of each row's block, and index of the row in the block.
     alone : Cells, optional
         Cells of the rows whose blocks are not in `blocks`, in order. They were read separately.
     """
@@ -112,7 +113,7 @@ def _gather_dense(
     row: Positions,
     alone: DenseCells | None,
 ) -> DenseCells:
-    """Return cells of a dense column. Each is copied once, to its place in the batch."""
+    """Return cells of a dense column. Each cell is copied once, to its place in the batch."""
     if alone is not None and not blocks:
         return alone
     sample = alone if alone is not None else next(iter(blocks.values()))

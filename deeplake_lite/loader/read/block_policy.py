@@ -1,14 +1,13 @@
-"""The policy by which blocks of rows stay in memory, chosen before anything is read.
+"""The policy for keeping blocks of rows in memory, chosen before anything is read.
 
 A block is a run of consecutive rows of the view. There are four modes:
 
 - ``whole`` keeps every row once it has been read, and each dense column as one array.
-- ``window`` keeps the blocks of the order's current window, and drops the block whose rows are
-  needed last.
-- ``rows`` keeps as many blocks as fit, and reads the rows of all other blocks one by one.
+- ``window`` keeps as many blocks as fit, and drops the block that is needed last.
+- ``rows`` keeps the first blocks, as many as fit, and reads only single rows of other blocks.
 - ``disk`` stores blocks as local files.
 
-Every row is used once per epoch, and for such a sequence no cache of the same size has more hits.
+Every row is used once per epoch. With such accesses, no cache of the same size has more hits.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ LARGE_ROW = 8_192
 """If rows have at least this many bytes, reading one row is much faster than reading its block."""
 
 TOGETHER = 16
-"""Number of blocks to read at once if all are kept, since each read costs a millisecond."""
+"""Factor by which blocks are larger if all are kept, because each read adds a millisecond."""
 
 COMPUTED_ROWS = 32
-"""Maximum number of rows in a block that a query computes, as batches wait for whole blocks."""
+"""Maximum number of rows in a block that a query computes. Batches wait for whole blocks."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class BlockPolicy:
     count: int
     """Number of blocks."""
     cached: int
-    """Number of blocks, from the first on, that are read whole. Rows of others are read alone."""
+    """Number of first blocks that are read whole. Of other blocks, only single rows are read."""
     most: int = 1
     """Maximum number of blocks to hold at a time in mode ``"window"``."""
 
@@ -66,13 +65,13 @@ class BlockPolicy:
         limit : int
             Maximum number of bytes to hold.
         window : int
-            Number of rows per shuffle window, which are not used after it; 0 if the order has
-            no windows.
+            Number of rows in a window of the order, which are not needed after it; 0 without
+            windows.
         on_disk : bool
             Whether blocks are stored as files.
         """
         each, rows = samples.row_bytes, rows_of_block(samples.row_bytes)
-        if samples.computed and not on_disk:  # there, each block is a folder of files
+        if samples.computed and not on_disk:  # there, each block is a file
             rows = min(rows, COMPUTED_ROWS)
         count, total = -(-len(samples) // rows), each * len(samples)
         mode = (
@@ -91,7 +90,7 @@ class BlockPolicy:
 def _quickly_read(samples: Samples) -> bool:
     """Return whether the time to read a block depends only on its size.
 
-    That is not so for small ragged cells, because each of them becomes a Python object.
+    For small ragged cells, it also depends on their number, because each becomes a Python object.
     """
     dense = all(isinstance(f.htype.layout, Dense) for f in samples.fields)
     return not samples.computed and (dense or samples.row_bytes >= LARGE_ROW)

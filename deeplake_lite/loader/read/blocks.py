@@ -1,4 +1,4 @@
-"""Reading ahead: blocks of rows for the next batches, kept in memory by a `BlockPolicy`."""
+"""Reading blocks of rows ahead for the next batches, and keeping them by a `BlockPolicy`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 EARLY = 2
-"""Number of first batches that do not wait for blocks: their rows are read alone."""
+"""Number of first batches that do not wait for blocks, because only their own rows are read."""
 
 EARLY_SHARE = 4
-"""The rows of these batches may take the memory for blocks divided by this."""
+"""The rows of these batches may take at most the memory for blocks, divided by this."""
 
 FEW_BYTES = 16 * 2**20
-"""If the blocks that a batch needs are at most this large, waiting for them takes hardly longer."""
+"""If a batch needs at most this many bytes of new blocks, waiting for them is nearly as fast."""
 
 MOST_MAPPED = 4_096
 """Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
@@ -58,11 +58,11 @@ class Request:
     blocks: Mapping[int, Future[Block]] = field(default_factory=dict)
     """Blocks that contain the rows, by number."""
     alone: Future[Fetched] | None = None
-    """Rows that are read without their blocks; None if all rows come from blocks."""
+    """Rows that are read without their blocks; None if there are none."""
 
 
 class Blocks:
-    """The rows of one loader: reads them ahead in blocks, and holds blocks in memory.
+    """Reads the rows of one loader ahead in blocks, and holds blocks in memory.
 
     Parameters
     ----------
@@ -73,8 +73,7 @@ class Blocks:
     limit : int
         Maximum number of bytes to hold.
     window : int
-        Number of rows per shuffle window, which are not used after it; 0 if the order has no
-        windows.
+        Number of rows in a window of the order, which are not needed after it; 0 without windows.
     disk : Disk, optional
         Cache of blocks as files.
     """
@@ -108,7 +107,7 @@ class Blocks:
         return self.mode == "whole" and len(self._read_once) == self.count
 
     def request(self, positions: Positions, order: Order, done: int, coming: Order) -> Request:
-        """Begin to read the rows of a batch. Blocks that are needed last may be dropped.
+        """Start to read the rows of a batch. To make room, drop the blocks that are needed last.
 
         Parameters
         ----------
@@ -117,7 +116,7 @@ class Blocks:
         order, coming : Order
             Orders of this epoch and of the next.
         done : int
-            Place in this epoch's order up to which rows have been taken.
+            Place in this epoch's order up to which rows are no longer needed.
         """
         blocks: dict[int, Future[Block]] = {}
         number = positions // self.rows
@@ -127,7 +126,7 @@ class Blocks:
             return Request(positions, {}, self._begin_alone(positions))
         for block in needed:
             if _failed(self._futures.get(block)) or self._has_changed(block):
-                self._drop(block)  # it is read again, because the network may be available again
+                self._drop(block)  # so that it is read again: a failed network may have recovered
             if block not in self._futures:
                 self._make_room(order, done, coming)
                 self._futures[block] = self._readers.submit(self._read, block, nbytes=self._nbytes)
@@ -138,18 +137,18 @@ class Blocks:
         return Request(positions, blocks, self._begin_alone(alone))
 
     def _has_changed(self, block: int) -> bool:
-        """Return whether a block is mapped from a file that has changed since."""
+        """Return whether a block is mapped from a file that has changed since it was loaded."""
         read = self._futures.get(block)
         if self._disk is None or read is None or not read.done():
             return False
         return self._disk.has_changed(*self._span(block))
 
     def _span(self, block: int) -> tuple[int, int]:
-        """Return the first row of a block, and the one after its last."""
+        """Return the range of a block's rows, as start and stop."""
         return block * self.rows, min((block + 1) * self.rows, len(self.samples))
 
     def _is_early(self, needed: Sequence[int]) -> bool:
-        """Return whether a batch is one of the first, and would wait long for its blocks."""
+        """Return whether a batch is among the first, and would wait long for its blocks."""
         computed = self.samples.computed
         if self._early <= 0 or not (computed or self.samples.row_bytes >= LARGE_ROW):
             return False
@@ -162,19 +161,19 @@ class Blocks:
         return self.samples.row_bytes * len(positions) * EARLY <= self._limit // EARLY_SHARE
 
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:
-        """Begin to read some rows without their blocks."""
+        """Start to read some rows without their blocks."""
         nbytes = self.samples.row_bytes * len(positions)
         read = self._readers.submit(self._read_alone, positions, nbytes=nbytes)
         self._alone[read] = True
         return read
 
     def release(self, request: Request) -> None:
-        """Stop counting rows that were read alone: their batch is made, or never will be."""
+        """Stop counting rows read without their blocks, whose batch is finished or abandoned."""
         if request.alone is not None and self._alone.pop(request.alone, False):
             request.alone.add_done_callback(self._release)
 
     def take(self, request: Request) -> dict[str, Cells]:
-        """Wait for the rows of a request, and return their cells by column, in their order."""
+        """Wait for the rows of a request, and return their cells by column, in order."""
         positions = request.positions
         blocks = {number: block.result() for number, block in request.blocks.items()}
         if self.mode == "whole" and request.alone is None:
@@ -193,7 +192,7 @@ class Blocks:
         }
 
     def _of_all(self, name: str, positions: Positions) -> Cells:
-        """Return cells of a column of which all rows are in memory."""
+        """Return cells of a column whose rows are all in memory."""
         whole = self._whole.get(name)
         if whole is not None:
             return _rows_of(whole, positions)
@@ -202,7 +201,7 @@ class Blocks:
         return gather(blocks, number, positions % self.rows, None)
 
     def _places(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return the slices that rows are read into, for the columns that are held as one array."""
+        """Return the slices into which rows are read, for columns that are held as one array."""
         with self._lock:
             return {
                 name: whole.values[start:stop]
@@ -236,7 +235,7 @@ class Blocks:
         cells, nbytes = self._fetch(np.arange(start, stop), self._places(start, stop))
         if self._disk is not None:
             self._disk.save(start, stop, cells)
-            # The mapped file replaces the cells, so that the block takes no memory of the process.
+            # The mapped file replaces the cells, so that the block does not occupy memory.
             if (mapped := self._disk.load(start, stop)) is not None:
                 self.tally.add(block, 0)
                 return mapped
@@ -254,12 +253,12 @@ class Blocks:
         return held
 
     def _is_large(self, name: str, cells: RaggedCells) -> bool:
-        """Return whether a column's cells are held unpacked. The first block decides for all."""
+        """Return whether a column's cells are held unpacked, as decided by the first block."""
         with self._lock:
             return self._large.setdefault(name, are_large(cells))
 
     def _put(self, name: str, start: int, stop: int, cells: DenseCells | RaggedCells) -> None:
-        """Copy a block's cells to those of the whole column."""
+        """Copy a block's cells into those of the whole column."""
         with self._lock:
             whole = self._whole.get(name)
             if whole is None:
@@ -277,7 +276,7 @@ class Blocks:
             whole.valid[start:stop] = cells.valid
 
     def _make_room(self, order: Order, done: int, coming: Order) -> None:
-        """Drop blocks if there are too many: those of windows that are needed last, or any file."""
+        """Drop blocks if there are too many: mapped files, or the blocks that are needed last."""
         if self.mode == "disk" and len(self._futures) >= MOST_MAPPED:
             self._drop(next(iter(self._futures)))
         if self.mode != "window":
@@ -300,7 +299,7 @@ class Blocks:
 def _room_for(
     cells: DenseCells | RaggedCells, count: int, *, nullable: bool
 ) -> DenseCells | RaggedCells:
-    """Allocate cells for `count` rows, of the kind of the given cells."""
+    """Allocate cells for `count` rows, of the same kind as the given cells."""
     valid = np.ones(count, bool) if nullable else None
     if isinstance(cells, DenseCells):
         return DenseCells(np.empty((count, *cells.values.shape[1:]), cells.values.dtype), valid)

@@ -1,15 +1,14 @@
-"""The disk cache: blocks as local files, for lakes in remote stores. They are memory-mapped.
+"""The disk cache: blocks as memory-mapped local files, for lakes in remote stores.
 
-There is one folder per view (named by its fingerprint) and release of the package, with one file
-per block; `array_file` describes the files. When the files take more than half of the free disk
-space, the folders that were used longest ago are removed. If another process might compute the
-rows differently, the folder belongs to one loader and is removed with it.
+There is one folder for each view and each release of the package, with one file per block;
+`array_file` describes the files. If the files take more than half of the free disk space, the least
+recently used folders are removed. If another process might compute the rows differently, the folder
+belongs to one loader and is removed with it.
 
 A file is compared with its hashes when it is first mapped, and again if its inode, size or
-modification time has changed, which is checked before each use. Three kinds of changes are not
-noticed: one within the same tick of the file system's clock, one that resets the modification time,
-and one while a batch is copied. If a file is truncated just then, the system ends the process with
-SIGBUS.
+modification time has changed, which is checked before each use. A change goes unnoticed if it
+happens within the same tick of the file system's clock, if the modification time is reset, or while
+a batch is being copied. If a file is truncated during the copy, SIGBUS ends the process.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 SHARE = 0.5
-"""Maximum space that blocks may take, as a share of the free space plus the blocks' own."""
+"""Maximum size of all blocks, as a share of the free disk space plus the blocks themselves."""
 
 UNFINISHED = "."
 """Prefix of a block's file name while the file is written."""
 
 ABANDONED = 3600.0
-"""Unfinished files older than this many seconds are from processes that were killed."""
+"""Age in seconds from which an unfinished file must be from a process that was killed."""
 
 
 def cache_folder() -> Path:
@@ -92,7 +91,7 @@ class Disk:
     def of(cls, samples: Samples) -> Self:
         """Return the cache for the given columns of a view.
 
-        Each release of this package has caches of its own, because its functions may compute other
+        Each release of this package has its own caches, because its functions may compute different
         values. If another process might compute the rows differently, the cache is not shared with
         other loaders, and is removed when it is garbage-collected.
         """
@@ -119,12 +118,12 @@ class Disk:
             return None
         self._checked[path] = state
         stems = {name.split(".")[0] for name in arrays}
-        return {bytes.fromhex(name).decode(): _joined(name, arrays) for name in stems}
+        return {bytes.fromhex(name).decode(): _join(name, arrays) for name in stems}
 
     def has_changed(self, start: int, stop: int) -> bool:
         """Return whether the file of a block has changed since it was loaded.
 
-        A file that was removed has not changed: its bytes stay mapped.
+        A removed file does not count as changed, because its bytes stay mapped.
         """
         path = self._path(start, stop)
         try:
@@ -133,7 +132,7 @@ class Disk:
             return False
 
     def save(self, start: int, stop: int, cells: Mapping[str, Cells]) -> None:
-        """Store a block of rows, replacing a damaged one. If the write fails, store nothing."""
+        """Store a block of rows, replacing a damaged file. If the write fails, store nothing."""
         arrays = {
             part: array
             for name, column in cells.items()
@@ -163,7 +162,7 @@ def _remove(folder: Path, pid: int) -> None:
 
 
 def _state(file: str) -> tuple[int, ...]:
-    """Return numbers that change when a file is changed or replaced."""
+    """Return the inode, size and modification time of a file, to detect changes."""
     stat = os.stat(file)
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
@@ -186,8 +185,8 @@ def _arrays(name: str, cells: StoredCells | Cells) -> Iterator[tuple[str, NDArra
         yield f"{name}.valid", cells.valid
 
 
-def _joined(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) -> Any:
-    """Return the cells of a column from their arrays: the inverse of `_arrays`."""
+def _join(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False) -> Any:
+    """Rebuild the cells of a column from their arrays: the inverse of `_arrays`."""
     valid = arrays.get(f"{name}.valid")
     if f"{name}.data" in arrays:
         data, starts, shapes = (arrays[f"{name}.{part}"] for part in ("data", "starts", "shapes"))
@@ -195,11 +194,11 @@ def _joined(name: str, arrays: Mapping[str, NDArray[Any]], *, item: bool = False
         return packed.cells() if item else packed
     if f"{name}.values" in arrays:
         return DenseCells(arrays[f"{name}.values"], valid)
-    return NestedCells(arrays[f"{name}.counts"], _joined(f"{name}.items", arrays, item=True), valid)
+    return NestedCells(arrays[f"{name}.counts"], _join(f"{name}.items", arrays, item=True), valid)
 
 
 def _make_room(folder: Path, own: Path) -> None:
-    """Remove other views' blocks until all take less than their share, the oldest ones first."""
+    """Remove other views' blocks until blocks are within their share, the oldest folder first."""
     views = sorted((p for p in folder.iterdir() if p.is_dir()), key=_last_used)
     sizes = {view: _size(view) for view in views}
     limit = SHARE * (shutil.disk_usage(folder).free + sum(sizes.values()))
@@ -219,7 +218,7 @@ def _clear(own: Path) -> None:
 
 
 def _last_used(path: Path) -> float:
-    """Return when a file or folder was last used; 0 if another process has just removed it."""
+    """Return the time of a file's or folder's last use; 0 if it has just been removed."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -227,7 +226,7 @@ def _last_used(path: Path) -> float:
 
 
 def _size(folder: Path) -> int:
-    """Return the size of all files in a folder, without files that are removed meanwhile."""
+    """Return the size of all files in a folder, ignoring files that are removed meanwhile."""
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""The rows of a mix: several views one after the other, with columns that mean the same."""
+"""The rows of a mix: those of several views, one view after the other, with the same columns."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.order.order import Positions
 
 SOURCE = "_source"
-"""Name of the column with the number of each row's view, from 0. It has to be requested."""
+"""Name of the column with the number of each row's view, from 0. It must be requested."""
 
 
 REPEAT_SHIFT = 32
-"""Lowest bit of a row's repetitions within its view. The bits below are for passes and views."""
+"""Lowest bit of a row's repeats within its view. The bits below are for passes and views."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class MixSamples:
         ColumnNotFoundError
             When a view does not have one of the columns.
         OptionError
-            When a column does not mean the same in all views.
+            When the types of a column in the views are incompatible.
         """
         read = [name for name in columns if name != SOURCE]
         parts = tuple(ViewSamples.of(view, read, with_ids=with_ids) for view in views)
@@ -122,14 +122,14 @@ class MixSamples:
         return {name: take(cells, np.argsort(order)) for name, cells in joined.items()}
 
     def ids(self, positions: Positions) -> Positions:
-        """Return the ids of the given rows, (rows,) int64. Different views may have equal ids."""
+        """Return the ids of the given rows, (rows,) int64. Views may have equal ids."""
         views, order = self._by_view(positions)
         out = np.empty(len(positions), np.int64)
         out[order] = np.concatenate([self.parts[view].ids(mine) for view, mine in views])
         return out
 
     def where(self, positions: Positions, passes: Positions | None = None) -> Rows:
-        """Return the views of the given rows, their positions there, and their repetitions.
+        """Return the origin of the given rows: their views, positions there, and repeats.
 
         A row may appear several times in a view, in several views, and in several passes of a view.
         """
@@ -169,11 +169,11 @@ class MixSamples:
 
     @property
     def computed(self) -> bool:
-        """Whether a query computes some column whenever a row is read."""
+        """Whether a query computes some column at every read."""
         return any(part.computed for part in self.parts)
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape of a column's values, or None if they differ or some are null."""
+        """Return the shape of a column's values, or None if shapes differ or some are null."""
         if f.name == SOURCE:
             return ()
         shapes = {part.shape_of(part.view.schema[f.name]) for part in self.parts}
@@ -186,14 +186,14 @@ class MixSamples:
         return is_same and all(part.of_one_shape(own) for part, own in fields)
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values: for each axis its size, or (least, most)."""
+        """Return the shape of a column's values, with a size or (least, most) for each axis."""
         if f.name == SOURCE:
             return ()
         shapes = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
         return tuple(map(_join_axes, *shapes)) if len(shapes) > 1 else shapes.pop()
 
     def choose_shuffle(self, wanted: bool | str) -> MixShuffle:
-        """Return the shuffle that the user wants, for each view. Raises OptionError."""
+        """Return the requested shuffle for each view. Raises OptionError."""
         rows = tuple(map(len, self.parts))
         return MixShuffle(
             rows, self.weights, tuple(part.choose_shuffle(wanted) for part in self.parts)
@@ -217,7 +217,7 @@ class MixSamples:
 
     @cached_property
     def _class_numbers(self) -> dict[str, list[NDArray[np.int32] | None]]:
-        """For each column of classes and each view, the number that the mix gives to each class."""
+        """The number of each class in the mix, by column and view. None means the same numbers."""
         return {
             f.name: [_renumbering(h.classes, f.htype.classes) for h in self._of(f.name)]
             for f in self.fields
@@ -249,7 +249,7 @@ def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
     Raises
     ------
     OptionError
-        When the types differ in meaning.
+        When the types are incompatible.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def common_htype(name: str, htypes: Sequence[Htype]) -> Htype:
 
 
 def common_columns(views: Sequence[View]) -> tuple[str, ...]:
-    """Return the columns of the views. Raises ColumnNotFoundError if they differ between views."""
+    """Return the common columns of views. Raises ColumnNotFoundError if the columns differ."""
     known = list(dict.fromkeys(name for view in views for name in view.columns))
     for number, view in enumerate(views):
         for name in known:
@@ -293,24 +293,24 @@ def _common_columns(views: Sequence[View]) -> list[str]:
 def _check_links(fields: Sequence[Field], views: Sequence[View]) -> None:
     """Raise OptionError if a mix has links, and its lakes were opened with different roots.
 
-    Otherwise, links of one lake could be read under the roots that were allowed for another.
+    Otherwise, links in one lake could be read under roots that are only allowed for another.
     """
     allowed = {view.rows.lake.allow for view in views}
     if len(allowed) > 1 and any(f.htype.target is not None for f in fields):
         raise OptionError(
-            "All lakes of a mix with links must be opened with the same roots, but theirs are "
-            f"{sorted(allowed)}. Open all of them with the same allow=[…]."
+            "All lakes of a mix with links must be opened with the same roots, but their roots "
+            f"are {sorted(allowed)}. Open all of them with the same allow=[…]."
         )
 
 
 def _renumbering(own: ClassLabel, mix: ClassLabel) -> NDArray[np.int32] | None:
-    """Return the number in the mix of each class of a view, or None if the numbers are the same."""
+    """Return the number in the mix of each class of a view, or None if no number changes."""
     numbers = np.array([mix.index(name) for name in own.names], np.int32)
     return None if (numbers == np.arange(len(numbers))).all() else numbers
 
 
 def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
-    """Return cells of class labels with each class replaced with its new number."""
+    """Replace class numbers in cells with new numbers."""
     if isinstance(cells, DenseCells):
         return DenseCells(numbers[cells.values], cells.valid)
     assert isinstance(cells, RaggedCells)
@@ -319,7 +319,7 @@ def _renumber(cells: Cells, numbers: NDArray[np.int32]) -> Cells:
 
 
 def _join_axes(*axes: Axis) -> Axis:
-    """Return the size of an axis over all views, or (least, most), or None if it is not known.
+    """Return the size of an axis in all views, or (least, most), or None if it is unknown.
 
     >>> _join_axes(4, (2, 3)), _join_axes(4, None), _join_axes(4, 4)
     ((2, 4), None, 4)

@@ -1,4 +1,4 @@
-"""Threads that read: a few if the store responds quickly, many if its latency is high."""
+"""Reader threads: a few if the store responds quickly, many if its latency is high."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CLOSED = (
-    "The loader was closed, so it makes no more batches of this epoch. Start another with "
+    "The loader was closed, so this epoch has no more batches. Start another epoch with "
     "iter(loader)."
 )
 """Message of the error that ends a running epoch when its loader is closed."""
@@ -24,10 +24,10 @@ LEAST, MOST = 2, 32
 """Minimum and maximum number of concurrent reads."""
 
 LOCAL_SECONDS = 0.02
-"""Latency of a local disk. Below it, more concurrent reads do not help, and on a disk they hurt."""
+"""Maximum latency of a local disk. Below it, more concurrent reads do not help, and may hurt."""
 
 LOCAL_RATE = 400e6
-"""Bytes per second that a local disk reads. The time that takes is not counted as latency."""
+"""Speed of a local disk in bytes per second. Time at this speed does not count as latency."""
 
 
 class Readers:
@@ -41,7 +41,7 @@ class Readers:
         self._closed = False
 
     def submit[T](self, read: Callable[..., T], *args: object, nbytes: float = 0) -> Future[T]:
-        """Run a read of about `nbytes` bytes when its turn comes.
+        """Queue a read of about `nbytes` bytes.
 
         Raises RuntimeError after `close`.
         """
@@ -64,7 +64,7 @@ class Readers:
         self._pool.shutdown(wait=False)
 
     def _start(self) -> None:
-        """Start waiting reads until `width` of them run."""
+        """Start waiting reads until `width` reads run."""
         while self._waiting and self._running < self.width:
             future, read, usual = self._waiting.popleft()
             if future.set_running_or_notify_cancel():
@@ -88,9 +88,10 @@ class Readers:
 
 
 def width_for(seconds: float, width: int) -> int:
-    """Return the number of reads to run at a time, given the latency of the last one.
+    """Return the number of reads to run concurrently, given the latency of the last one.
 
-    It rises at once to one read per 2.5 ms of latency, and falls slowly, by a quarter per read.
+    The number rises immediately, to one read per 2.5 ms of latency, and falls slowly, by a quarter
+    per read.
 
     >>> width_for(0.002, 2), width_for(0.06, 2), width_for(0.001, 16)
     (2, 24, 12)

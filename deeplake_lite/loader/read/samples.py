@@ -1,7 +1,7 @@
-"""The rows that a loader reads, as cells, and their properties that are known beforehand.
+"""The rows that a loader reads, as cells, and their properties that are known in advance.
 
-`Samples` is the interface for the loader, and `ViewSamples` are the rows of a view. The rows of a
-mix are in `mix_samples`.
+`Samples` is the interface for the loader, and `ViewSamples` implements it for the rows of a view.
+`mix_samples` implements it for the rows of a mix.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 ROW_ID = "_row_id"
-"""Key of the ids of the rows."""
+"""Key of the row ids."""
 
 UNKNOWN = -1
-"""Placeholder for an id that was not read because nothing depends on it."""
+"""Placeholder for a row id that was not read because nothing depends on it."""
 
 PROBES, COMPUTED_PROBES = 65_536, 64
-"""Numbers of rows whose sizes are read to estimate the average, enough for rare large rows."""
+"""Numbers of rows that are probed to estimate the average size, enough to find rare large rows."""
 
 SHAPE_ROWS = 2**20
 """Number of rows whose shapes are read at a time."""
@@ -73,7 +73,7 @@ class Samples(Protocol):
 
     @property
     def sources(self) -> tuple[View, ...]:
-        """The views that the rows come from."""
+        """The views to which the rows belong."""
         ...
 
     @property
@@ -83,7 +83,7 @@ class Samples(Protocol):
 
     @property
     def computed(self) -> bool:
-        """Whether a query computes some column whenever a row is read."""
+        """Whether a query computes some column at every read."""
         ...
 
     @property
@@ -95,7 +95,7 @@ class Samples(Protocol):
     def repeatable(self) -> bool:
         """Whether every process with the same fingerprint reads the same cells.
 
-        That is not certain if a query calls functions of the user.
+        This is not certain if a query calls user-defined functions.
         """
         ...
 
@@ -104,7 +104,7 @@ class Samples(Protocol):
     ) -> Mapping[str, Cells]:
         """Return the cells of the given rows by column, if possible in the arrays of `into`.
 
-        Not every column can be read into an array. The caller compares the memory of the result.
+        Not every column can be read into an array. Callers check whether the result shares memory.
         """
         ...
 
@@ -113,14 +113,14 @@ class Samples(Protocol):
         ...
 
     def where(self, positions: Positions, passes: Positions | None = None) -> Rows:
-        """Return the views of the given rows, their positions there, and their repetitions.
+        """Return the origin of the given rows: their views, positions there, and repeats.
 
         Parameters
         ----------
         positions : ndarray, (rows,) int64
             Positions of the rows.
         passes : ndarray, (rows,) int64, optional
-            How often each row's view was passed through before in the epoch. None means zero.
+            How many times the epoch has already gone through each row's view. None means zero.
         """
         ...
 
@@ -129,36 +129,36 @@ class Samples(Protocol):
         ...
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape of a column's values, or None if they differ or some are null."""
+        """Return the shape of a column's values, or None if shapes differ or some are null."""
         ...
 
     def of_one_shape(self, f: Field) -> bool:
-        """Return whether all cells of a column have one shape, in the whole version.
+        """Return whether all cells of a column have the same shape, in the whole version.
 
         Rows outside of the view count too, so that all views of a version agree. For computed
-        columns, the result is False, because their shapes are not known beforehand.
+        columns, the result is False, because their shapes are not known in advance.
         """
         ...
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values: for each axis its size, or (least, most)."""
+        """Return the shape of a column's values, with a size or (least, most) for each axis."""
         ...
 
     def choose_shuffle(self, wanted: bool | str) -> Shuffling:
-        """Return the shuffle that the user wants. Raises OptionError."""
+        """Return the requested shuffle. Raises OptionError."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class ViewSamples:
-    """The rows of a view, with those of its columns that are loaded.
+    """The rows of a view, with only the loaded columns.
 
     Parameters
     ----------
     view : View
         View with only the loaded columns, pinned to a version.
     with_ids : bool
-        Whether the ids of the rows are read too.
+        Whether row ids are read too.
     among : tuple of str
         All columns of the original view.
     """
@@ -166,7 +166,7 @@ class ViewSamples:
     view: View
     """View with only the loaded columns, pinned to a version."""
     with_ids: bool = False
-    """Whether the ids of the rows are read too."""
+    """Whether row ids are read too."""
     among: tuple[str, ...] = ()
     """All columns of the original view."""
 
@@ -183,7 +183,7 @@ class ViewSamples:
 
     @property
     def epoch_rows(self) -> int:
-        """Number of rows in an epoch: all of them."""
+        """Number of rows in an epoch, which is that of the view."""
         return len(self)
 
     @property
@@ -196,7 +196,7 @@ class ViewSamples:
         return ViewSamples.of(self.view, names)
 
     def choose_shuffle(self, wanted: bool | str) -> Shuffle:
-        """Return the shuffle that the user wants. Raises OptionError."""
+        """Return the requested shuffle. Raises OptionError."""
         return Shuffle.choose(wanted, self)
 
     @cached_property
@@ -235,16 +235,16 @@ class ViewSamples:
         positions: Positions,
         passes: Positions | None = None,  # noqa: ARG002 an epoch passes through a view once
     ) -> Rows:
-        """Return the positions of the given rows, and their repetitions."""
+        """Return the origin of the given rows: their positions and repeats."""
         repeats = None if self._repeats is None else self._repeats[positions]
         return Rows(positions, repeats=repeats)
 
     @cached_property
     def _repeats(self) -> Positions | None:
-        """How often each row appeared before in the view; None if no row appears twice.
+        """Number of earlier occurrences of each row in the view; None if no row appears twice.
 
-        It is computed only with ids, because only functions that get ids depend on it. No work is
-        done for the rows of a whole lake, which are all different.
+        It is computed only with ids, because only functions that get ids depend on it. The rows of
+        a whole lake are known to be distinct.
         """
         if not self.with_ids:
             return None
@@ -262,7 +262,7 @@ class ViewSamples:
 
     @property
     def computed(self) -> bool:
-        """Whether a query computes some column whenever a row is read."""
+        """Whether a query computes some column at every read."""
         return any(is_computed(self.view, f) for f in self.fields)
 
     def _cell_bytes(self, f: Field) -> float:
@@ -273,7 +273,7 @@ class ViewSamples:
         return float(table.sizes(f.id, slots).mean())
 
     def shape_of(self, f: Field) -> tuple[int, ...] | None:
-        """Return the shape of a column's values, or None if they differ or some are null."""
+        """Return the shape of a column's values, or None if shapes differ or some are null."""
         layout = f.htype.layout
         if isinstance(layout, Dense):
             return layout.shape
@@ -288,7 +288,7 @@ class ViewSamples:
         return shape or None
 
     def of_one_shape(self, f: Field) -> bool:
-        """Return whether all cells of a column have one shape, in the whole version.
+        """Return whether all cells of a column have the same shape, in the whole version.
 
         Deleted rows count until `optimize` removes them.
         """
@@ -306,7 +306,7 @@ class ViewSamples:
         return first is not None
 
     def axes_of(self, f: Field) -> tuple[Axis, ...]:
-        """Return the shape of a column's values: for each axis its size, or (least, most)."""
+        """Return the shape of a column's values, with a size or (least, most) for each axis."""
         if isinstance(f.htype.layout, Dense):
             return f.htype.axes or ()
         extremes: list[np.ndarray] = []
@@ -326,12 +326,13 @@ class ViewSamples:
     def fingerprint(self) -> str:
         """Hash of the original view: its version, rows, columns and query.
 
-        It does not depend on which of the columns are loaded, because the order does not either.
+        It does not depend on which columns are loaded. If the order does, so does the shuffle's
+        `to_json`, which is another part of a loader's state.
 
         Raises
         ------
         UncommittedError
-            When the view has uncommitted edits, which belong to no version yet.
+            When the view has uncommitted edits, which do not belong to a version yet.
         """
         self.view.rows.check_committed("A loader's state, like its cache on disk,")
         return fingerprint(self.view, self.among)
@@ -345,7 +346,7 @@ class ViewSamples:
 
 
 def _count_repeats(ids: Positions) -> Positions | None:
-    """Return how often each number came before, or None if all are different.
+    """Return the number of earlier occurrences of each id, or None if all ids are distinct.
 
     >>> _count_repeats(np.array([7, 5, 7, 7, 5])), _count_repeats(np.array([7, 5]))
     (array([0, 0, 1, 2, 1]), None)
@@ -362,7 +363,7 @@ def _count_repeats(ids: Positions) -> Positions | None:
 
 
 def _is_repeatable(view: View) -> bool:
-    """Return whether a query and the queries of its sources have the same result in any process."""
+    """Return whether a query and those of its sources have the same results in any process."""
     question = question_of(view)
     return question is None or (
         question.repeatable and all(map(_is_repeatable, _read_by(question)))
@@ -396,7 +397,7 @@ def fingerprint(view: View, columns: Sequence[str]) -> str:
         digest.update(json.dumps(words, default=str).encode())
         for source in _read_by(question):
             digest.update(fingerprint(source, source.columns).encode())
-    # The same query may find other rows, if it calls a function of the user.
+    # The same query may find other rows if it calls user-defined functions.
     if isinstance(view.rows.table, VirtualTable):
         for positions in view.rows.table.positions():
             digest.update(np.ascontiguousarray(positions))

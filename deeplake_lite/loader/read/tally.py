@@ -1,4 +1,4 @@
-"""Counters of what a loader has read and of the memory that it uses."""
+"""Counters of a loader's reads and memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Counts(NamedTuple):
     bytes: int = 0
     """Size of the encoded cells that were read."""
     rows: int = 0
-    """Number of rows that were read. Rows that are read again count again."""
+    """Number of rows that were read. If a row is read again, it counts again."""
     asked: int = 0
     """Number of rows that were requested ahead of their batch."""
     missed: int = 0
@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 
 
 class Tally:
-    """Counters of what is read, and of the memory that rows and batches take. Thread-safe.
+    """Counters of reads, and of the memory of rows and batches. Thread-safe.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Tally:
         self._reads, self._reading = 0, 0.0
         self._bytes = self._rows = self._asked = self._missed = 0
         self.held = self.peak = 0
-        """Bytes in memory: now, and at most since the last `reset_peak`."""
+        """Bytes in memory now, and their maximum since the last `reset_peak`."""
         self._ready = np.zeros(blocks, bool)
         self._sizes: dict[int, int] = {}
         self._lock = threading.Lock()
@@ -99,13 +99,13 @@ class Tally:
         self.hold(-size)
 
     def hold(self, nbytes: int) -> None:
-        """Count memory that is held in addition, or freed if the number is negative."""
+        """Count memory that is newly held, or if the number is negative, freed."""
         with self._lock:
             self.held += nbytes
             self.peak = max(self.peak, self.held)
 
     def reset_peak(self) -> None:
-        """Set the peak to the memory that is held now."""
+        """Reset the peak to the memory that is held now."""
         with self._lock:
             self.peak = self.held
 

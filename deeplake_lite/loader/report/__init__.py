@@ -1,1 +1,1 @@
-"""Reports on a loader: its progress, the time that it takes, and the quality of its shuffle."""
+"""Reports on a loader: its progress, its speed, and the quality of its shuffle."""

@@ -1,6 +1,6 @@
-"""Explanations of a loader's speed: the bottleneck, and a setting that would help, in a sentence.
+"""Explanations of a loader's speed: a sentence on the bottleneck and the settings that would help.
 
-An explanation is a function of the statistics and of the loader's options. No I/O.
+An explanation is a function of the loader's statistics and options. No I/O.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 READY = 0.1
-"""If users wait for batches for a smaller share of the time, the loader is fast enough."""
+"""A loader is fast enough if users wait for batches for less than this share of the time."""
 
 AGAIN = 0.1
-"""If more rows than this share are read again, the memory budget is too small."""
+"""The memory budget is too small if more than this share of the rows is read again."""
 
 LEAST_SECONDS = 1.0
-"""If the current epoch has run for less time, the one before is explained instead."""
+"""If the current epoch is shorter than this, the previous one may be explained instead."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Situation:
     shuffle: str = "none"
     """Kind of the shuffle."""
     mode: str = "whole"
-    """Mode in which blocks stay in memory, see `block_policy`."""
+    """Mode in which blocks are kept in memory, see `block_policy`."""
     rows: int = 0
     """Number of rows in the view."""
     stored: float = 0.0
@@ -49,7 +49,7 @@ class Situation:
     batches: int | None = None
     """Number of batches in an epoch."""
     computed: bool = False
-    """Whether a query computes some column whenever a row is read."""
+    """Whether a query computes some column at every read."""
 
     @classmethod
     def of(
@@ -68,13 +68,13 @@ class Situation:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """The bottleneck of a loader as a sentence. It prints with the seconds of all stages.
+    """The bottleneck of a loader as a sentence. Its repr adds the seconds of all stages.
 
     Examples
     --------
-    >>> text = Explanation("transform", "Your transform takes 80 % of it.", Stats(transform=1.0))
+    >>> text = Explanation("transform", "Your transform takes 80% of it.", Stats(transform=1.0))
     >>> print(text)
-    Your transform takes 80 % of it.
+    Your transform takes 80% of it.
     """
 
     bottleneck: str
@@ -82,7 +82,7 @@ class Explanation:
     sentence: str
     """The explanation for users."""
     stats: Stats
-    """Statistics of the epoch that is explained."""
+    """Statistics of the explained epoch."""
 
     def __str__(self) -> str:
         return self.sentence
@@ -96,37 +96,37 @@ class Explanation:
 
 
 def explain_stats(stats: Stats, situation: Situation) -> Explanation:
-    """Return the bottleneck of the current or last epoch.
+    """Explain the bottleneck of the current or last epoch.
 
     >>> from deeplake_lite.loader.options import Options
     >>> epoch = Stats(wall=10.0, read=1.0, transform=8.0, collate=1.0, stall=9.0, batches=5)
     >>> situation = Situation(Options(batch_size=8, transform=dict))
     >>> print(explain_stats(Stats(epochs=(epoch,)), situation))
-    Your transform takes 80 % of the workers' time. Options: workers='processes' ...
+    Your transform takes 80% of the workers' time. Options: workers='processes' ...
     """
     epoch = _epoch_to_explain(stats.epochs)
     if epoch is None or not epoch.batches:
         return Explanation("", _explain_no_rows(situation), Stats())
     bottleneck = _bottleneck(epoch, situation)
     seconds = epoch.read if bottleneck == "memory" else epoch.seconds.get(bottleneck, 0.0)
-    share = f"{100 * seconds / (epoch.busy or 1.0):.0f} % of the workers' time"
+    share = f"{100 * seconds / (epoch.busy or 1.0):.0f}% of the workers' time"
     return Explanation(bottleneck, _SENTENCES[bottleneck](share, epoch, situation), epoch)
 
 
 def _explain_no_rows(situation: Situation) -> str:
-    """Return the reason why nothing was loaded."""
+    """Explain why nothing was loaded."""
     if not situation.rows:
         return "There is nothing to load: the view has no rows."
     if situation.batches == 0:
         return (
-            f"There is nothing to load: {counted(situation.rows, 'row')} fill no batch of "
+            f"There is nothing to load: {counted(situation.rows, 'row')} cannot fill a batch of "
             f"batch_size={situation.options.batch_size}, and last='drop' leaves them out."
         )
     return "Nothing has been loaded yet. Iterate over some batches, and call explain() again."
 
 
 def _epoch_to_explain(epochs: tuple[Stats, ...]) -> Stats | None:
-    """Return the last epoch, or the one before if the last has just begun."""
+    """Return the last epoch, or the previous one if the last has just begun."""
     if len(epochs) > 1 and epochs[-1].wall < LEAST_SECONDS:
         has_just_begun = epochs[-1].batches < epochs[-2].batches / 2
         return epochs[-2] if has_just_begun else epochs[-1]
@@ -158,7 +158,7 @@ def _training(_share: str, stats: Stats, _situation: Situation) -> str:
     away = 100 * (1 - stats.stall / stats.wall)
     return (
         "Your training step is slower than the loader: batches were ready for it, and it took "
-        f"{away:.0f} % of the time. A faster loader would gain nothing."
+        f"{away:.0f}% of the time. A faster loader would not help."
     )
 
 
@@ -167,7 +167,7 @@ def _read(share: str, stats: Stats, situation: Situation) -> str:
     if o.cache is None:
         advice.append("cache='encoded' keeps rows in memory for later epochs")
     elif situation.mode == "whole":
-        advice.append("later epochs take the rows from memory")
+        advice.append("later epochs find the rows in memory")
     if o.columns is None:
         advice.append("columns= loads only the columns you need")
     if situation.mode == "rows" and situation.shuffle == "exact":
@@ -176,15 +176,15 @@ def _read(share: str, stats: Stats, situation: Situation) -> str:
         rows = "computed values" if situation.computed else "rows from remote stores"
         advice.append(f"cache='disk' stores {rows} on this machine")
     speed = f"{words.size(round(stats.bytes_read / stats.wall))}/s"
-    way_out = f"Options: {_list(advice)}" if advice else "A nearer store would help"
+    way_out = f"Options: {_list(advice)}" if advice else "A store with lower latency would help"
     stage = "Computing the query's columns" if situation.computed else "Reading"
-    return f"{stage} is slow: workers wait for it for {share}, at {speed}. {way_out}."
+    return f"{stage} is slow: it takes {share}, at {speed}. {way_out}."
 
 
 def _memory(share: str, _stats: Stats, situation: Situation) -> str:
     return (
-        f"The memory budget is too small: blocks are read again, and workers wait for them for "
-        f"{share}. memory_budget is {words.size(situation.options.budget)}; about "
+        f"The memory budget is too small: blocks are read again, which takes {share}. "
+        f"memory_budget is {words.size(situation.options.budget)}; about "
         f"{words.size(round(1.3 * situation.stored))} would hold all rows."
     )
 
@@ -195,7 +195,7 @@ def _decode(share: str, _stats: Stats, situation: Situation) -> str:
     if any(o.size_of(name) is None for name, c in situation.images.items() if c != "mask"):
         advice.append("size= decodes at the size you need")
     if o.cache != "decoded" and o.workers == "threads" and codecs:
-        advice.append("cache='decoded' decodes once, as far as memory allows")
+        advice.append("cache='decoded' keeps decoded pixels, as far as memory allows")
     return f"Decoding {_name(codecs)} takes {share}. Options: {_list([*advice, _more(o)])}."
 
 
@@ -227,7 +227,7 @@ def _collate(share: str, _stats: Stats, situation: Situation) -> str:
         advice = ["collate='stack', 'pad', 'list' or 'ragged' needs no Python code"]
         stage = "Your collate function"
     else:
-        advice = ["collate='list' or 'ragged' copies least", "size= gives all images one shape"]
+        advice = ["collate='list' or 'ragged' copies less", "size= gives all images one shape"]
         stage = "Collating"
     return f"{stage} takes {share}. Options: {_list([*advice, _more(o)])}."
 
@@ -236,7 +236,7 @@ def _hand_over(share: str, _stats: Stats, situation: Situation) -> str:
     reason = (
         "In an epoch of one batch, most of the time is spent starting threads"
         if situation.batches == 1
-        else f"A batch_size larger than {situation.options.batch_size} reduces that share"
+        else f"A batch_size larger than {situation.options.batch_size} reduces this share"
     )
     return f"Handing batches over takes {share}, more than making them. {reason}."
 
@@ -255,7 +255,7 @@ def _more(options: Options) -> str:
         return f"num_workers={most} uses {'all' if most == cores() else most} cores"
     if options.workers == "threads" and most < cores():
         return f"workers='processes' uses all {cores()} cores"
-    return "a machine with more cores, and as many num_workers"
+    return "a machine with more cores, and num_workers= to match"
 
 
 def _list(parts: list[str]) -> str:

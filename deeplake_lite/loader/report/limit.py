@@ -1,7 +1,7 @@
-"""The decode limit: how fast batches could be at best, with the decoder alone.
+"""The decode limit: the maximum speed of a loader, which is that of its decoder alone.
 
-The loader's own decoder runs in as many threads, on rows in memory, into batches that are allocated
-beforehand. Nothing is read, transformed, collated or handed over.
+The loader's decoder runs in the same number of threads, on rows in memory, into preallocated
+batches. Nothing is read, transformed, collated or handed over.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MOST_BYTES = 256 * 2**20
-"""Maximum number of stored bytes of the rows that are decoded."""
+"""Maximum stored size of the decoded rows in bytes."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Limit:
     """
 
     samples: int
-    """Number of rows that were decoded. Rows that are decoded again count again."""
+    """Number of rows that were decoded. If a row is decoded again, it counts again."""
     seconds: float
-    """Seconds that it took."""
+    """Duration of the measurement in seconds."""
     threads: int
     """Number of threads."""
 
@@ -61,11 +61,11 @@ def decode_limit(
     Parameters
     ----------
     samples : Samples
-        Rows to decode, at least one. The first ones are read.
+        Rows, at least one. The first ones are decoded.
     recipe : Recipe
-        How they are decoded.
+        How to decode them.
     batch_size, threads : int
-        Number of rows in a batch, and of threads.
+        Number of rows in a batch, and number of threads.
     seconds : float
         How long to measure. Each thread decodes at least one batch.
     """
@@ -78,7 +78,7 @@ def decode_limit(
             done += _decode(recipe, batches[next(turns) % len(batches)], own)
         return done
 
-    own = [_allocated(recipe, batch_size) for _ in range(threads)]
+    own = [_allocate(recipe, batch_size) for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
         began = time.perf_counter()
         until = began + seconds
@@ -94,8 +94,8 @@ def _batches(samples: Samples, recipe: Recipe, size: int) -> list[dict[str, Cell
     return [{name: take(cells[name], part) for name in recipe.columns} for part in parts]
 
 
-def _allocated(recipe: Recipe, size: int) -> dict[str, object]:
-    """Return arrays for the columns that are decoded straight into the batch."""
+def _allocate(recipe: Recipe, size: int) -> dict[str, object]:
+    """Allocate arrays for the columns that are decoded straight into the batch."""
     return {
         name: aligned((size, *column.shape), np.dtype(column.dtype))
         for name, column in recipe.columns.items()

@@ -1,9 +1,9 @@
-"""Time measurement during an epoch: how long workers are in each stage, and how long users wait.
+"""Time measurement during an epoch: how long each stage takes, and how long users wait.
 
-A meter is called when the user gets a batch and asks for the next one, and when a task begins and
-ends, with the seconds that its stages took. A worker without a task waits for the user while the
-user is away, and for the hand-over while the user waits. The sums of both over all workers follow
-from the times of the tasks alone, so it does not matter which worker runs which task.
+A meter is notified when the user gets a batch, when the user asks for the next one, and when a task
+begins and ends. A worker without a task waits for the user while the user is away, and for the
+hand-over while the user waits. The totals of both over all workers follow from the times of the
+tasks alone, so it does not matter which worker runs which task.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OWN = STAGES[:4]
 """Stages that tasks measure themselves."""
 
 MOST_EPOCHS = 100
-"""Number of last epochs whose statistics are kept separately."""
+"""Number of recent epochs whose statistics are kept separately."""
 
 
 class Meter:
@@ -43,10 +43,10 @@ class Meter:
     tally : Tally
         Counters of reads and of memory.
     began : float, optional
-        Time at which the epoch began, if not now.
+        Time at which the epoch began. By default, now.
     max_tasks : int, optional
-        Maximum number of tasks at a time. With worker processes, there are more tasks than workers:
-        while a worker does one task, another waits for it.
+        Maximum number of concurrent tasks. Worker processes have more tasks than workers: while a
+        worker runs one task, another task waits for it.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class Meter:
         tally.reset_peak()
         self._began = clock.now() if began is None else began
         self._ended = 0.0
-        # Seconds that the user was away so far, and the time at which the user left, or 0. They are
-        # one tuple, so that other threads read both at once.
+        # Seconds that the user has been away, and the time at which the user left, or 0. They are
+        # one tuple, so that other threads read both atomically.
         self._gone: tuple[float, float] = (0.0, 0.0)
         self._lock = threading.Lock()
         self._seconds: dict[str, float] = defaultdict(float)
@@ -76,7 +76,7 @@ class Meter:
     # ---- the user
 
     def leave(self, number: int, rows: int) -> None:
-        """Record that the user gets a batch, and works on it from now on."""
+        """Record that the user gets a batch, and starts to work on it."""
         self._samples += rows
         self._batches += 1
         self._tally.hold(-self._waiting_bytes.pop(number, 0))
@@ -89,7 +89,7 @@ class Meter:
             self._gone = before + clock.now() - since, 0.0
 
     def _away(self, now: float) -> float:
-        """Return how many seconds the user has been away until now."""
+        """Return the number of seconds that the user has been away."""
         before, since = self._gone
         return before + max(0.0, now - since) if since else before
 
@@ -100,7 +100,7 @@ class Meter:
         self._tasks = max(1, min(self._max_tasks, tasks))
 
     def begin(self, task: int, now: float | None = None) -> None:
-        """Record that a worker begins a task, named by the number of its first batch."""
+        """Record that a worker begins a task, identified by the number of its first batch."""
         now = clock.now() if now is None else now
         with self._lock:
             self._open[task] = now, self._away(now)
@@ -135,7 +135,7 @@ class Meter:
     # ---- results
 
     def stats(self) -> Stats:
-        """Return the statistics of the epoch until now.
+        """Return the statistics of the epoch so far.
 
         The time of unfinished tasks is divided among the stages like that of finished tasks.
         """
@@ -198,7 +198,7 @@ class Meters:
             self._before = Stats.total([self._before, self._past.popleft()])
 
     def stats(self) -> Stats:
-        """Return the statistics of all epochs, including running ones up to now."""
+        """Return the statistics of all epochs, including running ones."""
         epochs = (*self._past, *(meter.stats() for meter in self._running))
         return replace(Stats.total([self._before, *epochs]), epochs=epochs)
 
@@ -208,23 +208,23 @@ def _divide(
 ) -> dict[str, float]:
     """Return the seconds that the average worker spent in each stage.
 
-    A worker that does not decode, transform or collate is idle. Its idle time is divided by the
-    reasons for which tasks wait, or are missing. With one task per worker, these are the measured
-    times. With several tasks per worker, a task also waits for the worker to finish another one,
-    which is not idle time.
+    A worker that does not decode, transform or collate is idle. Idle time is divided in proportion
+    to the times in which tasks wait for reads or the hand-over, or there is no task. With one task
+    per worker, these are the measured times. With several tasks per worker, a task also waits for
+    the worker to finish another task, which is not idle time.
 
     Parameters
     ----------
     measured : dict
         Seconds in the stages that tasks measure, summed over all tasks.
     gaps : float
-        Seconds, summed over all task slots, without a task while the user was away.
+        Seconds in which the user was away and a task slot had no task, summed over all slots.
     busy : float
-        Seconds, summed over all task slots, with a task.
+        Seconds in which a task slot had a task, summed over all slots.
     wall : float
         Seconds since the epoch began.
     workers, tasks : int
-        Number of workers, and of task slots: tasks that may run at a time.
+        Number of workers, and number of task slots, which is that of concurrent tasks.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _divide(
     work = {stage: s for stage, s in measured.items() if stage != "read"}
     working = sum(work.values())
     gaps = max(0.0, gaps)
-    rest = max(0.0, busy - measured["read"] - working)  # of tasks, in no stage
+    rest = max(0.0, busy - measured["read"] - working)  # time of tasks outside of all stages
     if tasks > workers:
         rest = max(0.0, rest - working)
     over = max(0.0, tasks * wall - busy - gaps) + rest
@@ -247,7 +247,7 @@ def _divide(
 
 
 def peak_rss() -> int:
-    """Return the peak memory of this process in bytes, or 0 if the system does not say."""
+    """Return the peak memory of this process in bytes, or 0 if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show how many rows of an epoch all ranks together have yielded.
+    """Show the number of rows of an epoch that all ranks have yielded.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[in
     Yields
     ------
     callable
-        Updates the bar. It takes the number of rows that were left out so far.
+        Updates the bar. Its argument is the number of rows left out so far.
     """
     if not shown:
         yield lambda _: None

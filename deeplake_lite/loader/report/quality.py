@@ -1,4 +1,4 @@
-"""The quality of a shuffle: statistics of an epoch's order, compared with those of a random one."""
+"""The quality of a shuffle: statistics of an epoch's order, compared with a random order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.read.samples import Samples
 
 MOST_ROWS = 1_000_000
-"""Maximum number of rows of an epoch that are measured."""
+"""Maximum number of rows to measure in an epoch."""
 
 LEAST_BLOCKS = 64
-"""Minimum number of blocks that the rows are divided into, if there are as many rows."""
+"""Minimum number of blocks, unless there are fewer rows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,14 +29,14 @@ class ShuffleQuality:
     """The quality of a shuffle.
 
     In a good shuffle, each number is close to its expected value in a uniformly random order.
-    Without shuffling, the rank correlation is 1, sorted labels form one run per class, and each
-    batch comes from one block.
+    Without shuffling, the rank correlation is 1, sorted labels form one run per class, and most
+    rows of a batch are from one block.
     """
 
     rows: int
-    """Number of rows that were measured."""
+    """Number of measured rows."""
     rank_correlation: float
-    """Spearman's rank correlation of the place in the epoch and the position in the view."""
+    """Spearman's rank correlation between the place in the epoch and the position in the view."""
     label: str | None
     """Name of the column of labels."""
     label_runs: int | None
@@ -44,9 +44,9 @@ class ShuffleQuality:
     label_runs_by_chance: float | None
     """Expected number of runs in a uniformly random order."""
     block: int
-    """Number of rows in a block: neighbours in the view, which are read together."""
+    """Number of rows in a block, which are adjacent in the view and read together."""
     block_pairs: float
-    """Share of the pairs of rows within a global batch that come from one block."""
+    """Share of pairs of rows in a global batch whose rows are from the same block."""
     block_pairs_by_chance: float
     """Expected share of such pairs in a uniformly random order."""
 
@@ -88,12 +88,12 @@ class ShuffleQuality:
                 f"  runs of labels    {self.label_runs:,} of {self.label!r} (by chance {chance})"
             )
         share = f"{self.block_pairs:.1%}, blocks of {self.block:,} rows"
-        lines.append(f"  pairs of a block  {share} (by chance {self.block_pairs_by_chance:.1%})")
+        lines.append(f"  same-block pairs  {share} (by chance {self.block_pairs_by_chance:.1%})")
         return "\n".join(lines)
 
 
 def rank_correlation(positions: Positions) -> float:
-    """Return Spearman's rank correlation of values and their indices; 0 for fewer than two.
+    """Return Spearman's rank correlation between values and their indices; 0 for fewer than two.
 
     >>> round(rank_correlation(np.arange(100)), 6), round(rank_correlation(np.arange(100)[::-1]), 6)
     (1.0, -1.0)
@@ -118,7 +118,7 @@ def label_runs(values: NDArray[Any]) -> int:
 
 
 def label_runs_by_chance(values: NDArray[Any]) -> float:
-    """Return the expected number of runs if the values were in random order.
+    """Return the expected number of runs of equal values in a random order.
 
     >>> label_runs_by_chance(np.array([0, 0, 1, 1]))
     3.0

@@ -1,7 +1,7 @@
-"""Statistics of a loader: seconds per stage, rows and bytes, which print and convert to JSON.
+"""Statistics of a loader: seconds per stage, rows and bytes, as text, HTML or JSON.
 
-Each worker is in one of the stages at any moment. So the seconds of the stages, averaged over the
-workers, add up to the wall time.
+Each worker is in exactly one stage at any moment. Therefore, the seconds of the stages, averaged
+over the workers, add up to the wall time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAMES = {
     "hand_over": "hand-over",
     "waiting": "waiting for you",
 }
-"""Names of the stages as users see them."""
+"""Display names of the stages."""
 
 _PEAKS = ("workers", "peak_bytes", "rss_bytes")
 _OF_ONE = ("epoch", "epochs")
@@ -44,14 +44,14 @@ class Stats:
     >>> stats = Stats(wall=2.0, read=0.5, decode=1.0, waiting=0.5, samples=100, batches=4, epoch=0)
     >>> stats
     Stats epoch 0 · 100 samples in 4 batches · 2.00 s · 50 samples/s
-      read               0.50 s   25 %  ▇▇▇▇▇
-      decode             1.00 s   50 %  ▇▇▇▇▇▇▇▇▇▇
-      transform          0.00 s    0 %
-      collate            0.00 s    0 %
-      hand-over          0.00 s    0 %
-      waiting for you    0.50 s   25 %  ▇▇▇▇▇
-      you waited         0.00 s    0 %
-      0 B read, 100 % of the rows were in memory, 0 B held at most, 0 B by the process
+      read               0.50 s    25%  ▇▇▇▇▇
+      decode             1.00 s    50%  ▇▇▇▇▇▇▇▇▇▇
+      transform          0.00 s     0%
+      collate            0.00 s     0%
+      hand-over          0.00 s     0%
+      waiting for you    0.50 s    25%  ▇▇▇▇▇
+      you waited         0.00 s     0%
+      0 B read, 100% of the rows were in memory, 0 B held at most, 0 B by the process
     >>> stats.samples_per_second, sum(stats.seconds.values())
     (50.0, 2.0)
     """
@@ -63,7 +63,7 @@ class Stats:
     decode: float = 0.0
     """Seconds spent decoding cells to arrays."""
     transform: float = 0.0
-    """Seconds spent in the user's functions of samples and of batches."""
+    """Seconds spent in the user's transforms of samples and batches."""
     collate: float = 0.0
     """Seconds spent collating samples to batches."""
     hand_over: float = 0.0
@@ -71,7 +71,7 @@ class Stats:
     waiting: float = 0.0
     """Seconds spent idle while the user works on a batch."""
     stall: float = 0.0
-    """Seconds that the user waited in `next`. They are not a stage, and overlap with the stages."""
+    """Seconds that the user waited in `next`. This is not a stage, and overlaps with the stages."""
     samples: int = 0
     """Number of rows that the user got, without padding."""
     batches: int = 0
@@ -79,25 +79,25 @@ class Stats:
     reads: int = 0
     """Number of reads: of blocks, and of single rows for a batch."""
     reading: float = 0.0
-    """Seconds in these reads, summed over all reading threads. They overlap with the stages."""
+    """Seconds spent in these reads, summed over all reader threads. They overlap with stages."""
     bytes_read: int = 0
     """Size of the cells that were read."""
     rows_read: int = 0
-    """Number of rows that were read. Rows of blocks that are read again count again."""
+    """Number of rows that were read. If a block is read again, its rows count again."""
     asked: int = 0
     """Number of rows that were requested."""
     missed: int = 0
     """Number of requested rows that were not in memory."""
     peak_bytes: int = 0
-    """Peak memory of rows, and of batches that the user did not have yet."""
+    """Peak memory of rows, and of batches that the user had not received yet."""
     rss_bytes: int = 0
-    """Peak memory of the whole process; 0 if the system does not say."""
+    """Peak memory of the whole process; 0 if the system does not report it."""
     workers: int = 1
     """Number of threads or processes; 1 if the user's own thread makes the batches."""
     epoch: int | None = None
     """Number of the epoch; None for all epochs together."""
     epochs: tuple[Stats, ...] = ()
-    """Statistics of the last hundred epochs, in those of all epochs together."""
+    """Statistics of each of the last hundred epochs, if these are those of all epochs together."""
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -121,7 +121,7 @@ class Stats:
 
     @classmethod
     def total(cls, parts: Iterable[Stats]) -> Stats:
-        """Return the sum of the statistics of several epochs, and the maximum of peaks.
+        """Return the statistics of several epochs together: sums, and the maximum of peaks.
 
         >>> Stats.total([Stats(wall=1.0, samples=10, epoch=0), Stats(wall=3.0, epoch=1)]).wall
         4.0
@@ -156,7 +156,7 @@ class Stats:
         return page_of("Stats", self._title.removeprefix("Stats "), self.lines(), self._memory)
 
     def lines(self) -> list[Line]:
-        """Return the bars to draw: those of the stages, and the time that the user waited."""
+        """Return the bars to draw: one for each stage, and one for the time the user waited."""
         parts = [(NAMES[stage], s) for stage, s in self.seconds.items()]
         parts.append(("you waited", self.stall))
         wall = self.wall or 1.0
@@ -173,10 +173,10 @@ class Stats:
     @property
     def _memory(self) -> str:
         read, held, process = map(words.size, (self.bytes_read, self.peak_bytes, self.rss_bytes))
-        hits = f"{100 * self.cache_hits:.0f} % of the rows were in memory"
+        hits = f"{100 * self.cache_hits:.0f}% of the rows were in memory"
         return f"{read} read, {hits}, {held} held at most, {process} by the process"
 
 
 def _draw_line(line: Line) -> str:
-    share = f"{line.share * 100:.0f} %"
+    share = f"{line.share * 100:.0f}%"
     return f"  {line.name:16}{line.text:>9}{share:>7}  {words.bar(line.share)}".rstrip()

@@ -1,4 +1,4 @@
-"""The HTML of statistics in a notebook: a bar for each stage, in the style of datasets' pages."""
+"""The HTML of statistics in a notebook: a bar for each stage, in the style of a dataset's page."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Bars:
     """The contents of a page."""
 
     kind: str
-    """One word for the kind of page."""
+    """The kind of page, in one word."""
     title: str
-    """One line next to it."""
+    """One line next to the kind."""
     lines: tuple[Line, ...]
     """The bars."""
     note: str

@@ -1,10 +1,10 @@
 """Channels between processes: objects are sent through a socket, their arrays in shared memory.
 
 A message consists of a pickle and its out-of-band buffers (protocol 5). A large message is written
-to anonymous shared memory, and only the descriptor of the memory is sent through the socket. As the
-memory has no name, nothing is left over when a process is killed. Received arrays begin at
-multiples of 64 bytes and are writable. The large arrays of a message share its memory, which is
-freed with the last of them; small arrays are copied, so that they do not keep that memory.
+to anonymous shared memory, and only the descriptor of the memory is sent through the socket. The
+memory has no name, so nothing is left over when a process is killed. Received arrays begin at
+multiples of 64 bytes and are writable. Large arrays of a message share its memory, which is freed
+with the last of them. Small arrays are copied, so that they do not keep this memory alive.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ INLINE_BYTES = 32 * 1024
 """Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
 
 MOST_MAPS = 128
-"""Maximum number of messages mapped at a time: each takes a file descriptor. Others are copied."""
+"""Maximum number of mapped messages, which take a file descriptor each. Others are copied."""
 
 POLL = 1.0
 """Seconds between checks whether the other process still runs, while nothing arrives."""
@@ -83,7 +83,7 @@ class Channel:
         try:
             self._forget()
             if memory is None:
-                self._write(prefix + lengths.tobytes() + _joined(frames, lengths, total))
+                self._write(prefix + lengths.tobytes() + _join(frames, lengths, total))
                 return
             self._sent = memory
             self._write_with(prefix, memory)
@@ -101,7 +101,7 @@ class Channel:
                 if memory is None:
                     whole = self._read(memoryview(aligned((total,), np.dtype(np.uint8))))
                 else:
-                    whole = _mapped(memory, total)
+                    whole = _map_memory(memory, total)
         except OSError as error:
             raise EOFError(str(error)) from error
         ends = _aligned_ends(lengths)
@@ -124,8 +124,8 @@ class Channel:
     def _forget(self) -> None:
         """Close the descriptor of the last message.
 
-        That is done only now, because macOS loses a descriptor that the sender closes before it is
-        received.
+        It is not closed earlier, because macOS loses a descriptor that the sender closes before it
+        is received.
         """
         if self._sent is not None:
             os.close(self._sent)
@@ -192,7 +192,7 @@ class _Pickler(pickle.Pickler):
             return _ragged, (flat.data, flat.lengths, value.shapes, value.valid)
         torch = sys.modules.get("torch")
         if torch is not None and type(value) is torch.Tensor:
-            with suppress(RuntimeError, TypeError):  # on a device, with a gradient, of bfloat16
+            with suppress(RuntimeError, TypeError):  # on a device, with a gradient, or bfloat16
                 return _tensor, (value.contiguous().numpy(),)
         return NotImplemented
 
@@ -230,7 +230,7 @@ def _aligned_ends(lengths: np.ndarray) -> np.ndarray:
     return np.asarray(np.cumsum(taken) - taken + lengths)
 
 
-def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> bytes:
+def _join(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> bytes:
     whole = bytearray(total)
     for frame, end in zip(frames, _aligned_ends(lengths).tolist(), strict=True):
         whole[end - frame.nbytes : end] = frame
@@ -240,7 +240,8 @@ def _joined(frames: Sequence[memoryview], lengths: np.ndarray, total: int) -> by
 def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
     """Return the descriptor of anonymous memory with the buffers, or None if there is no memory.
 
-    The memory is written, not mapped: then the system need not clear its pages first.
+    The buffers are written to the memory without mapping it, so that the system need not clear its
+    pages first.
     """
     memory = _anonymous_memory()
     if memory is None or sys.platform == "win32":
@@ -252,7 +253,7 @@ def _memory_of(frames: Sequence[memoryview], lengths: np.ndarray) -> int | None:
             view = frame
             while view:
                 view = view[os.pwrite(memory, view, end - view.nbytes) :]
-    except OSError:  # no space: the message goes through the socket instead
+    except OSError:  # no space: the message is sent through the socket instead
         os.close(memory)
         return None
     return memory
@@ -268,7 +269,7 @@ def _detach_small(frame: memoryview) -> memoryview:
 
 
 def _anonymous_memory() -> int | None:
-    """Return the descriptor of new memory without a name, or None if the system has none."""
+    """Return the descriptor of new anonymous memory, or None if the system does not support it."""
     try:
         if hasattr(os, "memfd_create"):
             return os.memfd_create("deeplake-lite", os.MFD_CLOEXEC)
@@ -280,8 +281,8 @@ def _anonymous_memory() -> int | None:
     return None
 
 
-def _mapped(memory: int, size: int) -> memoryview:
-    """Return the memory of a message: mapped, or copied if many messages are mapped already."""
+def _map_memory(memory: int, size: int) -> memoryview:
+    """Map the memory of a message, or copy it if many messages are mapped already."""
     if len(_maps) < MOST_MAPS:
         with suppress(OSError):
             mapping = mmap.mmap(memory, size)

@@ -1,7 +1,7 @@
 """The pool of worker processes of a loader. They run until the loader is closed.
 
 The loader's process reads the cells of a batch and sends them to a worker, which replies with the
-batch. Workers are new processes, not forks. They import the main module only if the recipe needs
+batch. Workers are new processes, not forks. They only import the main module if the recipe needs
 it.
 """
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.workers.worker import Failure, Reply
 
 CHANNELS = 2
-"""Channels to each worker: one for the batch that it makes, and one for the next batch."""
+"""Number of channels to each worker: one for its current batch, and one for the next."""
 
 GRACE = 0.5
-"""Seconds within which a worker must exit by itself before it is killed."""
+"""Seconds that a worker has to exit before it is killed."""
 
 PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
@@ -66,7 +66,7 @@ class WorkerPool:
     Parameters
     ----------
     recipe : Recipe
-        How batches are made.
+        How to make batches.
     count : int
         Number of processes.
     """
@@ -83,7 +83,7 @@ class WorkerPool:
     def make_all(
         self, jobs: Sequence[Job], epoch: int
     ) -> tuple[Sequence[BatchResult], Exception | None]:
-        """Make batches in a worker, up to the first that fails. See `Recipe.make_all`.
+        """Make batches in a worker until one fails. See `Recipe.make_all`.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class WorkerPool:
             reply: Reply = channel.request((jobs, epoch))
         except EOFError:
             worker.ended = True
-            # Another request may have received the reason, and ended the worker.
+            # Another request may have received the reason and ended the worker.
             if worker.start_failure is not None:
                 raise _start_error(worker.start_failure)  # noqa: B904 - it has its cause
             raise LoaderError(self._explain_end(worker, jobs)) from None
@@ -109,7 +109,7 @@ class WorkerPool:
         return reply.results, error_of(reply.failure)
 
     def _acquire(self) -> tuple[Worker, Channel]:
-        """Return the worker with the fewest jobs and a channel to it. Replace ended workers."""
+        """Return the least busy worker and a channel to it, after replacing ended workers."""
         with self._lock:
             if not self.close.alive:
                 raise LoaderError(CLOSED)
@@ -127,8 +127,8 @@ class WorkerPool:
         return (
             f"A worker process {worker.how_it_ended()} while it made a batch of {rows} rows. If it "
             "ran out of memory, set a smaller num_workers or batch_size. If a transform, or a "
-            "library that it calls, ends the process, set num_workers=0; then batches are made in "
-            "this process."
+            "library that it calls, ends the process, set num_workers=0 to make batches in this "
+            "process."
         )
 
 
@@ -146,7 +146,7 @@ class Worker:
                 ours.close()
             raise LoaderError(
                 f"A worker process could not be started: {error}. Close files, free memory, or "
-                "set a smaller num_workers; with 0, batches are made in this process."
+                "set a smaller num_workers, such as 0 to make batches in this process."
             ) from error
         finally:
             for _, theirs in pairs:
@@ -157,7 +157,7 @@ class Worker:
         self.ended = False
         """Whether the process is known to have ended."""
         self.start_failure: Failure | None = None
-        """The reason why the process could not start, once it has sent one."""
+        """The reason why the process could not start, if it has sent one."""
         with suppress(EOFError):  # the next request raises the error
             self._channels[0].send(assignment)
 
@@ -166,7 +166,7 @@ class Worker:
         return self._process.poll() is None
 
     def how_it_ended(self) -> str:
-        """Return how the process ended, as a verb phrase such as "exited with code 1"."""
+        """Describe how the process ended, with a verb phrase such as "exited with code 1"."""
         try:
             code = self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -178,7 +178,7 @@ class Worker:
         return f"was ended by signal {-code}"
 
     def hang_up(self) -> None:
-        """Ask the process to end, by shutting its channels down."""
+        """Ask the process to end by shutting down its channels."""
         for channel in self._channels:
             channel.hang_up()
 
@@ -236,7 +236,7 @@ def _start(ends: list[socket.socket]) -> subprocess.Popen[bytes]:
 def _without_interrupts() -> Iterator[None]:
     """Block SIGINT in this thread, and in processes that it starts, which unblock it themselves.
 
-    So Ctrl-C cannot interrupt a worker before it has installed its signal handler.
+    Otherwise, Ctrl-C could interrupt a worker before it has installed its signal handler.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -280,8 +280,8 @@ def assignment_for(recipe: Recipe) -> Assignment:
 
 
 def error_of(failure: Failure) -> Exception:
-    """Return the error of a worker, to be raised here, with its cause and its traceback."""
-    original, cause = _unpickled(failure.error), _unpickled(failure.cause)
+    """Return the error of a worker with its cause and traceback, to be raised here."""
+    original, cause = _unpickle_error(failure.error), _unpickle_error(failure.cause)
     remote = RemoteTracebackError(failure.traceback)
     error = (
         original if isinstance(original, Exception)
@@ -301,8 +301,8 @@ def _start_error(failure: Failure) -> LoaderError:
         where = f" at {start.last}" if start.last else ""
         error = LoaderError(
             "A worker process must import the modules that the transform needs, but that failed "
-            f"with {message}{where}. Define the transform in a module that can be imported alone, "
-            "or use workers='threads'."
+            f"with {message}{where}. Define the transform in a module that can be imported by "
+            "itself, or use workers='threads'."
         )
     else:
         via = f", at {start.last}" if start.last else ""
@@ -313,14 +313,14 @@ def _start_error(failure: Failure) -> LoaderError:
         error = LoaderError(
             "A worker process imports the main module, where the transform is defined, and so "
             f"runs {start.main}, which {problem}. Put that line below `if __name__ == "
-            '"__main__":`, define the transform in a module of its own, or use '
+            '"__main__":`, define the transform in a separate module, or use '
             "workers='threads'."
         )
     error.__cause__ = RemoteTracebackError(failure.traceback)
     return error
 
 
-def _unpickled(data: bytes | None) -> BaseException | None:
+def _unpickle_error(data: bytes | None) -> BaseException | None:
     with suppress(Exception):
         error = None if data is None else pickle.loads(data)
         return error if isinstance(error, BaseException) else None

@@ -37,10 +37,10 @@ AHEAD = 2
 """Number of batches per worker that are made before they are requested."""
 
 READ_AHEAD_BYTES = 128 * 2**20
-"""Stored size of the rows that are read ahead."""
+"""Maximum stored size of rows that are read ahead."""
 
 SHORT_TASK = 0.001
-"""If batches take fewer seconds than this, several are made in one task."""
+"""If making a batch takes fewer seconds than this, several batches are made in one task."""
 
 MOST_BATCHES = 64
 """Maximum number of batches in one task."""
@@ -50,7 +50,7 @@ GROWTH = 32
 
 
 type Results = tuple[Sequence[BatchResult], Exception | None]
-"""Batches up to the first that failed, and its error."""
+"""The batches that were finished before one failed, and its error."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Run:
     places : Places
         The order of this epoch.
     coming : Order
-        The order of the next epoch, which says which blocks to hold until then.
+        The order of the next epoch, which determines the blocks to hold until then.
     first : int
         Number of the first batch.
     epoch : int
@@ -129,7 +129,7 @@ class Run:
         limit_spare(pipeline.room)
 
     def batches(self) -> Iterator[BatchResult]:
-        """Yield the batches in order, up to the first that fails. Raises its error."""
+        """Yield the batches in order. If one fails, raise its error."""
         while True:
             self._fill()
             if not self._pending:
@@ -178,7 +178,7 @@ class Run:
         self._pipeline.blocks.release(request)
 
     def _fill(self) -> None:
-        """Start to read and to make the next batches. Raises LoaderError after `stop`."""
+        """Start to read and make the next batches. Raises LoaderError after `stop`."""
         if self._stopped:
             raise LoaderError(CLOSED)
         try:
@@ -192,10 +192,10 @@ class Run:
         """Start tasks until `_most` are pending, and then read further ahead."""
         while len(self._pending) < self._most and self._next < self._total:
             count = min(self._group, self._total - self._next)
-            # At first, only the rows of this task are requested, so that the thread gets its task
-            # as early as possible.
+            # Only the rows of this task are requested at first, so that a thread can begin with the
+            # task as early as possible.
             self._read_ahead(count if self._pipeline.threads else self._ahead)
-            # Once all rows are in memory, nothing is read ahead, and the task takes them itself.
+            # Once all rows are in memory, nothing is read ahead, and the task gets them itself.
             if self._read > self._next:
                 requests = [
                     self._requests.popleft() for _ in range(min(count, len(self._requests)))
@@ -241,7 +241,7 @@ class Run:
         return results, error
 
     def _make_each(self, task: Task, requests: list[tuple[Request, int]]) -> Results:
-        """Make the batches of a task up to the first that fails, and adapt the size of tasks."""
+        """Make the batches of a task until one fails, and adapt the size of tasks."""
         started = clock.now()
         for number in range(task.first, task.first + task.count if not requests else 0):
             positions, own = positions_of(self._places, self._pipeline.shares, number)
@@ -264,7 +264,7 @@ class Run:
         return results, convert_error or error or read_error  # in the order of the batches
 
     def _convert(self, results: Sequence[BatchResult]) -> Results:
-        """Convert batches to the arrays of a framework, up to the first that fails."""
+        """Convert batches to the arrays of a framework until one fails."""
         for number, result in enumerate(results):
             try:
                 if result.batch is not None:
@@ -285,9 +285,9 @@ class Run:
     def _wait_for_rows(
         self, task: Task, requests: list[tuple[Request, int]]
     ) -> tuple[list[Job], list[float], Exception | None]:
-        """Wait for the rows of a task's batches, up to the first that cannot be read.
+        """Wait for the rows of a task's batches until a read fails.
 
-        Returns the jobs, the seconds that each had to wait, and the error.
+        Return the jobs, the seconds that each had to wait, and the error.
         """
         jobs: list[Job] = []
         waits: list[float] = []
@@ -306,9 +306,9 @@ class Run:
         return jobs, waits, None
 
     def _make_batches(self, jobs: list[Job], requests: list[tuple[Request, int]]) -> Results:
-        """Make batches up to the first that fails.
+        """Make batches until one fails.
 
-        Ids of rows are usually not read. If a batch fails, it is made again with its ids, so that
+        Row ids are usually not read. If a batch fails, it is made again with its row ids, so that
         the error can name the row.
         """
         results, error = self._pipeline.maker.make_all(jobs, self._epoch)
@@ -319,4 +319,4 @@ class Run:
         _, error_with_id = self._pipeline.maker.make_all(
             [replace(job, cells={**job.cells, ROW_ID: ids})], self._epoch
         )
-        return results, error_with_id or error  # it may succeed the second time; the batch is lost
+        return results, error_with_id or error  # the first error counts even if a retry succeeds

@@ -1,4 +1,4 @@
-"""The program of a worker process: it receives cells, and replies with batches."""
+"""The program of a worker process, which receives cells and replies with batches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.make.recipe import BatchResult, Job, Recipe
 
 PARENT_POLL = 1.0
-"""Seconds between checks whether the loader's process still runs."""
+"""Seconds between checks whether the loader's process is still running."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException, *, at_start: bool = False) -> Failure:
-        """Return an error in a form that can be sent to the loader's process."""
+        """Convert an error to a form that can be sent to the loader's process."""
         cause = error.__cause__
         lines = "".join(traceback.format_exception(cause or error)).rstrip()
         message = f"{type(error).__name__}: {message_of(error)}"
         start = StartFailure.of(error) if at_start else None
-        return cls(_pickled(error), _pickled(cause), message, lines, start)
+        return cls(_pickle_error(error), _pickle_error(cause), message, lines, start)
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class StartFailure:
     last: str | None
     """The innermost line; None if it is the same."""
     starts_workers: bool
-    """Whether that line would itself start workers, because the main module has no guard."""
+    """Whether the main module would itself start workers, because it has no guard."""
 
     @classmethod
     def of(cls, error: BaseException) -> StartFailure:
@@ -109,7 +109,7 @@ def _is_users(file: str) -> bool:
 
 
 def _line(frame: FrameType, number: int) -> str:
-    """Return a line of code with the name of its file and its number."""
+    """Return a line of code with its file's name and its number."""
     file = frame.f_code.co_filename
     code = linecache.getline(file, number).strip()
     return f"{Path(file).name}, line {number}, `{code}`"
@@ -120,15 +120,15 @@ class Reply:
     """The reply of a worker to a request for batches."""
 
     results: Sequence[BatchResult]
-    """The batches up to the first that failed."""
+    """The batches that were finished before one failed."""
     failure: Failure | None = None
-    """The error of that batch."""
+    """The error of the failed batch."""
 
 
 def main() -> None:
     """Run a worker process until the loader's process closes the connection."""
     ends = _connect(sys.stdin.readline())
-    # A transform that reads from standard input should find its end instead of waiting.
+    # If a transform reads from standard input, it should reach the end instead of waiting.
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)
     os.close(empty)
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def _connect(line: str) -> list[socket.socket]:
-    """Return the sockets named in a line: by descriptors, or on Windows by shared data."""
+    """Return the sockets that a line lists by descriptor, or on Windows by shared data."""
     if sys.platform == "win32":
         return [socket.fromshare(base64.b64decode(part)) for part in line.split()]
     return [socket.socket(fileno=int(part)) for part in line.split()]
@@ -153,8 +153,7 @@ def _connect(line: str) -> list[socket.socket]:
 def _end_with(parent: int) -> None:
     """End this process when the loader's process has ended.
 
-    The end of the connection is not sufficient: a fork of the loader's process may hold its
-    sockets open.
+    The connection may outlive the loader's process, because a fork may keep its sockets open.
     """
     while os.getppid() == parent:
         time.sleep(PARENT_POLL)
@@ -164,7 +163,7 @@ def _end_with(parent: int) -> None:
 def _serve(channels: Sequence[Channel], assignment: Assignment) -> None:
     recipe: Recipe | Failure
     try:
-        recipe = _prepared(assignment)
+        recipe = _prepare(assignment)
     except BaseException as error:
         recipe = Failure.of(error, at_start=True)
     with selectors.DefaultSelector() as ready:
@@ -176,8 +175,8 @@ def _serve(channels: Sequence[Channel], assignment: Assignment) -> None:
                 _send(channel, _make_batches(recipe, *channel.receive()))
 
 
-def _prepared(assignment: Assignment) -> Recipe:
-    """Return the recipe, after importing the modules it needs and limiting libraries' threads."""
+def _prepare(assignment: Assignment) -> Recipe:
+    """Import the modules that the recipe needs, limit libraries' threads, and return the recipe."""
     process = cast("Any", multiprocessing.process.current_process())
     # With this flag, multiprocessing raises an error if the main module starts processes because
     # it has no `if __name__ == "__main__":` guard.
@@ -200,7 +199,7 @@ def _make_batches(recipe: Recipe | Failure, jobs: Sequence[Job], epoch: int) -> 
         return Reply([], recipe)
     try:
         results, error = recipe.make_all(jobs, epoch)
-    except BaseException as error:  # such as the SystemExit of a transform
+    except BaseException as error:  # a transform may raise SystemExit, for example
         return Reply([], Failure.of(error))
     return Reply(results, None if error is None else Failure.of(error))
 
@@ -222,8 +221,8 @@ def _send(channel: Channel, reply: Reply) -> None:
         channel.send(Reply([], Failure.of(refusal)))
 
 
-def _pickled(error: BaseException | None) -> bytes | None:
-    """Pickle an error. Returns None if it cannot be pickled and unpickled again."""
+def _pickle_error(error: BaseException | None) -> bytes | None:
+    """Pickle an error. Return None if it cannot be pickled and unpickled again."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
         if isinstance(pickle.loads(data), BaseException):
