@@ -405,7 +405,7 @@ def test_images_are_never_written_outside_the_folder(make_lake, tmp_path, name):
     schema = {"image": dl.Image("png"), "path": "text", "boxes": dl.Boxes()}
     ds = make_lake(schema, image=[np.zeros((4, 4), "uint8")], path=[name], boxes=[np.zeros((0, 4))])
     (tmp_path / "in").mkdir()
-    with pytest.raises(InvalidValueError, match="must lie in the folder of the images"):
+    with pytest.raises(InvalidValueError, match="must be inside the folder of images"):
         ds.to_coco(tmp_path / "in" / "out.json", images=tmp_path / "in" / "images")
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
@@ -628,7 +628,7 @@ def test_images_outside_of_the_folder_are_not_read(write, tmp_path, new_url, nam
     PillowImage.new("RGB", (8, 8)).save(folder / "a.jpg")
     second = {"id": 8, "file_name": name.format(outside=tmp_path)}
     path = write(document(images=[*document()["images"], second]))
-    with pytest.raises(InvalidValueError, match="must be inside the folder of images"):
+    with pytest.raises(InvalidValueError, match="must lie in the folder of the images"):
         dl.from_coco(path, new_url(), images=folder)
     ds = dl.from_coco(path, new_url(), images=folder, on_error="skip")
     assert ds["path"][:] == ["a.jpg"]
