@@ -229,7 +229,7 @@ def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, 
     if field not in candidates:
         names = ", ".join(repr(f.name) for f in candidates) or "none"
         raise SchemaError(
-            f"Column {name!r} is {field.htype}, which {why}. Choose another {role}: {names}."
+            f"Column {name!r} is {field.htype}, which {why}. Choose another {role} column: {names}."
         )
     return field
 

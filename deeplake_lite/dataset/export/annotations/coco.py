@@ -1,4 +1,4 @@
-"""Export of a view as COCO: a file of annotations, and the image files.
+"""Export of a view as COCO: an annotation file, and the image files.
 
 Each row is an image. Annotations that `from_coco` ingested are written as they were in the file,
 unless their cells have been edited.
@@ -55,7 +55,7 @@ _FITS: Mapping[str, Callable[[Field], bool]] = {
     "keypoints": is_keypoints,
     "caption": is_captions,
 }
-"""Tests whether a column can hold the values of a key."""
+"""Functions that test whether a column can hold the values of a key."""
 
 PANOPTIC = "panoptic"
 """Column of panoptic segments, as PNG files."""
@@ -184,7 +184,7 @@ class _Export:
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
-        """The category of each class, which is new unless the files have it."""
+        """The category of each class, from the files if they have one."""
         known: dict[str, dict[str, Any]] = {}
         for file in self._files:
             categories = file.get("categories", [])

@@ -1,4 +1,4 @@
-"""Export of a view as "CVAT for images 1.1": a file of annotations, and the image files."""
+"""Export of a view as "CVAT for images 1.1": an annotation file, and the image files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Export:
 
     pictures: Pictures
     ids: set[int] = field(default_factory=set)
-    """Ids of images that were imported with one."""
+    """Image ids from the imported file."""
 
     @cached_property
     def meta(self) -> dict[str, Any]:

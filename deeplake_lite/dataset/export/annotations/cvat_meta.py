@@ -101,7 +101,7 @@ def declared(
 
 
 def colour(name: str) -> str:
-    """Return a bright colour for a name, which is always the same.
+    """Return a bright colour that depends only on a name.
 
     >>> colour("cat") == colour("cat"), len(colour("dog"))
     (True, 7)

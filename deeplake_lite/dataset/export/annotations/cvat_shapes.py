@@ -1,4 +1,4 @@
-"""Shapes of CVAT as objects, and back.
+"""Conversion of CVAT shapes to objects, and back.
 
 A shape is a dict with the attributes of an XML element, the name of the element as ``shape``, and
 its children as lists of dicts.

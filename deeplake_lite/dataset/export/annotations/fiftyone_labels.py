@@ -1,4 +1,4 @@
-"""FiftyOne labels as objects, and back: detections, polylines and keypoints.
+"""Conversion of FiftyOne labels (detections, polylines, keypoints) to objects, and back.
 
 Coordinates in a file are fractions of the image's width and height. The mask of a detection covers
 only its box, and is stored as a NumPy file, compressed with zlib.
@@ -134,7 +134,7 @@ def class_of(own: Object) -> str:
 
 
 def identifier(key: str) -> str:
-    """Return an id of 24 hexadecimal digits, which is always the same for a key."""
+    """Derive an id of 24 hexadecimal digits from a key."""
     return xxhash.xxh3_128_hexdigest(key.encode(errors="surrogatepass"))[:24]
 
 

@@ -1,4 +1,4 @@
-"""Regions of Label Studio as objects, and back.
+"""Conversion of Label Studio regions to objects, and back.
 
 A region is a result of an annotation, flattened to a dict in which the keys of ``value`` start with
 ``value.``. Coordinates in a file are percentages of the image's width and height.

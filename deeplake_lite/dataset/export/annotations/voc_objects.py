@@ -1,4 +1,4 @@
-"""Annotations of PASCAL VOC as objects, and back.
+"""Conversion of PASCAL VOC annotations to objects, and back.
 
 VOC numbers pixels from 1, and a box includes its last pixel: ``xmin=1``, ``xmax=64`` covers 64
 pixels. Here, coordinates refer to pixel edges: the same box goes from 0 to 64. So 1 is subtracted

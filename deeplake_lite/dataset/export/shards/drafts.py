@@ -1,4 +1,4 @@
-"""Write of one file of an export, under a temporary name until it is complete."""
+"""Writing one file of an export, under a temporary name until it is complete."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def _as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
     lost = np.isinf(rounded) & np.isfinite(values)
     if lost.any():
         raise InvalidValueError(
-            f"An Example stores numbers as float32, so they must be at most 3.4e38, but one is "
-            f"{values[lost][0]}. Leave the column out, or scale it."
+            f"An Example stores numbers as float32, so their magnitude must be at most 3.4e38, but "
+            f"one number is {values[lost][0]}. Leave the column out, or scale it."
         )
     return rounded

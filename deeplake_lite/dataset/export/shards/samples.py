@@ -113,7 +113,8 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
     _warn(
         method,
         [c.field.name for c in found if c.kind == "file" and c.has_nulls],
-        "has nulls, which become empty bytes, so images become plain bytes, and empty files nulls",
+        "has nulls, which are written as empty bytes; images become plain bytes, and empty files "
+        "are read back as nulls",
     )
     _warn(
         method,
@@ -179,7 +180,7 @@ def _without_nulls(f: Field) -> SampleColumn | None:
 
 
 def _is_one_array(htype: Htype) -> bool:
-    """Return whether each value is one array, in contrast to the list of arrays of polygons."""
+    """Return whether each value is one array, unlike polygons, which are lists of arrays."""
     return getattr(htype.layout, "ndim", 0) > 0
 
 
