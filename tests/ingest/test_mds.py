@@ -241,7 +241,7 @@ def test_losses_are_reported(make_lake, ingest, tmp_path):
         folder = ds.to_mds(tmp_path / "out")
     messages = [str(w.message) for w in caught]
     assert len(messages) == 3
-    for name, text in {"frames": "left out", "c": "npy files", "file": "become empty"}.items():
+    for name, text in {"frames": "left out", "c": "npy bytes", "file": "empty bytes"}.items():
         assert any(f"'{name}'" in message and text in message for message in messages)
     assert all(w.filename == __file__ for w in caught)
     again = ingest(folder)

@@ -239,7 +239,7 @@ def strings_of(cells: FlatCells) -> pa.Array:
         strings.validate(full=True)
     except pa.ArrowInvalid as error:
         raise DamagedError(
-            f"Strings must be valid UTF-8, but they are not: {error}. Run ds.verify()."
+            f"Strings must be UTF-8, but they are not: {error}. Run ds.verify()."
         ) from error
     return strings
 

@@ -196,7 +196,7 @@ def test_nothing_is_overwritten(tmp_path):
 
 def test_missing_package_is_reported(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
-    with pytest.raises(MissingPackageError, match=r"needs datasets\. Install it"):
+    with pytest.raises(MissingPackageError, match=r"needs the package datasets\. Install it"):
         lake({"x": "int8"}, {"x": [1]}).to_huggingface()
 
 

@@ -371,7 +371,7 @@ def test_edited_cells_that_do_not_fit_are_reported(kind, value, feature):
         original = dataset_of("column", [kind])
     ds = imported(original)
     ds[kind][0] = value
-    with pytest.warns(ExportWarning, match=f"to_huggingface writes '{kind}' with the types"):
+    with pytest.warns(ExportWarning, match=f"to_huggingface writes '{kind}' with the lake's type"):
         exported = ds.to_huggingface()
     assert exported.features[kind] == feature
 
