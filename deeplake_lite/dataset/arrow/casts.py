@@ -139,7 +139,7 @@ def _integers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | N
 
 
 def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert floats to the shortest decimals that round to them, and NaN to null.
+    """Convert numbers to decimals: floats to the shortest that round to them, and NaN to null.
 
     >>> _decimals(pa.array([0.7, 0.1 + 0.2, None]), pa.decimal128(20, 17)).to_pylist()
     [Decimal('0.70000000000000000'), Decimal('0.30000000000000004'), None]
