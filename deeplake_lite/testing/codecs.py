@@ -1,8 +1,8 @@
-"""The requirements on every codec, as checks that the tests of a codec call.
+"""Checks that every codec must pass. The tests of a codec call them.
 
-Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for arrays that
-the codec accepts, and `check_refuses` for arrays that it rejects. For image files, `check_file`
-with files of all kinds, and `check_cut_short` and `check_damaged` with a few of them.
+Call `check_config` for a few configurations, `check_encode_decode` for arrays that the codec
+accepts, and `check_refuses` for arrays that it rejects. For image formats, also call `check_file`
+with files of all kinds, and `check_cut_short` and `check_damaged` with a few files.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def check_encode_decode(
     arrays : iterable of ndarray
         Arrays that the codec accepts.
     tolerance : float
-        Largest mean difference that a lossy codec may cause.
+        Maximum mean difference that a lossy codec may cause.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def check_encode_decode(
         for buffer in (data, bytearray(data), memoryview(data)):
             decoded = codec.decode(buffer, array.shape, array.dtype)
             assert (decoded.shape, decoded.dtype) == (array.shape, little), (
-                f"{codec!r} gave {decoded.dtype} of {decoded.shape} for {little} of {array.shape}"
+                f"{codec!r} decoded {little} {array.shape} to {decoded.dtype} {decoded.shape}"
             )
             _check_own(decoded)
         if tolerance:
@@ -79,7 +79,7 @@ def check_encode_decode(
         else:
             assert decoded.tobytes() == array.astype(little).tobytes(), f"{codec!r} changed numbers"
         if isinstance(codec, ImageCodec):
-            assert codec.lossless == (not tolerance), f"{codec!r} has a wrong value of lossless"
+            assert codec.lossless == (not tolerance), f"`lossless` of {codec!r} is wrong"
             _check_header(codec, data, array)
 
 
@@ -112,7 +112,7 @@ def check_file(codec: ImageCodec, data: bytes, expected: NDArray[Any]) -> None:
 
 
 def check_cut_short(codec: ImageCodec, data: bytes, lengths: Iterable[int] | None = None) -> None:
-    """Check that a file is rejected if it is truncated, to any length or to the given ones.
+    """Check that truncated files are rejected, at every length or at the given lengths.
 
     >>> bmp = codecs.sniff(b"BM")
     >>> check_cut_short(bmp, bmp.encode(np.eye(3, dtype="uint8")))
@@ -136,8 +136,8 @@ def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int =
     seed : int
         Seed of the damage.
     times : int
-        Number of damaged copies. Kinds of damage alternate: a flipped bit, random bytes, a missing
-        piece, noise after the signature.
+        Number of damaged copies. The kind of damage alternates: a flipped bit, random bytes, a
+        missing piece, or noise after the signature.
 
     Examples
     --------
@@ -151,12 +151,12 @@ def check_damaged(codec: ImageCodec, data: bytes, *, seed: int = 0, times: int =
         with suppress(DamagedError):
             decoded = codec.decode(wrong, (), np.dtype("uint8"))
             assert Header(decoded.shape, decoded.dtype.name) == header, (
-                f"probe of {codec!r} said {header}, decoding gave {decoded.shape}"
+                f"{codec!r} probed {header}, but decoded {decoded.shape}"
             )
 
 
 def damage(data: bytes, *, seed: int, times: int) -> Iterator[bytes]:
-    """Yield copies of the given bytes with a few of them changed, missing or replaced with noise.
+    """Yield copies of the given bytes, with a few bytes changed, missing or replaced with noise.
 
     >>> len(list(damage(bytes(100), seed=0, times=7)))
     7
@@ -189,7 +189,7 @@ def _layouts(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
 
 
 def _check_own(array: NDArray[Any]) -> None:
-    """Check that an array is a plain one that a user may change."""
+    """Check that an array is writeable, contiguous and little-endian."""
     assert array.flags.writeable, "the array is read-only"
     assert array.flags.c_contiguous, "the array is not contiguous"
     assert array.dtype.newbyteorder("<") == array.dtype, "the array is big-endian"

@@ -1,7 +1,7 @@
-"""The requirements on every column type, as checks that the tests of a type call.
+"""Checks that every column type must pass. The tests of a type call them.
 
-Steps of such a test: `check_config` for a few configurations, `check_encode_decode` for values that
-the type accepts, and `check_refuses` for values that it rejects.
+Call `check_config` for a few configurations, `check_encode_decode` for values that the type
+accepts, and `check_refuses` for values that it rejects.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def check_config(htype: Htype) -> None:
         assert copy == htype, f"{copy!r} != {htype!r}"
         assert hash(copy) == hash(htype), f"{htype!r} has two hashes"
         assert copy.layout == htype.layout, f"{copy.layout} != {htype.layout}"
-        assert repr(copy) == repr(htype), f"{copy!r} is not how {htype!r} shows"
+        assert repr(copy) == repr(htype), f"{copy!r} != {htype!r}"
     assert htype != replace(htype, nullable=not htype.nullable)
     assert "\n" not in str(htype)
 
@@ -51,7 +51,7 @@ def check_config(htype: Htype) -> None:
 def check_encode_decode(
     htype: Htype, values: Sequence[object], expected: Sequence[object] | None = None
 ) -> list[object]:
-    """Check that decoding restores values: alone, in blocks, among nulls and in other orders.
+    """Check that decoding restores values: alone, in blocks, among nulls and in another order.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def check_refuses(htype: Htype, bad: object, match: str) -> None:
         except InvalidValueError as error:
             raised = error
         assert raised is not None, f"{htype!r} accepted {brief(bad, 200)}"
-        assert raised.row == before, f"row {raised.row}, not {before}"
+        assert raised.row == before, f"the error names row {raised.row} instead of {before}"
         assert re.search(match, str(raised)), f"{str(raised)!r} does not match {match!r}"
 
 
@@ -134,7 +134,7 @@ def check_cells(layout: Layout, cells: Cells) -> None:
             assert counts.sum() == len(items)
             check_cells(item.layout, items)
         case _:
-            raise AssertionError(f"{type(cells).__name__} for {layout}")
+            raise AssertionError(f"{type(cells).__name__} do not match {layout}")
 
 
 def check_same(got: object, wanted: Any) -> None:
@@ -148,7 +148,7 @@ def check_same(got: object, wanted: Any) -> None:
         if isinstance(wanted, np.ndarray):
             assert got.shape == wanted.shape
     elif isinstance(got, list):
-        assert len(got) == len(wanted), f"{len(got)} values, not {len(wanted)}"
+        assert len(got) == len(wanted), f"{len(got)} values instead of {len(wanted)}"
         for one, other in zip(got, wanted, strict=True):
             check_same(one, other)
     elif isinstance(got, np.generic):

@@ -10,22 +10,22 @@ if TYPE_CHECKING:
     from types import FrameType
 
 MOMENTS = ("call", "c_return")
-"""Profiler events after which the interpreter checks for signals: a Python function begins, or a C
-function has returned. Other instructions are not interrupted."""
+"""Profiler events after which the interpreter checks for signals: a Python function is called, or a
+C function has returned. Other instructions are not interrupted."""
 
 
 class Interrupted:
-    """An operation that was interrupted. It is false if the operation ended before.
+    """An interrupted operation. Its truth value is false if the operation finished earlier.
 
-    The error is kept, as it is in a notebook, so that its traceback keeps objects alive.
+    The error is kept, as in a notebook, so that its traceback keeps objects alive.
     """
 
     def __init__(self, operation: Callable[[], object], moment: int) -> None:
-        """Interrupt an operation at its `moment`th moment, counted from 1."""
+        """Interrupt an operation at its moment number `moment`, counted from 1."""
         self._left = moment
         self.error: KeyboardInterrupt | None = None
         self.place = ""
-        """Function and line that were interrupted."""
+        """The interrupted function and line."""
         sys.setprofile(self._count)
         try:
             operation()
@@ -38,7 +38,7 @@ class Interrupted:
         return self._left <= 0
 
     def _count(self, frame: FrameType, event: str, thrown: object) -> None:
-        # A GeneratorExit is thrown into a generator that is freed, where errors cannot propagate.
+        # GeneratorExit is thrown into generators that are freed, where errors cannot propagate.
         if event in MOMENTS and not isinstance(thrown, GeneratorExit):
             self._left -= 1
             if not self._left:  # Python removes a profiler that raises
@@ -50,19 +50,19 @@ class Interrupted:
 def interrupted_everywhere(operation: Callable[[], object], check: Callable[[str], object]) -> int:
     """Interrupt an operation at one moment after another, until it finishes before the interrupt.
 
-    Each error, and all objects that its traceback refers to, live until the next one.
+    Each error stays alive until the next error, with all objects that its traceback refers to.
 
     Parameters
     ----------
     operation : callable
-        The operation, which is called again and again.
+        The operation, which is called repeatedly.
     check : callable
-        Called after each interrupt with the place of it.
+        Called after each interrupt, with the place that was interrupted.
 
     Returns
     -------
     int
-        The number of the first moment that the operation did not reach.
+        Number of the first moment that the operation did not reach.
     """
     moment = 1
     while interrupted := Interrupted(operation, moment):

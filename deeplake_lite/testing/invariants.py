@@ -33,7 +33,7 @@ def check_content(view: View, content: Content) -> None:
 
 
 def check_consistent(ds: Dataset) -> None:
-    """Check that the indexes of a committed dataset agree with its data, and every checksum."""
+    """Check that the indexes and checksums of a committed dataset agree with its data."""
     report = ds.verify()
     assert report, report
     table = ds.handle.table
@@ -49,7 +49,7 @@ def check_consistent(ds: Dataset) -> None:
 
 
 def _check_reads(ds: Dataset, f: Field) -> None:
-    """Check that rows read one by one, or in another order, equal those that are read at once."""
+    """Check that rows read one by one, or in another order, equal rows read together."""
     values = [freeze(value) for value in ds[f.name][:]]
     back = np.arange(len(ds))[::-1]
     assert [freeze(ds[f.name][i]) for i in range(len(ds))] == values
@@ -57,7 +57,7 @@ def _check_reads(ds: Dataset, f: Field) -> None:
 
 
 def _check_shapes(ds: Dataset, f: Field) -> None:
-    """Check that the stored shapes are those of the values, and that nulls have none."""
+    """Check that the stored shapes match the values, and that nulls have no shape."""
     shapes = ds[f.name].shapes
     assert len(shapes) == len(ds)
     for row, (value, shape) in enumerate(zip(ds[f.name][:], shapes.tolist(), strict=True)):
@@ -67,7 +67,7 @@ def _check_shapes(ds: Dataset, f: Field) -> None:
 
 
 def _check_statistics(ds: Dataset, f: Field) -> None:
-    """Check that there are bounds for each chunk, and that they hold for its rows."""
+    """Check that there are bounds for each chunk, and that its rows are within them."""
     statistics = ds.handle.table.statistics(f.id)
     if statistics is None:
         return
@@ -92,7 +92,7 @@ def _check_statistics(ds: Dataset, f: Field) -> None:
 
 
 def _check_id_blocks(ds: Dataset) -> None:
-    """Check that every block of row ids that is in use is recorded as taken."""
+    """Check that every block of row ids in use is recorded as taken."""
     blocks = ds.handle.table.rows.blocks
     taken = run(blocks.read(np.arange(run(blocks.length()))))
     assert set((ds.row_ids >> COUNTER_BITS).tolist()) <= set(taken.tolist())

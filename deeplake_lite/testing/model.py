@@ -1,7 +1,7 @@
-"""A model of a lake in plain dicts, with which tests compare real lakes.
+"""A model of a lake in plain dicts, to compare real lakes with.
 
 A `Content` is the content of one version: columns, rows by id, and metadata. `merge` merges two
-lines of edits by the same rules as the lake: three-way by row, cell, column and metadata key. A
+versions by the same rules as the lake: three-way by row, cell, column and metadata key. A
 `ModelLake` holds the commits and branches, and a `ModelHandle` the edits of an open transaction.
 """
 
@@ -56,7 +56,7 @@ class Content:
         return next(c for c, column in self.columns.items() if column.name == name)
 
     def append(self, ids: Iterable[int], data: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows. Columns that are not in `data` get their default."""
+        """Add rows. Columns missing from `data` get their default."""
         ids = list(ids)
         cells = {}
         for c, column in self.columns.items():
@@ -114,11 +114,11 @@ def difference(a: Content, b: Content) -> ModelChanges:
 
 
 class NoDefaultError(Exception):
-    """Rows get a new column that has no default and is not nullable."""
+    """A new column has neither a default nor nulls to fill its rows with."""
 
 
 class Missing:
-    """Stands for a metadata key that does not exist."""
+    """Placeholder for a metadata key that does not exist."""
 
     def __deepcopy__(self, _: object) -> Missing:
         return self
@@ -132,7 +132,7 @@ class Base:
     """The common base of two versions."""
 
     content: Content
-    """Content of the only merge base, or of the merge of several."""
+    """Content of the only merge base, or of several merge bases merged into one."""
     unresolved: frozenset[Unresolved] = frozenset()
     """Values on which several merge bases disagree."""
 
@@ -166,7 +166,7 @@ class _Merger:
         return tuple(map(str, key)) in self.base_unresolved
 
     def _has_base(self, c: str) -> bool:
-        """Return whether both sides derive from one column of the base."""
+        """Return whether both sides derive from the same column of the base."""
         return c in self.base.columns and not self._is_unresolved("column", c)
 
     def _changed(self, side: Content, i: int, c: str) -> bool:
@@ -257,8 +257,8 @@ class _Merger:
     def _resolve_names(self, columns: dict[str, ModelColumn]) -> dict[str, ModelColumn]:
         """Resolve clashing names.
 
-        Columns get the names of the winning side back. If names still clash, columns that the
-        winning side does not have are dropped.
+        Columns are renamed back to the names of the winning side. If names still clash, columns
+        that the winning side lacks are dropped.
         """
         winner = (self.theirs if self.wins else self.ours).columns
         while clashing := self._clashing(columns):
@@ -288,7 +288,7 @@ class _Merger:
         }
 
     def _stays(self, i: int) -> bool:
-        """Return whether our row stays. If they removed one that we changed, that is a conflict."""
+        """Return whether our row stays. If they removed it, but we changed it, that conflicts."""
         if i in self.theirs.rows:
             return True
         if self._is_unresolved("row", i) or (i in self.base.rows and self._touched(self.ours, i)):
@@ -297,7 +297,7 @@ class _Merger:
         return i not in self.base.rows
 
     def _revived(self, i: int) -> bool:
-        """Return whether a row that we removed comes back. If they changed it, that conflicts."""
+        """Return whether a row that we removed returns. If they changed it, that is a conflict."""
         if not self._is_unresolved("row", i) and not self._touched(self.theirs, i):
             return False
         self._collide(("row", None, i), "row", i)
@@ -360,7 +360,7 @@ class ModelLake:
     """Id of the tip of each branch."""
 
     def commit(self, branch: str, id_: str, content: Content, *merged: str) -> None:
-        """Commit `content` to a branch; `merged` are further parents."""
+        """Commit `content` to a branch; `merged` are additional parents."""
         parents = (*([self.branches[branch]] if branch in self.branches else []), *merged)
         self.commits[id_] = ModelCommit(content.copy(), parents, len(self.commits))
         self.branches[branch] = id_
@@ -375,13 +375,13 @@ class ModelLake:
         return versions
 
     def merge_bases(self, b: str, *a: str) -> list[str]:
-        """Return the common ancestors of `b` and any of `a` that are not ancestors of others."""
+        """Return the common ancestors of `b` and any of `a`, without the ancestors of others."""
         common = set().union(*map(self.ancestors, a)) & self.ancestors(b)
         older = {p for c in common for p in self.ancestors(c) - {c}}
         return sorted(common - older, key=lambda c: -self.commits[c].number)
 
     def merged_base(self, bases: list[str]) -> Base:
-        """Return the base of a merge: the only merge base, or the merge of several."""
+        """Return the base of a merge: the only merge base, or several bases merged into one."""
         content, unresolved = self.commits[bases[0]].content, frozenset[Unresolved]()
         for i, other in enumerate(bases[1:], 1):
             older = self.merged_base(self.merge_bases(other, *bases[:i]))
@@ -391,7 +391,7 @@ class ModelLake:
 
 
 class ConflictsError(Exception):
-    """Both sides changed the same values, which are in `conflicts`."""
+    """Both sides changed the same values. `conflicts` lists them."""
 
     def __init__(self, conflicts: set[Conflict]) -> None:
         super().__init__(conflicts)
@@ -403,9 +403,9 @@ class ModelHandle:
     """An open handle: its version and its edits."""
 
     lake: ModelLake
-    """The lake, which all handles share."""
+    """The lake, shared by all handles."""
     branch: str
-    """Branch of the handle, to which it commits."""
+    """The branch that the handle commits to."""
     version: str
     """Version that the edits build on."""
     content: Content
@@ -425,12 +425,12 @@ class ModelHandle:
         return self.lake.branches[self.branch]
 
     def go(self, version: str) -> None:
-        """Go to a version, and discard the edits."""
+        """Go to a version, discarding the edits."""
         self.version, self.dirty = version, False
         self.content = self.lake.commits[version].content.copy()
 
     def rebased(self, side: Side) -> Content:
-        """Return the tip's content with the edits, which are "ours". Raises ConflictsError."""
+        """Rebase the edits, as "ours", onto the tip's content. Raises ConflictsError."""
         base, tip = (self.lake.commits[v].content for v in (self.version, self.tip))
         if self.tip == self.version:
             return self.content
@@ -441,7 +441,7 @@ class ModelHandle:
         return merged
 
     def merged(self, theirs: str, side: Side) -> Content:
-        """Return the content with another version merged in. Raises ConflictsError."""
+        """Merge another version into the content. Raises ConflictsError."""
         base = self.lake.merged_base(self.lake.merge_bases(theirs, self.version))
         other = self.lake.commits[theirs].content
         content, conflicts, _ = merge(base, self.content, other, side)

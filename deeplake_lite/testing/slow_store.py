@@ -1,8 +1,8 @@
-"""An object store with a given latency: serves the files of a folder over the S3 protocol.
+"""An object store with a given latency, which serves the files of a folder over the S3 protocol.
 
 It is read-only, handles hundreds of requests at a time, replies to each after the latency, and
-counts them. ``python -m deeplake_lite.testing.slow_store FOLDER --latency 0.05`` prints the address
-of the store, and serves until its standard input ends.
+counts them. ``python -m deeplake_lite.testing.slow_store FOLDER --latency 0.05`` prints the URL of
+the store, and serves the files until its standard input ends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REASONS = {200: "OK", 206: "Partial Content", 404: "Not Found", 405: "Method Not
 
 
 def storage_options(endpoint: str) -> dict[str, object]:
-    """Return the options with which `deeplake_lite.open` reads from such a store.
+    """Return the storage options that `deeplake_lite.open` needs to read from a store.
 
     >>> storage_options("http://127.0.0.1:9000")["endpoint_url"]
     'http://127.0.0.1:9000'
@@ -58,12 +58,12 @@ class Request:
 
 
 class SlowStore:
-    """Serves the files of a folder as the objects of `BUCKET`, in a thread.
+    """A server, in a thread, of the files of a folder as objects in `BUCKET`.
 
     Parameters
     ----------
     folder : Path
-        Folder of the files.
+        The folder to serve.
     latency : float
         Seconds before each response.
 
@@ -79,14 +79,14 @@ class SlowStore:
     def __init__(self, folder: Path, latency: float) -> None:
         self._folder, self._latency = folder, latency
         self.requests = self.bytes = 0
-        """Numbers of requests and of bytes that were served so far."""
+        """Number of requests and of bytes that have been served."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._writers: set[asyncio.StreamWriter] = set()
 
     @property
     def endpoint(self) -> str:
-        """Address of the store."""
+        """URL of the store."""
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"http://{host}:{port}"
 
@@ -140,7 +140,7 @@ class SlowStore:
         return _file(path, request.headers) if path.is_file() else Response(404, {}, NOT_FOUND)
 
     def _list(self, query: Mapping[str, str]) -> Response:
-        """Return the keys with a prefix; of keys with the delimiter, only the part up to it."""
+        """Return the keys with a prefix, grouping keys with the delimiter by the part before it."""
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         folder = self._folder / prefix.rpartition("/")[0]
         objects, prefixes = [], set()
@@ -203,7 +203,7 @@ def _etag(path: Path) -> str:
 
 
 async def _read_request(reader: asyncio.StreamReader) -> Request | None:
-    """Return the next request of a connection, or None if there is no other."""
+    """Return the next request of a connection, or None if there are no more."""
     line = (await reader.readline()).decode().strip()
     if not line:
         return None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 NUMBERS = ("bool", "int8", "int32", "int64", "uint8", "uint64", "float32", "float64")
-"""Dtypes that are drawn."""
+"""Dtypes to draw from."""
 
 SIDE = 4
 """Maximum length of an axis of a drawn array."""
@@ -47,7 +47,7 @@ LONGEST = 6
 
 
 def column_names() -> SearchStrategy[str]:
-    """Draw column names, with and without groups. There are only a few, so that they collide."""
+    """Draw column names, with and without groups. There are only a few, so that names collide."""
     return st.sampled_from(["a", "b", "c", "d/e", "d/f", "ü"])
 
 

@@ -1,4 +1,4 @@
-"""Chunks of a few bytes, so that a few rows reach the edge cases of large data."""
+"""Chunks of a few bytes, which trigger the edge cases of large data with a few rows."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ TINY = {
 
 @contextmanager
 def tiny_chunks() -> Iterator[None]:
-    """Make chunks, blocks and spills tiny in a block of code.
+    """Make chunks, blocks and spills tiny within a ``with`` block.
 
-    A lake that was created outside of the block must not be written inside.
+    Do not write to a lake within the block if it was created outside of it.
 
     >>> from deeplake_lite.storage.array_spec import ArraySpec
     >>> with tiny_chunks():

@@ -1,4 +1,4 @@
-"""Transforms for tests of loaders, in a module that worker processes can import."""
+"""Transforms for loader tests, in a module that worker processes can import."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SpeechlessError(Exception):
 
 
 def fail_without_a_message(_sample: object) -> object:
-    """Raise an error whose message raises another."""
+    """Raise an error whose message raises another error."""
     raise SpeechlessError
 
 

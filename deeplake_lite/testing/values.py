@@ -1,4 +1,4 @@
-"""Hashable stand-ins for values, by which arrays, NaN and nulls can be compared."""
+"""Hashable stand-ins for values, to compare arrays, NaN and nulls."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def freeze(value: object) -> object:
 
 
 def stored(htype: Htype, values: Sequence[object]) -> list[Any]:
-    """Return values as they read after being stored in a column, frozen. The type is trusted.
+    """Return frozen values, as a column returns them after storing them. The type is trusted.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> stored(Scalar("int8", nullable=True), [1, None])

@@ -140,8 +140,8 @@ def test_metadata_returns(flowers, tmp_path):
 
 @pytest.mark.parametrize(
     ("values", "reason"),
-    [([image(1), image(2, "PNG")], "images of one format"), ([image(1), None], "nullable images"),
-     ([image(1, "WEBP"), image(2, "WEBP")], "images of one format")],
+    [([image(1), image(2, "PNG")], "one image format"), ([image(1), None], "nullable images"),
+     ([image(1, "WEBP"), image(2, "WEBP")], "one image format")],
     ids=["mixed", "null", "webp"],
 )  # fmt: skip
 def test_images_that_deep_lake_cannot_hold_become_bytes(values, reason, tmp_path):
@@ -156,7 +156,7 @@ def test_images_that_deep_lake_cannot_hold_become_bytes(values, reason, tmp_path
 
 def test_a_view_without_columns_for_deep_lake_is_rejected(tmp_path):
     ds = lake({"blobs": dl.Sequence("bytes")}, {"blobs": [[b"a"]]})
-    with pytest.raises(SchemaError, match="needs a column that Deep Lake can hold"):
+    with pytest.raises(SchemaError, match="needs a column that Deep Lake supports"):
         ds.to_deeplake(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

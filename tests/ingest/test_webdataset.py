@@ -359,7 +359,7 @@ def test_losses_are_reported(make_lake, tmp_path):
     nulls = make_lake({"t": dl.Text(nullable=True)}, t=[None])
     with pytest.raises(InvalidValueError, match="only nulls"):
         nulls.to_webdataset(tmp_path / "nulls")
-    with pytest.raises(dl.SchemaError, match="needs a column that can be a file"):
+    with pytest.raises(dl.SchemaError, match="needs a column whose values can be files"):
         ds.query("SELECT frames").to_webdataset(tmp_path / "none")
 
 

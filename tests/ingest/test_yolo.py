@@ -197,7 +197,7 @@ def test_export_follows_the_rules_of_ultralytics(make_lake, tmp_path):
                    score=[0, 1])  # fmt: skip
     with pytest.warns(
         ExportWarning,
-        match=r"'score' is left out; 1 object reaches beyond its image and is clipped",
+        match=r"'score' is left out; 1 object extends beyond its image and is clipped",
     ):
         root = ds.to_yolo(tmp_path / "out")
     config = yaml.safe_load((root / "data.yaml").read_text())
@@ -219,7 +219,7 @@ def test_several_outlines_are_joined_without_changing_the_area(make_lake, tmp_pa
               "labels": dl.Sequence(dl.ClassLabel(["cat"]))}  # fmt: skip
     image = np.zeros((HEIGHT, WIDTH), "uint8")
     ds = make_lake(schema, image=[image], labels=[["cat"]], segmentation=[[[square, square + 20]]])
-    with pytest.warns(ExportWarning, match="1 object of several outlines becomes one outline"):
+    with pytest.warns(ExportWarning, match="1 object with several outlines becomes one outline"):
         root = ds.to_yolo(tmp_path / "out")
     ((outline,),) = ingest(root)["segmentation"][0]
     x, y = outline.astype(np.float64).T
@@ -337,7 +337,7 @@ def test_boxes_are_clipped_or_left_out_by_their_corners(make_lake, tmp_path):
     boxes = [[100, 100, 120, 120], [-40, 0, 32, 24], [0, 0, 64, 48]]
     ds = make_lake(schema, image=[np.zeros((HEIGHT, WIDTH), "u1")], boxes=[boxes],
                    labels=[["cat", "dog", "fox"]])  # fmt: skip
-    message = "1 object reaches beyond .* clipped; 1 object lies outside .* left out"
+    message = "1 object extends beyond .* clipped; 1 object lies outside .* left out"
     with pytest.warns(ExportWarning, match=message):
         root = ds.to_yolo(tmp_path / "out")
     lines = (root / "labels/train/000000000000.txt").read_text().splitlines()

@@ -1,7 +1,7 @@
 """Import of other libraries' tables and columns through Arrow's C interface.
 
-Names end at a NUL in that interface, and polars exports Python objects as their addresses in
-memory. Both are rejected here, before anything is lost.
+In that interface, names end at a NUL, and polars exports Python objects as their addresses in
+memory. Both are rejected here, before data is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def arrow_table(table: Any) -> pa.Table:
     Raises
     ------
     InvalidValueError
-        If the object is not a table, or a column has a type that Arrow does not have.
+        If the object is not a table, or a column has a type that Arrow lacks.
 
     Examples
     --------
@@ -98,7 +98,7 @@ _UNREADABLE = {
 
 
 def _check_polars(kind: object, name: str | None) -> None:
-    """Reject a polars type that Arrow does not have, also within lists and structs."""
+    """Reject a polars type that Arrow lacks, even within lists and structs."""
     for part in _parts(kind):
         if part in _UNREADABLE:
             raise InvalidValueError(

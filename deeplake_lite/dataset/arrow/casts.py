@@ -1,4 +1,4 @@
-"""Exact casts of Arrow arrays to the types that their columns had before they were imported.
+"""Exact casts of Arrow arrays to the types that their columns were imported from.
 
 A cast that would change a value raises `Misfit`, so that the caller can choose another type.
 """
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DAY = 86_400
-"""Seconds of a day."""
+"""Seconds per day."""
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Misfit(Exception):
-    """A value does not fit a type exactly; the message completes "because"."""
+    """A value does not fit a type exactly. The message is a clause to follow "because"."""
 
 
 def cast_exactly(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return an array as another type. Raises Misfit if that changes a value.
+    """Cast an array to another type. Raises Misfit if that would change a value.
 
     >>> cast_exactly(pa.array([1, 90_000_000], pa.duration("ms")), pa.time32("ms"))
     Traceback (most recent call last):
         ...
-    deeplake_lite.dataset.arrow.casts.Misfit: time32[ms] holds times of less than 24 hours
+    deeplake_lite.dataset.arrow.casts.Misfit: time32[ms] holds only times of less than 24 hours
     """
     if array.type == kind:
         return array
@@ -72,7 +72,7 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(parts, fields=[*kind], mask=mask)
     if kinds.is_timestamp(source) and kinds.is_timestamp(kind) and source.unit == kind.unit:
-        return array.view(kind)  # of the same instants; only the time zone differs
+        return array.view(kind)  # the same instants in a different time zone
     if kinds.is_timestamp(source) and kinds.is_date(kind):
         return _dates(array, kind)
     if kinds.is_duration(source) and kinds.is_time(kind):
@@ -81,13 +81,13 @@ def _cast(array: pa.Array, kind: pa.DataType) -> pa.Array:
         return _decimals(array, kind)
     if kinds.is_null(kind):
         if array.null_count < len(array):
-            raise Misfit("it has values now")
+            raise Misfit("it now has values")
         return pa.nulls(len(array))
     return array.cast(kind)
 
 
 def _cast_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return lists with other items, or in another layout."""
+    """Cast lists to another item type or list layout."""
     if kinds.is_fixed_size_list(kind) and not kinds.is_fixed_size_list(array.type):
         array = array.cast(pa.list_(array.type.value_type, kind.list_size))
     elif kinds.is_fixed_size_list(array.type) and not kinds.is_fixed_size_list(kind):
@@ -107,39 +107,39 @@ def _cast_lists(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _dates(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return midnights as dates."""
+    """Convert midnights to dates."""
     size = DAY * _PER_SECOND[array.type.unit]
     numbers, mask = _integers(array)
     if (numbers % size).any():
-        raise Misfit(f"{kind} holds whole days")
+        raise Misfit(f"{kind} holds only whole days")
     days = numbers // size
     counts = days if kinds.is_date32(kind) else days * (DAY * 1000)
     whole = np.int32 if kinds.is_date32(kind) else np.int64
     limits = np.iinfo(np.int32)
     if days.size and not (limits.min <= days.min() and days.max() <= limits.max):
-        raise Misfit(f"{kind} holds years up to 5,881,580")
+        raise Misfit(f"{kind} holds only years up to 5,881,580")
     return pa.array(counts.astype(whole), mask=mask).view(kind)
 
 
 def _times_of_day(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return durations as times of day, which are the durations since midnight."""
+    """Convert durations since midnight to times of day."""
     if array.type.unit != kind.unit:
         raise Misfit(f"{kind} has another unit")
     numbers, mask = _integers(array)
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < DAY * _PER_SECOND[kind.unit]):
-        raise Misfit(f"{kind} holds times of less than 24 hours")
+        raise Misfit(f"{kind} holds only times of less than 24 hours")
     whole = np.int32 if kinds.is_time32(kind) else np.int64
     return pa.array(numbers.astype(whole), mask=mask).view(kind)
 
 
 def _integers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return times as int64, 0 for nulls, and which are null."""
+    """Return times as int64, with 0 for nulls, and a mask of the nulls."""
     numbers = pc.fill_null(array.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
     return numbers, array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
 
 
 def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return numbers as decimals: the shortest that stand for the floats. NaN becomes null.
+    """Convert numbers to decimals: floats to the shortest that round to them, and NaN to null.
 
     >>> _decimals(pa.array([0.7, 0.1 + 0.2, None]), pa.decimal128(20, 17)).to_pylist()
     [Decimal('0.70000000000000000'), Decimal('0.30000000000000004'), None]
@@ -150,17 +150,17 @@ def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _parsed(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
-    """Return JSON as values of a type, in which JSON may be nested."""
+    """Parse JSON to values of a type, which may contain nested JSON."""
     texts = array.storage.to_pylist()
     values = [None if text is None else _with_texts(json.loads(text), kind) for text in texts]
     parsed = pa.array(values, _without_json(kind))
     if parsed.to_pylist() != values:
-        raise Misfit("the JSON has other fields or values than the struct that it was")
+        raise Misfit("the JSON has other fields or values than the original struct")
     return with_extensions(parsed, kind)
 
 
 def _with_texts(value: Any, kind: pa.DataType) -> Any:
-    """Return a JSON value with strings of JSON and decimals where a type has these."""
+    """Convert parts of a JSON value to JSON strings or decimals, where the type has them."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):
@@ -187,7 +187,7 @@ def _without_json(kind: pa.DataType) -> pa.DataType:
 
 
 def with_extensions(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return an array in a type that differs in its extension types, also in lists and structs.
+    """Convert an array to a type with other extension types, even in lists and structs.
 
     >>> with_extensions(pa.array([["1"]]), pa.list_(pa.json_())).type
     ListType(list<item: extension<arrow.json>>)

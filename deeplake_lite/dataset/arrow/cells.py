@@ -1,10 +1,10 @@
 """Conversion of cells to Arrow arrays, and of columns to Arrow fields.
 
-Numbers become primitives and files become binary. Arrays of one shape become fixed-size lists, or
+Numbers become primitives and files become binary. Arrays of fixed shape become fixed-size lists, or
 tensors if they have several axes. Arrays of varying length become lists, and arrays in which
 several axes vary become structs of data and shape. Complex numbers become pairs. A field's metadata
 holds the configuration of its htype, so that a reader can recreate the column. This module imports
-pyarrow, so `export` loads it on demand.
+pyarrow, so it is imported on demand.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def field_of(f: Field) -> pa.Field:
 
 
 def user_metadata(metadata: Mapping[str, object]) -> dict[str, str]:
-    """Return the metadata of a column or dataset as Arrow metadata."""
+    """Convert the metadata of a column or dataset to Arrow metadata."""
     return {METADATA: json.dumps(dict(metadata))} if metadata else {}
 
 
 def array_of(htype: Htype, cells: Cells) -> pa.Array:
-    """Return cells as an Arrow array.
+    """Convert cells to an Arrow array.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> boxes = Boxes("xyxy")
@@ -96,7 +96,7 @@ def _dense(htype: Htype, cells: DenseCells) -> pa.Array:
 
 
 def _leaf(htype: Htype, values: NDArray[Any], null: Null = None) -> pa.Array:
-    """Return numbers, (n,), as an Arrow array of primitives, and classes as their names."""
+    """Convert numbers, (n,), to an Arrow array of primitives, or of class names."""
     if (classes := htype.classes) is not None and classes.names:
         values = (classes.item or classes).decode(values, ())
         return pa.DictionaryArray.from_arrays(
@@ -129,7 +129,7 @@ def numbers_of(values: NDArray[Any], null: Null = None) -> pa.Array:
 
 
 def numbers_in(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """Return the numbers of an Arrow array without nulls: the reverse of `numbers_of`.
+    """Return the numbers of an Arrow array without nulls: the inverse of `numbers_of`.
 
     The result is read-only. It shares the memory of the array, unless there are several chunks.
 
@@ -178,7 +178,7 @@ def _ragged(htype: Htype, cells: RaggedCells) -> pa.Array:
 
 
 def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null) -> pa.Array:
-    """Return arrays in which several axes vary as structs of data and shape.
+    """Convert arrays in which several axes vary to structs of data and shape.
 
     Nested lists would lose the shape of an empty array, such as (0, h, w) for masks of no objects.
     """
@@ -194,7 +194,7 @@ def _tensors(htype: Htype, values: NDArray[Any], cells: RaggedCells, null: Null)
 
 
 def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
-    """Return the numbers of all cells, back to back."""
+    """Return the concatenated numbers of all cells."""
     if htype.is_plain:
         _check_shapes(htype, cells)
         data = b"".join(cells.buffers)
@@ -208,21 +208,21 @@ def _flat(htype: Htype, cells: RaggedCells, dtype: str) -> NDArray[Any]:
 def _check_shapes(htype: Htype, cells: RaggedCells) -> None:
     """Reject shapes that no value of the type can have. Raises DamagedError."""
     present = cells.shapes[(cells.shapes >= 0).any(axis=1)]
-    if (htype.axes or ())[:1] == (None,):  # of any size; 0 leaves fewer shapes to check
+    if (htype.axes or ())[:1] == (None,):  # any size is valid; using 0 leaves fewer shapes
         present[:, 0] = 0
     for shape in np.unique(present, axis=0).tolist():
         htype.check_shape(tuple(size for size in shape if size >= 0))
 
 
 def _variable_size(cells: FlatCells, kind: pa.DataType) -> pa.Array:
-    """Return bytes as an array of a type with 64-bit offsets, without a copy."""
+    """Return bytes as an array of a type with 64-bit offsets, without copying them."""
     valid = None if cells.valid is None else _bits(cells.valid)
     offsets, data = pa.py_buffer(_offsets(cells.lengths)), pa.py_buffer(cells.data)
     return pa.Array.from_buffers(kind, len(cells), [valid, offsets, data])
 
 
 def strings_of(cells: FlatCells) -> pa.Array:
-    """Return the bytes of strings as an Arrow array, without a copy.
+    """Return the bytes of strings as an Arrow array, without copying them.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def strings_of(cells: FlatCells) -> pa.Array:
         strings.validate(full=True)
     except pa.ArrowInvalid as error:
         raise DamagedError(
-            f"Strings must be UTF-8, but Arrow finds: {error}. Run ds.verify()."
+            f"Strings must be UTF-8, but they are not: {error}. Run ds.verify()."
         ) from error
     return strings
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 _LONG = "[0-9.]{16,}|E"
-"""Matches the decimals that float64 may round: long ones, and those with an exponent."""
+"""Pattern of decimals that float64 may round: long ones, and ones with an exponent."""
 
 
 def as_floats(decimals: pa.Array) -> pa.Array:

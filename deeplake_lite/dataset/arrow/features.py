@@ -1,4 +1,4 @@
-"""The features of Hugging Face, which describe columns as JSON, and their Arrow types.
+"""Hugging Face features, which describe columns as JSON, and their Arrow types.
 
 A feature is the JSON that ``datasets`` writes: ``{"_type": "ClassLabel", "names": ["cat"]}``.
 """
@@ -19,7 +19,7 @@ type Feature = Any
 """A feature as JSON: a dict with the key ``_type``, or a dict or list of features."""
 
 KEY = b"huggingface"
-"""Key in the metadata of a schema for the features, as JSON."""
+"""Key in a schema's metadata for the features, as JSON."""
 
 LISTS = ("List", "LargeList", "Sequence")
 ARRAYS = ("Array2D", "Array3D", "Array4D", "Array5D")
@@ -30,13 +30,13 @@ FILE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 """Arrow type of files."""
 
 MOST_FIXED = 2**31 - 1
-"""Largest length of a list of fixed length."""
+"""Maximum length of fixed-size lists."""
 
 _NAMES = {
     "halffloat": "float16", "float": "float32", "double": "float64",
     "date32[day]": "date32", "date64[ms]": "date64",
 }  # fmt: skip
-"""Names that datasets has for Arrow types, where they differ."""
+"""Names of Arrow types in ``datasets``, where they differ from Arrow's."""
 
 _TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns), ?tz=([^\[\]]{1,100})\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,3}), ?(-?\d{1,3})\)")
@@ -57,7 +57,7 @@ def read_metadata(schema: pa.Schema) -> dict[str, Any]:
 
 
 def features_in(metadata: Mapping[str, Any]) -> dict[str, Feature]:
-    """Return the features by column that the metadata of a schema describes.
+    """Return the features in the metadata of a schema, by column.
 
     >>> features_in({"info": {"features": {"x": {"_type": "Json"}}}})
     {'x': {'_type': 'Json'}}
@@ -73,16 +73,16 @@ def type_of(feature: Feature) -> str:
 
 
 def item_of(feature: Feature) -> Feature:
-    """Return the feature of the items of lists, or None."""
+    """Return the feature of a list's items, or None for other features."""
     if isinstance(feature, list):
         return feature[0] if len(feature) == 1 else None
     return feature.get("feature") if type_of(feature) in LISTS else None
 
 
 def fields_of(feature: Feature) -> Mapping[str, Feature]:
-    """Return the features of the fields of a struct; empty for other features.
+    """Return the features of a struct's fields; an empty mapping for other features.
 
-    Older releases of ``datasets`` write a struct of lists as a sequence of a struct.
+    Older releases of ``datasets`` write a struct of lists as a sequence of structs.
 
     >>> fields_of({"_type": "Sequence", "feature": {"x": {"_type": "Json"}}})
     {'x': {'_type': 'List', 'feature': {'_type': 'Json'}}}
@@ -100,7 +100,7 @@ _TEXT = {"dtype": "string", "_type": "Value"}
 
 
 def is_special(feature: Feature) -> bool:
-    """Return whether a feature says more than its Arrow type.
+    """Return whether a feature conveys more than its Arrow type.
 
     >>> is_special({"_type": "List", "feature": {"_type": "Image"}}), is_special({"a": _TEXT})
     (True, False)
@@ -172,7 +172,7 @@ def _struct(fields: Mapping[str, Feature]) -> pa.DataType:
 
 
 def _named_kind(dtype: str) -> pa.DataType:
-    """Return the Arrow type that ``datasets`` has a name for.
+    """Return the Arrow type for its name in ``datasets``.
 
     >>> _named_kind("timestamp[us, tz=Europe/Berlin]"), _named_kind("decimal128(10, 2)")
     (TimestampType(timestamp[us, tz=Europe/Berlin]), Decimal128Type(decimal128(10, 2)))
@@ -186,13 +186,13 @@ def _named_kind(dtype: str) -> pa.DataType:
 
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
-"""Views of strings and bytes, at whose slices the Parquet writer of pyarrow aborts the process."""
+"""Replacements of views, because pyarrow's Parquet writer aborts the process for their slices."""
 
 
 def aligned(feature: Feature, kind: pa.DataType) -> Feature:
-    """Return a feature whose times have the units that they have in an Arrow type.
+    """Return a feature whose time units match an Arrow type.
 
-    Parquet has milliseconds for seconds, and dates of one kind.
+    Parquet stores seconds as milliseconds, and has only one type of dates.
 
     >>> aligned({"dtype": "time32[s]", "_type": "Value"}, pa.time32("ms"))
     {'dtype': 'time32[ms]', '_type': 'Value'}
@@ -208,12 +208,12 @@ def aligned(feature: Feature, kind: pa.DataType) -> Feature:
 
 
 def feature_of_kind(kind: pa.DataType, names: list[str] | None = None) -> Feature:
-    """Return the feature for an Arrow type; int64 are classes if there are names.
+    """Return the feature for an Arrow type; int64 becomes a class label if there are names.
 
     >>> feature_of_kind(pa.list_(pa.date32()))
     {'feature': {'dtype': 'date32', '_type': 'Value'}, '_type': 'List'}
     """
-    if kinds.is_struct(kind):  # tensors have their classes in `data`
+    if kinds.is_struct(kind):  # in a tensor, the classes are in `data`
         return {f.name: feature_of_kind(f.type, names if f.name == "data" else None) for f in kind}
     if kinds.is_fixed_size_list(kind):
         item = feature_of_kind(kind.value_type, names)

@@ -1,4 +1,4 @@
-"""The column types of Arrow types; `ingest.tables.columns` lists them."""
+"""Column types for Arrow types, as listed in `ingest.tables.columns`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def htype_of(kind: pa.DataType, *, nullable: bool = False, names: Iterable[str] 
     nullable : bool
         Whether there are nulls.
     names : iterable of str
-        Names of the classes of a dictionary of strings.
+        Class names of a dictionary of strings.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""The columns that an Arrow column becomes: one, or one for each field of its structs.
+"""Division of an Arrow column into lake columns: one, or one for each field of its structs.
 
 A struct of numbers, strings and lists becomes JSON. If it has fields of other types, such as
-classes, files or times, each field becomes a column, ``"objects.category"``. Structs in
-lists become columns of lists. A file has a second column with its path, ``"image_path"``.
+classes, files or times, each field becomes a column, such as ``"objects.category"``. Structs in
+lists become columns of lists. Files have a second column for their paths, ``"image_path"``.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Leaf:
     """A part of an Arrow column that becomes a column of a lake."""
 
     name: str
-    """Name of the column of the lake."""
+    """Name of the lake's column."""
 
     path: tuple[str, ...]
     """The Arrow column, then the names of nested fields."""
 
     feature: Feature
-    """Feature of the part, in the lists that its structs are in; None if there is none."""
+    """Feature of the part, including the lists around its structs; None if there is none."""
 
     kind: pa.DataType
-    """Arrow type of the part, in these lists."""
+    """Arrow type of the part, including these lists."""
 
     def part(self, array: pa.Array) -> pa.Array:
         """Return the part of an Arrow column."""
@@ -74,7 +74,7 @@ class Leaf:
 
 
 def leaves(name: str, feature: Feature, kind: pa.DataType) -> list[Leaf]:
-    """Return the columns that an Arrow column becomes.
+    """Return the parts of an Arrow column that become columns of a lake.
 
     >>> kind = pa.list_(pa.struct({"day": pa.date32(), "n": pa.int8()}))
     >>> [(leaf.name, str(leaf.kind)) for leaf in leaves("x", None, kind)]
@@ -109,7 +109,7 @@ def _is_split(feature: Feature, kind: pa.DataType) -> bool:
 
 
 def _fits_json(feature: Feature, kind: pa.DataType) -> bool:
-    """Return whether values are numbers, strings, lists and structs of these, and nothing else."""
+    """Return whether values consist only of numbers, strings, lists and structs."""
     if isinstance(kind, pa.JsonType) or type_of(feature) == "Json":
         return True
     if type_of(feature) in (*FILES, *ARRAYS) or (type_of(feature), bool(feature)) == ("File", True):
@@ -130,7 +130,7 @@ def _fits_json(feature: Feature, kind: pa.DataType) -> bool:
 
 
 def _innermost(feature: Feature, kind: pa.DataType) -> tuple[Feature, pa.DataType, int]:
-    """Return the items of nested lists, and the depth of nesting."""
+    """Return the feature and type of the innermost items of nested lists, and their depth."""
     kind, depth = unwrapped(kind), 0
     while is_list(kind):
         feature, kind, depth = item_of(feature), unwrapped(kind.value_type), depth + 1
@@ -150,7 +150,7 @@ def _list_of(kind: pa.DataType, depth: int) -> pa.DataType:
 
 
 def child(array: pa.Array, name: str) -> pa.Array:
-    """Return a field of structs, or of the structs in lists, with the nulls of the structs.
+    """Return a field of structs, even of structs in lists. It is null where the structs are null.
 
     >>> child(pa.array([[{"x": 1}, {"x": 2}], None, []]), "x").to_pylist()
     [[1, 2], None, []]
@@ -166,10 +166,10 @@ def child(array: pa.Array, name: str) -> pa.Array:
 
 
 def special_htype(feature: Feature, kind: pa.DataType) -> Htype:
-    """Return the column type for a feature that says more than its Arrow type.
+    """Return the column type for a feature that conveys more than its Arrow type.
 
-    Raises TypeError, ValueError, LookupError, AttributeError or a LakeError for a feature that its
-    Arrow type contradicts.
+    Raises TypeError, ValueError, LookupError, AttributeError or a LakeError if the feature
+    contradicts its Arrow type.
 
     >>> special_htype({"_type": "ClassLabel", "names": ["a"]}, pa.int64())
     ClassLabel(['a'])
@@ -178,7 +178,7 @@ def special_htype(feature: Feature, kind: pa.DataType) -> Htype:
     match type_of(feature):
         case "ClassLabel":
             if dtype_of(kind) is None:
-                raise TypeError  # strings, say
+                raise TypeError  # such as strings
             return ClassLabel(feature["names"])
         case "Image":
             return Image("auto", mode=feature.get("mode"))

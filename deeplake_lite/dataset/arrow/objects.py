@@ -1,6 +1,6 @@
-"""Conversion of Arrow structs, maps and JSON to Python objects, or to the tensors they stand for.
+"""Conversion of Arrow structs, maps and JSON to Python objects, or to tensors.
 
-`to_arrow` writes tensors of which several axes vary as structs of data and shape.
+`to_arrow` writes tensors in which several axes vary as structs of data and shape.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def are_tensors(kind: pa.DataType, of: Htype | None) -> bool:
-    """Return whether structs are tensors, as `to_arrow` writes those with several varying axes.
+    """Return whether structs are tensors with several varying axes, as written by `to_arrow`.
 
-    The type `of` decides: the one in the field's metadata, or the type of the column that takes the
-    values. If it is not a type of arrays, the structs are objects, whatever their field names.
+    The type `of` decides: the type in the field's metadata, or the type of the target column.
+    Unless it is an array type, the structs are objects, even if the field names match.
 
     >>> from deeplake_lite.htypes import Array, Json
     >>> kind = pa.struct({"data": pa.list_(pa.int64()), "shape": pa.list_(pa.int64())})
@@ -47,9 +47,9 @@ def item_of(of: Htype | None) -> Htype | None:
 
 
 def tensors_in(column: pa.Array | pa.ChunkedArray) -> list[object]:
-    """Return arrays from structs of data and shape; a struct that does not fit stays a dict.
+    """Convert structs of data and shape to arrays; a struct that does not fit stays a dict.
 
-    No type of arrays takes a dict, so the type's error names its row.
+    Array types reject dicts, with an error that names the row.
 
     >>> tensors_in(pa.array([{"data": [1, 2], "shape": [2, 1]}, None]))
     [array([[1],
@@ -78,19 +78,19 @@ def _tensor(item: pa.StructScalar) -> object:
 
 
 def _fits(sizes: list[int | None], count: int) -> bool:
-    """Return whether an array of a shape has `count` numbers."""
+    """Return whether an array of the given shape has `count` numbers."""
     whole = [size for size in sizes if size is not None and size >= 0]
     return len(whole) == len(sizes) and int(np.prod(whole, dtype=object)) == count
 
 
 def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return Python objects, with maps as dicts and JSON parsed, also within lists and structs.
+    """Return Python objects, with maps as dicts and JSON parsed, even within lists and structs.
 
     Raises
     ------
     InvalidValueError
-        For a map with a duplicate key and for invalid JSON, with the row. For a struct
-        with two fields of the same name.
+        If a map has a duplicate key or JSON is invalid; the error has the row. If a struct has two
+        fields with the same name.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Types of the lake that are recorded in features, where ``datasets`` keeps them.
+"""Record of the lake's types in features, where ``datasets`` preserves them.
 
-``datasets`` drops metadata that it does not know whenever it writes rows. But features have an
-``id``, a string without a meaning of its own, which survives ``map``, ``save_to_disk`` and
-``push_to_hub``. Structs have none, so in a tensor, which is a struct of data and shape, the type is
-recorded in the shape.
+``datasets`` drops unknown metadata whenever it writes rows. But features have an ``id``, a string
+with no predefined meaning, which survives ``map``, ``save_to_disk`` and ``push_to_hub``. Structs
+have no ``id``, so the type of a tensor, which is a struct of data and shape, is recorded in the
+feature of its shape.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 PREFIX = "deeplake_lite:"
-"""Beginning of an ``id`` that records a type; its configuration as JSON follows."""
+"""Prefix of an ``id`` that records a type. The type's configuration follows as JSON."""
 
 MOST = 10_000_000
-"""Maximum length of a recorded type that is read."""
+"""Maximum length of a recorded type. Longer ones are ignored."""
 
 
 def with_record(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature that records a type; a feature that has no place for it unchanged.
+    """Return a feature that records a type; if there is no place for it, the feature is unchanged.
 
     >>> from deeplake_lite.htypes import Embedding
     >>> feature = {"feature": {"dtype": "float32", "_type": "Value"}, "length": 3, "_type": "List"}
@@ -55,7 +55,7 @@ def recorded_htype(feature: Feature) -> Htype | None:
     try:
         return from_config(json.loads(text.removeprefix(PREFIX)))
     except (LakeError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None  # of a newer release
+        return None  # recorded by a newer release
 
 
 def _id(feature: Feature) -> str | None:
@@ -77,7 +77,7 @@ def _replaced(feature: Feature, text: str | None) -> Feature:
 
 
 def _inner(feature: Feature) -> Feature:
-    """Return the feature in which the record of another one lies, or None if it is this one."""
+    """Return the inner feature that holds the record, or None if the feature itself holds it."""
     item = item_of(feature)
     return item if item is not None else _shape(feature)
 

@@ -1,6 +1,6 @@
-"""Structs, put together from columns: the reverse of `leaves`.
+"""Assembly of structs from columns: the inverse of `leaves`.
 
-A struct is null if all its fields are null. In a list, however, it is a struct of nulls then.
+If all fields of a struct are null, the struct is null. In lists, however, it is a struct of nulls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ type Path = tuple[str, ...]
 
 
 def joined_feature(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> Feature:
-    """Return the feature of a struct, or of lists of structs, that has only the given parts.
+    """Return the feature of a struct, or of lists of structs, with only the given parts.
 
     >>> x = {"_type": "Json"}
     >>> of = {"_type": "List", "feature": {"a": x, "b": x}}
@@ -42,14 +42,14 @@ def joined_feature(feature: Feature, parts: Iterable[tuple[Path, Feature]]) -> F
 
 
 def joined(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.Array:
-    """Return structs, or lists of structs, of the given parts. Raises Misfit if they do not match.
+    """Assemble structs, or lists of structs, from parts. Raises Misfit if these do not match.
 
     Parameters
     ----------
     kind : pyarrow.DataType
         Type of the structs, which may be in lists.
     parts : iterable of (path, array)
-        The fields; those of structs in lists are in lists of the same lengths.
+        The fields. Fields of structs in lists are in lists themselves, which must match in length.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _joined_lists(kind: pa.DataType, parts: list[tuple[Path, pa.Array]]) -> pa.A
 
 
 def _by_head[T](parts: list[tuple[Path, T]]) -> dict[str, list[tuple[Path, T]]]:
-    """Return parts by the first name of their path, without that name."""
+    """Group parts by the first name of their path, and remove that name."""
     groups = dict[str, list[tuple[Path, T]]]()
     for path, part in parts:
         groups.setdefault(path[0], []).append((path[1:], part))

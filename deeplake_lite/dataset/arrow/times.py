@@ -15,7 +15,7 @@ _COMMON = ("s", "ms", "us", "ns")
 
 
 def common_times(values: NDArray[Any]) -> NDArray[Any]:
-    """Return times in a unit that Arrow, pandas and xarray support; other values unchanged.
+    """Convert times to a unit that Arrow, pandas and xarray support; keep other values unchanged.
 
     Times in coarser units are converted to seconds. Durations in months and years have no fixed
     length, so they become int64 counts.
@@ -23,7 +23,7 @@ def common_times(values: NDArray[Any]) -> NDArray[Any]:
     Raises
     ------
     InvalidValueError
-        For a time that does not fit in 64-bit seconds since 1970.
+        If a time does not fit in 64-bit seconds since 1970.
 
     >>> common_times(np.array(["2026-01-02"], "datetime64[D]")).dtype
     dtype('<M8[s]')

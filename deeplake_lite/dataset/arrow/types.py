@@ -53,7 +53,7 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
     Raises
     ------
     InvalidValueError
-        For pandas' periods and intervals, whose storage alone does not tell what they mean.
+        For pandas' periods and intervals, because their storage does not convey their meaning.
     """
     if kinds.is_run_end_encoded(kind):
         return unwrapped(kind.value_type)
@@ -66,7 +66,7 @@ def unwrapped(kind: pa.DataType) -> pa.DataType:
 
 
 def check_storable(name: str, kind: object) -> None:
-    """Reject periods and intervals of pandas, which no column can store.
+    """Reject pandas' periods and intervals, which no column can store.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def check_storable(name: str, kind: object) -> None:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """Replace views of strings and bytes in a type, also in lists and structs, by large ones.
+    """Replace string and binary views in a type, even in lists and structs, by large types.
 
     >>> without_views(pa.list_(pa.string_view()))
     ListType(list<item: large_string>)

@@ -1,4 +1,4 @@
-"""Conversion of an Arrow column to values that a column type takes, for appends and for ingestion.
+"""Conversion of Arrow columns to values that column types accept, for appends and for ingestion.
 
 Chunks, dictionaries, run-end encodings and extensions are decoded first. Then numbers, times and
 tensors become arrays, with nulls masked, and anything else becomes Python objects.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) -> Any:
-    """Return a column's values in a form that the type `of` takes: an array if possible, or a list.
+    """Return a column's values in a form that the type `of` accepts: an array or a list.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> arrow_values(pa.array([1, None]), Scalar("int64", nullable=True))
@@ -51,7 +51,7 @@ def arrow_values(column: pa.Array | pa.ChunkedArray, of: Htype | None = None) ->
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Join the chunks of a column and decode it, except for dictionaries of strings.
 
-    Arrow cannot join the chunks of other dictionaries, and it decodes run ends of few types only.
+    Arrow cannot join the chunks of other dictionaries, and can decode only a few run-end encodings.
 
     >>> one_array(pa.DictionaryArray.from_arrays([1, 0, None], pa.array([[1], [2, 3]]))).to_pylist()
     [[2, 3], [1], None]
@@ -85,7 +85,7 @@ def _take(values: pa.Array, indices: pa.Array) -> pa.Array:
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Return an array without encodings and extensions; fixed-shape tensors stay.
+    """Decode an array and remove its extensions; fixed-shape tensors stay unchanged.
 
     >>> _plain(pa.array(["a", "a"]).dictionary_encode()).to_pylist()
     ['a', 'a']
@@ -123,7 +123,7 @@ def _sql_of(of: Htype | None) -> Sql | None:
 
 
 def _taken_dtype(of: Htype | None) -> str:
-    """Return the dtype of the numbers that a type takes; empty for classes and lists.
+    """Return the dtype of the numbers that a type accepts; empty for classes and lists.
 
     >>> from deeplake_lite.htypes import Scalar, Sequence
     >>> _taken_dtype(Scalar("complex64")), _taken_dtype(Sequence("complex64"))
@@ -135,7 +135,7 @@ def _taken_dtype(of: Htype | None) -> str:
 
 
 def _lists(array: pa.Array, of: Htype | None) -> object:
-    """Return lists in the form that a type takes: arrays, items of a sequence, or objects."""
+    """Return lists in the form that a type accepts: arrays, items of a sequence, or objects."""
     is_array = of is not None and of.is_array
     is_fixed = kinds.is_fixed_size_list(array.type)
     if is_array and is_fixed and not array.null_count:
@@ -148,7 +148,7 @@ def _lists(array: pa.Array, of: Htype | None) -> object:
 
 
 def _list(items: pa.Array | None, of: Htype | None, row: int) -> Any:
-    """Return the items of one list; an error names the row of the list, not that of the item."""
+    """Return the items of one list; an error names the row of the list, not of the item."""
     try:
         return None if items is None else with_none(arrow_values(items, of))
     except InvalidValueError as error:
@@ -183,10 +183,10 @@ def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
 
 
 def _decimals(array: pa.Array, of: Htype | None) -> object:
-    """Return decimals in the form that a type takes: as strings of digits for a type of strings.
+    """Return decimals in the form that a type accepts, such as strings of digits for text.
 
-    A number that an integer type cannot hold stays a decimal, so that the type's error names its
-    row.
+    A number that an integer type cannot hold stays a decimal; the type rejects it with an error
+    that names the row.
     """
     if _sql_of(of) == "text":
         return [None if value is None else str(value) for value in array.to_pylist()]
@@ -217,9 +217,9 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
 
 
 def _array(item: pa.Array, *, has_nan: bool = True) -> object:
-    """Return one list of numbers; a null in it becomes None, or with `has_nan` NaN in floats.
+    """Return one list of numbers, with nulls as None or, in floats and with `has_nan`, as NaN.
 
-    Lists of a fixed length stand for points and vectors, in which a null is an error.
+    Fixed-size lists represent points and vectors, in which a null is an error.
     """
     dtype = dtype_of(item.type)
     values = arrow_values(item, Array(dtype or "float64", (None,)))

@@ -1,1 +1,1 @@
-"""Export of a view's rows to pandas, Arrow, xarray and folders of files."""
+"""Export of a view's rows to other libraries and file formats."""

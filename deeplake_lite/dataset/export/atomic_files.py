@@ -27,7 +27,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
     Raises
     ------
     StorageError
-        If no file can be written there, or the disk is full. An existing file stays unchanged.
+        If the file cannot be written, or the disk is full. An existing file stays unchanged.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Export of a view to a folder: samples as files, a folder per class, and all columns in a CSV.
 
 Many tools read this layout: ``tulip/000041.jpg``, and ``metadata.csv`` with a ``file_name`` per
-row, which is empty for a null image. Files are numbered by row. Other columns of files, pixels or
-arrays also become files, below ``_columns``, which `from_folder` skips; the table has their paths.
-Names are made safe, so that no file is written outside the folder.
+row, which is empty for a null image. Files are numbered by row. Other columns that hold files,
+pixels or arrays are also written as files, below ``_columns``; the table lists their paths, and
+`from_folder` skips the folder. Names are sanitized, so no file is written outside the folder.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TABLE = "metadata.csv"
 """Name of the table."""
 
 FILE_NAMES = "file_name"
-"""Header of the table's column with the paths of the samples' files."""
+"""Header of the table's column that lists the file of each sample."""
 
 COLUMNS = "_columns"
 """Name of the folder for the files of all other columns."""
@@ -80,8 +80,7 @@ def _write(view: View, root: Path, samples: Field, labels: Field | None) -> None
 def header_of(column: str) -> str:
     """Return the header of a column in the table, where ``file_name`` is reserved for the paths.
 
-    A column of that name gets an underscore appended, and so does ``file_name_`` etc., so that
-    headers stay unique.
+    An underscore is appended to ``file_name``, ``file_name_`` etc., which keeps headers unique.
 
     >>> header_of("file_name"), header_of("file_name_"), header_of("file")
     ('file_name_', 'file_name__', 'file')
@@ -90,7 +89,7 @@ def header_of(column: str) -> str:
 
 
 def column_of(header: str) -> str:
-    """Return the name of the column that has a header in the table: the reverse of `header_of`.
+    """Return the name of the column with a given header: the inverse of `header_of`.
 
     >>> column_of("file_name_"), column_of("file_name__"), column_of("file")
     ('file_name', 'file_name_', 'file')
@@ -120,7 +119,7 @@ class _Files:
         return json.dumps(paths)
 
     def item(self, folder: Path, number: str, htype: Htype, value: Any) -> Any:
-        """Write the file of an item of a sequence; return its path, or nested lists of paths."""
+        """Write an item of a sequence to a file; return its path, or nested lists of paths."""
         if htype.item is not None and value is not None:
             return [self.item(folder, f"{number}-{n}", htype.item, v) for n, v in enumerate(value)]
         return self.write(folder, number, htype, value)
@@ -139,7 +138,7 @@ class _Files:
 
 
 def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
-    """Return an array as the bytes of a file, and the file's extension: PNG if possible, or npy."""
+    """Encode an array as PNG if possible, or else as npy; return the bytes and the extension."""
     is_png = value.dtype == np.uint8 or (value.dtype == np.uint16 and value.ndim == 2)
     if htype.is_image and is_png:
         return bytes(codecs.get("png").encode(value)), "png"
@@ -149,7 +148,7 @@ def _as_file(htype: Htype, value: NDArray[Any]) -> tuple[bytes, str]:
 
 
 def extension(data: bytes) -> str:
-    """Return the file extension for the format of the given bytes; "bin" if it is unknown."""
+    """Return the file extension for the format of some bytes, or "bin" if it is unknown."""
     try:
         name = codecs.sniff(data).name
     except InvalidValueError:
@@ -199,18 +198,18 @@ def _choose_image(view: View, image: str | None) -> Field:
         return images[0]
     if not candidates:
         raise SchemaError(
-            "to_folder needs a column of files, but this view has none. Write a table instead: "
-            "to_arrow(), to_pandas(), or deeplake-lite export --format csv or parquet."
+            "to_folder needs a column of images or files, but this view has none. Write a table "
+            "instead: to_arrow(), to_pandas(), or deeplake-lite export --format csv or parquet."
         )
     names = ", ".join(repr(f.name) for f in images or candidates)
     raise SchemaError(
-        "to_folder writes the files of one column, but there are several columns of files. Choose "
+        "to_folder writes the files of one column, but several columns hold files. Choose "
         f"one with image='…': {names}."
     )
 
 
 def _choose_label(view: View, label: str | None) -> Field | None:
-    """Return the column that names the folders: the user's choice, or the only one of classes."""
+    """Return the column that names the folders: the user's choice, or the only class column."""
     if label is not None:
         candidates = [f for f in view.schema if _names_folders(f.htype)]
         return _field_among(view, label, candidates, "label", "does not name one folder per row")
@@ -230,7 +229,7 @@ def _field_among(view: View, name: str, candidates: Iterable[Field], role: str, 
     if field not in candidates:
         names = ", ".join(repr(f.name) for f in candidates) or "none"
         raise SchemaError(
-            f"Column {name!r} is {field.htype}, which {why}. Choose another {role}: {names}."
+            f"Column {name!r} is {field.htype}, which {why}. Choose another {role} column: {names}."
         )
     return field
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _FORBIDDEN = frozenset('<>:"/\\|?*')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _END = re.compile(r"[\s.]+$")  # Windows strips dots and spaces at the end of a name
-_LONGEST = 100  # bytes of a folder's name
+_LONGEST = 100  # maximum length of a folder's name, in bytes
 
 
 class Folders:
@@ -25,9 +25,9 @@ class Folders:
     Parameters
     ----------
     root : Path
-        The folder in which they are created.
+        The folder to create them in.
     taken : iterable of str
-        Names that are in use there.
+        Names already in use there.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Folders:
         self._taken = set(taken)
 
     def of(self, value: Any) -> Path:
-        """Return the folder of a value; create it if need be."""
+        """Return the folder of a value, creating it if necessary."""
         if value is None:
             return self.root
         key = str(value)
@@ -64,7 +64,7 @@ class Folders:
 
 
 def safe_name(name: str) -> str:
-    """Return a similar name that is valid for a folder on any system, not reserved and not hidden.
+    """Return a similar name that is valid on any system, and neither reserved nor hidden.
 
     >>> safe_name("a/b"), safe_name(".."), safe_name("CON"), safe_name("Grüne Iris. ")
     ('a_b', '_', '_CON', 'Grüne Iris')

@@ -1,6 +1,6 @@
 """Conversion of cells to DataFrame columns: nullable dtypes, categories, strings and objects.
 
-This module imports pandas and pyarrow, so `export` loads it on demand.
+This module imports pandas and pyarrow, so it is imported on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def column_of(htype: Htype, cells: Cells) -> object:
-    """Return cells as an array that pandas takes for a column without conversion.
+    """Return cells as an array that pandas accepts as a column without conversion.
 
     >>> from deeplake_lite.htypes import Scalar
     >>> scalar = Scalar("int8", nullable=True)

@@ -30,11 +30,11 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         Returns
         -------
         pyarrow.Table
-            Numbers and times are primitives, and classes are dictionaries of their names. Vectors
-            are fixed-size lists, arrays of one shape are Arrow tensors (``to_numpy_ndarray``
-            returns them as NumPy arrays), and boxes and other arrays of varying shape are nested
-            lists. Files are the stored bytes, text and JSON are strings, and links are their
-            addresses. The metadata of each field holds the configuration of its type.
+            Numbers and times are primitives, and classes are dictionary-encoded names. Vectors are
+            fixed-size lists, arrays of fixed shape are Arrow tensors (``to_numpy_ndarray`` returns
+            them as NumPy arrays), and boxes and other arrays of varying shape are nested lists.
+            Files are binary values with the stored bytes, text and JSON are strings, and links are
+            URLs. The metadata of each field holds the configuration of its type.
 
         Examples
         --------
@@ -54,8 +54,8 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         -------
         pandas.DataFrame
             Nullable columns have pandas' nullable dtypes, classes are categories, text is strings,
-            and arrays are one ndarray per row. Images stay encoded, as bytes; ``ds["image"][i]``
-            decodes one.
+            and array columns hold one ndarray per row. Images are the encoded bytes;
+            ``ds["image"][i]`` decodes one.
 
         Examples
         --------
@@ -76,9 +76,8 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         Returns
         -------
         polars.DataFrame
-            Values are as in `to_arrow`, but classes are an Enum of their names, arrays of one shape
-            polars' arrays, and times in seconds are in milliseconds. Images are the bytes of their
-            files.
+            Values are as in `to_arrow`, except that classes are an Enum, arrays of fixed shape are
+            polars arrays, and times in seconds become milliseconds. Images are the encoded bytes.
 
         Raises
         ------
@@ -101,9 +100,9 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         Returns
         -------
         xarray.Dataset
-            Values are read when they are used. Null is NaN (nullable integers become floats), NaT,
-            or -1 for a class. The coordinate ``row_id`` has the ids of the rows, and the attribute
-            ``ragged_columns`` lists the columns that are left out.
+            Values are read when they are used. Nulls are NaN (nullable integers become floats),
+            NaT, or -1 for classes. The coordinate ``row_id`` holds the ids of the rows, and the
+            attribute ``ragged_columns`` lists the columns that are left out.
 
         Examples
         --------
@@ -123,20 +122,20 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A new or empty folder.
         image : str, optional
-            The column whose samples become files, as they are stored. Needed if there are several
-            image columns, or none.
+            The column whose samples become files, without re-encoding. Required if there are
+            several image columns, or none.
         label : str, optional
-            The column that names the folders. Needed if there are several columns of classes.
+            The column that names the folders. Required if there are several class columns.
 
         Returns
         -------
         Path
             The folder. The file of row 41 is ``tulip/000041.jpg``, for example. The table
-            ``metadata.csv`` has the ``file_name`` and all other columns of each row. In the table,
-            boxes, vectors and lists are JSON; for other files, pixels and arrays, it has the paths
-            of files below ``_columns``.
+            ``metadata.csv`` has the ``file_name`` and all other columns of each row, with boxes,
+            vectors and lists as JSON. Other files, pixels and arrays are written below
+            ``_columns``, and the table has their paths.
 
         Raises
         ------
@@ -146,7 +145,7 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
             When the disk is full, or the folder cannot be written. Files that were written before
             the error are removed.
         SchemaError
-            When there are several columns to choose from, or none.
+            When no column is suitable, or several are and none was chosen.
 
         Notes
         -----

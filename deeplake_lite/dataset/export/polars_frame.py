@@ -1,4 +1,4 @@
-"""The rows of a view as a polars DataFrame, by way of Arrow."""
+"""Export of a view's rows to a polars DataFrame, via Arrow."""
 
 from __future__ import annotations
 
@@ -26,15 +26,14 @@ def to_frame(view: View) -> Any:
             columns.append(_series(polars, f.name, f.htype, cells[f.name]))
         except (pa.ArrowException, polars.exceptions.PolarsError) as error:
             raise InvalidValueError(
-                f"polars must be able to hold the values, but it cannot: {error}. Leave the column "
-                "out.",
+                f"polars cannot represent these values: {error}. Leave the column out.",
                 column=f.name,
             ) from error
     return polars.DataFrame(columns)
 
 
 def _series(polars: Any, name: str, htype: Htype, cells: Cells) -> Any:
-    """Return a column; classes are an Enum, and tensors fixed-size lists in lists."""
+    """Return a column as a Series, with classes as an Enum and tensors as nested arrays."""
     array = _plain(array_of(htype, cells))
     series = polars.from_arrow(pa.chunked_array([array])).alias(name)
     classes = htype.classes
@@ -44,7 +43,7 @@ def _series(polars: Any, name: str, htype: Htype, cells: Cells) -> Any:
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Return an array in a type that polars has.
+    """Convert an array to a type that polars supports.
 
     >>> _plain(pa.array(["a", "b"]).dictionary_encode()).type
     DataType(string)
@@ -61,7 +60,7 @@ def _plain(array: pa.Array) -> pa.Array:
 
 
 def _nested(array: pa.FixedShapeTensorArray, shape: list[int]) -> pa.Array:
-    """Return tensors as nested fixed-size lists, with the nulls of the tensors."""
+    """Convert tensors to nested fixed-size lists, keeping the nulls."""
     values = array.storage.values.slice(
         array.storage.offset * array.storage.type.list_size,
         len(array) * array.storage.type.list_size,

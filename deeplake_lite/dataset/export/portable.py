@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 BLOCK_ROWS = 65_536
-"""Rows of a block. Strings share large chunks, which are decompressed again for each block."""
+"""Rows per block. Strings share large chunks, which are decompressed again for each block."""
 
 FILE_ROWS = 8_192
-"""Rows of a block if some of the columns hold files."""
+"""Rows per block if any column holds files."""
 
 
 def read_blocks(
@@ -43,7 +43,7 @@ def read_blocks(
     label : str
         Label of the progress bar.
     rows : int, optional
-        Rows of a block.
+        Rows per block.
     """
     table, slots = view.rows.locate()
     ids = [f.id for f in fields]

@@ -67,7 +67,7 @@ def to_xarray(view: View) -> xr.Dataset:
 def to_numpy(
     view: View, path: str | Path | None, images: str, *, compress: bool
 ) -> dict[str, NDArray[Any]] | Path:
-    """Return the rows as NumPy arrays, or write these; see `View.to_numpy`."""
+    """Return the rows as NumPy arrays, or write them to files; see `View.to_numpy`."""
     from deeplake_lite.dataset.export.arrays.numpy import write_numpy
 
     return write_numpy(view, path, images, compress=compress)
@@ -88,7 +88,7 @@ def to_coco(view: View, path: str | Path, images: str | Path | None) -> Path:
 
 
 def to_huggingface(view: View) -> Any:
-    """Return the rows as a dataset of Hugging Face; see `View.to_huggingface`."""
+    """Return the rows as a Hugging Face dataset; see `View.to_huggingface`."""
     from deeplake_lite.dataset.export.huggingface.dataset import to_dataset
 
     return to_dataset(view)
@@ -123,28 +123,28 @@ def to_voc(view: View, path: str | Path) -> Path:
 
 
 def to_cvat(view: View, path: str | Path) -> Path:
-    """Write the rows as a file of CVAT; see `View.to_cvat`."""
+    """Write the rows as a CVAT file; see `View.to_cvat`."""
     from deeplake_lite.dataset.export.annotations.cvat import write_cvat
 
     return write_cvat(view, path)
 
 
 def to_labelstudio(view: View, path: str | Path, predictions: bool) -> Path:
-    """Write the rows as tasks of Label Studio; see `View.to_labelstudio`."""
+    """Write the rows as Label Studio tasks; see `View.to_labelstudio`."""
     from deeplake_lite.dataset.export.annotations.labelstudio import write_labelstudio
 
     return write_labelstudio(view, path, predictions)
 
 
 def to_fiftyone(view: View, path: str | Path) -> Path:
-    """Write the rows as a dataset of FiftyOne; see `View.to_fiftyone`."""
+    """Write the rows as a FiftyOne dataset; see `View.to_fiftyone`."""
     from deeplake_lite.dataset.export.annotations.fiftyone import write_fiftyone
 
     return write_fiftyone(view, path)
 
 
 def to_deeplake(view: View, path: str | Path, message: str) -> Path:
-    """Write the rows as a dataset of Deep Lake; see `View.to_deeplake`."""
+    """Write the rows as a Deep Lake dataset; see `View.to_deeplake`."""
     from deeplake_lite.dataset.export.lakes.deeplake import write_deeplake
 
     return write_deeplake(view, path, message)
@@ -204,7 +204,7 @@ def to_litdata(
     compression: str | None,
     num_workers: int | None,
 ) -> Path:
-    """Write the rows as chunks of LitData; see `View.to_litdata`."""
+    """Write the rows as LitData chunks; see `View.to_litdata`."""
     from deeplake_lite.dataset.export.shards.litdata import write_litdata
 
     return write_litdata(view, path, chunk_bytes, compression, num_workers)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fits_table(htype: Htype) -> bool:
-    """Return whether a text table can hold a type: any but files, pixels and arrays.
+    """Return whether a type fits in a text table: all do except files, pixels and arrays.
 
     >>> from deeplake_lite.htypes import Boxes, Image, Sequence
     >>> fits_table(Boxes()), fits_table(Image()), fits_table(Sequence("bytes"))
@@ -44,7 +44,7 @@ def table_cell(value: object, htype: Htype | None = None) -> object:
 
 
 def plain(value: Any) -> object:
-    """Return a value of a JSON type; times become ISO 8601, durations counts of their unit.
+    """Convert a value to a JSON type: times to ISO 8601, durations to counts of their unit.
 
     >>> plain(np.datetime64("2026-01-02")), plain(np.timedelta64(5, "M")), plain(np.complex64(1j))
     ('2026-01-02', 5, '1j')

@@ -1,8 +1,8 @@
 """The xarray engine: dense columns of a lake as lazy variables over a dimension of rows.
 
-``xr.open_dataset("flowers.lake", engine="deeplake_lite")`` finds this module by its entry point,
-and ``view.to_xarray()`` passes a view to it. A variable reads only the rows that are used, when
-they are used. Ragged columns are left out and listed in the attribute ``ragged_columns``.
+``xr.open_dataset("flowers.lake", engine="deeplake_lite")`` finds this module through its entry
+point, and ``view.to_xarray()`` passes a view to it. A variable reads rows only when they are used.
+Ragged columns are left out and listed in the attribute ``ragged_columns``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 LARGEST_EXACT = 2**53
-"""float64 represents all integers up to this one exactly."""
+"""float64 represents all integers up to this limit exactly."""
 
 
 class LakeBackend(BackendEntrypoint):
@@ -114,7 +114,7 @@ class LakeBackend(BackendEntrypoint):
 
 
 class LakeArray(BackendArray):
-    """A column as an array that reads only the rows that are indexed.
+    """A column as a lazy array, which reads only the indexed rows.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class LakeArray(BackendArray):
         self._read, self.shape, self.dtype = read, shape, dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        """Return the part of the array that an index of xarray selects."""
+        """Return the elements that an xarray index selects."""
         sizes = zip(key.tuple, self.shape, strict=True)
         whole = type(key)(tuple(_forward_if_empty(part, size) for part, size in sizes))
         support = indexing.IndexingSupport.OUTER
@@ -176,7 +176,7 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
 
 
 def _variable(view: View, f: Field, row: str, names: set[str]) -> xr.Variable:
-    """Return a column as a lazy variable; the names of its axes avoid `names`."""
+    """Return a column as a lazy variable, with axis names that are not in `names`."""
     layout = f.htype.layout
     assert isinstance(layout, Dense)
     empty = _filled(f, f.htype.encode([]))
@@ -186,13 +186,13 @@ def _variable(view: View, f: Field, row: str, names: set[str]) -> xr.Variable:
 
 
 def _read(view: View, f: Field, rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the values of rows of a column."""
+    """Return the values of a column in the given rows."""
     table, slots = view.rows.locate(rows)
     return _filled(f, table.read([f.id], slots)[f.id])
 
 
 def _read_ids(view: View, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the ids of rows."""
+    """Return the ids of the given rows."""
     return view[rows].row_ids
 
 
@@ -214,7 +214,7 @@ def _attributes(f: Field) -> dict[str, object]:
 
 
 def _filled(f: Field, cells: object) -> NDArray[Any]:
-    """Return values with nulls filled the way xarray marks them: NaN, NaT, and -1 for classes."""
+    """Decode cells; nulls become NaN, NaT, or -1 for classes, as is usual in xarray."""
     assert isinstance(cells, DenseCells)
     values = common_times(f.htype.decode(cells.values, ()))
     if not f.htype.nullable:
@@ -227,7 +227,7 @@ def _filled(f: Field, cells: object) -> NDArray[Any]:
 
 
 def _check_exact(f: Field, values: NDArray[Any]) -> None:
-    """Reject integers that would be rounded, because columns with nulls become floats."""
+    """Reject integers that would be rounded when a nullable column is converted to float64."""
     is_class = f.htype.classes is not None
     if is_class or values.dtype.kind not in "iu" or values.itemsize < 8:
         return
@@ -243,7 +243,7 @@ def _check_exact(f: Field, values: NDArray[Any]) -> None:
 
 
 def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype that can hold the values and NaN; for integers, the one xarray chooses."""
+    """Return a dtype that can hold the values and NaN; for integers, xarray's own choice."""
     if f.htype.classes is not None or dtype.kind in "fcmM":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

@@ -345,7 +345,7 @@ def test_new_classes_are_exported():
 def test_edited_lists_of_other_lengths_are_reported(tmp_path):
     ds = imported(detection())
     ds["objects.area"][0] = [1]
-    with pytest.warns(ExportWarning, match="'objects' with the types of the lake.*lengths"):
+    with pytest.warns(ExportWarning, match="'objects' with the lake's type.*lengths"):
         exported = ds.to_huggingface()
     assert exported["objects.area"][:] == [[1], []]
     assert exported["objects.tag"][:] == [["a", None], []]
@@ -371,7 +371,7 @@ def test_edited_cells_that_do_not_fit_are_reported(kind, value, feature):
         original = dataset_of("column", [kind])
     ds = imported(original)
     ds[kind][0] = value
-    with pytest.warns(ExportWarning, match=f"to_huggingface writes '{kind}' with the types"):
+    with pytest.warns(ExportWarning, match=f"to_huggingface writes '{kind}' with the lake's type"):
         exported = ds.to_huggingface()
     assert exported.features[kind] == feature
 

@@ -91,7 +91,7 @@ def test_frames_of_a_video_are_rows(tmp_path, ingest):
     assert ds["cvat"][0]["objects"][0]["track"] == "5"
     assert ds["width"][0] == 64
     assert len(ingest(path, images=False)) == 4
-    with pytest.warns(ExportWarning, match="4 objects lose the number of their track"):
+    with pytest.warns(ExportWarning, match="4 objects lose their track number"):
         ds.to_cvat(tmp_path / "out.xml")
 
 
@@ -102,7 +102,7 @@ def test_frames_of_a_video_are_rows(tmp_path, ingest):
         ('<box xtl="1" ytl="1" xbr="2" ybr="2"/>', "must have a label"),
         ('<polygon label="a" points="1,2;3"/>', "points must be pairs"),
         ('<star label="a"/>', "a shape must be box"),
-        ('<mask label="a" rle="1,9" left="0" top="0" width="2" height="2"/>', "must cover it"),
+        ('<mask label="a" rle="1,9" left="0" top="0" width="2" height="2"/>', "must add up to"),
         ('<mask label="a" rle="4" left="63" top="0" width="2" height="2"/>', "lie in its image"),
         ('<skeleton label="a"/>', "must have points"),
     ],
@@ -155,6 +155,6 @@ def test_objects_of_several_shapes_are_reported(tmp_path, new_url):
         ds.to_cvat(tmp_path / "out.xml")
     text = str(caught[0].message)
     assert "'scores' is left out" in text
-    assert "1 objects of several outlines become a polygon for each outline" in text
-    assert "the boxes of 1 objects become the smallest ones" in text
+    assert "1 objects with several outlines are split into one polygon per outline" in text
+    assert "the boxes of 1 objects are replaced by the bounding" in text
     assert (tmp_path / "out.xml").read_text().count("<polygon") == 2

@@ -182,8 +182,8 @@ def test_names_that_files_cannot_have_are_refused_before_anything_is_written(tmp
               "labels": dl.Sequence(dl.ClassLabel(["cat", "a\x01b"]))}  # fmt: skip
     rows = {"path": ["a.png"], "split": ["c"], "boxes": [[[0, 0, 1, 1]]], "labels": [["cat"]]}
     for column, value, reason in [
-        ("path", "../a.png", "must lie in the folder"), ("split", "a/b", "the name of a file"),
-        ("labels", ["a\x01b"], "XML cannot hold"),
+        ("path", "../a.png", "must be inside the folder"), ("split", "a/b", "not a valid"),
+        ("labels", ["a\x01b"], "XML does not allow"),
     ]:  # fmt: skip
         ds = dl.create(new_url(), schema)
         ds.append({**rows, column: [value]})

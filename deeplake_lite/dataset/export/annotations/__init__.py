@@ -1,1 +1,1 @@
-"""Export of images with annotations: COCO and YOLO."""
+"""Export of annotated images: COCO, YOLO, PASCAL VOC, CVAT, Label Studio and FiftyOne."""

@@ -1,7 +1,7 @@
-"""Export of a view as COCO: a file of annotations, and the image files.
+"""Export of a view as COCO: an annotation file, and the image files.
 
-A row is an image. Annotations that `from_coco` has ingested are written as they were in the file,
-except where people have edited their cells.
+Each row is an image. Annotations that `from_coco` ingested are written as they were in the file,
+unless their cells have been edited.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1_024
 
 MAIN = ("bbox", "segmentation", "keypoints", "caption")
-"""Keys with a value for each annotation; the first one that a view has counts its annotations."""
+"""Keys with a value per annotation. The first with a column determines the annotation count."""
 
 _FITS: Mapping[str, Callable[[Field], bool]] = {
     "bbox": is_boxes,
@@ -55,10 +55,10 @@ _FITS: Mapping[str, Callable[[Field], bool]] = {
     "keypoints": is_keypoints,
     "caption": is_captions,
 }
-"""Tests of the columns that can hold the values of a key."""
+"""Functions that test whether a column can hold the values of a key."""
 
 PANOPTIC = "panoptic"
-"""Column of the PNG files of panoptic segments."""
+"""Column of panoptic segments, as PNG files."""
 
 IMAGE_COLUMNS = ("path", "split", "image_id", "width", "height", "coco")
 """Columns of `from_coco` that describe images."""
@@ -87,13 +87,13 @@ class _Export:
     view: View
 
     folder: Path | None
-    """Where image files go; None to write none."""
+    """Folder for image files; None to write none."""
 
     segments: Path
-    """Where PNG files of panoptic segments go, if image files are written."""
+    """Folder for PNG files of panoptic segments, if image files are written."""
 
     columns: Mapping[str, Field]
-    """Column of each key of annotations."""
+    """Column of each annotation key."""
 
     image: Field | None
     """The column of images."""
@@ -120,13 +120,13 @@ class _Export:
         return cls(view, folder, segments, columns, image)
 
     def folders(self) -> list[Path]:
-        """Return the folders that image files are written to."""
+        """Return the folders to write image files to."""
         if self.folder is None:
             return []
         return [self.folder, *([self.segments] if self._pngs is not None else [])]
 
     def warn(self) -> None:
-        """Warn of everything that is left out."""
+        """Warn about everything that is left out."""
         used = {f.name for f in self.columns.values()} | {*IMAGE_COLUMNS}
         if self._is_panoptic:
             used.add(PANOPTIC)
@@ -136,8 +136,8 @@ class _Export:
             sentences.append(f"{', '.join(map(repr, rest))}, because COCO cannot hold them")
         if n := self._count_mismatches():
             sentences.append(
-                f"the values that only the COCO file had, such as scores, of {counted(n, 'image')} "
-                "where annotations were added or removed without their 'annotation_ids'"
+                f"values that have no column, such as scores, of {counted(n, 'image')} where "
+                "annotations were added or removed without updating 'annotation_ids'"
             )
         if sentences:
             warnings.warn(
@@ -145,7 +145,7 @@ class _Export:
             )
 
     def _count_mismatches(self) -> int:
-        """Return the number of rows whose originals fit none of their annotations any more."""
+        """Return the number of rows whose originals no longer match their annotations."""
         if "coco" not in self.view.columns:
             return 0
         main = self.columns[next(key for key in MAIN if key in self.columns)]
@@ -161,7 +161,7 @@ class _Export:
                 count += bool(not fits and _rest(values, i, "annotations"))
         return count
 
-    # ---- the parts of the file other than images and annotations
+    # ---- metadata and categories
 
     @cached_property
     def _files(self) -> list[dict[str, Any]]:
@@ -184,7 +184,7 @@ class _Export:
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
-        """The category of each class: those of the files, and further classes of the lake."""
+        """The category of each class, from the files if they have one."""
         known: dict[str, dict[str, Any]] = {}
         for file in self._files:
             categories = file.get("categories", [])
@@ -193,7 +193,7 @@ class _Export:
         taken = [c["id"] for c in known.values() if isinstance(c["id"], int)]
         free = count(max(taken, default=0) + 1)
         new = [name for name in self._classes if name not in known]
-        if known and new:  # classes of other files are left out, unless rows have them
+        if known and new:  # classes of other files are left out, unless rows use them
             new = [name for name in new if name in self._used]
         return known | {name: {"id": next(free), "name": name} for name in new}
 
@@ -203,7 +203,7 @@ class _Export:
 
     @cached_property
     def _used(self) -> set[str]:
-        """The classes that rows have."""
+        """The classes that rows use."""
         f, numbers = self.columns["category_id"], set[int]()
         for block in read_blocks(self.view, [f], "to_coco"):
             for labels in f.htype.decode_cells(block[f.name]):
@@ -211,7 +211,7 @@ class _Export:
         return {self._classes[number] for number in numbers}
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file in pieces; images come last, because they are read with annotations."""
+        """Yield the file in pieces. Images come last, because they are read with annotations."""
         rest = dict(self._files[0]) if self._files else {}
         rest.pop("keys", None)
         encode = msgspec.json.encode
@@ -278,7 +278,7 @@ class _Export:
     def _image(
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
-        """Return the image of row `i` of a block; `row` is its position in the view."""
+        """Return the image entry of row `i` of a block; `row` is its position in the view."""
         own = values["image_id"][i] if "image_id" in values else row + 1
         if own is None or np.ma.is_masked(own) or ("path" in values and values["path"][i] is None):
             raise InvalidValueError(
@@ -298,7 +298,7 @@ class _Export:
 
     @property
     def _suffix(self) -> str:
-        """Suffix of the image files that have no name."""
+        """Suffix for image files without a name."""
         codec = getattr(self.image.htype, "codec", "") if self.image else ""
         return ".png" if codec == "png" else ".jpg"
 
@@ -344,14 +344,14 @@ class _Export:
 
     @cached_property
     def _points(self) -> dict[object, int]:
-        """Number of coordinates and visibilities of the keypoints of each category, by id."""
+        """Length of a category's ``keypoints`` list, by category id."""
         lists = {c["id"]: c.get("keypoints") for c in self._categories.values()}
         return {
             own: 3 * len(names) for own, names in lists.items() if isinstance(names, list) and names
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
-        """Cut zeros off keypoints of a category that has fewer than others."""
+        """Remove padding from keypoints, if their category has fewer than others."""
         count = self._points.get(annotation.get("category_id"))
         points = annotation.get("keypoints")
         if count is not None and points is not None and not any(points[count:]):
@@ -360,7 +360,7 @@ class _Export:
     def _correct_areas(
         self, values: Mapping[str, Values], i: int, own: Sequence[dict[str, Any]]
     ) -> None:
-        """Compute the areas of a row again whose boxes or outlines people have edited."""
+        """Recompute the areas of a row if only its boxes or outlines have been edited."""
         known = _raw(values, i).get(coco.DIGESTS)
         if not isinstance(known, list) or "area" not in self.columns:
             return
@@ -374,7 +374,7 @@ class _Export:
                 coco.correct_area(annotation)
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Return boxes as x, y, width, height, in pixels. Raises InvalidValueError."""
+        """Convert boxes to x, y, width, height, in pixels. Raises InvalidValueError."""
         given = self.columns["bbox"].htype.coordinates
         assert given is not None
         in_pixels = [
@@ -389,12 +389,12 @@ class _Export:
     def _fit(
         self, cells: dict[str, list[Any]], counts: Sequence[int], main: str, row: int
     ) -> set[int]:
-        """Complete the keys that evaluation needs; return the rows where people added or removed.
+        """Fill in keys that evaluation needs; return rows where annotations were added or removed.
 
         Raises
         ------
         InvalidValueError
-            If a column that people edit has more or fewer values than a row has annotations.
+            If another column has more or fewer values than a row has annotations.
         """
         edited = set[int]()
         for key in {*cells, "id", "area", "iscrowd"}:
@@ -404,9 +404,9 @@ class _Export:
                     continue
                 if key not in ("id", "area", "iscrowd"):
                     raise InvalidValueError(
-                        f"Row {row + i:,} must have a value of {coco.COLUMNS[key]!r} for each "
-                        f"annotation, but it has {len(column[i])}, and {n} of "
-                        f"{self.columns[main].name!r}. Correct the row, or leave one of the two "
+                        f"Row {row + i:,} must have one value per annotation in "
+                        f"{coco.COLUMNS[key]!r} and in {self.columns[main].name!r}, but it has "
+                        f"{len(column[i])} and {n}. Correct the row, or leave one of the two "
                         "columns out of the view.",
                         row=row + i,
                     )
@@ -416,7 +416,7 @@ class _Export:
         return edited
 
     def _default(self, key: str, cells: Mapping[str, list[Any]], i: int, n: int) -> list[Any]:
-        """Return the values of a key for the annotations of a row that lacks them."""
+        """Return default values of a key for the `n` annotations in row `i` of a block."""
         match key:
             case "id":
                 return [next(self._ids) for _ in range(n)]
@@ -428,42 +428,42 @@ class _Export:
 
     @cached_property
     def _ids(self) -> Iterator[int]:
-        """Ids for annotations that have none."""
+        """Ids for annotations without one."""
         if "id" not in self.columns:
             return count(1)
         f = self.columns["id"]
         most = 0
-        for block in read_blocks(self.view, [f], "ids"):
+        for block in read_blocks(self.view, [f], "to_coco"):
             rows = f.htype.decode_cells(block[f.name])
             most = max([most, *(int(max(ids)) for ids in rows if ids)])
         return count(most + 1)
 
 
 def _check_unique(image: Mapping[str, Any], seen: set[object]) -> None:
-    """Reject a second image of an id or a file name. Raises InvalidValueError."""
+    """Reject an image whose id or file name was seen before. Raises InvalidValueError."""
     for key in ("id", "file_name"):
         if (key, image[key]) in seen:
             raise InvalidValueError(
-                f"Each image of a COCO file must have {'an' if key == 'id' else 'a'} {key} of its "
-                f"own, but two have {image[key]!r}. Export a view without repeated rows, or "
-                f"correct the column {'image_id' if key == 'id' else 'path'!r}."
+                f"Each image of a COCO file must have a unique {key}, but two images have "
+                f"{image[key]!r}. Export a view without repeated rows, or correct the column "
+                f"{'image_id' if key == 'id' else 'path'!r}."
             )
         seen.add((key, image[key]))
 
 
 def _check_one_split(view: View) -> None:
-    """Reject a view of several splits, whose ids may be the same. Raises SchemaError."""
+    """Reject a view of several splits, which may share ids. Raises SchemaError."""
     present = splits_of(view)
     if len(present) > 1:
         raise SchemaError(
-            "A COCO file must have the images of one split, but this view has "
-            f'{", ".join(map(repr, present))}. Export each of them: ds.query("SELECT * WHERE '
+            "A COCO file must have the images of a single split, but this view has "
+            f'{", ".join(map(repr, present))}. Export each split alone: ds.query("SELECT * WHERE '
             f"split = '{present[0]}'\").to_coco(…)."
         )
 
 
 def _column(view: View, key: str) -> Field | None:
-    """Return the column for a key: the one of its name, or else the only one of its type."""
+    """Return the column for a key: by its usual name, or else the only one of a suitable type."""
     if (name := coco.COLUMNS[key]) in view.columns:
         return view.schema[name] if _fits(view.schema[name], key) else None
     if key in ("id", "area", "iscrowd", "caption"):
@@ -486,7 +486,7 @@ def _raw(values: Mapping[str, Values], i: int) -> dict[str, Any]:
 
 
 def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
-    """Return what the file had beside the other columns of row `i` of a block."""
+    """Return the file's values for row `i` of a block that have no other column."""
     rest = _raw(values, i).get(part)
     return rest if isinstance(rest, dict) else {}
 
@@ -494,7 +494,7 @@ def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
 def _panoptic(
     segments: Sequence[Mapping[str, Any]], image: Mapping[str, Any], rest: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the panoptic annotation of an image in a list, which is empty if it has none."""
+    """Return a list with the panoptic annotation of an image, or an empty list."""
     if not segments and not rest:
         return []
     own = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
@@ -507,22 +507,22 @@ def _integer(value: Any) -> int | None:
 
 
 def _in_pixels(boxes: Any, image: Mapping[str, Any]) -> Any:
-    """Return boxes in fractions as boxes in pixels. Raises InvalidValueError."""
+    """Convert boxes from fractions to pixels. Raises InvalidValueError."""
     width, height = image.get("width"), image.get("height")
     if width is None or height is None:
         raise InvalidValueError(
-            "to_coco needs the size of an image to convert boxes in fractions, but that of "
-            f"{image['file_name']!r} is unknown. Add the columns 'width' and 'height'."
+            "to_coco needs the size of an image to convert its boxes from fractions to pixels, but "
+            f"for {image['file_name']!r} it is unknown. Add the columns 'width' and 'height'."
         )
     return np.asarray(boxes, np.float64).reshape(-1, 4) * (width, height, width, height)
 
 
 def _inside(name: str) -> PurePosixPath:
-    """Return a path below a folder. Raises InvalidValueError for one that leads out of it."""
+    """Return a name as a relative path. Raises InvalidValueError if it leads out of the folder."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
         raise InvalidValueError(
-            f"The path of an image must lie in the folder of the images, but it is {name!r}. "
+            f"The path of an image must be inside the folder of images, but it is {name!r}. "
             "Correct the column 'path'."
         )
     return path

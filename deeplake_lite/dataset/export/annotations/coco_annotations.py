@@ -1,9 +1,9 @@
-"""COCO annotations as cells of columns, and back.
+"""Conversion of COCO annotations to cells, and back.
 
-Columns hold numbers in the types that training needs, such as float32. An annotation is rebuilt
-from its cells. Where that does not give the annotation of the file, such as for a box with nine
-digits or a run-length encoding, the file's value is kept as an *original*. It is used as long as
-the cell that was made from it is unchanged.
+Columns hold numbers in the types that training needs, such as float32. Annotations are rebuilt from
+their cells. If the result differs from the file, such as for a box with nine digits or a run-length
+encoding, the file's value is kept as an *original*, which is exported as long as its cell is
+unchanged.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ COLUMNS = {
 """Column of each key of an annotation."""
 
 SEGMENTS = "segments_info"
-"""Key of the segments of an image in a panoptic file, which are annotations of their own."""
+"""Key of an image's segments in a panoptic file. Each segment becomes an annotation."""
 
 LEAST = 6
-"""Least number of coordinates of an outline."""
+"""Minimum number of coordinates of an outline."""
 
 DIGESTS = "digests"
-"""Key of the column ``coco``: digests of the shapes and areas that the file has for an image."""
+"""Key in the column ``coco``: digests of an image's shapes and areas, as they were in the file."""
 
 COUNT = "count"
-"""Key of the column ``coco``: number of annotations, if originals are kept by position."""
+"""Key in the column ``coco``: number of annotations, if originals are kept by position."""
 
 NO_ID = -1
-"""Cell of an annotation whose id is not an integer."""
+"""Cell for an annotation whose id is not an integer."""
 
 _DECIMALS = 9
 
 
 def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return float32 numbers as the floats with the fewest decimals that are rounded to them.
+    """Convert float32 numbers to the float64 numbers with the fewest decimals that round to them.
 
     >>> shortest(np.float32([473.07, 12, 1 / 3])).tolist()
     [473.07, 12.0, 0.33333334]
@@ -71,7 +71,7 @@ def shortest(values: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def exact(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers of any dtype as float64; float32 numbers with the fewest decimals."""
+    """Convert numbers of any dtype to float64; float32 numbers get the fewest decimals."""
     return shortest(values) if values.dtype == np.float32 else values.astype(np.float64)
 
 
@@ -81,18 +81,18 @@ def is_number(value: object) -> bool:
 
 
 def numbers(value: object) -> NDArray[np.float64]:
-    """Return a list of JSON numbers as an array. Raises ValueError for anything else."""
+    """Convert a list of JSON numbers to an array. Raises ValueError for anything else."""
     array = np.array(value) if isinstance(value, list) else None
     if array is None or array.ndim != 1 or array.dtype.kind not in "iuf":
         raise ValueError("must be a list of numbers")
     return array.astype(np.float64)
 
 
-# ---- the cell of a key, from its value in a file
+# ---- from values of a file to cells
 
 
 def box(value: object) -> NDArray[np.float32]:
-    """Return the box of a ``bbox``: x, y, width, height. Raises ValueError."""
+    """Parse a ``bbox``: x, y, width, height. Raises ValueError."""
     array = numbers(value)
     if array.size != 4:
         raise ValueError("must be four numbers")
@@ -100,9 +100,9 @@ def box(value: object) -> NDArray[np.float32]:
 
 
 def outlines(value: object) -> list[NDArray[np.float32]]:
-    """Return the outlines of a ``segmentation``, (k, 2) float32 each.
+    """Parse a ``segmentation`` to outlines, (k, 2) float32 each. Raises ValueError.
 
-    A run-length encoding has none, and a part of less than three corners is left out.
+    A run-length encoding has no outlines. Outlines with fewer than three corners are left out.
     """
     if not isinstance(value, list):
         return []
@@ -112,14 +112,14 @@ def outlines(value: object) -> list[NDArray[np.float32]]:
 
 
 def class_number(value: object, classes: Mapping[Any, int]) -> int:
-    """Return the class of a ``category_id``. Raises ValueError."""
+    """Return the class number of a ``category_id``. Raises ValueError."""
     if not isinstance(value, int | str) or value not in classes:
         raise ValueError("must be the id of a category")
     return classes[value]
 
 
 def caption(value: object) -> str:
-    """Return a ``caption``. Raises ValueError."""
+    """Parse a ``caption``. Raises ValueError."""
     match value:
         case str():
             return value
@@ -127,7 +127,7 @@ def caption(value: object) -> str:
 
 
 def own_id(value: object) -> int:
-    """Return an ``id`` if it is an integer of 64 bits, or else `NO_ID`."""
+    """Return an ``id`` if it is a 64-bit integer, or else `NO_ID`."""
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
         return NO_ID
     return value
@@ -144,7 +144,7 @@ def crowd(value: object) -> bool:
 
 
 def points(value: object) -> NDArray[np.float32]:
-    """Return ``keypoints`` as (k, 3): x, y, visibility. Raises ValueError."""
+    """Parse ``keypoints`` to (k, 3): x, y, visibility. Raises ValueError."""
     array = numbers(value)
     if array.size % 3:
         raise ValueError("must be triples of x, y and visibility")
@@ -159,22 +159,22 @@ CELL: Mapping[str, Callable[[object], Any]] = {
     "iscrowd": crowd,
     "keypoints": points,
 }
-"""Function from the value of a key to its cell."""
+"""Function that converts the value of a key to its cell."""
 
 
 def same_cell(key: str, a: object, b: object) -> bool:
-    """Return whether two values of a key have the same cell.
+    """Return whether two values of a key convert to the same cell.
 
     >>> same_cell("bbox", [0.1, 0, 1, 1], [0.10000000149, 0, 1, 1])
     True
     """
-    if key == "id" and isinstance(b, str):  # of an image, whose ids are text if one is
+    if key == "id" and isinstance(b, str):  # image ids are all strings if one of them is
         return str(a) == b
     try:
         first, second = CELL[key](a), CELL[key](b)
     except ValueError:
         return False
-    if key == "keypoints":  # there are zeros for those that a category does not have
+    if key == "keypoints":  # cells are padded with zeros to the largest category
         most = max(len(first), len(second))
         first, second = (np.pad(cell, ((0, most - len(cell)), (0, 0))) for cell in (first, second))
     if isinstance(first, list):
@@ -183,7 +183,7 @@ def same_cell(key: str, a: object, b: object) -> bool:
 
 
 def digest(arrays: Iterable[Any]) -> str:
-    """Return a digest of numbers, as float32, by which edits are noticed.
+    """Return a digest of numbers as float32, to detect edits.
 
     >>> digest([[1, 2], [3]]) == digest([np.float32([1, 2]), [3.0]])
     True
@@ -194,7 +194,7 @@ def digest(arrays: Iterable[Any]) -> str:
 def digests(
     boxes: Iterable[Any] | None, segmentation: Iterable[Sequence[Any]] | None, areas: Sequence[Any]
 ) -> list[str]:
-    """Return the digests of the shapes of an image's annotations, and of their areas."""
+    """Return two digests of an image's annotations: of their shapes, and of their areas."""
     outlines = chain.from_iterable(segmentation or ())
     return [digest(chain(boxes if boxes is not None else (), outlines)), digest([areas])]
 
@@ -205,12 +205,12 @@ def digests(
 def rebuild(
     values: Mapping[str, Sequence[Any]], counts: Sequence[int], names: Sequence[object]
 ) -> list[list[dict[str, Any]]]:
-    """Return the annotations of images, rebuilt from cells.
+    """Rebuild the annotations of images from cells.
 
     Parameters
     ----------
     values : mapping
-        Cells per image, by key of annotations: ``values["bbox"]`` has boxes (n, 4) per image.
+        Cells per image, by annotation key: ``values["bbox"]`` has boxes (n, 4) per image.
     counts : sequence of int
         Number of annotations per image.
     names : sequence
@@ -231,7 +231,7 @@ def rebuild(
 
 
 def _column(key: str, cells: Sequence[Any], names: Sequence[object]) -> list[Any]:
-    """Return the values of a key for all annotations of some images."""
+    """Return the values of a key for all annotations of several images."""
     flat = [*chain.from_iterable(cells)]
     match key:
         case "bbox":
@@ -254,12 +254,12 @@ def _column(key: str, cells: Sequence[Any], names: Sequence[object]) -> list[Any
 
 
 def _whole(value: float) -> float:
-    """Return a whole number as an integer, as COCO's files do."""
+    """Return a whole number as an integer, as COCO files do."""
     return int(value) if value == value // 1 and abs(value) < 2**53 else value
 
 
 def _lists(arrays: Sequence[NDArray[Any]]) -> list[list[float]]:
-    """Return 1-d arrays as lists of numbers."""
+    """Convert 1-D arrays to lists of numbers."""
     if not arrays:
         return []
     joined = np.concatenate(arrays)
@@ -271,17 +271,17 @@ def _lists(arrays: Sequence[NDArray[Any]]) -> list[list[float]]:
 def image_of(
     own_id: int | str, file_name: str, width: int | None, height: int | None
 ) -> dict[str, Any]:
-    """Return an image, rebuilt from its cells."""
+    """Rebuild an image entry from its cells."""
     image = {"id": own_id, "file_name": file_name, "width": width, "height": height}
     return {key: value for key, value in image.items() if value is not None}
 
 
 MISSING = ""
-"""Key of the originals that lists the keys which the file does not have."""
+"""Key in the originals for the list of keys that the file lacks."""
 
 
 def places(ids: Sequence[int]) -> list[str]:
-    """Return where the originals of each annotation of an image are kept: by id, if it has one.
+    """Return the key of each annotation's originals: its id if unique, or else its position.
 
     >>> places([7, -1, 9, 9])
     ['7', '#1', '#2', '#3']
@@ -291,7 +291,7 @@ def places(ids: Sequence[int]) -> list[str]:
 
 
 def originals_of(own: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of an image or annotation that rebuilding it does not give.
+    """Return the values of an image or annotation that cannot be rebuilt from its cells.
 
     >>> originals_of({"bbox": [0, 0, 5, 5], "score": 1}, {"bbox": [0.0, 0, 5, 5], "area": 25.0})
     {'score': 1, '': ['area']}
@@ -302,7 +302,7 @@ def originals_of(own: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str
 
 
 def restore(rebuilt: Mapping[str, Any], originals: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an image or annotation with the file's values, where its cells are unchanged.
+    """Return an image or annotation with the file's values wherever its cells are unchanged.
 
     >>> restore({"bbox": [0.1, 0.0, 5.0, 5.0]}, {"bbox": [0.100000001, 0, 5, 5], "score": 1})
     {'bbox': [0.100000001, 0, 5, 5], 'score': 1}
@@ -317,7 +317,7 @@ def _is_unchanged(key: str, original: object, rebuilt: Mapping[str, Any]) -> boo
 
 
 def area_within(outline: Any) -> float:
-    """Return the area within an outline (k, 2), by the shoelace formula.
+    """Return the area of an outline (k, 2), by the shoelace formula.
 
     >>> area_within([[0, 0], [4, 0], [4, 2], [0, 2]])
     8.0
@@ -327,9 +327,9 @@ def area_within(outline: Any) -> float:
 
 
 def correct_area(annotation: dict[str, Any]) -> None:
-    """Compute the area of an annotation again if its box or its outlines do not have that area.
+    """Recompute the area of an annotation if it does not match the outlines or the box.
 
-    Areas in COCO files are numbers of pixels, which differ a little from those of outlines.
+    COCO files count pixels, so their areas differ slightly from those of outlines.
 
     >>> annotation = {"bbox": [0, 0, 8, 4], "area": 20}
     >>> correct_area(annotation)
@@ -352,7 +352,7 @@ def correct_area(annotation: dict[str, Any]) -> None:
 
 
 def class_names(categories: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the name of each category; a repeated name gets the category's id appended.
+    """Return the name of each category, with the id appended to repeated names.
 
     >>> class_names([{"id": 1, "name": "bat"}, {"id": 2, "name": "bat"}])
     ['bat', 'bat (2)']

@@ -1,4 +1,4 @@
-"""Recognition of columns of annotations, which formats of detection datasets have in common."""
+"""Recognition of the annotation columns that detection formats have in common."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def is_labels(f: Field) -> bool:
 
 
 def is_captions(f: Field) -> bool:
-    """Return whether a column has any number of strings."""
+    """Return whether a column has a list of strings."""
     return f.htype.item is not None and f.htype.item.sql == "text"
 
 
 def class_names(f: Field | None) -> tuple[str, ...]:
-    """Return the names of the classes of a column of labels."""
+    """Return the class names of a column of labels."""
     item = None if f is None else f.htype.item
     classes = None if item is None else item.classes
     return () if classes is None else tuple(classes.names)
 
 
 def split_names(view: View) -> Callable[[Any], str | None] | None:
-    """Return the function from a cell of the column ``split`` to its name, None for null.
+    """Return a function that converts a cell of the column ``split`` to its name, or to None.
 
-    Returns None if the view has no such column, or one of other values than classes or strings.
+    Returns None if there is no such column, or if it holds neither classes nor strings.
     """
     if SPLIT not in view.columns:
         return None
@@ -66,7 +66,7 @@ def split_names(view: View) -> Callable[[Any], str | None] | None:
 
 
 def splits_of(view: View) -> list[str]:
-    """Return the splits that the rows of a view belong to, without null."""
+    """Return the names of the splits that the rows of a view belong to, ignoring nulls."""
     name = split_names(view)
     if name is None:
         return []
@@ -97,13 +97,13 @@ def is_masks(f: Field) -> bool:
 
 
 def is_scores(f: Field) -> bool:
-    """Return whether a column has a number for each object."""
+    """Return whether a column has a float for each object."""
     item = f.htype.item
     return item is not None and item.scalar is not None and item.scalar.startswith("float")
 
 
 def is_tags(f: Field) -> bool:
-    """Return whether a column has classes of the whole image."""
+    """Return whether a column has classes for the image as a whole."""
     return f.htype.classes is not None
 
 
@@ -113,7 +113,7 @@ def is_flags(f: Field) -> bool:
 
 
 def is_size(f: Field) -> bool:
-    """Return whether a column has a number for each image."""
+    """Return whether a column has an integer for each image."""
     return f.htype.scalar is not None and f.htype.scalar.startswith(("int", "uint"))
 
 
@@ -135,35 +135,35 @@ ROLES: Mapping[str, tuple[str, Callable[[Field], bool], bool]] = {
     "occluded": ("occluded", is_flags, False),
     "tags": ("tags", is_tags, True),
 }
-"""The columns of annotated images by role: the name that importers give them, a test of their type,
-and whether a column of another name is taken if it is the only one that fits."""
+"""The columns of annotated images by role: the name that importers use, a test of the type, and
+whether a column with another name is accepted if it is the only one that fits."""
 
 
 def named_columns(view: View, method: str) -> dict[str, Field]:
     """Return the columns of a view by their role. Raises SchemaError if several fit a role."""
-    found: dict[str, Field] = {}
+    columns: dict[str, Field] = {}
     for role, (name, fits, by_type) in ROLES.items():
-        fitting = [f for f in view.schema if fits(f) and f not in found.values()]
+        fitting = [f for f in view.schema if fits(f) and f not in columns.values()]
         named = [f for f in fitting if f.name == name]
         if not named and by_type:
             named = [f for f in fitting if f.name not in _NAMES]
         if len(named) > 1 and role == "tags":
-            continue  # several classes of an image are no list of tags
+            continue  # several columns of classes are not tags
         if len(named) > 1:
             raise SchemaError(
-                f"{method} takes one column of {role}, but this view has "
+                f"{method} accepts one column of {role}, but this view has "
                 f"{', '.join(repr(f.name) for f in named)}. Select one of them, or name it "
                 f"{name!r}."
             )
         if named:
-            found[role] = named[0]
-    is_for_images = not any(role in found for role in SHAPES)
-    if is_for_images and "labels" in found and is_tags(found["labels"]):
-        found["tags"] = found.pop("labels")  # several classes of an image, rather than of objects
-    return found
+            columns[role] = named[0]
+    is_for_images = not any(role in columns for role in SHAPES)
+    if is_for_images and "labels" in columns and is_tags(columns["labels"]):
+        columns["tags"] = columns.pop("labels")  # without shapes, these are classes of the image
+    return columns
 
 
 SHAPES = ("boxes", "segmentation", "polylines", "keypoints", "masks")
-"""Roles of the columns of shapes."""
+"""Roles of shape columns."""
 
 _NAMES = frozenset(name for name, _, _ in ROLES.values())

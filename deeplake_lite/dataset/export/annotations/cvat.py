@@ -1,4 +1,4 @@
-"""Export of a view as "CVAT for images 1.1": a file of annotations, and the image files."""
+"""Export of a view as "CVAT for images 1.1": an annotation file, and the image files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Export:
 
     pictures: Pictures
     ids: set[int] = field(default_factory=set)
-    """Ids that images have from their file."""
+    """Image ids from the imported file."""
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -79,18 +79,18 @@ class _Export:
 
     @cached_property
     def points(self) -> list[str]:
-        """Names of the keypoints; their numbers if they have no names."""
+        """Names of the keypoints; empty if they have no names."""
         f = self.pictures.columns.get("keypoints")
         coordinates = None if f is None else f.htype.coordinates
         return [] if coordinates is None else [*coordinates.names]
 
     @cached_property
     def skeletons(self) -> dict[str, list[str]]:
-        """Names of the points of each label that is a skeleton."""
+        """Names of the points of each skeleton label."""
         return {name: own for name, own in cvat_meta.skeletons(self.meta).items() if own}
 
     def warn(self) -> None:
-        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
         unique = Unique("to_cvat")
         for picture in self.pictures:
             unique.add(picture.path)
@@ -103,24 +103,24 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count(self, own: Object) -> None:
-        """Count what CVAT cannot hold of an object. Raises InvalidValueError."""
+        """Count the losses of an object in CVAT's format. Raises InvalidValueError."""
         if own.label is None:
             raise InvalidValueError(
-                "CVAT needs a label for each object, but one has none. Correct the row."
+                "CVAT needs a label for each object, but one object has none. Correct the row."
             )
         losses = self.pictures.losses
         if own.kind not in ("box", "points") and len(own.points):
             losses.add("the keypoints of {} objects are left out, because they have other shapes")
         if len(own.outlines) > 1 and own.kind == "polygon":
-            losses.add("{} objects of several outlines become a polygon for each outline")
+            losses.add("{} objects with several outlines are split into one polygon per outline")
         if len(own.outlines) and own.kind == "mask":
             losses.add("the outlines of {} objects are left out, because they have masks")
         if len(own.lines) > 1:
-            losses.add("{} objects of several lines become a polyline for each line")
+            losses.add("{} objects with several lines are split into one polyline per line")
         if own.has_own_box and not own.rest:
             losses.add(BOXES_LOST)
         if "track" in own.rest:
-            losses.add("{} objects lose the number of their track")
+            losses.add("{} objects lose their track number")
 
     # ---- the files
 
@@ -131,7 +131,7 @@ class _Export:
                 file.write(piece)
 
     def write_zip(self, path: Path) -> None:
-        """Write all files to a ZIP file; images are not compressed again."""
+        """Write all files to a ZIP file, with images uncompressed."""
         with zipfile.ZipFile(path, "w") as archive:
 
             def write(name: str, data: bytes) -> None:
@@ -149,7 +149,7 @@ class _Export:
                 draft.unlink(missing_ok=True)
 
     def pieces(self, write: Any) -> Iterator[bytes]:
-        """Yield the file of annotations; call `write` for each image file."""
+        """Yield the annotation file in pieces; call `write` for each image file."""
         yield b'<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n'
         yield "".join(f"{line}\n" for line in lines_of("meta", self.meta, 1)).encode()
         free = count(max(self.ids, default=-1) + 1)
@@ -168,7 +168,7 @@ class _Export:
     # ---- a row
 
     def _lines(self, picture: Picture, name: str, number: int) -> Iterator[str]:
-        """Yield the lines of an image."""
+        """Yield the XML lines of an image."""
         head: dict[str, Any] = {"id": number, "name": _without_split(name, picture.split)}
         if picture.split is not None:
             head["subset"] = picture.split
@@ -185,7 +185,7 @@ class _Export:
         yield "  </image>"
 
     def _shapes(self, own: Object, picture: Picture) -> list[dict[str, Any]]:
-        """Return the shapes of an object: several if it has several outlines."""
+        """Return the shapes of an object: one per outline or line."""
         names = self.skeletons.get(own.label or "", self.points)
         size = (picture.width, picture.height)
         parse = partial(cvat_shapes.parse, size=size, names=names)
@@ -209,7 +209,7 @@ def _without_split(name: str, split: str | None) -> str:
 
 
 def _tags(picture: Picture) -> Iterator[dict[str, Any]]:
-    """Yield the tags of an image, with the attributes that they had in their file."""
+    """Yield the tags of an image, with their attributes from the file."""
     kept = picture.rest.get("tags")
     known = {str(tag.get("label")): tag for tag in kept if isinstance(tag, dict)} if isinstance(
         kept, list
@@ -219,7 +219,7 @@ def _tags(picture: Picture) -> Iterator[dict[str, Any]]:
 
 
 def _element(shape: Mapping[str, Any], depth: int = 2) -> Iterator[str]:
-    """Yield the lines of a shape."""
+    """Yield the XML lines of a shape."""
     tag, indent = str(shape.get("shape", "box")), "  " * depth
     own = {k: v for k, v in shape.items() if k != "shape" and k not in _CHILDREN}
     children = [child for key in _CHILDREN for child in shape.get(key) or () if

@@ -1,4 +1,4 @@
-"""The labels that the header of a CVAT file declares."""
+"""Labels that are declared in the header of a CVAT file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def labels(meta: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the labels of a header: of its task, project or job.
+    """Return the labels in a header, which belong to its task, project or job.
 
     >>> labels({"task": {"labels": {"label": {"name": "cat"}}}})
     [{'name': 'cat'}]
@@ -32,12 +32,12 @@ def _name(label: Mapping[str, Any]) -> str:
 
 
 def classes(meta: Mapping[str, Any]) -> list[str]:
-    """Return the labels of objects."""
+    """Return the names of labels for objects."""
     return [_name(x) for x in labels(meta) if not x.get("parent") and x.get("type") != "tag"]
 
 
 def tags(meta: Mapping[str, Any]) -> list[str]:
-    """Return the labels of images only."""
+    """Return the names of labels for whole images."""
     return [_name(x) for x in labels(meta) if not x.get("parent") and x.get("type") == "tag"]
 
 
@@ -53,7 +53,7 @@ def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def only_skeleton(meta: Mapping[str, Any]) -> list[str]:
-    """Return the names of keypoints, if all of them belong to skeletons with the same points."""
+    """Return the keypoint names, if all keypoints belong to skeletons with the same names."""
     own = [x for x in labels(meta) if not x.get("parent")]
     if any(x.get("type", "any") in ("any", "points") for x in own):
         return []
@@ -69,16 +69,16 @@ def _numbered(count: int) -> list[str]:
 def declared(
     meta: Mapping[str, Any], names: Sequence[str], images: Sequence[str], points: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a header with labels for all classes, those that it lacks added.
+    """Return a header with labels for all classes, adding the missing ones.
 
     Parameters
     ----------
     meta : mapping
-        The header of the file that rows were imported from; empty if there was none.
+        Header of the file that the rows were imported from; empty if there was none.
     names, images : sequence of str
         Classes of objects, and of images.
     points : sequence of str
-        Names of the keypoints of objects; empty if they have none.
+        Names of the objects' keypoints; empty if they have no names.
     """
     known = labels(meta)
     have = {_name(label) for label in known if not label.get("parent")}
@@ -101,7 +101,7 @@ def declared(
 
 
 def colour(name: str) -> str:
-    """Return a bright colour, always the same one for a name.
+    """Return a bright colour that depends only on a name.
 
     >>> colour("cat") == colour("cat"), len(colour("dog"))
     (True, 7)

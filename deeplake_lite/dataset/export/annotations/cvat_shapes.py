@@ -1,7 +1,7 @@
-"""Shapes of CVAT as objects, and back.
+"""Conversion of CVAT shapes to objects, and back.
 
-A shape is a dict of the attributes of its element, with ``shape`` for the name of the element, and
-lists of dicts for its children.
+A shape is a dict with the attributes of an XML element, the name of the element as ``shape``, and
+its children as lists of dicts.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ DERIVED = frozenset({
     "shape", "label", "occluded", *CORNERS, *CUBOID, "points", "rle", "left", "top", "width",
     "height", "cx", "cy", "rx", "ry", "rotation", "skeleton",
 })  # fmt: skip
-"""Keys that cells determine."""
+"""Keys that are derived from cells."""
 
 
 def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Object:
-    """Return the object of a shape.
+    """Convert a shape to an object.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
     Raises
     ------
     ValueError
-        If the shape is none of CVAT's, or its numbers are wrong.
+        If the shape is unknown to CVAT, or its values are invalid.
     """
     kind, label = shape.get("shape"), shape.get("label")
     if not isinstance(label, str):
@@ -71,7 +71,7 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
             corners = _numbers(shape, CORNERS)
             if (corners[2:] < corners[:2]).any():
                 raise ValueError(
-                    f"a box must not end before it begins, but one of {label[:40]!r} does"
+                    f"a box must not end before it begins, but a box of {label[:40]!r} does"
                 )
             box = corners.astype(np.float32)
             if angle := _angle(shape):
@@ -104,7 +104,7 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
 
 
 def rebuild(own: Object, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the shape of an object from its cells. Of several outlines, only the first is used."""
+    """Convert an object to a shape, using only the first of several outlines or lines."""
     flags = {"occluded": str(int(own.flags.get("occluded", False)))}
     base = {"label": own.label or "", "source": "manual", **flags}
     last = {"z_order": "0"}
@@ -136,7 +136,7 @@ def rebuild(own: Object, names: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def fixed(value: float | np.floating[Any]) -> str:
-    """Return a coordinate as CVAT writes it: with two decimals, or more if it has more.
+    """Format a coordinate as CVAT does, with two decimals, or more if necessary.
 
     >>> fixed(np.float32(4)), fixed(np.float32(0.125))
     ('4.00', '0.125')
@@ -150,7 +150,7 @@ def _text(points: NDArray[np.float32]) -> str:
 
 
 def _numbers(shape: Mapping[str, Any], keys: Sequence[str]) -> NDArray[np.float64]:
-    """Return numbers of a shape. Raises ValueError."""
+    """Return some of a shape's attributes as numbers. Raises ValueError."""
     try:
         return np.array([number_of(shape.get(key)) for key in keys], np.float64)
     except ValueError as error:
@@ -158,7 +158,7 @@ def _numbers(shape: Mapping[str, Any], keys: Sequence[str]) -> NDArray[np.float6
 
 
 def _points(text: object) -> NDArray[np.float32]:
-    """Return points (k, 2) of a text such as ``"1,2;3,4"``. Raises ValueError."""
+    """Parse points (k, 2) from a string such as ``"1,2;3,4"``. Raises ValueError."""
     parts = [pair.split(",") for pair in str(text or "").split(";") if pair.strip()]
     if not parts or any(len(pair) != 2 for pair in parts):
         raise ValueError(f"points must be pairs such as 1,2;3,4, but they are {str(text)[:40]!r}")
@@ -171,7 +171,7 @@ def _angle(shape: Mapping[str, Any]) -> float:
 
 
 def rotated(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
-    """Return the corners of a box that is turned around its centre, clockwise, by degrees.
+    """Rotate a box around its centre, clockwise, by an angle in degrees; return its corners.
 
     >>> rotated(np.array([0, 0, 4, 2]), 90).tolist()
     [[3.0, -1.0], [3.0, 3.0], [1.0, 3.0], [1.0, -1.0]]
@@ -187,7 +187,7 @@ def rotated(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
 
 
 def _ellipse(shape: Mapping[str, Any]) -> NDArray[np.float32]:
-    """Return the smallest box around an ellipse, which may be rotated. Raises ValueError."""
+    """Return the bounding box of an ellipse, which may be rotated. Raises ValueError."""
     cx, cy, rx, ry = _numbers(shape, ("cx", "cy", "rx", "ry"))
     turn = math.radians(_angle(shape))
     w = math.hypot(rx * math.cos(turn), ry * math.sin(turn))
@@ -196,10 +196,10 @@ def _ellipse(shape: Mapping[str, Any]) -> NDArray[np.float32]:
 
 
 def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.float32]:
-    """Return the points of a skeleton in the order of names, (k, 3). Raises ValueError."""
+    """Return the points of a skeleton, (k, 3), in the order of `names`. Raises ValueError."""
     children = shape.get("skeleton")
     if not isinstance(children, list) or not children:
-        raise ValueError("a skeleton must have points, but one has none")
+        raise ValueError("a skeleton must have points, but it has none")
     labels = [str(child.get("label")) for child in children]
     order = names if {*labels} <= {*names} else labels
     result = np.zeros((len(order), 3), np.float32)
@@ -210,20 +210,20 @@ def _skeleton(shape: Mapping[str, Any], names: Sequence[str]) -> NDArray[np.floa
 
 
 def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
-    """Return a mask of the size of the image. Raises ValueError."""
+    """Return a mask with the size of the image. Raises ValueError."""
     width, height = size
     if width is None or height is None:
-        raise ValueError("the image of a mask must have width and height, but it has none")
+        raise ValueError("an image with a mask must have a width and height, but it has none")
     check_mask_size(width, height)
     left, top, w, h = (int(v) for v in _numbers(shape, ("left", "top", "width", "height")))
     if not (left >= 0 and top >= 0 and w > 0 and h > 0 and left + w <= width and top + h <= height):
         raise ValueError(
-            f"a mask must lie in its image of {width:,} x {height:,}, but one has left={left}, "
+            f"a mask must lie in its image of {width:,} x {height:,}, but it has left={left}, "
             f"top={top}, width={w}, height={h}"
         )
     words = str(shape.get("rle", "")).replace(",", " ").split()
     if not all(word.isascii() and word.isdigit() and len(word) < 11 for word in words):
-        raise ValueError("the rle of a mask must be lengths, but it has other words")
+        raise ValueError("the rle of a mask must be a list of lengths, but it has other words")
     result = np.zeros((height, width), bool)
     result[top : top + h, left : left + w] = rle.decode([*map(int, words)], w, h)
     return result

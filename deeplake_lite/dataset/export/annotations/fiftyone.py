@@ -40,7 +40,7 @@ _ROLES = (
 )  # fmt: skip
 
 _FIELDS = {"Detections": "ground_truth", "Polylines": "polylines", "Keypoints": "keypoints"}
-"""Field of the objects of each class."""
+"""Default field for the objects of each label class."""
 
 _RESERVED = frozenset({
     "id", "filepath", "tags", "metadata", "created_at", "last_modified_at", *_FIELDS.values(),
@@ -49,7 +49,7 @@ _RESERVED = frozenset({
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 ORDER = "deeplake_lite_order"
-"""Key of the dataset's info that says that ``index`` is the order of objects of several fields."""
+"""Key in the dataset's info. If set, ``index`` gives the order of objects across fields."""
 
 
 def write_fiftyone(view: View, path: str | Path) -> Path:
@@ -68,12 +68,12 @@ def write_fiftyone(view: View, path: str | Path) -> Path:
 
 
 def _has_tags(view: View) -> bool:
-    """Return whether there is a column of tags of samples."""
+    """Return whether there is a column of sample tags."""
     return "tags" in view.columns and view.schema["tags"].htype.classes is not None
 
 
 def _columns(view: View) -> dict[str, str]:
-    """Return the kind of the field for each column that is no object."""
+    """Return the kind of field for each column that does not describe objects."""
     own = view.rows.table.metadata.get("fiftyone")
     was = _dict(_dict(own).get("columns"))
     used = {f.name for role, f in Pictures(view, "to_fiftyone", "fiftyone").columns.items()
@@ -96,7 +96,7 @@ def _known_columns(view: View) -> dict[str, str]:
 
 
 def _kind(f: Field) -> str | None:
-    """Return the kind of the field for a column; None if FiftyOne cannot hold it."""
+    """Return the kind of field for a column; None if FiftyOne cannot represent it."""
     htype = f.htype
     if htype.classes is not None:
         return "Classification" if htype.sql == "class" else "Classifications"
@@ -115,15 +115,15 @@ class _Export:
 
     pictures: Pictures
     columns: dict[str, str]
-    """Kind of the field for each column that is no object."""
+    """Kind of field for each column that does not describe objects."""
     is_mixed: bool = False
-    """Whether objects of several classes alternate."""
+    """Whether the objects of an image alternate between fields, so that their order is needed."""
     classes: set[str] = field(default_factory=set)
-    """Classes of fields of objects that occur."""
+    """Classes of object fields that occur."""
 
     @cached_property
     def objects(self) -> dict[str, str]:
-        """Field of the objects of each class."""
+        """Field for the objects of each label class."""
         known = self.pictures.metadata.get("objects")
         pairs = [pair for pair in known if isinstance(pair, list) and len(pair) == 2
                  and pair[0] in _FIELDS] if isinstance(known, list) else []  # fmt: skip
@@ -133,23 +133,23 @@ class _Export:
 
     @cached_property
     def fields(self) -> dict[str, str]:
-        """Field of each column that is no object."""
+        """Field of each column that does not describe objects."""
         known = _known_columns(self.pictures.view)
         return {name: known.get(name, name) for name in self.columns}
 
     @cached_property
     def order(self) -> list[str]:
-        """Classes of fields of objects in the order of their declarations."""
+        """Classes of object fields, in the order of their declaration."""
         return [*self.objects]
 
     @property
     def known(self) -> dict[str, Any]:
-        """The document of the dataset that rows were imported from."""
+        """The document of the dataset that the rows were imported from."""
         found = self.pictures.metadata.get("document")
         return dict(found) if isinstance(found, dict) else {}
 
     def warn(self) -> None:
-        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
         unique, stems = Unique("to_fiftyone"), Unique("to_fiftyone")
         has_masks = "Segmentation" in self.columns.values()
         for row, picture in enumerate(self.pictures):
@@ -164,22 +164,22 @@ class _Export:
             self.is_mixed |= places != sorted(places)
             self._labels(picture, row)
             if self.pictures.image is not None and picture.image is None:
-                self.pictures.losses.add("{} rows have no image, so that no importer finds them")
+                self.pictures.losses.add("{} rows have no image, so importers will not find them")
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count(self, own: Object) -> None:
-        """Count what FiftyOne cannot hold of an object."""
+        """Count the losses of an object in FiftyOne's format."""
         losses, kind = self.pictures.losses, labels.class_of(own)
         if kind != "Keypoint" and len(own.points):
             losses.add("the keypoints of {} objects are left out, because they have other shapes")
         if kind == "Keypoint" and (own.points[:, 2] == 1).any():
-            losses.add("{} objects lose which of their keypoints are hidden")
+            losses.add("the hidden keypoints of {} objects become visible")
         if kind == "Detection" and len(own.outlines):
             losses.add("the outlines of {} objects are left out, because they have masks")
         if kind != "Detection" and own.has_own_box and not own.rest:
             losses.add(BOXES_LOST)
         if not labels.is_within(own):
-            losses.add("the masks of {} objects are cut to their boxes")
+            losses.add("the masks of {} objects are cropped to their boxes")
 
     # ---- the files
 
@@ -199,7 +199,7 @@ class _Export:
         (root / "metadata.json").write_bytes(encode(self._document()) + b"\n")
 
     def _document(self) -> dict[str, Any]:
-        """Return the document of the dataset."""
+        """Return the document that describes the dataset."""
         fields = {self.objects[kind]: kind for kind in self.order if kind in self.classes}
         fields |= {self.fields[column]: kind for column, kind in self.columns.items()}
         names = [*self.pictures.classes]
@@ -229,7 +229,7 @@ class _Export:
     # ---- a row
 
     def _sample(self, picture: Picture, name: str, row: int, root: Path) -> dict[str, Any]:
-        """Return the sample of a row; write its masks."""
+        """Return the sample of a row; write its mask files."""
         rest = picture.rest
         tags = [str(tag) for tag in picture.columns.get("tags") or ()]
         tags = [*([picture.split] if picture.split else []), *tags]
@@ -254,13 +254,13 @@ class _Export:
         }
 
     def _labels(self, picture: Picture, row: int) -> dict[str, Any]:
-        """Return the fields of objects. Raises InvalidValueError."""
+        """Return the object fields of a row. Raises InvalidValueError."""
         found: dict[str, list[dict[str, Any]]] = {}
         for number, own in enumerate(picture.objects):
             if not picture.width or not picture.height:
                 raise InvalidValueError(
-                    "to_fiftyone needs the size of an image, because coordinates are fractions of "
-                    f"it, but that of row {row:,} is unknown. Add the columns 'width' and "
+                    "to_fiftyone needs the size of each image, because coordinates are fractions "
+                    f"of it, but in row {row:,} it is unknown. Add the columns 'width' and "
                     "'height'.",
                     row=row,
                 )
@@ -277,7 +277,7 @@ class _Export:
         }  # fmt: skip
 
     def _values(self, picture: Picture, name: str, root: Path) -> dict[str, Any]:
-        """Return the fields that are no objects; write the files of masks."""
+        """Return the other fields of a row; write its mask files."""
         kept = _dict(picture.rest.get("labels"))
         result: dict[str, Any] = {}
         for column, kind in self.columns.items():
@@ -317,7 +317,7 @@ class _Export:
 
 
 def _agree(own: Mapping[str, Any], rest: Mapping[str, Any]) -> bool:
-    """Return whether a label of the file has the class that the cell has now."""
+    """Return whether a label of the file still matches its cell."""
     if own.get("_cls") != rest.get("_cls"):
         return False
     if "classifications" in own:
@@ -330,7 +330,7 @@ def _agree(own: Mapping[str, Any], rest: Mapping[str, Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of JSON; numbers that are not finite in MongoDB's notation."""
+    """Return a JSON value, with NaN and infinities in MongoDB's notation."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not np.isfinite(value):
         names = {np.inf: "Infinity", -np.inf: "-Infinity"}

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 VERSION = "1.0.0"
-"""Version of FiftyOne that the document fits; later ones migrate it."""
+"""FiftyOne version of the document. Later versions migrate it."""
 
 _LABELS = {
     "Detection": (("label", "String"), ("bounding_box", "List:Float"), ("mask", "Array"),
@@ -21,7 +21,7 @@ _LABELS = {
     "Segmentation": (("mask", "Array"), ("mask_path", "String")),
     "Regression": (("value", "Float"), ("confidence", "Float")),
 }  # fmt: skip
-"""Fields of each class of labels, beside its id and tags."""
+"""Fields of each label class, besides its id and tags."""
 
 _PLURALS = {"Detections": "Detection", "Polylines": "Polyline", "Keypoints": "Keypoint",
             "Classifications": "Classification"}  # fmt: skip
@@ -56,7 +56,7 @@ def _label_fields(kind: str) -> list[dict[str, Any]]:
 
 
 def field_of(name: str, kind: str) -> dict[str, Any]:
-    """Return the declaration of a field of samples: of labels, or of plain values.
+    """Return the declaration of a sample field, which holds labels or plain values.
 
     >>> field_of("weather", "String")["ftype"]
     'fiftyone.core.fields.StringField'
@@ -80,16 +80,16 @@ def document(
     skeletons: Mapping[str, Mapping[str, Any]],
     known: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the document of a dataset.
+    """Return the document that describes a dataset.
 
     Parameters
     ----------
     fields : mapping
-        Kind of each field of samples.
+        Kind of each sample field.
     classes, targets, skeletons : mapping
-        Classes, names of the numbers of masks, and keypoints of fields.
+        For each field, its classes, the names of its mask values, and its keypoints.
     known : mapping
-        Document of the dataset that rows were imported from; empty if there was none.
+        Document of the dataset that the rows were imported from; empty if there was none.
     """
     metadata = _field("metadata", "EmbeddedDocument",
                       embedded_doc_type="fiftyone.core.metadata.ImageMetadata",
@@ -122,7 +122,7 @@ def document(
 
 
 def _named(fields: Any) -> dict[str, dict[str, Any]]:
-    """Return the declarations of fields by name."""
+    """Return field declarations by name."""
     items: Iterable[Any] = fields if isinstance(fields, list) else ()
     return {f["name"]: f for f in items if isinstance(f, dict) and isinstance(f.get("name"), str)}
 

@@ -1,7 +1,7 @@
-"""Labels of FiftyOne as objects, and back: detections, polylines and keypoints.
+"""Conversion of FiftyOne labels (detections, polylines, keypoints) to objects, and back.
 
 Coordinates in a file are fractions of the image's width and height. The mask of a detection covers
-its box only; it is a NumPy file, compressed with zlib.
+only its box, and is stored as a NumPy file, compressed with zlib.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
     type Size = tuple[int | None, int | None]
 
 LISTS = {"Detections": "detections", "Polylines": "polylines", "Keypoints": "keypoints"}
-"""Key of the list of labels of each class of fields."""
+"""Key of the list of labels in each field class."""
 
 CLASSES = {"Detection": "Detections", "Polyline": "Polylines", "Keypoint": "Keypoints"}
-"""Class of the fields of each class of labels."""
+"""Field class of each label class."""
 
 DERIVED = frozenset({
     "_cls", "label", "bounding_box", "mask", "points", "closed", "filled", "confidence", *FLAGS,
 })  # fmt: skip
-"""Keys that cells determine."""
+"""Keys that are derived from cells."""
 
 _UNREADABLE = (ValueError, EOFError, SyntaxError, TypeError, KeyError, OSError, MemoryError,
                OverflowError)  # fmt: skip
-"""Errors that NumPy raises for a damaged file."""
+"""Errors that NumPy raises for damaged files."""
 
 MOST_BYTES = 2**30
 """Maximum size of an array, in bytes."""
 
 
 def parse(label: Mapping[str, Any], size: Size) -> Object:
-    """Return the object of a label, in an image of a size. Raises ValueError."""
+    """Convert a label in an image of the given size to an object. Raises ValueError."""
     width, height = size
     if width is None or height is None:
-        raise ValueError("the size of its image is unknown; compute the metadata of the samples")
+        raise ValueError("the image size is unknown; compute the metadata of the samples")
     scale = np.array([width, height], np.float64)
     name = label.get("label")
     if name is not None and not isinstance(name, str):
@@ -89,7 +89,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
             confidence = None if isinstance(confidence, list) else confidence
         case other:
             raise ValueError(
-                f"a label must be one of {', '.join(CLASSES)}, but it is {other!r:.40}"
+                f"the class of a label must be one of {', '.join(CLASSES)}, but it is {other!r:.40}"
             )
     return Object(
         name, box, outlines, lines, points, mask,
@@ -99,7 +99,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
 
 
 def rebuild(own: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
-    """Return the label of an object from its cells; `key` identifies it."""
+    """Convert an object to a label; `key` identifies it."""
     scale = np.array(size, np.float64)
     result: dict[str, Any] = {"_id": {"$oid": identifier(key)}, "attributes": {}, "tags": []}
     if own.label is not None:
@@ -128,13 +128,13 @@ def rebuild(own: Object, size: tuple[int, int], key: str) -> dict[str, Any]:
 
 
 def class_of(own: Object) -> str:
-    """Return the class of the label for an object."""
+    """Return the label class that an object is written as."""
     kinds = {"polygon": "Polyline", "polyline": "Polyline", "points": "Keypoint"}
     return kinds.get(own.kind, "Detection")
 
 
 def identifier(key: str) -> str:
-    """Return the 24 hexadecimal digits of an id, always the same ones for a key."""
+    """Derive an id of 24 hexadecimal digits from a key."""
     return xxhash.xxh3_128_hexdigest(key.encode(errors="surrogatepass"))[:24]
 
 
@@ -144,12 +144,12 @@ def identifier(key: str) -> str:
 def _list(label: Mapping[str, Any], key: str) -> list[Any]:
     value = label.get(key)
     if not isinstance(value, list):
-        raise ValueError(f"{key} of a label must be a list, but they are {str(value)[:40]!r}")  # noqa: TRY004
+        raise ValueError(f"{key} of a label must be a list, but it is {str(value)[:40]!r}")  # noqa: TRY004
     return value
 
 
 def number(value: Any) -> float:
-    """Return a number of a file, which may be NaN. Raises ValueError."""
+    """Parse a number, which may be NaN. Raises ValueError."""
     if value is None or (isinstance(value, dict) and value.get("$numberDouble") == "NaN"):
         return float("nan")
     return number_of(value)
@@ -162,7 +162,7 @@ def _numbers(value: Any, count: int) -> list[float]:
 
 
 def _points(value: Any) -> NDArray[np.float64]:
-    """Return points (k, 2); unknown ones are NaN. Raises ValueError."""
+    """Parse points (k, 2), with NaN for unknown ones. Raises ValueError."""
     if not isinstance(value, list) or any(not isinstance(p, list) or len(p) != 2 for p in value):
         raise ValueError("points of a label must be pairs of numbers")
     return np.array([[number(x) for x in p] for p in value], np.float64).reshape(-1, 2)
@@ -172,7 +172,7 @@ def _points(value: Any) -> NDArray[np.float64]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return the array of a value such as ``{"$binary": {"base64": "…"}}``. Raises ValueError."""
+    """Decode an array from ``{"$binary": {"base64": "…"}}``. Raises ValueError."""
     binary = value.get("$binary") if isinstance(value, dict) else None
     text = binary.get("base64") if isinstance(binary, dict) else binary
     if not isinstance(text, str):
@@ -197,7 +197,7 @@ def array_of(value: Any) -> NDArray[Any]:
 
 
 def _read_npy(content: bytes) -> NDArray[Any]:
-    """Return the array of a NumPy file, whose size is checked first. Raises many errors."""
+    """Read a NumPy file after checking its size. Raises any of `_UNREADABLE`."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
     read = {
@@ -207,13 +207,13 @@ def _read_npy(content: bytes) -> NDArray[Any]:
     shape, _, dtype = read[version](file)
     size = int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize
     if dtype.hasobject or size > len(content):
-        raise ValueError("it has objects, or fewer bytes than it says")
+        raise ValueError("it has objects, or fewer bytes than its header says")
     array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
     return array
 
 
 def binary_of(array: NDArray[Any]) -> dict[str, Any]:
-    """Return an array as a value of a file: the reverse of `array_of`.
+    """Encode an array as a value of the file: the inverse of `array_of`.
 
     >>> array_of(binary_of(np.array([[True, False]]))).tolist()
     [[True, False]]
@@ -234,7 +234,7 @@ def _pixels(box: NDArray[np.float32], width: int, height: int) -> tuple[int, int
 def _placed(
     own: NDArray[Any], box: NDArray[np.float32], width: int, height: int
 ) -> NDArray[np.bool_]:
-    """Return a mask of a box as one of the image; it is scaled if the box has another size."""
+    """Expand a box's mask to the whole image, scaling it if the box has another size."""
     check_mask_size(width, height)
     if not own.size:
         raise ValueError("a mask must have pixels, but it has none")
@@ -250,7 +250,7 @@ def _placed(
 
 
 def _nearest(count: int, of: int) -> NDArray[np.int64]:
-    """Return which of some pixels lie nearest to a number of evenly spaced ones.
+    """Return the nearest of `of` source pixels for each of `count` evenly spaced pixels.
 
     >>> _nearest(4, 2).tolist(), _nearest(2, 2).tolist()
     ([0, 0, 1, 1], [0, 1])
@@ -259,7 +259,7 @@ def _nearest(count: int, of: int) -> NDArray[np.int64]:
 
 
 def _crop(mask: NDArray[np.bool_], box: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Return the part of a mask in its box; at least a pixel."""
+    """Crop a mask to its box, but to at least one pixel."""
     left, top, right, bottom = _pixels(box, mask.shape[1], mask.shape[0])
     part = mask[top:bottom, left:right]
     return np.ascontiguousarray(part) if part.size else np.zeros((1, 1), bool)

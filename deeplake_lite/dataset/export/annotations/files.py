@@ -1,4 +1,4 @@
-"""Names of the files of an export of annotated images, which lie in its folder."""
+"""Files of an export of annotated images: safe and unique names, and writing."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file, and create its folder. Raises StorageError."""
+    """Write a file, creating its folder if necessary. Raises StorageError."""
     with as_storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
 
 def with_suffix(path: str, data: bytes | None) -> str:
-    """Return the path of an image file, with a suffix of its format if it has none.
+    """Return the path of an image file, with its format as the suffix if it has none.
 
     >>> with_suffix("a/b", b"BM"), with_suffix("a/b.jpg", b"BM")
     ('a/b.bmp', 'a/b.jpg')
@@ -41,27 +41,28 @@ def stem_of(path: str) -> str:
 
 
 class Unique:
-    """Names that must differ."""
+    """A set of names that rejects duplicates."""
 
     def __init__(self, method: str) -> None:
         self._method = method
         self._seen = set[str]()
 
     def add(self, name: str) -> None:
-        """Take a name. Raises InvalidValueError for one that is taken."""
+        """Add a name. Raises InvalidValueError if it was added before."""
         if name in self._seen:
             raise InvalidValueError(
-                f"{self._method} needs images of different paths, but two have {name[:200]!r}. "
-                "Export a view without repeated rows, or correct the column 'path'."
+                f"{self._method} needs a different path for each image, but two images have "
+                f"{name[:200]!r}. Export a view without repeated rows, or correct the column "
+                "'path'."
             )
         self._seen.add(name)
 
 
 def split_name(split: str, method: str) -> str:
-    """Return the name of a split as the name of a file. Raises InvalidValueError."""
+    """Return the name of a split. Raises InvalidValueError if it is not a valid file name."""
     if not split or split.startswith(".") or any(c in '/\\:*?"<>|' or ord(c) < 33 for c in split):
         raise InvalidValueError(
-            f"{method} names a file after each split, but {split[:100]!r} cannot be the name of a "
-            "file. Rename the class of the column 'split'."
+            f"{method} names a file after each split, but {split[:100]!r} is not a valid file "
+            "name. Rename the class in the column 'split'."
         )
     return split

@@ -1,4 +1,4 @@
-"""Export of a view as tasks of Label Studio."""
+"""Export of a view as Label Studio tasks."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 NAME = "tasks.json"
 
 MODEL = "deeplake_lite"
-"""Version of the model that predictions name."""
+"""Model version of predictions."""
 
 LOCAL = "/data/local-files/?d="
-"""Start of the address of a file in Label Studio's local storage."""
+"""Prefix of the URL of a file in Label Studio's local storage."""
 
 _ROLES = (
     "image", "path", "width", "height", "boxes", "labels", "segmentation", "keypoints", "masks",
@@ -78,17 +78,17 @@ class _Export:
 
     pictures: Pictures
     controls: dict[str, dict[str, Any]]
-    """Type and name of the control of each column of whole images."""
+    """Type and name of the control of each column that describes whole images."""
     as_predictions: bool
 
     @cached_property
     def tag_name(self) -> str | None:
-        """Name of the column of classes of images, if it is no control already."""
+        """Name of the column of image classes, if it has no control already."""
         f = self.pictures.columns.get("tags")
         return None if f is None or f.name in self.controls else f.name
 
     def warn(self) -> None:
-        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
         unique = Unique("to_labelstudio")
         for row, picture in enumerate(self.pictures):
             unique.add(picture.path)
@@ -98,15 +98,15 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count(self, own: Object) -> None:
-        """Count what Label Studio cannot hold of an object."""
+        """Count the losses of an object in Label Studio's format."""
         losses, shape = self.pictures.losses, regions.shape_for(own)
         if len(own.points) > (shape == "keypoint"):
             if shape == "keypoint":
-                losses.add("{} objects of several keypoints become an object for each of them")
+                losses.add("{} objects with several keypoints are split into one per keypoint")
             else:
-                losses.add("{} objects of other shapes lose their keypoints")
+                losses.add("the keypoints of {} objects with other shapes are left out")
         if len(own.outlines) > 1 and shape == "polygon":
-            losses.add("{} objects of several outlines become a polygon for each outline")
+            losses.add("{} objects with several outlines are split into one polygon per outline")
         if len(own.outlines) and shape == "brush":
             losses.add("the outlines of {} objects are left out, because they have masks")
         if shape in ("polygon", "brush") and own.has_own_box and not own.rest:
@@ -115,7 +115,7 @@ class _Export:
             losses.add("the flags of {} objects are left out")
 
     def pieces(self, write: Callable[[str, bytes], None] | None) -> Iterator[bytes]:
-        """Yield the file of tasks; call `write` for each image file."""
+        """Yield the task file in pieces; call `write` for each image file."""
         separator = b"[\n"
         for row, picture in enumerate(self.pictures.read(files=write is not None)):
             image = picture.image if isinstance(picture.image, bytes) else None
@@ -151,7 +151,7 @@ class _Export:
         return {**task, **{k: v for k, v in kept.items() if v or k == "annotations"}}
 
     def _results(self, picture: Picture, row: int) -> list[dict[str, Any]]:
-        """Return the results of a row. Raises InvalidValueError."""
+        """Return the results (regions, choices etc.) of a row. Raises InvalidValueError."""
         results: list[dict[str, Any]] = []
         number = 0
         for own in picture.objects:
@@ -174,15 +174,15 @@ class _Export:
         """Return the size of an image. Raises InvalidValueError."""
         if not picture.width or not picture.height:
             raise InvalidValueError(
-                "to_labelstudio needs the size of an image, because coordinates are per cent of "
-                f"it, but that of row {row:,} is unknown. Add the columns 'width' and 'height'.",
+                "to_labelstudio needs the size of each image, because coordinates are percentages "
+                f"of it, but in row {row:,} it is unknown. Add the columns 'width' and 'height'.",
                 row=row,
             )
         return picture.width, picture.height
 
 
 def _parts(own: Object) -> list[Object]:
-    """Return an object as several, if it has several outlines or keypoints."""
+    """Split an object with several outlines or keypoints into one object for each."""
     shape = regions.shape_for(own)
     if shape == "polygon" and len(own.outlines) > 1:
         return [replace(own, outlines=[o], box=bounds([o]), rest={}) for o in own.outlines]
@@ -193,7 +193,7 @@ def _parts(own: Object) -> list[Object]:
 
 
 def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a region and the results that describe it."""
+    """Return the result of a region, and the other results that describe it."""
     more = _list(region.get("with"))
     if isinstance(region.get(regions.LABELS), dict):
         more = [region[regions.LABELS], *more]
@@ -202,7 +202,7 @@ def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of a control, with the values that its file had."""
+    """Return the result of a control, with the values of its file."""
     kind, name = str(control["type"]), str(control.get("from_name"))
     cell = [cell] if kind == "choices" and isinstance(cell, str) else _plain(cell)
     rebuilt = values.rebuild(kind, name, cell)
@@ -214,7 +214,7 @@ def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> 
 
 
 def _plain(cell: Any) -> Any:
-    """Return a cell as a value of JSON."""
+    """Return a cell as a JSON value."""
     return cell.tolist() if hasattr(cell, "tolist") else cell
 
 

@@ -1,12 +1,12 @@
-"""The run-length encoding of Label Studio's brush: words of bits, as rle-pack by thi.ng packs them.
+"""Run-length encoding of Label Studio's brush masks: words of bits, packed as in thi.ng/rle-pack.
 
 ::
 
-    32 bits   number of words: 4 for each pixel, red, green, blue and alpha
+    32 bits   number of words: 4 per pixel, for red, green, blue and alpha
      5 bits   size of a word, minus 1
     4 x 4     sizes of lengths, minus 1
-    then      1 bit: whether one word is repeated; 2 bits: the size of the length; the length,
-              minus 1; and the word, or as many words
+    then      1 bit: whether one word is repeated; 2 bits: which of the sizes the length has;
+              the length, minus 1; and one word, or as many words as the length
 
 A pixel is in the mask if its alpha is not 0.
 """
@@ -29,7 +29,7 @@ SIZES = (3, 4, 8, 16)
 
 
 class _Bits:
-    """Reads numbers from bits."""
+    """Reader of numbers of any number of bits."""
 
     def __init__(self, data: bytes) -> None:
         self._bits = np.unpackbits(np.frombuffer(data, np.uint8))
@@ -39,7 +39,7 @@ class _Bits:
         """Return the next bits. Raises ValueError at the end."""
         end = self._at + count
         if end > len(self._bits):
-            raise ValueError("the rle of a brush must not end early, but it does")
+            raise ValueError("the rle of a brush must be complete, but it ends early")
         bits = self._bits[self._at : end]
         self._at = end
         return bits
@@ -53,12 +53,12 @@ class _Bits:
 
 
 def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
-    """Return the mask of an encoding, (height, width).
+    """Decode a mask, (height, width).
 
     Raises
     ------
     ValueError
-        For an encoding of another size, or one that is damaged.
+        If the encoding is damaged, or has a different size.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
         is_run = bits.number(1)
         end = at + 1 + bits.number(sizes[bits.number(2)])
         if end > count:
-            raise ValueError("the rle of a brush must not go on after the last pixel, but it does")
+            raise ValueError("the rle of a brush must end at the last pixel, but it continues")
         if is_run:
             words[at:end] = bits.number(WORD)
         else:
@@ -92,7 +92,7 @@ def decode(data: object, width: int, height: int) -> NDArray[np.bool_]:
 
 
 def encode(mask: NDArray[np.bool_]) -> list[int]:
-    """Return the encoding of a mask, as Label Studio's own converter writes it."""
+    """Encode a mask in the same way as Label Studio's own converter."""
     flat = mask.ravel()
     ends = np.concatenate([np.flatnonzero(np.diff(flat)) + 1, [flat.size]])
     parts = [_packed(flat.size * CHANNELS, 32), _packed(WORD - 1, 5)]

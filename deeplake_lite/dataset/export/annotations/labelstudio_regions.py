@@ -1,7 +1,7 @@
-"""Regions of Label Studio as objects, and back.
+"""Conversion of Label Studio regions to objects, and back.
 
-A region is a result of an annotation, as a flat dict: the keys of its ``value`` have ``value.``
-before them. Coordinates in a file are per cent of the image's width and height.
+A region is a result of an annotation, flattened to a dict in which the keys of ``value`` start with
+``value.``. Coordinates in a file are percentages of the image's width and height.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SHAPES = ("rectangle", "polygon", "keypoint", "brush", "ellipse")
-"""Types of regions that are objects, each of which may have ``labels`` after it."""
+"""Types of regions that become objects, each with or without the suffix ``labels``."""
 
 NAMES = {"rectangle": "label", "polygon": "polygon", "keypoint": "keypoint", "brush": "brush"}
-"""Name of the control tag of new regions."""
+"""Name of the control tag for new regions."""
 
 LABELS = "labelled"
-"""Key of the results that only name the class of a region."""
+"""Key for the result that only names the class of a region."""
 
 DERIVED = frozenset({
     "type", "score", LABELS,
@@ -41,11 +41,11 @@ DERIVED = frozenset({
                                  "radiusY", "rle", "format", "closed", "labels")),
     *(f"value.{shape}labels" for shape in SHAPES), "original_width", "original_height",
 })  # fmt: skip
-"""Keys that cells determine."""
+"""Keys that are derived from cells."""
 
 
 def flat(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result with the keys of its value beside the others.
+    """Flatten a result: merge the keys of its value with the other keys.
 
     >>> flat({"type": "choices", "value": {"choices": ["a"]}})
     {'type': 'choices', 'value.choices': ['a']}
@@ -57,7 +57,7 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nested(region: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result as the file has it: the reverse of `flat`."""
+    """Return a result in the format of the file: the inverse of `flat`."""
     result = {k: v for k, v in region.items() if not k.startswith("value.")}
     value = {k.removeprefix("value."): v for k, v in region.items() if k.startswith("value.")}
     return {**result, "value": value}
@@ -70,7 +70,7 @@ def shape_of(region: Mapping[str, Any]) -> str | None:
 
 
 def parse(region: Mapping[str, Any]) -> Object:
-    """Return the object of a region. Raises ValueError."""
+    """Convert a region to an object. Raises ValueError."""
     shape, (width, height) = shape_of(region), size_of(region)
     scale = np.array([width, height], np.float64) / 100
     box, points, mask = np.zeros(4, np.float32), NO_POINTS, None
@@ -103,7 +103,7 @@ def parse(region: Mapping[str, Any]) -> Object:
             mask = brush.decode(region.get("value.rle"), width, height)
             box = box_of_mask(mask)
         case _:
-            raise ValueError(f"a region must be one of {', '.join(SHAPES)}")
+            raise ValueError(f"the type of a region must be one of {', '.join(SHAPES)}")
     score = region.get("score")
     return Object(
         label_of(region), box, outlines, (), points, mask,
@@ -112,7 +112,7 @@ def parse(region: Mapping[str, Any]) -> Object:
 
 
 def label_of(region: Mapping[str, Any]) -> str | None:
-    """Return the first label of a region; None without one. Raises ValueError."""
+    """Return the first label of a region, or None if it has no label. Raises ValueError."""
     labels = region.get(f"value.{region.get('type')}")
     if labels is None and isinstance(region.get(LABELS), dict):
         own = region[LABELS].get("value")
@@ -130,7 +130,7 @@ def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
     for side in (width, height):
         if type(side) is not int or not 0 < side < 10**9:
             raise ValueError(
-                "a region must have original_width and original_height, but one has "
+                "a region must have a valid original_width and original_height, but they are "
                 f"{str(width)[:20]} and {str(height)[:20]}"
             )
     assert isinstance(width, int)
@@ -139,7 +139,7 @@ def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def rebuild(own: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
-    """Return the region of an object from its cells.
+    """Convert an object to a region.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def rebuild(own: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
     size : (int, int)
         Width and height of the image.
     number : int
-        Number of the object, for its id.
+        Number of the object, used as its id.
     """
     shape = shape_for(own)
     scale = np.array(size, np.float64) / 100
@@ -179,14 +179,14 @@ def rebuild(own: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
 
 
 def shape_for(own: Object) -> str:
-    """Return the shape of the region for an object."""
+    """Return the type of region that an object is written as."""
     if own.kind == "points" and not own.has_own_box and own.points[0, 2] > 0:
         return "keypoint"
     return {"mask": "brush", "polygon": "polygon"}.get(own.kind, "rectangle")
 
 
 def _numbers(region: Mapping[str, Any], *keys: str) -> list[float]:
-    """Return numbers of a value. Raises ValueError."""
+    """Return numbers from the value of a region. Raises ValueError."""
     result = []
     for key in keys:
         try:
@@ -202,7 +202,7 @@ def _angle(region: Mapping[str, Any]) -> float:
 
 
 def _turned(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
-    """Return points that are turned around (0, 0), clockwise."""
+    """Rotate points around (0, 0), clockwise, by an angle in degrees."""
     cos, sin = (round(f(math.radians(angle)), 15) for f in (math.cos, math.sin))
     result: NDArray[np.float64] = corners @ np.array([[cos, sin], [-sin, cos]])
     return result
@@ -218,7 +218,7 @@ def _points(value: object) -> NDArray[np.float64]:
 
 
 def _ellipse(region: Mapping[str, Any], scale: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the smallest box around an ellipse, which may be rotated. Raises ValueError."""
+    """Return the bounding box of an ellipse, which may be rotated. Raises ValueError."""
     x, y, rx, ry = np.array(_numbers(region, "x", "y", "radiusX", "radiusY")) * np.tile(scale, 2)
     turn = math.radians(_angle(region))
     w = math.hypot(rx * math.cos(turn), ry * math.sin(turn))

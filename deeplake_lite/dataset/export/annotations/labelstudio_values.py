@@ -1,4 +1,4 @@
-"""Results of Label Studio about a whole image, such as choices, as cells, and back."""
+"""Conversion of Label Studio results for whole images, such as choices, to cells, and back."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KEYS = {"textarea": "text"}
 
 
 def key_of(kind: str) -> str:
-    """Return the key of a value: ``text`` for a textarea."""
+    """Return the key of the content in a value, such as ``text`` for a textarea."""
     return _KEYS.get(kind, kind)
 
 
 def parse(result: Mapping[str, Any]) -> Any:
-    """Return the cell of a result: a list of strings or paths, or a number. Raises ValueError."""
+    """Convert a result to a cell: a list of strings or paths, or a number. Raises ValueError."""
     kind = str(result.get("type"))
     value = result.get("value")
     content = value.get(key_of(kind)) if isinstance(value, dict) else None
@@ -43,11 +43,11 @@ def parse(result: Mapping[str, Any]) -> Any:
 
 def _strings(kind: str, content: Any) -> list[str]:
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
-        raise ValueError(f"{kind} must be a list of strings, but they are {str(content)[:40]!r}")
+        raise ValueError(f"{kind} must be a list of strings, but it is {str(content)[:40]!r}")
     return content
 
 
 def rebuild(kind: str, from_name: str, cell: Any) -> dict[str, Any]:
-    """Return the result for a cell."""
+    """Convert a cell to a result."""
     return {"from_name": from_name, "to_name": "image", "type": kind,
             "value": {key_of(kind): cell}}  # fmt: skip

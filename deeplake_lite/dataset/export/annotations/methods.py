@@ -21,9 +21,9 @@ class AnnotationExports:
         Parameters
         ----------
         path : str or Path
-            The JSON file, which is replaced if it exists.
+            The JSON file. An existing file is replaced.
         images : str or Path, optional
-            Folder for the image files, which is new or empty. By default, none are written.
+            A new or empty folder for the image files. By default, no image files are written.
 
         Returns
         -------
@@ -33,28 +33,28 @@ class AnnotationExports:
         Raises
         ------
         SchemaError
-            If there is no column of boxes, outlines, keypoints or captions, or if there are rows of
-            several splits.
+            If there is no column of boxes, outlines, keypoints or captions, or if the rows belong
+            to several splits.
         ExistsError
             When the folder for the image files is not empty.
         InvalidValueError
-            For a row whose columns disagree on the number of annotations, for a ``path`` that
-            leads out of the folder, and for two images of one id or path.
+            If the columns of a row disagree on the number of annotations, if a ``path`` leads out
+            of the folder, or if two images have the same id or path.
         StorageError
             If a file cannot be written.
 
         Warns
         -----
         ExportWarning
-            If there are columns that COCO cannot hold.
+            If columns are left out, because COCO cannot represent them.
 
         Notes
         -----
-        Columns are found by the names that `from_coco` gives them, or else by their types, if only
-        one fits: boxes of any format, labels (a sequence of classes), segmentation (a sequence of
-        polygons), keypoints. Rows that were ingested from COCO are written with all values of the
-        file, except for cells that have been edited since. Annotations that have no id get new
-        ones, and areas that are missing are computed.
+        Columns are recognized by the names that `from_coco` uses, or else by type, if only one
+        fits: boxes of any format, labels (a sequence of classes), segmentation (a sequence of
+        polygons), and keypoints. Rows that were ingested from COCO are written with all values of
+        the file, except for cells that have been edited since. Annotations without an id get a new
+        one, and missing areas are computed.
 
         Examples
         --------
@@ -77,40 +77,40 @@ class AnnotationExports:
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A new or empty folder.
         task : {"detect", "segment", "pose", "obb"}, optional
-            What label files hold: boxes, outlines (their boxes are not written), boxes with
-            keypoints, or outlines of four corners. By default, "pose" with a column of keypoints,
-            or else "segment" with a column of outlines, or else "detect".
+            The content of the label files: boxes, outlines (without boxes), boxes with keypoints,
+            or oriented boxes (as outlines). By default, "pose" if there is a column of keypoints,
+            or else "segment" if there is one of outlines, or else "detect".
 
         Returns
         -------
         Path
-            The folder. Images are in ``images/train`` and so on, by the column ``split``, and named
-            after the column ``path``; their files are written as they are stored.
+            The folder. Images are in ``images/train`` etc., according to the column ``split``, and
+            named after the column ``path``. They are not re-encoded.
 
         Raises
         ------
         ExistsError
             When the folder is not empty.
         SchemaError
-            When there is no column of images, of labels or of what the task needs, or several.
+            When a column of images, of labels, or for the task is missing, or there are several.
         InvalidValueError
-            For a row with more or fewer labels than objects, and for two images of one name.
+            When a row has more or fewer labels than objects, or two images have the same name.
         StorageError
             When a file cannot be written. Files that were written before the error are removed.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, objects have several outlines
-            (which are joined), or objects reach beyond their image (which are clipped).
+            Before anything is written, if columns are left out, if an object has several outlines
+            (they are joined), or if an object extends beyond its image (it is clipped).
 
         Notes
         -----
-        `from_yolo` reads the folder back. Columns are found by the names that it gives them, or
-        else by their types: boxes of any format, labels (a sequence of classes), segmentation (a
-        sequence of polygons), keypoints.
+        `from_yolo` reads the folder back. Columns are recognized by the names that it uses, or else
+        by type: boxes of any format, labels (a sequence of classes), segmentation (a sequence of
+        polygons), and keypoints.
 
         Examples
         --------
@@ -137,37 +137,37 @@ class AnnotationExports:
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A new or empty folder.
 
         Returns
         -------
         Path
             The folder, with ``JPEGImages``, ``Annotations`` and ``ImageSets/Main`` (a list for each
-            class of the column ``split``). Image files are written as they are stored, and named
-            after the column ``path``.
+            class of the column ``split``). Image files are named after the column ``path``, and not
+            re-encoded.
 
         Raises
         ------
         ExistsError
             When the folder is not empty.
         SchemaError
-            When there is no column of boxes or of labels, or several.
+            When a column of shapes or labels is missing, or there are several.
         InvalidValueError
-            For a row with more or fewer labels than boxes, for two images of one name, and for
-            names that cannot be those of files, or that XML cannot hold.
+            When a row has more or fewer labels than boxes, two images have the same name, or a name
+            is not allowed in file names or in XML.
         StorageError
             When a file cannot be written. Files that were written before the error are removed.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out: VOC has boxes, but no outlines.
+            Before anything is written, if columns are left out. VOC has boxes, but no outlines.
 
         Notes
         -----
         `from_voc` reads the folder back. Rows that were imported from VOC are written with all
-        values of their XML files, except for cells that have been edited since. Other tools may
-        expect boxes in whole pixels; boxes with fractions of pixels are written as such.
+        values of their XML files, except for cells that have been edited since. Boxes are not
+        rounded to whole pixels, although some tools expect that.
 
         Examples
         --------
@@ -189,14 +189,14 @@ class AnnotationExports:
         return rows.to_voc(cast("View", self).pin(), path)
 
     def to_cvat(self, path: str | Path) -> Path:
-        """Write the rows as "CVAT for images 1.1", which CVAT imports.
+        """Write the rows in the format "CVAT for images 1.1", which CVAT imports.
 
         Parameters
         ----------
         path : str or Path
-            A ZIP file (``.zip``) with annotations and images; an XML file (``.xml``) of annotations
-            alone; or a folder, new or empty, for ``annotations.xml`` and ``images``. Files are
-            replaced if they exist.
+            A ZIP file (``.zip``) for annotations and images, an XML file (``.xml``) for annotations
+            only, or a new or empty folder for ``annotations.xml`` and ``images``. Existing files
+            are replaced.
 
         Returns
         -------
@@ -208,23 +208,23 @@ class AnnotationExports:
         ExistsError
             When the folder is not empty.
         SchemaError
-            When there is no column of shapes or of labels, or several.
+            When a column of shapes or labels is missing, or there are several.
         InvalidValueError
-            For a row with more or fewer labels than shapes, for two images of one path, and for
-            names that XML cannot hold.
+            When a row has more or fewer labels than shapes, two images have the same path, or a
+            name is not allowed in XML.
         StorageError
             When a file cannot be written.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, or objects have several shapes.
+            Before anything is written, if columns are left out, or an object has several shapes.
 
         Notes
         -----
-        An object is written as a mask, a polygon, a polyline, points, or a box: the first of these
-        that it has. Keypoints with names, or with hidden points, become skeletons. The column
-        ``split`` becomes the subset. `from_cvat` reads the result back.
+        Each object is written as the first of these shapes that it has: mask, polygon, polyline,
+        points, box. Keypoints that are named or hidden become skeletons. The column ``split``
+        becomes the subset. `from_cvat` reads the result back.
 
         Examples
         --------
@@ -240,15 +240,15 @@ class AnnotationExports:
         return rows.to_cvat(cast("View", self).pin(), path)
 
     def to_labelstudio(self, path: str | Path, *, predictions: bool = False) -> Path:
-        """Write the rows as tasks of Label Studio, which it imports.
+        """Write the rows as tasks that Label Studio imports.
 
         Parameters
         ----------
         path : str or Path
-            A JSON file of tasks (``.json``), which is replaced if it exists; or a folder, new or
-            empty, for ``tasks.json`` and ``images``.
+            A JSON file (``.json``) for the tasks, or a new or empty folder for ``tasks.json`` and
+            ``images``. An existing file is replaced.
         predictions : bool
-            Write the objects as predictions, with their scores, so that annotators start from them.
+            Write the objects as predictions with their scores, for annotators to start from.
 
         Returns
         -------
@@ -260,24 +260,25 @@ class AnnotationExports:
         ExistsError
             When the folder is not empty.
         SchemaError
-            When there is no column of shapes or of labels, or several.
+            When a column of shapes or labels is missing, or there are several.
         InvalidValueError
-            For a row with more or fewer labels than shapes, for two images of one path, and for an
-            image whose size is unknown.
+            When a row has more or fewer labels than shapes, two images have the same path, or the
+            size of an image is unknown.
         StorageError
             When a file cannot be written.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, or objects have several shapes.
+            Before anything is written, if columns are left out, or an object has several shapes.
 
         Notes
         -----
-        Images are named by their place in Label Studio's local storage, unless rows have a column
-        ``data``: serve the folder ``images`` with ``LOCAL_FILES_DOCUMENT_ROOT``. The controls of
-        new regions are named ``label`` (rectangles), ``polygon``, ``keypoint`` and ``brush``; use
-        these names in the labelling configuration. `from_labelstudio` reads the file back.
+        Tasks refer to images in Label Studio's local storage, so set ``LOCAL_FILES_DOCUMENT_ROOT``
+        to the folder ``images``. If there is a column ``data``, its values are written instead.
+        New regions refer to controls named ``label`` (rectangles), ``polygon``, ``keypoint`` and
+        ``brush``; use these names in the labelling configuration. `from_labelstudio` reads the
+        file back.
 
         Examples
         --------
@@ -304,37 +305,37 @@ class AnnotationExports:
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A new or empty folder.
 
         Returns
         -------
         Path
-            The folder, with ``metadata.json``, ``samples.json``, ``data`` (image files as they are
-            stored, named after the column ``path``) and ``fields`` (masks of classes).
+            The folder, with ``metadata.json``, ``samples.json``, ``data`` (image files, named after
+            the column ``path`` and not re-encoded) and ``fields`` (segmentation masks).
 
         Raises
         ------
         ExistsError
             When the folder is not empty.
         SchemaError
-            When there is no column of labels, or several.
+            When a column of labels is missing, or there are several.
         InvalidValueError
-            For a row with more or fewer labels than shapes, for two images of one path, and for an
-            image whose size is unknown.
+            When a row has more or fewer labels than shapes, two images have the same path, or the
+            size of an image is unknown.
         StorageError
             When a file cannot be written. Files that were written before the error are removed.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, or objects have several shapes.
+            Before anything is written, if columns are left out, or an object has several shapes.
 
         Notes
         -----
-        Boxes and masks are detections in the field ``ground_truth``, outlines and lines are in
-        ``polylines``, and keypoints in ``keypoints``. Classes of images become classifications,
-        masks of classes segmentations, and the column ``split`` a tag. `from_fiftyone` reads the
-        folder back, and so does FiftyOne::
+        Boxes and masks become detections in the field ``ground_truth``. Outlines and lines are in
+        the field ``polylines``, and keypoints in ``keypoints``. Classes of images become
+        classifications, segmentation masks become segmentations, and the column ``split`` becomes
+        a tag. `from_fiftyone` reads the folder back, and so does FiftyOne::
 
             fiftyone.Dataset.from_dir(path, dataset_type=fiftyone.types.FiftyOneDataset)
 

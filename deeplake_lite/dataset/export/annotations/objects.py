@@ -1,8 +1,8 @@
-"""Annotated objects and images: the form in which all formats of annotations exchange them.
+"""Annotated objects and images, in a form that all annotation formats share.
 
-An importer parses its file into `Picture` and `Object`, from which the cells of all columns are
-made; an exporter gets the same from the cells. Everything that they cannot hold is kept, by key, as
-the *rest* of an object. It is written again as long as the cells have not been edited.
+An importer parses a file into `Picture` and `Object`, which are then converted to cells; an
+exporter builds the same objects from cells. Values of the file that these cannot hold are kept, by
+key, as the *rest* of an object, and are exported as long as its cells have not been edited.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FLAGS = ("difficult", "truncated", "occluded")
-"""Properties of objects that are true or false, each with a column of its own."""
+"""Boolean properties of objects, each with its own column."""
 
 MISSING = "-"
-"""Key of the list of keys that a rebuilt object has, but the object of the file lacks."""
+"""Key in the rest of an object: a list of keys that the rebuilt object has, but the file lacks."""
 
-BOXES_LOST = "the boxes of {} objects become the smallest ones around their shapes"
-"""The loss if the shape of an object is written without its box."""
+BOXES_LOST = "the boxes of {} objects are replaced by the bounding boxes of their shapes"
+"""The loss when an object's shape is written without its box."""
 
 NO_POINTS = np.zeros((0, 3), np.float32)
 
@@ -37,7 +37,7 @@ class Object:
     """Name of its class."""
 
     box: NDArray[np.float32] = field(default_factory=lambda: np.zeros(4, np.float32))
-    """Its box, xyxy; the smallest one around it if the file has none."""
+    """Its box, xyxy; the bounding box of its shape if the file has none."""
 
     outlines: Sequence[NDArray[np.float32]] = ()
     """Its outlines, (k, 2) each."""
@@ -55,10 +55,10 @@ class Object:
     """Confidence of a prediction."""
 
     flags: Mapping[str, bool] = field(default_factory=dict)
-    """Its properties among `FLAGS`."""
+    """Values of its `FLAGS`."""
 
     rest: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the file that the other fields do not hold."""
+    """Values of the file that the other fields cannot hold."""
 
     @property
     def kind(self) -> str:
@@ -73,7 +73,7 @@ class Object:
 
     @property
     def has_own_box(self) -> bool:
-        """Whether the box is not the smallest one around the shape."""
+        """Whether the box differs from the bounding box of the shape."""
         return not np.array_equal(self.box, box_of(self))
 
 
@@ -95,20 +95,20 @@ class Picture:
     height: int | None = None
 
     tags: Sequence[str] = ()
-    """Names of the classes of the whole image."""
+    """Names of the classes of the image as a whole."""
 
     columns: Mapping[str, Any] = field(default_factory=dict)
-    """Values of further columns, by name."""
+    """Values of other columns, by name."""
 
     rest: Mapping[str, Any] = field(default_factory=dict)
-    """Values of the file that the other fields do not hold."""
+    """Values of the file that the other fields cannot hold."""
 
     error: str | None = None
-    """Why the row is bad; its other fields are placeholders then."""
+    """Why the row is invalid. If it is, the other fields are placeholders."""
 
 
 def bounds(parts: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
-    """Return the smallest box around points, xyxy.
+    """Return the bounding box of points, xyxy.
 
     >>> bounds([np.array([[1, 5], [4, 2]])]).tolist()
     [1.0, 2.0, 4.0, 5.0]
@@ -121,7 +121,7 @@ def bounds(parts: Sequence[NDArray[Any]]) -> NDArray[np.float32]:
 
 
 def box_of_mask(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return the smallest box around the pixels of a mask, xyxy.
+    """Return the bounding box of a mask, xyxy.
 
     >>> box_of_mask(np.array([[False, False], [False, True]])).tolist()
     [1.0, 1.0, 2.0, 2.0]
@@ -133,7 +133,7 @@ def box_of_mask(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
 
 
 def box_of(own: Object) -> NDArray[np.float32]:
-    """Return the smallest box around the shape of an object; its own box if that is its shape."""
+    """Return the bounding box of an object's shape, or its own box if it has no other shape."""
     match own.kind:
         case "mask":
             assert own.mask is not None
@@ -148,7 +148,7 @@ def box_of(own: Object) -> NDArray[np.float32]:
 
 
 def trimmed(points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return keypoints without those at the end that are not labelled, which fill up a cell."""
+    """Return keypoints without the unlabelled ones at the end, which only pad a cell."""
     labelled = np.flatnonzero(points.any(axis=1))
     return points[: labelled[-1] + 1] if labelled.size else points[:0]
 
@@ -181,11 +181,11 @@ def _is_same_mask(a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None) -> b
     return np.array_equal(a, b)
 
 
-# ---- values that cells do not hold
+# ---- values that cells cannot hold
 
 
 def rest_of(original: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values by which an object of the file differs from the one made from its cells.
+    """Return the values of a file's object that differ from the object rebuilt from its cells.
 
     >>> rest_of({"x": 1, "pose": "left"}, {"x": 1, "y": 2})
     {'pose': 'left', '-': ['y']}
@@ -197,7 +197,7 @@ def rest_of(original: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str
 
 
 def with_rest(rebuilt: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the object of the file: the reverse of `rest_of`."""
+    """Return the file's object: the inverse of `rest_of`."""
     gone = rest.get(MISSING)
     gone = gone if isinstance(gone, list) else []
     merged = {**rebuilt, **{k: v for k, v in rest.items() if k != MISSING}}
@@ -211,20 +211,20 @@ def restored(
     derived: Collection[str],
     lose: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
-    """Return an object as its file had it, with the changes that people have made to its cells.
+    """Return an object in the format of its file, including later edits of its cells.
 
     Parameters
     ----------
     own : Object
-        The object, from its cells.
+        The object, built from its cells.
     rebuilt : mapping
-        The object in the format of the file, from its cells alone.
+        The object in the format of the file, built from its cells alone.
     parse : callable
-        Returns the object for one in the format of the file. Raises ValueError.
+        Parses an object in the format of the file. Raises ValueError.
     derived : collection of str
-        Keys that cells determine.
+        Keys whose values are derived from cells.
     lose : callable, optional
-        Called for a loss: an edited box that the shape of the object replaces.
+        Called with `BOXES_LOST` if an edited box is replaced by the bounding box of the shape.
     """
     if not own.rest:
         return dict(rebuilt)
@@ -232,7 +232,7 @@ def restored(
     try:
         if is_same(parse(whole), own):
             return whole
-    except (ValueError, TypeError, KeyError):  # people may have edited the JSON
+    except (ValueError, TypeError, KeyError):  # the JSON may have been edited
         pass
     if lose is not None and own.kind not in ("box", "points") and own.has_own_box:
         lose(BOXES_LOST)
@@ -244,7 +244,7 @@ def restored(
 
 
 def decimal(value: float | np.floating[Any]) -> str:
-    """Return a number as text, without a fraction if it has none.
+    """Return a number as text, without a decimal point if it is whole.
 
     >>> decimal(np.float32(473.07)), decimal(12.0)
     ('473.07', '12')
@@ -252,11 +252,11 @@ def decimal(value: float | np.floating[Any]) -> str:
     number = float(value)
     if number.is_integer() and abs(number) < 1e15:
         return str(int(number))
-    return str(np.float32(value))  # the fewest digits that are rounded to it
+    return str(np.float32(value))  # the fewest digits that round to it
 
 
 def number_of(value: object) -> float:
-    """Return the number in a text, or a JSON number. Raises ValueError unless it is finite."""
+    """Parse a string or a JSON number. Raises ValueError unless it is a finite number."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"must be a number, but it is {str(value)[:40]!r}")  # noqa: TRY004
     try:
@@ -271,7 +271,7 @@ def number_of(value: object) -> float:
 # ---- masks
 
 MOST_PIXELS = 2**28
-"""Maximum number of pixels of the image of a mask, and of all masks of an image together times 8.
+"""Maximum number of pixels of a mask. All masks of an image together may have 8 times as many.
 
 A file may claim any size, so it is checked before memory is allocated.
 """
@@ -281,21 +281,20 @@ def check_mask_size(width: int, height: int) -> None:
     """Check the size of a mask before it is decoded. Raises ValueError."""
     if width < 1 or height < 1 or width * height > MOST_PIXELS:
         raise ValueError(
-            f"the image of a mask must have 1 to {MOST_PIXELS:,} pixels, but it has {width:,} x "
-            f"{height:,}"
+            f"a mask must have 1 to {MOST_PIXELS:,} pixels, but it has {width:,} x {height:,}"
         )
 
 
 def check_masks(objects: Sequence[Object]) -> None:
-    """Check that the masks of an image have one size, and fit in memory. Raises ValueError."""
+    """Check that the masks of an image have the same size, and fit in memory. Raises ValueError."""
     shapes = {own.mask.shape for own in objects if own.mask is not None}
     if len(shapes) > 1:
         raise ValueError(
-            f"all masks of an image must have its size, but they have {sorted(shapes)}"
+            f"all masks of an image must have the same size, but they have {sorted(shapes)}"
         )
     for height, width in shapes:
         if height * width * len(objects) > 8 * MOST_PIXELS:
             raise ValueError(
-                f"the masks of an image may have {8 * MOST_PIXELS:,} pixels, but {len(objects):,} "
-                f"objects of {width:,} x {height:,} have more"
+                f"the masks of an image may have {8 * MOST_PIXELS:,} pixels in total, but "
+                f"{len(objects):,} masks of {width:,} x {height:,} have more"
             )

@@ -1,4 +1,4 @@
-"""The rows of a view as pictures with objects, for the exports of annotated images."""
+"""Rows of a view as pictures with objects, for the exports of annotated images."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BLOCK_ROWS = 256
 
 @dataclass
 class Losses:
-    """Losses of an export, with the number of objects or rows that each concerns."""
+    """Losses of an export, each with the number of affected objects or rows."""
 
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -64,10 +64,10 @@ class Pictures:
     """Name of the export, for messages."""
 
     rest: str
-    """Name of the column with the values of the file that other columns do not hold."""
+    """Name of the column for values of the file that have no other column."""
 
     further: Sequence[str] = ()
-    """Names of further columns that the export reads."""
+    """Names of other columns that the export reads."""
 
     losses: Losses = field(default_factory=Losses)
     """Losses in the rows that have been read so far."""
@@ -79,23 +79,23 @@ class Pictures:
 
     @cached_property
     def image(self) -> Field | None:
-        """The column of image files."""
+        """The column of image files, if there is one."""
         f = self.columns.get("image")
         return f if f is not None and is_file(f.htype) else None
 
     def check(self, *, needs_image: bool = False) -> None:
-        """Check that there are objects, with labels. Raises SchemaError."""
+        """Check that the view has the columns that an export needs. Raises SchemaError."""
         roles = self.columns
         shapes = [role for role in SHAPES if role in roles]
         listing = ", ".join(f"{f.name!r} ({f.htype})" for f in self.view.schema)
         if (shapes or "tags" not in roles) and "labels" not in roles:
             raise SchemaError(
-                f"{self.method} needs a column of labels, a sequence of classes, but this view has "
-                f"only {listing}. Add it, or select only the image and its class."
+                f"{self.method} needs a column of labels (a sequence of classes), but this view "
+                f"has only {listing}. Add one, or select only the images and their classes."
             )
         if "labels" in roles and not shapes:
             raise SchemaError(
-                f"{self.method} needs a column of boxes, outlines, keypoints or masks beside "
+                f"{self.method} needs a column of boxes, outlines, keypoints or masks besides "
                 f"{roles['labels'].name!r}, but this view has only {listing}."
             )
         if needs_image and self.image is None:
@@ -126,16 +126,16 @@ class Pictures:
         Parameters
         ----------
         roles : sequence of str
-            The roles of columns that it uses.
+            The roles of the columns that it uses.
         """
         used = {f.name for role, f in self.columns.items() if role in roles}
         used |= {self.rest, *self.further}
-        if self.image is None and "image" in self.columns:  # pixels, which are no files
+        if self.image is None and "image" in self.columns:  # stored as pixels, not as files
             used.discard(self.columns["image"].name)
         return [f.name for f in self.view.schema if f.name not in used]
 
     def warn(self, names: Sequence[str], losses: Losses) -> None:
-        """Warn of columns that are left out, and of other losses."""
+        """Warn about columns that are left out, and about other losses."""
         sentences = [*losses.sentences()]
         if names:
             verb = "is" if len(names) == 1 else "are"
@@ -150,7 +150,7 @@ class Pictures:
         return self.read(files=False)
 
     def read(self, *, files: bool) -> Iterator[Picture]:
-        """Yield the pictures; their image files only if `files`. Raises InvalidValueError."""
+        """Yield the pictures, with image files if `files` is true. Raises InvalidValueError."""
         fields = {f.name: f for role, f in self.columns.items() if role != "image"}
         for name in (self.rest, *self.further):
             if name in self.view.columns:
@@ -165,14 +165,14 @@ class Pictures:
             lists = {n: values_of(f.htype, block[n]) for n, f in fields.items() if n != masks}
             for i in range(count):
                 values = {name: cells[i] for name, cells in lists.items()}
-                if masks is not None:  # those of a single row may have gigabytes
+                if masks is not None:  # decode one row at a time, which may have gigabytes of masks
                     cell = take(block[masks], np.array([i]))
                     values[masks] = values_of(fields[masks].htype, cell)[0]
                 yield self._picture(values, row + i, sizes[i], files=files)
             row += count
 
     def _sizes(self, row: int, count: int) -> list[tuple[int, int] | None]:
-        """Return the widths and heights of the images of some rows, from their own shapes."""
+        """Return the width and height of each image in a range of rows; None if it is unknown."""
         f = self.columns.get("image")
         if f is None:
             return [None] * count
@@ -205,7 +205,7 @@ class Pictures:
         )
 
     def _path(self, by_role: Mapping[str, Any], row: int) -> str:
-        """Return the path of an image, which lies in the folder of images."""
+        """Return the path of an image, relative to the folder of images."""
         path = by_role.get("path")
         if not path:
             f = self.columns.get("image")
@@ -215,7 +215,7 @@ class Pictures:
         inside = PurePosixPath(str(path).replace("\\", "/"))
         if inside.is_absolute() or ".." in inside.parts or not inside.parts or "\0" in str(path):
             raise InvalidValueError(
-                "The path of an image must lie in the folder of the images, but in row "
+                "The path of an image must be inside the folder of images, but in row "
                 f"{row:,} it is {str(path)[:200]!r}. Correct the column 'path'.",
                 row=row,
             )
@@ -236,10 +236,9 @@ class Pictures:
         for role, cell in cells.items():
             if len(cell) != count:
                 raise InvalidValueError(
-                    f"Row {row:,} must have a value of {self.columns[role].name!r} for each "
-                    f"object, but it has {len(cell)}, and {count} of "
-                    f"{self.columns['labels'].name!r}. Correct the row, or leave one of the two "
-                    "columns out of the view.",
+                    f"Row {row:,} must have one value per object in {self.columns[role].name!r} "
+                    f"and in {self.columns['labels'].name!r}, but it has {len(cell)} and {count}. "
+                    "Correct the row, or leave one of the two columns out of the view.",
                     row=row,
                 )
         if "boxes" in cells:
@@ -257,7 +256,7 @@ class Pictures:
         ]  # fmt: skip
 
     def _boxes(self, boxes: Any, row: int, size: tuple[int | None, int | None]) -> Any:
-        """Return boxes as xyxy, in pixels. Raises InvalidValueError."""
+        """Convert boxes to xyxy, in pixels. Raises InvalidValueError."""
         given = self.columns["boxes"].htype.coordinates
         assert given is not None
         array = np.asarray(boxes).reshape(-1, 4)
@@ -267,8 +266,9 @@ class Pictures:
         if given.units == "fraction" and len(wide):
             if size[0] is None or size[1] is None:
                 raise InvalidValueError(
-                    f"{self.method} needs the size of an image to convert boxes in fractions, but "
-                    f"that of row {row:,} is unknown. Add the columns 'width' and 'height'.",
+                    f"{self.method} needs the size of an image to convert its boxes from fractions "
+                    f"to pixels, but in row {row:,} it is unknown. Add the columns 'width' and "
+                    "'height'.",
                     row=row,
                 )
             wide = wide * np.tile(np.array(size, np.float64), 2)
@@ -276,14 +276,14 @@ class Pictures:
 
 
 _ADDED = (
-    "{} rows lose the values of their file that have no column, because objects have been added or "
+    "{} rows lose the values of their file that have no column, because objects were added or "
     "removed"
 )
 
 _SUFFIXES = ("jpg", "png", "webp", "tif", "bmp")
 
 _PER_OBJECT = ("labels", *SHAPES, "scores", *FLAGS)
-"""Roles of the columns that have a value for each object."""
+"""Roles of the columns with a value for each object."""
 
 
 def _listed(value: Any) -> Any:
@@ -295,7 +295,7 @@ def _integer(value: Any) -> int | None:
 
 
 def _with_visibility(points: Any) -> NDArray[np.float32]:
-    """Return keypoints (n, k, 3); those without visibility are visible."""
+    """Return keypoints as (n, k, 3), marked as visible if they have no visibility."""
     array = np.asarray(points, np.float32)
     if array.ndim != 3:
         return np.zeros((0, 0, 3), np.float32)
@@ -305,7 +305,7 @@ def _with_visibility(points: Any) -> NDArray[np.float32]:
 
 
 def _object(cells: Mapping[str, Any], rest: Mapping[str, Any]) -> Object:
-    """Return an object from its cells by role."""
+    """Build an object from its cells, by role."""
     label, score, mask = cells["labels"], cells.get("scores"), cells.get("masks")
     own = Object(
         label=None if label is None else str(label),

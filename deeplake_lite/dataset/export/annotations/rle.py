@@ -1,4 +1,4 @@
-"""Run-length encodings of masks: alternating numbers of pixels outside and inside, row by row."""
+"""Run-length encoding of masks: alternating counts of pixels outside and inside, row by row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def encode(mask: NDArray[np.bool_]) -> list[int]:
-    """Return the lengths of runs, the first of which lies outside the mask.
+    """Return the lengths of the runs, starting with a run outside the mask.
 
     >>> encode(np.array([[True, True], [False, True]]))
     [0, 2, 1, 1]
@@ -27,7 +27,7 @@ def encode(mask: NDArray[np.bool_]) -> list[int]:
 
 
 def decode(runs: Sequence[int], width: int, height: int) -> NDArray[np.bool_]:
-    """Return the mask of runs: the reverse of `encode`. Raises ValueError.
+    """Decode runs to a mask: the inverse of `encode`. Raises ValueError.
 
     >>> decode([0, 2, 1, 1], 2, 2).tolist()
     [[True, True], [False, True]]
@@ -35,11 +35,11 @@ def decode(runs: Sequence[int], width: int, height: int) -> NDArray[np.bool_]:
     check_mask_size(width, height)
     lengths = np.array(runs, np.int64)
     if lengths.size > width * height + 1 or (lengths < 0).any() or (lengths > 2**31).any():
-        raise ValueError("the runs of a mask must be lengths")
+        raise ValueError("the runs of a mask must be lengths that add up to its size")
     if lengths.sum() != width * height:
         raise ValueError(
-            f"the runs of a mask of {width:,} x {height:,} must cover it, but they have "
-            f"{int(lengths.sum()):,} pixels"
+            f"the runs of a mask of {width:,} x {height:,} pixels must add up to its size, but "
+            f"they add up to {int(lengths.sum()):,} pixels"
         )
     inside = np.arange(lengths.size) % 2 == 1
     return np.repeat(inside, lengths).reshape(height, width)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 MASKS = {"segmentation_class": "SegmentationClass", "segmentation_object": "SegmentationObject"}
-"""Folder of each column of masks."""
+"""Folder of each mask column."""
 
 _ROLES = ("image", "path", "split", "width", "height", "boxes", "labels", *FLAGS)
 
@@ -55,7 +55,7 @@ class _Export:
 
     pictures: Pictures
     lines: dict[str, list[str]] = field(default_factory=dict)
-    """Lines of lists that have not been written yet."""
+    """Lines that still have to be written, by image list."""
 
     @cached_property
     def origin(self) -> int:
@@ -64,13 +64,13 @@ class _Export:
 
     @cached_property
     def main(self) -> str:
-        """Folder of the lists of splits."""
+        """Folder of the split lists."""
         main = self.pictures.metadata.get("main", "Main")
         return main if main in ("Main", "Segmentation", "Layout", "Action") else "Main"
 
     @cached_property
     def sets(self) -> list[str]:
-        """Lists of images other than the splits."""
+        """Image lists other than the splits."""
         known = self.pictures.metadata.get("sets")
         if isinstance(known, list):
             return [name for name in known if isinstance(name, str)]
@@ -78,13 +78,13 @@ class _Export:
 
     @cached_property
     def class_lists(self) -> list[tuple[str, str]]:
-        """Class and split of the lists that tell whether images have a class."""
+        """Class and split of each list that marks the images with a class."""
         known = self.pictures.metadata.get("class_lists")
         names = [n for n in known if isinstance(n, str)] if isinstance(known, list) else []
         return [(name.rpartition("_")[0], name.rpartition("_")[2]) for name in names]
 
     def warn(self) -> None:
-        """Check all rows, and warn of everything that is left out. Raises InvalidValueError."""
+        """Check all rows, and warn about everything that is left out. Raises InvalidValueError."""
         unique, losses = Unique("to_voc"), self.pictures.losses
         for picture in self.pictures:
             unique.add(stem_of(picture.path))
@@ -93,16 +93,16 @@ class _Export:
             self._page(picture, picture.path)
             self._memberships(picture)
             if self.pictures.image is not None and picture.image is None:
-                losses.add("{} rows have no image, so that no importer finds them")
+                losses.add("{} rows have no image, so importers will not find them")
         for own_name in self.pictures.classes:
             checked(own_name)
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
 
     def _check(self, own: Object) -> None:
-        """Check an object, and count what is left out. Raises InvalidValueError."""
+        """Check the label of an object. Raises InvalidValueError."""
         if not own.label or own.label != own.label.strip():
             raise InvalidValueError(
-                "VOC needs a name for each object, without blanks around it, but one is "
+                "VOC needs a name for each object, without spaces around it, but one is "
                 f"{own.label!r}. Rename the class, or correct the row."
             )
 
@@ -128,7 +128,7 @@ class _Export:
         self._write_classes(root)
 
     def _flush(self, root: Path) -> None:
-        """Write the lines of lists."""
+        """Append the collected lines to their image lists."""
         for place, lines in self.lines.items():
             path = root / "ImageSets" / f"{place}.txt"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ class _Export:
         self.lines.clear()
 
     def _write_classes(self, root: Path) -> None:
-        """Write the classes in order, as CVAT does, unless they are those of VOC."""
+        """Write the classes to labelmap.txt, as CVAT does, unless they are VOC's own."""
         names = [name for name in self.pictures.classes if ":" not in name and "\n" not in name]
         column = self.pictures.view.schema["segmentation_class"] if (
             "segmentation_class" in self.pictures.view.columns
@@ -147,7 +147,7 @@ class _Export:
         if tuple(names) == voc.CLASSES and of_masks in ([], [voc.BACKGROUND, *voc.CLASSES]):
             return
         if column is not None and not of_masks:
-            return  # the numbers of masks have no names, and must not get any
+            return  # mask values without names must not get any
         names = [*dict.fromkeys([*(of_masks or [voc.BACKGROUND]), *names])]
         lines = ["# label:color_rgb:parts:actions"]
         lines += [f"{name}:{','.join(map(str, voc.colour(n)))}::" for n, name in enumerate(names)]
@@ -156,7 +156,7 @@ class _Export:
     # ---- a row
 
     def _page(self, picture: Picture, name: str) -> dict[str, Any]:
-        """Return the annotation of an image."""
+        """Return the content of an image's XML file."""
         size = (picture.width, picture.height)
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         page = voc.page(PurePosixPath(name).name, size, segmented=has_mask)
@@ -169,7 +169,7 @@ class _Export:
         return {**page, **({"object": objects} if objects else {})}
 
     def _memberships(self, picture: Picture) -> dict[str, list[str]]:
-        """Return the lists that an image is in, with the rest of its lines there."""
+        """Return the image lists with an image, and the text after its name in each."""
         split = None if picture.split is None else split_name(picture.split, "to_voc")
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         usual = voc.default_sets(split, self.sets, self.main, has_mask=has_mask)
@@ -185,7 +185,7 @@ class _Export:
 
 
 def _merged(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
-    """Return the elements of an annotation, with those of its file where they still hold."""
+    """Merge the elements of an annotation with those of its file that are still valid."""
     if not isinstance(rest, dict):
         return dict(page)
     rest = dict(rest)
@@ -200,18 +200,18 @@ def _merged(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
 
 
 def _agrees(size: object, own: Mapping[str, str]) -> bool:
-    """Return whether the size in an annotation is that of its image."""
+    """Return whether the size in an annotation matches its image."""
     sides = size if isinstance(size, dict) else {}
     return all(str(sides.get(key, "")).strip() == own[key] for key in ("width", "height"))
 
 
 def _quoted(stem: str) -> str:
-    """Return a name for a list; one with blanks in quotes, as CVAT writes it."""
+    """Return a name for an image list; like CVAT, quote a name with spaces."""
     return f'"{stem}"' if any(c.isspace() for c in stem) else stem
 
 
 def _is_place(name: str) -> bool:
-    """Return whether a list has a safe name: a folder and a file."""
+    """Return whether the name of an image list is safe: a folder and a file."""
     parts = name.split("/")
     return len(parts) == 2 and all(p and not p.startswith(".") and "\\" not in p and "\0" not in p
                                    for p in parts)  # fmt: skip

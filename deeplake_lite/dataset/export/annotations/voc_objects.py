@@ -1,8 +1,8 @@
-"""Annotations of PASCAL VOC as objects, and back.
+"""Conversion of PASCAL VOC annotations to objects, and back.
 
 VOC numbers pixels from 1, and a box includes its last pixel: ``xmin=1``, ``xmax=64`` covers 64
-pixels. Here, coordinates are those of edges: the same box goes from 0 to 64. So 1 is subtracted
-from ``xmin`` and ``ymin`` only, as the evaluations of VOC, COCO and Detectron2 agree.
+pixels. Here, coordinates refer to pixel edges: the same box goes from 0 to 64. So 1 is subtracted
+from ``xmin`` and ``ymin`` only, as in the evaluation code of VOC, COCO and Detectron2.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ CLASSES = (
     "diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train",
     "tvmonitor",
 )  # fmt: skip
-"""The classes of the challenges of 2007 to 2012; class 1 of a mask is the first of them."""
+"""The classes of the challenges from 2007 to 2012, in the order of mask values from 1."""
 
 BACKGROUND = "background"
 
 DERIVED = frozenset({"name", "bndbox", *FLAGS})
-"""Keys of an object that its cells determine."""
+"""Keys of an object that are derived from its cells."""
 
 SIDES = ("xmin", "ymin", "xmax", "ymax")
 
@@ -42,19 +42,19 @@ _TRUE = ("1", "true", "yes")
 
 
 def parse(own: Mapping[str, Any], origin: int) -> Object:
-    """Return the object of an element ``<object>``, as a dict.
+    """Parse an element ``<object>``, given as a dict.
 
     Parameters
     ----------
     own : mapping
-        The children of the element by name.
+        The element's children, by name.
     origin : {1, 0}
         Number of the first pixel.
 
     Raises
     ------
     ValueError
-        If it has no name or no box.
+        If it has no name or no valid box.
     """
     name, box = own.get("name"), own.get("bndbox")
     if not isinstance(name, str) or not name.strip():
@@ -85,7 +85,7 @@ def _side(name: str, side: str, value: object, origin: int) -> float:
 
 
 def _sum(text: str, offset: int) -> float:
-    """Return a number plus an offset without rounding, so that small fractions survive.
+    """Add an offset to a number without rounding, to keep small fractions.
 
     >>> _sum("1.00000000000000000123", -1)
     1.23e-18
@@ -104,7 +104,7 @@ def _shifted(value: np.floating[Any], offset: int) -> str:
 
 
 def rebuild(own: Object, origin: int) -> dict[str, Any]:
-    """Return the element of an object as a dict."""
+    """Rebuild the element of an object, as a dict."""
     sides = [*(_shifted(value, origin) for value in own.box[:2]), *map(decimal, own.box[2:])]
     flag = {name: str(int(value)) for name, value in own.flags.items()}
     result: dict[str, Any] = {"name": own.label or "", "pose": "Unspecified"}
@@ -116,7 +116,7 @@ def rebuild(own: Object, origin: int) -> dict[str, Any]:
 
 
 def with_rest_of(own: Object, original: Mapping[str, Any], origin: int) -> Object:
-    """Return an object of a file with what its cells do not hold."""
+    """Return an object with those values of the file that its cells cannot hold."""
     full = replace(own, flags={**dict.fromkeys(FLAGS, False), **own.flags})
     return replace(own, rest=rest_of(original, rebuild(full, origin)))
 
@@ -135,7 +135,7 @@ def page(name: str, size: tuple[int | None, int | None], *, segmented: bool) -> 
 def default_sets(
     split: str | None, known: Sequence[str], main: str, *, has_mask: bool
 ) -> dict[str, list[str]]:
-    """Return the lists that an image is in, by its split: the rest of each line by list.
+    """Return the image lists of an image by its split, with the text after its name in each.
 
     >>> default_sets("val", ["Main/val", "Main/trainval"], "Main", has_mask=True)
     {'Main/val': [''], 'Main/trainval': ['']}
@@ -153,7 +153,7 @@ def default_sets(
 
 
 def presence(objects: Sequence[Object], label: str) -> str:
-    """Return the number of a list of a class: 1, 0 if all objects are difficult, or -1 without one.
+    """Return 1 if a class is present, 0 if all its objects are difficult, or -1 if it is absent.
 
     >>> presence([Object("cat", flags={"difficult": True})], "cat"), presence([], "cat")
     ('0', '-1')
@@ -165,7 +165,7 @@ def presence(objects: Sequence[Object], label: str) -> str:
 
 
 def colour(number: int) -> tuple[int, int, int]:
-    """Return the colour of a class in the palette of VOC.
+    """Return the colour of a class in VOC's palette.
 
     >>> colour(1), colour(15)
     ((128, 0, 0), (192, 128, 128))

@@ -1,4 +1,4 @@
-"""XML as text: trees of dicts, strings and lists."""
+"""Conversion of trees of dicts, strings and lists to XML."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 NAME = re.compile(r"[^\W\d][\w.-]*")
-"""Matches names of elements and attributes."""
+"""Pattern of valid names of elements and attributes."""
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def checked(text: str) -> str:
-    """Return a string that XML can hold. Raises InvalidValueError for control characters."""
+    """Return a string if XML allows all its characters. Raises InvalidValueError otherwise."""
     if found := _FORBIDDEN.search(text):
         raise InvalidValueError(
-            f"XML cannot hold the character {found[0]!a}, but a name or a path has it: "
+            f"XML does not allow the character {found[0]!a}, but a name or path contains it: "
             f"{text[:60]!a}. Rename it."
         )
     return text
 
 
 def attributes(values: Mapping[str, Any]) -> str:
-    r"""Return attributes as text, with a space before each.
+    r"""Return attributes as XML, with a space before each.
 
     >>> attributes({"label": 'a "cat"', "z_order": 0})
     ' label=\'a "cat"\' z_order="0"'
@@ -40,7 +40,7 @@ def attributes(values: Mapping[str, Any]) -> str:
 
 
 def content(text: str) -> str:
-    """Return text as the content of an element.
+    """Escape text as the content of an element.
 
     >>> content("black & white")
     'black &amp; white'
@@ -54,12 +54,12 @@ def lines_of(tag: str, value: Any, depth: int = 0) -> Iterator[str]:
     Parameters
     ----------
     tag : str
-        Its name.
+        Name of the element.
     value : str, dict or list
-        Its text; its children by name, with ``@`` before the names of attributes and ``#text`` for
-        text; or several elements of that name.
+        Its text, or a dict with its children by name, its attributes by ``@name``, and its text as
+        ``#text``, or a list of several elements with this name.
     depth : int
-        Number of elements around it.
+        Nesting depth of the element.
 
     Examples
     --------

@@ -42,14 +42,14 @@ type Task = Literal["detect", "segment", "pose", "obb"]
 TASKS = ("detect", "segment", "pose", "obb")
 
 DEFAULT_SPLIT = "train"
-"""Split of rows that have none."""
+"""Split for rows without one."""
 
 BLOCK_ROWS = 256
 
 _VALIDATION = ("val", "valid", "validation", "dev")
 
 _DIGITS = 10
-"""Significant digits of a fraction: enough for float32 pixels to be read back exactly."""
+"""Significant digits of a fraction: enough to read float32 pixels back exactly."""
 
 
 def write_yolo(view: View, path: str | Path, task: Task | None) -> Path:
@@ -67,19 +67,19 @@ class _Losses:
     """Counts of objects and rows that the format cannot hold unchanged."""
 
     joined: int = 0
-    """Objects of several outlines."""
+    """Objects with several outlines."""
 
     boxes: int = 0
     """Objects without an outline."""
 
     moved: int = 0
-    """Objects whose box differs from that of their outline by more than a pixel."""
+    """Objects whose box differs from their outline's bounding box by more than a pixel."""
 
     clipped: int = 0
-    """Objects that reach beyond their image."""
+    """Objects that extend beyond their image."""
 
     outside: int = 0
-    """Objects that lie outside their image."""
+    """Objects outside their image."""
 
     images: int = 0
     """Rows without an image."""
@@ -91,17 +91,17 @@ class _Losses:
         """Yield a sentence about each kind of loss."""
         if n := self.joined:
             verb = "becomes" if n == 1 else "become"
-            yield f"{counted(n, 'object')} of several outlines {verb} one outline"
+            yield f"{counted(n, 'object')} with several outlines {verb} one outline"
         if n := self.boxes:
             verb = "gets" if n == 1 else "get"
-            yield f"{counted(n, 'object')} without an outline {verb} that of a box"
+            yield f"{counted(n, 'object')} without an outline {verb} a rectangular one"
         if n := self.moved:
             rest = "does not fit its outline" if n == 1 else "do not fit their outlines"
             words = ("the box", "is") if n == 1 else ("the boxes", "are")
             yield f"{words[0]} of {counted(n, 'object')} {rest} and {words[1]} left out"
         if n := self.clipped:
             verb = (
-                "reaches beyond its image and is" if n == 1 else "reach beyond their image and are"
+                "extends beyond its image and is" if n == 1 else "extend beyond their image and are"
             )
             yield f"{counted(n, 'object')} {verb} clipped"
         if n := self.outside:
@@ -155,7 +155,7 @@ class _Export:
 
     @property
     def _fields(self) -> list[Field]:
-        """The columns of objects that the task needs."""
+        """The object columns that the task needs."""
         wanted = {
             "detect": [self.boxes],
             "segment": [self.boxes, self.segmentation],
@@ -165,11 +165,11 @@ class _Export:
         return [self.labels, *(f for f in wanted if f is not None)]
 
     def warn(self) -> None:
-        """Warn of everything that is left out or changed. Raises InvalidValueError."""
+        """Warn about everything that is left out or changed. Raises InvalidValueError."""
         used = {f.name for f in [*self._fields, self.image]} | {"path"}
         if self._split is not None:
             used.add("split")
-        if self.boxes is not None:  # outlines have boxes
+        if self.boxes is not None:  # outlines imply boxes
             used.add(self.boxes.name)
         rest = [f.name for f in self.view.schema if f.name not in used]
         self.losses = _Losses()
@@ -197,8 +197,8 @@ class _Export:
                 label = root / "labels" / split / f"{name}.txt"
                 if label in seen:
                     raise InvalidValueError(
-                        f"Each image must have a name of its own, but two are named {name!r} in "
-                        f"{split!r}. Correct the column 'path'."
+                        f"Each image of a split must have a unique name, but two are named "
+                        f"{name!r} in {split!r}. Correct the column 'path'."
                     )
                 seen.add(label)
                 for file, content in ((place, data), (label, "\n".join(lines).encode())):
@@ -210,7 +210,7 @@ class _Export:
         )
 
     def _config(self, splits: Sequence[str]) -> dict[str, Any]:
-        """Return the content of the data.yaml."""
+        """Return the content of data.yaml."""
         config: dict[str, Any] = {}
         for split in splits:
             config["val" if split in _VALIDATION else split] = f"images/{split}"
@@ -277,7 +277,7 @@ class _Export:
     def _lines(
         self, values: Mapping[str, Any], i: int, row: int, size: NDArray[np.float64]
     ) -> list[str]:
-        """Return the lines of a row. Raises InvalidValueError if its columns disagree."""
+        """Return the label lines of a row. Raises InvalidValueError if its columns disagree."""
         labels = values[self.labels.name][i] or []
         objects = self._objects(values, i, size)
         if len(objects) != len(labels):
@@ -297,7 +297,7 @@ class _Export:
         return lines
 
     def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the numbers of an object within its image; None if it lies outside."""
+        """Clip the numbers of an object to its image; return None if it lies outside."""
         limits = self._limits(len(numbers))
         result = np.where(limits, np.clip(numbers, 0, 1), numbers)
         if self.task in ("detect", "pose") and (result[:4] != numbers[:4]).any():
@@ -307,7 +307,7 @@ class _Export:
         return result
 
     def _limits(self, count: int) -> NDArray[np.bool_]:
-        """Return which numbers of an object are fractions, which must be from 0 to 1."""
+        """Return which numbers of an object are fractions, and so must be from 0 to 1."""
         limits = np.ones(count, bool)
         if self.task == "pose" and self._dims == 3:
             limits[4 + 2 :: 3] = False  # visibility
@@ -315,7 +315,7 @@ class _Export:
 
     @property
     def _dims(self) -> int:
-        """Number of values of a keypoint."""
+        """Number of values per keypoint."""
         return len(self._points.parts)
 
     @property
@@ -332,7 +332,7 @@ class _Export:
     def _objects(
         self, values: Mapping[str, Any], i: int, size: NDArray[np.float64]
     ) -> list[NDArray[np.float64]]:
-        """Return the numbers of each object of a row, in fractions of the image."""
+        """Return the numbers of each object of a row, as fractions of the image."""
         boxes = [] if self.boxes is None or self.boxes.name not in values else [
             *self._in_fractions(values[self.boxes.name][i], size)
         ]  # fmt: skip
@@ -348,7 +348,7 @@ class _Export:
         return [self._outline(parts, boxes, n, size) for n, parts in enumerate(outlines)]
 
     def _in_fractions(self, boxes: Any, size: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return boxes as centre and size, in fractions."""
+        """Convert boxes to centre and size, as fractions of the image."""
         assert self.boxes is not None
         given = self.boxes.htype.coordinates
         assert given is not None
@@ -364,12 +364,12 @@ class _Export:
         number: int,
         size: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Return the outline of an object."""
+        """Return the numbers of an object's outline. Raises InvalidValueError."""
         if not len(parts):
             self.losses.boxes += 1
             if number >= len(boxes):
                 raise InvalidValueError(
-                    "Each object must have an outline or a box, but an object has neither. "
+                    "Each object must have an outline or a box, but one object has neither. "
                     "Correct its row."
                 )
             corners = convert_boxes(boxes[number][None], "cxcywh", "xyxy")[0]
@@ -385,7 +385,7 @@ class _Export:
 
 
 def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return outlines as one, joined by lines that enclose no area.
+    """Join outlines to one, by connecting lines that enclose no area.
 
     >>> triangle = np.array([[0, 0], [1, 0], [0, 1]])
     >>> join_outlines([triangle, triangle + 5]).tolist()
@@ -398,19 +398,19 @@ def join_outlines(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
-    """Return the column of a name, or else the only one that fits. Raises SchemaError."""
+    """Return the column with a name, or else the only one that fits. Raises SchemaError."""
     fitting = [f for f in view.schema if fits(f)]
     named = [f for f in fitting if f.name == name] or fitting
     if len(named) > 1:
         raise SchemaError(
-            f"to_yolo takes one column of {kind}, but this view has "
+            f"to_yolo accepts one column of {kind}, but this view has "
             f"{', '.join(repr(f.name) for f in named)}. Select one of them, or name it {name!r}."
         )
     return named[0] if named else None
 
 
 def _safe(part: str) -> str:
-    """Return part of a path without characters that lead elsewhere.
+    """Replace characters in part of a path that could lead out of the folder.
 
     >>> _safe("../a:b")
     '__a_b'

@@ -1,22 +1,22 @@
-"""Columns as plain arrays: values, and offsets, shapes and nulls where these vary.
+"""Conversion of columns to plain arrays of values, offsets, shapes and nulls.
 
 ==========  ========================================================================================
 form        arrays of the column ``x``, which has n rows
 ==========  ========================================================================================
-``stack``   ``x`` (n, …): all values have one shape
-``flat``    ``x``: values one after the other, and ``x_offsets`` (n + 1,): row i has
+``stack``   ``x`` (n, …), if all values have the same shape
+``flat``    ``x``, the concatenated values, and ``x_offsets`` (n + 1,): row i has
             ``x[x_offsets[i]:x_offsets[i + 1]]``. If only the first axis varies, ``x`` keeps the
             others; otherwise it has one axis, and ``x_shapes`` (n, axes) has the shape of each
             value, padded with -1
-``text``    ``x`` (n,): strings of NumPy
-``utf8``    strings in UTF-8 as uint8, and ``x_offsets``: where strings of NumPy would be large, or
+``text``    ``x`` (n,), NumPy strings
+``utf8``    ``x``, UTF-8 strings as uint8, and ``x_offsets``, if NumPy strings would be large, or
             lose a NUL at the end
-``bytes``   bytes as uint8, and ``x_offsets``
+``bytes``   ``x``, bytes as uint8, and ``x_offsets``
 ``lists``   ``x_offsets``: row i has the items from ``x_offsets[i]`` to ``x_offsets[i + 1]`` of
             ``x_items``, which is stored like a column
 ==========  ========================================================================================
 
-A nullable column has ``x_valid`` (n,), False where null. Null is also NaN, NaT, and -1 for classes.
+A nullable column has ``x_valid`` (n,), False for nulls, which are also NaN, NaT, or -1 for classes.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
 
 NOTE = "deeplake_lite"
-"""Name of the array in npz files that records the types of columns, as JSON."""
+"""Name of the array in npz files that records the column types, as JSON."""
 
 IN_MEMORY = 16 * 2**20
-"""Size of a column above which it is collected in a temporary file, in bytes."""
+"""Columns above this size, in bytes, are collected in a temporary file."""
 
 PIECE = 4 * 2**20
 
@@ -60,7 +60,7 @@ class Stored:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     pieces: Iterator[bytes]
-    """Its bytes in C order."""
+    """The bytes of the array, in C order."""
 
     def array(self) -> NDArray[Any]:
         """Return the whole array."""
@@ -73,20 +73,20 @@ class Stored:
 
 
 class Form(Protocol):
-    """Collects the values of a column."""
+    """A collector of the values of a column."""
 
     def add(self, cells: Cells) -> None:
-        """Add cells."""
+        """Append cells to the column."""
 
     @property
     def kept_type(self) -> Htype:
-        """The type that restores the values from the arrays."""
+        """The type to restore the column with."""
 
     def note(self) -> dict[str, object]:
-        """Return how the column is stored, as JSON. Only after all cells have been added."""
+        """Describe the form as JSON. Must be called after all cells have been added."""
 
     def arrays(self) -> Iterator[Stored]:
-        """Yield the arrays. Only after all cells have been added."""
+        """Yield the arrays. Must be called after all cells have been added."""
 
 
 def form_of(name: str, htype: Htype, files: ExitStack, *, pixels: bool) -> Form:
@@ -99,7 +99,7 @@ def form_of(name: str, htype: Htype, files: ExitStack, *, pixels: bool) -> Form:
     htype : Htype
         Its type.
     files : ExitStack
-        Closes the temporary files.
+        Stack that closes the temporary files.
     pixels : bool
         Whether to decode image files.
     """
@@ -132,7 +132,7 @@ class _Spool:
             yield piece
 
     def sizes(self, sizes: NDArray[np.int64]) -> Iterator[bytes]:
-        """Yield parts of the given sizes."""
+        """Yield consecutive parts with the given sizes."""
         self._file.seek(0)
         for size in sizes.tolist():
             yield self._file.read(size)
@@ -140,7 +140,7 @@ class _Spool:
 
 @dataclass
 class _Base:
-    """The base of all forms, with the name, the type and the nulls."""
+    """The base class of forms, which holds the name, the type and the nulls."""
 
     name: str
     htype: Htype
@@ -224,7 +224,7 @@ class _Strings(_Base):
 
     @property
     def is_text(self) -> bool:
-        """Whether strings of NumPy hold the values in a reasonable size."""
+        """Whether NumPy strings can hold the values without wasting much memory."""
         size = 4 * self.longest * len(self.counts)
         return not self.ends_with_nul and size <= 16 * self.spool.size + 2**20
 
@@ -275,15 +275,15 @@ class _Numbers(_Base):
         self.dtype = self.dtype or dtype
         if dtype != self.dtype:
             raise InvalidValueError(
-                f"Values of column {self.name!r} must have one dtype, but row "
-                f"{len(self.shapes):,} has {dtype}, and rows before it have {self.dtype}. Select "
-                'rows of one dtype, or export files unchanged: images="files".',
+                f"All values of column {self.name!r} must have the same dtype, but row "
+                f"{len(self.shapes):,} has {dtype}, and the rows before it have {self.dtype}. "
+                'Select rows with the same dtype, or export files unchanged: images="files".',
                 row=len(self.shapes),
             )
 
     @property
     def kept_type(self) -> Htype:
-        """The type of the column; pixels of files have a codec that keeps them."""
+        """The column's type; if images are decoded, with a lossless codec for their pixels."""
         pixels = self.htype.pixels
         if pixels is None or not pixels.is_image or not is_file(self.htype):
             return self.htype
@@ -293,7 +293,7 @@ class _Numbers(_Base):
 
     @property
     def known(self) -> set[tuple[int, ...]]:
-        """The different shapes."""
+        """The distinct shapes of values."""
         return {shape for shape in self.shapes if shape is not None}
 
     def note(self) -> dict[str, object]:
@@ -301,7 +301,7 @@ class _Numbers(_Base):
 
     @property
     def _stacked(self) -> tuple[int, ...] | None:
-        """The shape of all values, or None if they differ."""
+        """The shape of all values, or None if shapes differ."""
         known = self.known
         if not known and None not in (axes := self.htype.axes or (None,)):
             return tuple(size for size in axes if size is not None)
@@ -356,7 +356,7 @@ class _Numbers(_Base):
 
 
 def _null(dtype: np.dtype[Any], *, is_class: bool) -> Any:
-    """Return the value of a null in an array: NaN, NaT, -1 for a class, 0 for other numbers."""
+    """Return the placeholder for nulls: NaN, NaT, -1 for classes, or 0 for other numbers."""
     if dtype.kind in "mM":
         return np.array("NaT", dtype)
     if dtype.kind in "fc":

@@ -32,25 +32,25 @@ class ArrayExports:
         images: Literal["pixels", "files"] = "pixels",
         compress: bool = False,
     ) -> dict[str, NDArray[Any]] | Path:
-        """Return the rows as a dict of NumPy arrays, or write these to an npz file.
+        """Return the rows as a dict of NumPy arrays, or write them to an npz file.
 
         Parameters
         ----------
         path : str or Path, optional
             The npz file. An existing file is replaced. By default, the arrays are returned.
         images : {"pixels", "files"}
-            Whether to decode images and masks that are stored as files, or to export the bytes of
-            the files.
+            Whether to decode images and masks that are stored as files, or to export the encoded
+            bytes.
         compress : bool
             Whether to compress the arrays in the file.
 
         Returns
         -------
         dict of ndarray, or Path
-            Column ``x`` is the array ``x`` if its values have one shape. Otherwise, ``x`` has the
-            values one after the other, and row i is ``x[x_offsets[i]:x_offsets[i + 1]]``; if more
-            than the first axis varies, reshape that to ``x_shapes[i]``. The items of a sequence are
-            in ``x_items``. A nullable column has ``x_valid``, and classes ``x_names``.
+            If all values of column ``x`` have the same shape, ``x`` is one array. Otherwise, ``x``
+            is their concatenation, and row i is ``x[x_offsets[i]:x_offsets[i + 1]]``, which must be
+            reshaped to ``x_shapes[i]`` if not only the first axis varies. ``x_items`` has the items
+            of sequences, ``x_valid`` is False for nulls, and ``x_names`` are the class names.
 
         Raises
         ------
@@ -63,11 +63,10 @@ class ArrayExports:
 
         Notes
         -----
-        The file also has an array ``deeplake_lite`` that records the types of the columns, so that
-        ``dl.from_numpy`` restores them. Nothing is pickled. Null is NaN, NaT, or -1 for a class.
-        Strings are an array of strings, unless a few are much longer than the others: then they are
-        UTF-8 bytes with offsets. With ``images="pixels"``, the pixels are kept, but not the bytes
-        of the files.
+        The file also has an array ``deeplake_lite`` that records the column types, from which
+        ``dl.from_numpy`` restores them. Nothing is pickled. Nulls are NaN, NaT, or -1 for classes.
+        Strings are stored as an array of strings or, if a few are much longer than the others, as
+        UTF-8 bytes with offsets. With ``images="pixels"``, the encoded bytes are not kept.
 
         Examples
         --------
@@ -82,21 +81,21 @@ class ArrayExports:
         return rows.to_numpy(cast("View", self).pin(), path, images, compress=compress)
 
     def to_torch(self, path: str | Path, *, images: Literal["pixels", "files"] = "pixels") -> Path:
-        """Write the rows as a file of PyTorch tensors, which is independent of the lake.
+        """Write the rows to a file of PyTorch tensors, which is independent of the lake.
 
         Parameters
         ----------
         path : str or Path
             The file, such as ``"train.pt"``. An existing file is replaced.
         images : {"pixels", "files"}
-            Whether to decode images and masks that are stored as files, or to export the bytes of
-            the files.
+            Whether to decode images and masks that are stored as files, or to export the encoded
+            bytes.
 
         Returns
         -------
         Path
-            The file. ``torch.load(path, weights_only=True)`` returns a dict with the arrays that
-            `to_numpy` describes, as tensors; strings are lists, and times int64.
+            The file. ``torch.load(path, weights_only=True)`` returns a dict with the arrays of
+            `to_numpy` as tensors, except that strings are lists, and times are int64.
 
         Raises
         ------

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes import Htype
 
 BLOCK_ROWS = 256
-"""Rows whose images are decoded at a time."""
+"""Number of rows to decode at a time."""
 
 
 def write_numpy(
     view: View, path: str | Path | None, images: str, *, compress: bool
 ) -> Path | dict[str, NDArray[Any]]:
-    """Return the arrays of a view, or write them; see `View.to_numpy`."""
+    """Return the arrays of a view, or write them to a file; see `View.to_numpy`."""
     compress = checks.flag("compress", compress)
     target = None if path is None else Path(checks.location("path", path)).expanduser()
     with collected(view, images, "to_numpy") as arrays:
@@ -50,7 +50,7 @@ def write_numpy(
 
 @contextmanager
 def collected(view: View, images: str, method: str) -> Iterator[Arrays]:
-    """Collect the arrays of a view; temporary files are removed at the end.
+    """Collect the arrays of a view, with temporary files that are removed at the end.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Arrays:
 
 
 def _names(name: str, htype: Htype) -> Iterator[Stored]:
-    """Yield the array of the names of classes, if the values are classes."""
+    """Yield the array of class names, if the values are classes."""
     classes = htype.classes if htype.item is None else htype.item.classes
     names = () if classes is None else tuple(classes.names)
     if names and not any(text.endswith("\0") for text in names):
@@ -111,7 +111,7 @@ def _names(name: str, htype: Htype) -> Iterator[Stored]:
 
 
 def _write(archive: zipfile.ZipFile, stored: Stored, method: int) -> None:
-    """Write an array as a member, with a fixed time, so that the same rows give the same bytes."""
+    """Write an array to an archive, with a fixed time, so that equal rows result in equal bytes."""
     info = zipfile.ZipInfo(f"{stored.name}.npy", (1980, 1, 1, 0, 0, 0))
     info.compress_type = method
     header = {

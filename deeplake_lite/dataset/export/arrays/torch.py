@@ -1,4 +1,4 @@
-"""Export of a view as a file of PyTorch tensors."""
+"""Export of a view to a file of PyTorch tensors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def write_torch(view: View, path: str | Path, images: str) -> Path:
     with collected(view, images, "to_torch") as arrays:
         content: dict[str, Any] = {s.name: _tensor(torch, s.array()) for s in arrays.stored()}
         content[NOTE] = arrays.note
-    with atomic_write(target) as draft, draft.open("wb") as file:  # a name would be in the file
+    with atomic_write(target) as draft, draft.open("wb") as file:  # PyTorch would store the path
         torch.save(content, file)
     return target
 
 
 def _tensor(torch: Any, array: NDArray[Any]) -> Any:
-    """Return an array as a tensor, or as a list of strings; times become integers."""
+    """Convert an array to a tensor, or to a list of strings; times become integers."""
     if array.dtype.kind == "U":
         return array.tolist()
     return torch.from_numpy(array.view("i8") if array.dtype.kind in "mM" else array)

@@ -1,4 +1,4 @@
-"""Export of a view as a dataset of Hugging Face."""
+"""Export of a view as a Hugging Face dataset."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def to_dataset(view: View) -> Any:
         import datasets
     except ImportError as error:
         raise MissingPackageError(
-            "to_huggingface needs datasets. Install it: pip install datasets. Or write files, "
-            "which do not need it: to_parquet(…)."
+            "to_huggingface needs the package datasets. Install it: pip install datasets. Or write "
+            "files without it: to_parquet(…)."
         ) from error
     warn_of_losses(view, "to_huggingface")
     export = FeatureExport(view, find_misfits(view, "to_huggingface"))
@@ -45,5 +45,5 @@ def to_dataset(view: View) -> Any:
 
 
 def _as_feature(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column in the Arrow type of its feature, which may be an extension type."""
+    """Convert a column to the Arrow type of its feature, which may be an extension type."""
     return pa.chunked_array([with_extensions(chunk, kind) for chunk in column.chunks], kind)

@@ -1,6 +1,6 @@
-"""The rows of a view as Arrow batches with the features of Hugging Face.
+"""The rows of a view as Arrow batches with Hugging Face features.
 
-The metadata also holds the types of the lake, so that this package restores them.
+The metadata also records the lake's types, from which this package restores them.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 FILE_ROWS = 256
-"""Rows of a batch if some of the columns hold files, whose bytes Arrow counts in 32 bits."""
+"""Rows per batch if any column holds files, because Arrow has 32-bit offsets for their bytes."""
 
 ROWS = 4_096
-"""Rows of a batch otherwise."""
+"""Rows per batch otherwise."""
 
 MOST_SECONDS = 2**63 // 1000
-"""Largest time in seconds that Parquet can hold, which has milliseconds."""
+"""Largest time in seconds that Parquet can store, because it stores milliseconds."""
 
 _EXTENSION = "datasets.features.features.{}ExtensionType"
-"""Name of the Arrow type of a feature such as Array2D."""
+"""Name of the Arrow extension type of a feature such as Array2D."""
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,19 @@ class FeatureExport:
 
     @cached_property
     def features(self) -> dict[str, Feature]:
-        """Feature of each column."""
+        """The feature of each column."""
         return {column.name: column.feature for column in self.columns}
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow schema, with the features and the types of the lake in its metadata."""
+        """The Arrow schema, with the features and the lake's types in its metadata."""
         empty = {f.name: f.htype.encode([]) for f in self.read_fields}
         fields = [_field(c.name, c.array(empty).type, c.feature) for c in self.columns]
         return pa.schema(fields, {"huggingface": json.dumps(self.metadata)})
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The JSON for the metadata of the schema."""
+        """The schema's metadata, to be written as JSON."""
         columns = dict[str, Any]()
         for part in (part for column in self.columns for part in column.parts):
             f, paths = part.field, part.paths
@@ -89,42 +89,42 @@ class FeatureExport:
 
     @property
     def read_fields(self) -> list[Field]:
-        """The columns of the lake that are read."""
+        """The lake's columns to read."""
         return [f for column in self.columns for f in column.fields]
 
     @property
     def batch_rows(self) -> int:
-        """Rows of a batch."""
+        """Rows per batch."""
         return FILE_ROWS if any(map(_has_files, self.read_fields)) else ROWS
 
     def batches(self, label: str, rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows; `label` is that of the progress bar."""
+        """Yield the rows in batches; `label` is shown next to the progress bar."""
         for block in read_blocks(self.view, self.read_fields, label, rows or self.batch_rows):
             yield self.batch(block)
 
     def batch(self, cells: Mapping[str, Cells]) -> pa.RecordBatch:
-        """Return rows, given as cells by column."""
+        """Convert cells, by column, to a batch."""
         arrays = [column.array(cells) for column in self.columns]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def find_misfits(view: View, method: str) -> frozenset[str]:
-    """Return the columns whose rows do not fit the types that they were imported from, and warn.
+    """Warn about columns whose rows do not fit the types that they were imported from; return them.
 
-    Only columns that may not fit are read: decimals, times of day and structs, for example.
+    This reads only columns that may not fit, such as decimals, times of day and structs.
 
     Raises
     ------
     InvalidValueError
-        For times in seconds beyond the range of Parquet.
+        If times in seconds are outside Parquet's range.
     """
     reasons = dict[str, str]()
     while found := _misfits(FeatureExport(view, frozenset(reasons)), method):
         reasons |= found
     for name, reason in reasons.items():
         warnings.warn(
-            f"{method} writes {name!r} with the types of the lake, rather than with the type that "
-            f"it was imported from, because {reason}.",
+            f"{method} writes {name!r} with the lake's type instead of the type that it was "
+            f"imported from, because {reason}.",
             ExportWarning,
             stacklevel=5,
         )
@@ -132,7 +132,7 @@ def find_misfits(view: View, method: str) -> frozenset[str]:
 
 
 def _misfits(export: FeatureExport, method: str) -> dict[str, str]:
-    """Return why columns do not fit, by name."""
+    """Return the reasons why columns do not fit, by name."""
     columns = [c for c in export.columns if c.is_risky or _has_seconds(c, export)]
     fields = [f for column in columns for f in column.fields]
     reasons = dict[str, str]()
@@ -157,7 +157,7 @@ def _has_seconds(column: ExportColumn, export: FeatureExport) -> bool:
 
 
 def _check_seconds(name: str, array: pa.Array) -> None:
-    """Reject times in seconds that Parquet, which has milliseconds, cannot hold."""
+    """Reject times in seconds that Parquet cannot store in milliseconds."""
     while is_list(array.type):
         array = array.flatten()
     if not (kinds.is_timestamp(array.type) and array.type.unit == "s"):
@@ -173,7 +173,7 @@ def _check_seconds(name: str, array: pa.Array) -> None:
 
 
 def warn_of_losses(view: View, method: str) -> None:
-    """Warn of metadata of columns, for which features have no place."""
+    """Warn about the metadata of columns, which features cannot hold."""
     names = [f.name for f in view.schema if f.metadata]
     if names:
         warnings.warn(
@@ -185,9 +185,9 @@ def warn_of_losses(view: View, method: str) -> None:
 
 
 def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
-    """Return the field of a feature; the fields of Array2D and the like name their Arrow type."""
+    """Return the Arrow field of a feature; it names the extension type of Array2D etc."""
     if type_of(feature) in ARRAYS:
-        extension = {  # by which a program that imports datasets recognizes its own type
+        extension = {  # from which `datasets` recognizes its own type
             "ARROW:extension:name": _EXTENSION.format(feature["_type"]),
             "ARROW:extension:metadata": json.dumps([feature["shape"], feature["dtype"]]),
         }
@@ -196,7 +196,7 @@ def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
 
 
 def _kind(kind: pa.DataType, feature: Feature) -> pa.DataType:
-    """Return an Arrow type whose nested fields name the types of Array2D and the like."""
+    """Return an Arrow type whose nested fields name the extension types of Array2D etc."""
     if kinds.is_struct(kind) and (fields := fields_of(feature)):
         return pa.struct([_field(f.name, f.type, fields.get(f.name)) for f in kind])
     if is_list(kind) and (item := item_of(feature)) is not None:
@@ -208,7 +208,7 @@ def _kind(kind: pa.DataType, feature: Feature) -> pa.DataType:
 
 
 def card_feature(name: str, feature: Feature) -> dict[str, Any]:
-    """Return a feature in the form that dataset cards have.
+    """Return a feature in the format of dataset cards.
 
     >>> card_feature("tag", {"names": ["cat"], "_type": "ClassLabel"})
     {'name': 'tag', 'dtype': {'class_label': {'names': {'0': 'cat'}}}}

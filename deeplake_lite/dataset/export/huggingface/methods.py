@@ -16,13 +16,13 @@ class HuggingFaceExports:
     """Methods of a view that export its rows for Hugging Face."""
 
     def to_huggingface(self) -> Any:
-        """Return the rows as a dataset of Hugging Face, in memory.
+        """Return the rows as a Hugging Face dataset, in memory.
 
         Returns
         -------
         datasets.Dataset
-            Classes are ClassLabel, images Image (with the stored bytes of the files), arrays of one
-            shape Array2D to Array5D, and JSON Json. Other values are numbers, strings, lists and
+            Classes are ClassLabel, images are Image (with the encoded bytes), arrays of fixed shape
+            are Array2D to Array5D, and JSON is Json. Other values are numbers, strings, lists and
             structs, as in `to_arrow`.
 
         Raises
@@ -33,19 +33,20 @@ class HuggingFaceExports:
         Warns
         -----
         ExportWarning
-            If a column no longer fits the type that it was imported from, because of an edit.
+            If a column was edited and no longer fits the type that it was imported from.
 
         Notes
         -----
-        Columns that were imported from other features or Arrow types have these again: structs,
-        time zones, decimals, times of day, paths of files.
+        Features and Arrow types that columns were imported from are restored: structs, time zones,
+        decimals, times of day, and file paths.
 
-        ``datasets.Dataset(ds.to_arrow())`` does not work if there are tensors, which that package
-        cannot read. `from_huggingface` returns the same columns and cells. Types that features
-        lack, such as boxes and masks, are recorded in the ``id`` of features. So they survive
-        ``map``, ``save_to_disk`` and ``push_to_hub``, as long as the feature is not changed; nulls
-        and defaults become those of the data. Features with different ids differ: to concatenate
-        such a dataset with one from elsewhere, cast it first, ``other.cast(exported.features)``.
+        ``datasets.Dataset(ds.to_arrow())`` fails for tensors, which ``datasets`` cannot read.
+        `from_huggingface` restores the same columns and cells. Types without a feature, such as
+        boxes and masks, are recorded in the ``id`` of features. They survive ``map``,
+        ``save_to_disk`` and ``push_to_hub`` as long as the feature is unchanged, except that
+        nullability and defaults are inferred from the data. Features with different ids are
+        unequal, so to concatenate another dataset, cast it first:
+        ``other.cast(exported.features)``.
         """
         return rows.to_huggingface(cast("View", self).pin())
 
@@ -56,22 +57,22 @@ class HuggingFaceExports:
         rows_per_file: int = 50_000,
         num_workers: int | None = None,
     ) -> Path:
-        """Write the rows as Parquet files with a dataset card, as on the hub of Hugging Face.
+        """Write the rows as Parquet files with a dataset card, as on the Hugging Face Hub.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty, or one in which this export was interrupted.
+            A new or empty folder, or one where the same export was interrupted.
         rows_per_file : int
-            Maximum number of rows of a file.
+            Maximum number of rows per file.
         num_workers : int, optional
-            Number of files that are written at a time; by default one per core, up to 8.
+            Number of files to write at a time; by default one per core, up to 8.
 
         Returns
         -------
         Path
-            The folder: ``README.md`` and ``data/train-00000-of-00001.parquet``. If a column named
-            ``split`` has classes, each of them has its own files, without that column.
+            The folder, with ``README.md`` and ``data/train-00000-of-00001.parquet``. If there is a
+            class column named ``split``, each split has its own files, without that column.
 
         Raises
         ------
@@ -83,17 +84,17 @@ class HuggingFaceExports:
         Warns
         -----
         ExportWarning
-            If rows change their order, because each split has its own files. If a column no longer
-            fits the type that it was imported from, because of an edit.
+            If the order of rows changes, because each split has its own files, or if a column was
+            edited and no longer fits the type that it was imported from.
 
         Notes
         -----
-        Columns have the features that `to_huggingface` describes; ``datasets.load_dataset`` of the
-        folder reads them. `from_huggingface` restores the lake's types, and `from_parquet` those of
-        single files.
+        Columns have the features that `to_huggingface` describes. ``datasets.load_dataset(folder)``
+        reads the folder. `from_huggingface` restores the lake's types from the folder, and
+        `from_parquet` from single files.
 
-        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
-        the files that are missing. Any other error removes all that was written.
+        If the process is killed, the disk is full or you press Ctrl-C, repeat the call to write the
+        missing files. After any other error, everything that was written is removed.
 
         Examples
         --------

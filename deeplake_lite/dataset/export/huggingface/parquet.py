@@ -1,7 +1,7 @@
 """Export of a view as a folder of Parquet files with a dataset card, as on the hub.
 
-``data/train-00000-of-00002.parquet``, and README.md with the features of each column. Rows of
-different splits are written to different files, from which the column of splits is left out.
+The folder has files such as ``data/train-00000-of-00002.parquet``, and README.md with the feature
+of each column. Each split has its own files, without the column of splits.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Cells
 
 GROUP_BYTES = 16 * 2**20
-"""Size in memory of a row group, which readers load as a whole."""
+"""Size of a row group in memory. Readers load whole row groups."""
 
 FILE_ROWS = 50_000
-"""Rows of a file by default."""
+"""Default number of rows per file."""
 
 
 def write_parquet(
@@ -76,7 +76,7 @@ def write_parquet(
 
 
 def _metadata(splits: Splits, export: FeatureExport) -> dict[str, Any]:
-    """Return the metadata of the files of a split."""
+    """Return the metadata for the files of a split."""
     content = export.metadata
     if splits.field is not None:
         content["deeplake_lite"][SPLIT] = splits.field.htype.get_config()
@@ -116,10 +116,10 @@ class _Parquet:
     export: FeatureExport
     metadata: Mapping[str, str]
     nbytes: int = 0
-    """Size of its rows in memory."""
+    """Size of all written rows in memory."""
 
     _group: list[pa.RecordBatch] = field(default_factory=list)
-    """Rows of the row group that is not written yet."""
+    """Rows of the next row group."""
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:  # noqa: ARG002
         """Write rows, in row groups of about `GROUP_BYTES`."""
@@ -137,13 +137,13 @@ class _Parquet:
             self._group.clear()
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the rest; return the size of the rows in memory."""
+        """Write the remaining rows; return the size of all rows in memory."""
         self._flush()
         return {"bytes": self.nbytes}
 
 
 def _card(splits: Splits, plain: frozenset[str], sizes: dict[str, tuple[int, int]]) -> str:
-    """Return the dataset card: YAML, in the subset that JSON is, and the description."""
+    """Return the dataset card: JSON, which is also YAML, and the description."""
     export = FeatureExport(next(iter(splits.views.values())), plain)
     info = {
         "features": [card_feature(name, f) for name, f in export.features.items()],
@@ -152,15 +152,15 @@ def _card(splits: Splits, plain: frozenset[str], sizes: dict[str, tuple[int, int
             for split, (count, nbytes) in sizes.items()
         ],
     }
-    # Without `configs`: with it, `datasets` does not notice that files have changed, and returns
-    # the rows that it cached for a former export. Splits follow from the names of the files.
+    # `configs` is left out: with it, `datasets` does not notice that files have changed, and
+    # returns cached rows of an earlier export. Splits are inferred from the file names.
     lines = [f"dataset_info: {_yaml(info)}"]
     text = export.notes.get("description")
     return "\n".join(["---", *lines, "---", "", text if isinstance(text, str) else "", ""])
 
 
 def _yaml(value: object) -> str:
-    r"""Return a value as YAML: as JSON, with characters escaped that YAML does not print.
+    r"""Convert a value to YAML: as JSON, but escaping characters that YAML does not allow.
 
     >>> print(_yaml({"name": "a\x85ü"}))
     {"name": "a\u0085ü"}

@@ -1,7 +1,7 @@
-"""The columns of an export for Hugging Face, and the columns of the lake that each is made of.
+"""Mapping of a lake's columns to the columns of an export for Hugging Face.
 
-Where the lake was imported from other features or Arrow types, and its columns still have the types
-that these became, they are restored: time zones, decimals, structs, the paths of files.
+If columns were imported from other features or Arrow types, and still have the resulting types, the
+original ones are restored: time zones, decimals, structs, and file paths.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """A column of the lake, as a part of a column of the export."""
+    """A column of the lake that becomes part of an exported column."""
 
     field: Field
     """The column."""
 
     path: tuple[str, ...]
-    """Names of the structs' fields in which it lies; empty if it is the whole column."""
+    """Names of the struct fields that lead to it; empty if it is the whole column."""
 
     feature: Feature
-    """Its feature, in the lists in which its structs are."""
+    """Its feature, including the lists around its structs."""
 
     kind: pa.DataType | None = None
-    """Its Arrow type; None for the one that its cells have."""
+    """Its Arrow type; None for the default type of its cells."""
 
     paths: Field | None = None
     """The column with the paths of its files."""
 
     def array(self, cells: Mapping[str, Cells]) -> pa.Array:
-        """Return cells as an Arrow array. Raises Misfit if they do not fit its type."""
+        """Convert cells to an Arrow array. Raises Misfit if they do not fit the type."""
         array = array_for(self.field.htype, cells[self.field.name])
         if _innermost_type(self.feature) in FILES or self.paths is not None:
             array = as_files(array)
@@ -76,7 +76,7 @@ class Part:
 
     @property
     def is_risky(self) -> bool:
-        """Whether cells may not fit."""
+        """Whether some cells may not fit the type."""
         if self.kind is None:
             return False
         htype = self.field.htype
@@ -95,13 +95,13 @@ class ExportColumn:
     """Its feature."""
 
     parts: tuple[Part, ...]
-    """The columns that it is made of."""
+    """The lake's columns that it combines."""
 
     kind: pa.DataType | None = None
-    """Arrow type of a struct, possibly in lists, that is made of several columns."""
+    """Arrow type of a struct that combines several columns, possibly in lists."""
 
     def array(self, cells: Mapping[str, Cells]) -> pa.Array:
-        """Return rows as an Arrow array. Raises Misfit if they do not fit its type."""
+        """Convert rows to an Arrow array. Raises Misfit if they do not fit the type."""
         arrays = [part.array(cells) for part in self.parts]
         if self.kind is None:
             return arrays[0]
@@ -109,26 +109,26 @@ class ExportColumn:
 
     @property
     def fields(self) -> list[Field]:
-        """The columns of the lake."""
+        """The lake's columns that it reads."""
         paths = [part.paths for part in self.parts if part.paths is not None]
         return [*(part.field for part in self.parts), *paths]
 
     @property
     def is_risky(self) -> bool:
-        """Whether rows may not fit."""
+        """Whether some rows may not fit the type."""
         in_lists = self.kind is not None and len(self.parts) > 1 and _has_lists(self.kind)
         return in_lists or any(part.is_risky for part in self.parts)
 
 
 def plan(view: View, plain: frozenset[str] = frozenset()) -> tuple[ExportColumn, ...]:
-    """Return the columns for a view, in the order in which the view has their first part.
+    """Return the exported columns of a view, ordered by the position of their first part.
 
     Parameters
     ----------
     view : View
         The rows.
     plain : set of str
-        Columns of the export that keep the types of the lake, because rows do not fit others.
+        Exported columns that keep the lake's types, because rows do not fit the original ones.
     """
     fields = {f.name: f for f in view.schema}
     restored = dict[str, ExportColumn]()
@@ -152,7 +152,7 @@ def noted_features(metadata: Mapping[str, Any]) -> dict[str, Feature]:
 
 
 def _plain(f: Field, *, is_plain: bool = False) -> ExportColumn:
-    """Return the column for one that is not restored."""
+    """Return the exported column of a field whose original type is not restored."""
     feature = recording_feature(f.htype)
     bare = without_record(feature)
     is_date = type_of(bare) == "Value" and bare["dtype"] == "date32"
@@ -165,7 +165,7 @@ def _plain(f: Field, *, is_plain: bool = False) -> ExportColumn:
 
 
 def _restored(name: str, feature: Feature, fields: Mapping[str, Field]) -> ExportColumn | None:
-    """Return the column for a feature that the lake was imported from, or None."""
+    """Return the column that restores an imported feature, or None if that is impossible."""
     kind = kind_of(feature)
     if kind is None:
         return None
@@ -184,13 +184,13 @@ def _restored(name: str, feature: Feature, fields: Mapping[str, Field]) -> Expor
     whole_kind = kind_of(whole)
     again = [] if whole_kind is None else leaves(name, whole, whole_kind)
     if [leaf.name for leaf in again] != [part.field.name for part in parts]:
-        return None  # without its other fields, an import would make it JSON
+        return None  # without its other fields, it would be imported as JSON
     parts = [replace(part, feature=leaf.feature) for part, leaf in zip(parts, again, strict=True)]
     return ExportColumn(name, whole, tuple(parts), whole_kind)
 
 
 def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
-    """Return a column with the feature that it was imported from, if its type is still the same."""
+    """Return a column with the feature that it was imported from, if its type is unchanged."""
     f = fields[leaf.name]
     paths = fields.get(leaf.paths.name) if leaf.paths is not None else None
     paths = paths if paths is not None and _is_paths(paths.htype, f.htype) else None
@@ -204,14 +204,14 @@ def _part(leaf: Leaf, fields: Mapping[str, Field]) -> Part | None:
 
 
 def _with_default(part: Part) -> Part:
-    """Return a part with the feature of its type if it has none that it was imported from."""
+    """Return a part with the feature of its type, unless it was imported from a feature."""
     return part if part.feature is not None else replace(
         part, feature=recording_feature(part.field.htype)
     )  # fmt: skip
 
 
 def _current(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature with the classes and the mode of images that a column has by now, or None.
+    """Return a feature updated with the current classes or image mode of a column, or None.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _current({"names": ["a"], "_type": "ClassLabel"}, ClassLabel(["a", "b"]))

@@ -1,7 +1,8 @@
-"""The features of Hugging Face for column types, and cells in the form that they expect.
+"""Conversion of column types to Hugging Face features, and of cells to the values they expect.
 
-Classes become ClassLabel, images and masks in files Image, arrays of one shape Array2D to Array5D,
-days date32, and JSON Json. Other cells become numbers, strings and lists, as in `to_arrow`.
+Classes become ClassLabel, encoded images and masks become Image, arrays of fixed shape become
+Array2D to Array5D, days become date32, and JSON becomes Json. Other cells become numbers, strings
+and lists, as in `to_arrow`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def feature_of(htype: Htype) -> Feature:
 
 
 def recording_feature(htype: Htype) -> Feature:
-    """Return the feature for a column type, which records the type if its feature does not tell it.
+    """Return the feature of a type, which also records the type if that cannot be inferred.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> recording_feature(Boxes("xyxy"))["feature"]["feature"]["id"]
@@ -69,7 +70,7 @@ def recording_feature(htype: Htype) -> Feature:
 
 
 def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
-    """Return the type of the column that a feature becomes in a lake; None if it is unknown."""
+    """Return the column type that a feature is imported as, or None if it is unknown."""
     if kind is None:
         return None
     try:
@@ -79,9 +80,9 @@ def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
 
 
 def could_become(array: Htype, b: Htype) -> bool:
-    """Return whether types are alike, or one has lists where the other has arrays.
+    """Return whether two types are alike, apart from sequences in place of arrays.
 
-    Lists of numbers become arrays in a lake, or sequences if there are nulls in them.
+    Lists of numbers are imported as arrays, or as sequences if they contain nulls.
 
     >>> from deeplake_lite.htypes import Array, Scalar, Sequence
     >>> could_become(Array("int8", (None,)), Sequence(Scalar("int8", nullable=True)))
@@ -100,7 +101,7 @@ def could_become(array: Htype, b: Htype) -> bool:
 
 
 def is_alike(a: Htype, b: Htype) -> bool:
-    """Return whether types differ at most in nulls, in the names of classes and in image codecs.
+    """Return whether types differ at most in nullability, defaults, class names or image codecs.
 
     >>> from deeplake_lite.htypes import Image, Scalar, Sequence
     >>> is_alike(Image("auto"), Image("png", nullable=True))
@@ -109,7 +110,7 @@ def is_alike(a: Htype, b: Htype) -> bool:
     False
     """
     if isinstance(a.layout, Nested) != isinstance(b.layout, Nested):
-        return False  # tags, for example, are a list of classes, but one value
+        return False  # tags, for example, are a single value, although they list classes
     if a.item is not None or b.item is not None:
         return a.item is not None and b.item is not None and is_alike(a.item, b.item)
     if a.is_image and b.is_image:
@@ -121,12 +122,12 @@ def is_alike(a: Htype, b: Htype) -> bool:
 
 
 def array_for(htype: Htype, cells: Cells) -> pa.Array:
-    """Return cells in the form that features expect; files are structs without paths."""
+    """Convert cells to the form that features expect, with files as structs without paths."""
     return _with_files(narrowed(array_of(htype, cells)), htype)
 
 
 def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
-    """Return files, or lists of files, with their paths. Raises Misfit for lists of other lengths.
+    """Add paths to files, or to lists of files. Raises Misfit if lists have different lengths.
 
     >>> with_paths(as_files(pa.array([b"x", None])), pa.array(["a", None])).to_pylist()
     [{'bytes': b'x', 'path': 'a'}, None]
@@ -142,7 +143,7 @@ def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
 
 
 def narrowed(array: pa.Array) -> pa.Array:
-    """Return an array with 32-bit offsets, numbers for classes, and lists for tensors.
+    """Convert an array to 32-bit offsets, numbers for classes, and lists for tensors.
 
     >>> narrowed(pa.array(["b", None, "b"]).dictionary_encode()).to_pylist()
     [0, None, 0]
@@ -171,7 +172,7 @@ def narrowed(array: pa.Array) -> pa.Array:
 
 
 def _tensor_lists(array: pa.ExtensionArray, kind: pa.FixedShapeTensorType) -> pa.Array:
-    """Return tensors as lists of lists, in which form Array2D and the like are stored."""
+    """Convert tensors to nested lists, the storage of Array2D etc."""
     storage = array.storage
     mask = storage.is_null() if storage.null_count else None
     lists = storage.values
@@ -183,7 +184,7 @@ def _tensor_lists(array: pa.ExtensionArray, kind: pa.FixedShapeTensorType) -> pa
 
 
 def _with_files(array: pa.Array, htype: Htype) -> pa.Array:
-    """Return an array with structs of bytes and path for images, also in lists; JSON as JSON."""
+    """Convert images, even in lists, to structs of bytes and path, and JSON to Arrow's JSON."""
     if htype.item is not None:
         mask = array.is_null() if array.null_count else None
         return pa.ListArray.from_arrays(
@@ -195,7 +196,7 @@ def _with_files(array: pa.Array, htype: Htype) -> pa.Array:
 
 
 def as_files(array: pa.Array) -> pa.Array:
-    """Return bytes, or lists of bytes, as structs of bytes and path.
+    """Convert bytes, or lists of bytes, to structs of bytes and path.
 
     >>> as_files(pa.array([b"x", None])).to_pylist()
     [{'bytes': b'x', 'path': None}, None]

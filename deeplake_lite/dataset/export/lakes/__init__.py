@@ -1,1 +1,1 @@
-"""Export as datasets of other lakes: Deep Lake and Lance."""
+"""Export to other lake formats: Deep Lake and Lance."""

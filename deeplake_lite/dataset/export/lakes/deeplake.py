@@ -1,4 +1,4 @@
-"""Export of a view as a dataset of Deep Lake 4."""
+"""Export of a view as a Deep Lake 4 dataset."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 FILE_ROWS = 128
-"""Rows of a block with files."""
+"""Rows per block if any column holds files."""
 
 BLOCK_ROWS = 2_048
-"""Rows of other blocks."""
+"""Rows per block otherwise."""
 
 
 def write_deeplake(view: View, path: str | Path, message: str) -> Path:
@@ -60,12 +60,12 @@ def _failure(root: Path, error: Exception) -> StorageError:
 
 
 def _clear(root: Path) -> None:
-    """Remove the empty folder, which Deep Lake would take for a dataset."""
+    """Remove the empty folder, which Deep Lake would mistake for a dataset."""
     shutil.rmtree(root, ignore_errors=True)
 
 
 def _columns(view: View) -> list[Column]:
-    """Return the columns that can be written; warn of the losses. Raises SchemaError."""
+    """Return the columns that can be written; warn about losses. Raises SchemaError."""
     columns, losses = list[Column](), list[str]()
     for f in view.schema:
         column, loss = column_of(view, f)
@@ -75,7 +75,7 @@ def _columns(view: View) -> list[Column]:
             losses.append(f"{f.name!r} {loss}")
     if not columns:
         raise SchemaError(
-            "to_deeplake needs a column that Deep Lake can hold, but this view has only "
+            "to_deeplake needs a column that Deep Lake supports, but this view has only "
             f"{', '.join(map(repr, view.columns)) or 'none'}."
         )
     if losses:
@@ -84,7 +84,7 @@ def _columns(view: View) -> list[Column]:
 
 
 def _describe(dataset: Any, view: View, columns: list[Column]) -> None:
-    """Add the columns, and the metadata of the dataset and of the columns."""
+    """Add the columns, and the metadata of the dataset and of each column."""
     _note(dataset.metadata, view.rows.table.metadata)
     for column in columns:
         dataset.add_column(column.field.name, column.kind)
@@ -99,7 +99,7 @@ def _describe(dataset: Any, view: View, columns: list[Column]) -> None:
 
 
 def _note(items: Any, metadata: Mapping[str, object]) -> None:
-    """Write metadata: what Deep Lake returns unchanged, and all of it as JSON."""
+    """Write each metadata value that Deep Lake supports, and all metadata as JSON."""
     for key, value in metadata.items():
         if isinstance(value, str | bool | int | float):
             items[key] = value

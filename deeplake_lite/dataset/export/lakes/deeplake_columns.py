@@ -1,4 +1,4 @@
-"""The types of Deep Lake for columns, and the form of their values."""
+"""Conversion of columns to Deep Lake's types and values."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 FORMATS = {"xyxy": "ltrb", "xywh": "ltwh", "cxcywh": "ccwh"}
-"""Deep Lake's names of the formats of boxes."""
+"""Deep Lake's names for box formats."""
 
 UNITS = {"pixels": "pixel", "fraction": "fractional"}
-"""Deep Lake's names of the units of boxes."""
+"""Deep Lake's names for box units."""
 
 _CODECS = {"jpeg": "jpg", "png": "png"}
-"""Deep Lake's names of the formats of image files."""
+"""Deep Lake's names for image formats."""
 
 _SCAN_ROWS = 256
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a dataset of Deep Lake."""
+    """A column of a Deep Lake dataset."""
 
     field: Field
     kind: Any
-    """Its type of Deep Lake."""
+    """Its Deep Lake type."""
 
     convert: Callable[[Any], Any]
-    """Function from a value to the form that Deep Lake takes."""
+    """Function that converts a value to the form that Deep Lake expects."""
 
     def values(self, cells: Cells) -> list[Any]:
-        """Return the values of cells in the form that Deep Lake takes."""
+        """Convert cells to values in the form that Deep Lake expects."""
         htype = self.field.htype
         stored = list(_stored(htype, cells))
         return [None if value is None else self.convert(value) for value in stored]
 
 
 def _stored(htype: Htype, cells: Cells) -> list[Any]:
-    """Return values as the lake stores them: the bytes of files, and the numbers of classes."""
+    """Return values as the lake stores them: files as bytes, and classes as numbers."""
     if htype.classes is not None:
         return htype.decode_cells(cells)
     return values_of(htype, cells)
 
 
 def column_of(view: View, f: Field) -> tuple[Column | None, str]:
-    """Return the column for a column of a view, or None, and what is lost."""
+    """Return the Deep Lake column for a field, or None, and a description of the loss."""
     import deeplake
 
     types = deeplake.types
@@ -73,7 +73,7 @@ def column_of(view: View, f: Field) -> tuple[Column | None, str]:
 
 
 def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return the type for values that are no files, the form of values, and what is lost."""
+    """Return the type, conversion and loss for values other than files."""
     pixels, coordinates = htype.pixels, htype.coordinates
     if pixels is not None and pixels.is_mask:
         if pixels.role == "object_masks":
@@ -93,7 +93,7 @@ def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
         is_one = htype.sql == "class"
         return types.ClassLabel("int32") if is_one else types.Array("int32", 1), _number, ""
     if htype.target is not None:
-        return types.Text(), str, "is written as addresses, not as links"
+        return types.Text(), str, "is written as URLs, not as links"
     if htype.sql == "json":
         return types.Text(), _json, "is written as strings, because Deep Lake drops nulls in dicts"
     if htype.sql == "text":
@@ -102,7 +102,7 @@ def _plain(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
 
 
 def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
-    """Return the type for numbers and arrays; times become integers, complex numbers pairs."""
+    """Return the type, conversion and loss for numbers and arrays."""
     dtype = np.dtype(htype.value_dtype)
     axes = htype.axes if htype.scalar is None else ()
     if htype.is_embedding and dtype.kind == "f":
@@ -127,7 +127,7 @@ def _numbers(htype: Htype, types: Any) -> tuple[Any, Callable[[Any], Any], str]:
 
 
 def _files(view: View, f: Field, types: Any) -> tuple[Column, str]:
-    """Return the column for files: images if all are of a format that Deep Lake reads."""
+    """Return the column for files: images if Deep Lake can read the format of all files."""
     kind, loss = types.Bytes(), ""
     formats = _formats(view, f) if f.htype.pixels is not None else set()
     if f.htype.is_image and len(formats - {""}) == 1 and formats <= _CODECS.keys():
@@ -138,7 +138,7 @@ def _files(view: View, f: Field, types: Any) -> tuple[Column, str]:
         loss = "is written as bytes, because " + (
             "Deep Lake does not return the files of nullable images"
             if "" in formats
-            else "Deep Lake reads only images of one format per column, JPEG or PNG"
+            else "Deep Lake supports one image format per column, JPEG or PNG"
         )
     if f.htype.is_mask:
         return _mask_files(f, types), ""
@@ -154,16 +154,16 @@ def _mask_files(f: Field, types: Any) -> Column:
 
 
 class MaskColumn(Column):
-    """A column of masks, which are written as pixels although the lake stores files."""
+    """A column of masks that the lake stores as files. They are written as pixels."""
 
     def values(self, cells: Cells) -> list[Any]:
-        """Return the masks."""
+        """Return the decoded masks."""
         masks = self.field.htype.decode_cells(cells)
         return [None if mask is None else self.convert(mask) for mask in masks]
 
 
 def _formats(view: View, f: Field) -> set[str]:
-    """Return the formats of the image files of a column; ``""`` for nulls."""
+    """Return the formats of a column's image files, with ``""`` for nulls."""
     return {_format(data) for data in _scan(view, f)}
 
 
@@ -184,9 +184,10 @@ def _scan(view: View, f: Field) -> Iterator[Any]:
 
 
 def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
-    """Return the column for sequences: images, or JSON.
+    """Return the column for sequences, as images or JSON, and a description of the loss.
 
-    Deep Lake crashes if it reads empty sequences together with others, so these are left out.
+    Deep Lake crashes if it reads empty sequences together with others, so if there are any, the
+    column is left out.
     """
     item = f.htype.item
     while item is not None and item.item is not None:
@@ -195,7 +196,7 @@ def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
     assert f.htype.item is not None
     if not is_file(item) and item.pixels is None:
         kind = types.Nullable(types.Text()) if f.htype.nullable else types.Text()
-        return Column(f, kind, _json), "is written as strings of JSON"
+        return Column(f, kind, _json), "is written as JSON strings"
     formats = set[str]()
     for files in _scan(view, f) if f.htype.item.is_image and is_file(f.htype.item) else ():
         formats |= {_format(data) for data in files} if files else {""}
@@ -203,8 +204,8 @@ def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
         kind = types.Sequence(types.Image("uint8", _CODECS[next(iter(formats))]))
         return Column(f, kind, list), ""
     return None, (
-        "is left out, because Deep Lake reads only sequences of images of one format, none of "
-        "which is empty"
+        "is left out, because Deep Lake supports only non-empty sequences of images that all "
+        "have the same format"
     )
 
 
@@ -212,9 +213,9 @@ def _sequence(view: View, f: Field, types: Any) -> tuple[Column | None, str]:
 
 
 def _array(value: Any) -> Any:
-    """Return an array with a dtype of the usual byte order.
+    """Return an array with a dtype that does not spell out the machine's byte order.
 
-    Deep Lake misreads arrays whose dtype spells out the byte order of the machine, ``"<i4"``.
+    Deep Lake misreads arrays with dtypes such as ``"<i4"``.
     """
     values = np.asarray(value)
     values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 FILE_ROWS = 256
-"""Rows of a batch with files."""
+"""Rows per batch if any column holds files."""
 
 BLOCK_ROWS = 4_096
-"""Rows of other batches."""
+"""Rows per batch otherwise."""
 
 
 def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
@@ -57,12 +57,12 @@ def write_lance(view: View, path: str | Path, rows_per_file: int) -> Path:
 
 
 class _Batches:
-    """The batches that Lance asks for in another thread, and the error that ended them."""
+    """Batches that Lance requests in another thread, and the error that stopped them."""
 
     def __init__(self, view: View, schema: pa.Schema) -> None:
         self._view, self._schema = view, schema
         self.error: BaseException | None = None
-        """The error of reading the view, which Lance would turn into a string."""
+        """The error from reading the view, which Lance would convert to a string."""
 
     def read(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows in batches."""

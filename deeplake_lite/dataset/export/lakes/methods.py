@@ -1,4 +1,4 @@
-"""The export methods for other lakes."""
+"""The export methods for other lake formats."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 class LakeExports:
-    """Methods of a view that export its rows as datasets of other lakes."""
+    """Methods of a view that export its rows to other lake formats."""
 
     def to_deeplake(self, path: str | Path, *, message: str = "") -> Path:
-        """Write the rows as a dataset of Deep Lake 4, in one commit.
+        """Write the rows as a Deep Lake 4 dataset, in one commit.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A new or empty folder.
         message : str
-            Message of the commit.
+            Commit message.
 
         Returns
         -------
@@ -37,22 +37,22 @@ class LakeExports:
         ExistsError
             When the folder is not empty.
         SchemaError
-            When Deep Lake can hold no column.
+            When Deep Lake supports none of the columns.
         StorageError
             When a file cannot be written. Files that were written before the error are removed.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, for columns that are left out or written in another form.
+            Before anything is written, if columns are left out or written in another form.
 
         Notes
         -----
-        JPEG and PNG files keep their bytes, classes their names, and boxes, masks, polygons,
-        embeddings, arrays, numbers and strings their meaning. Times are written as integers,
-        complex numbers as pairs, JSON as strings, and images of several formats as bytes. The
-        metadata of each column holds the configuration of its type, so that `from_deeplake` makes
-        the same columns again.
+        JPEG and PNG files are not re-encoded. Classes, boxes, masks, polygons, embeddings, arrays,
+        numbers and strings have the corresponding types of Deep Lake. Times are written as
+        integers, complex numbers as pairs, JSON as strings, and images of several formats as bytes.
+        The metadata of each column records its type, from which `from_deeplake` restores the same
+        columns.
 
         Examples
         --------
@@ -73,9 +73,9 @@ class LakeExports:
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty.
+            A new or empty folder.
         rows_per_file : int
-            Most rows of a fragment, which is a file.
+            Maximum number of rows per fragment. Each fragment is a file.
 
         Returns
         -------
@@ -93,9 +93,8 @@ class LakeExports:
 
         Notes
         -----
-        The columns are those of `to_arrow`. The metadata of each field holds the configuration of
-        its type, so that `from_lance` makes the same columns again. Lance gives its files random
-        names.
+        The columns are those of `to_arrow`. The metadata of each field records its type, from which
+        `from_lance` restores the same columns. Lance's file names are random.
 
         Examples
         --------

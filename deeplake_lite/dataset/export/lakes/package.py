@@ -1,4 +1,4 @@
-"""Loading Deep Lake's package, which cannot share a process with every other one."""
+"""Import of Deep Lake's package, which crashes if it is imported after TensorFlow."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from deeplake_lite.errors import MissingPackageError
 
 CLASH = "tensorflow"
-"""Package with a copy of LLVM of its own. Deep Lake 4.7, imported after it, ends the process:
-"inconsistency in registered CommandLine options"."""
+"""A package with its own copy of LLVM. Importing Deep Lake 4.7 after it crashes the process, with
+the message "inconsistency in registered CommandLine options"."""
 
 
 def load_deeplake(purpose: str) -> Any:
@@ -19,12 +19,12 @@ def load_deeplake(purpose: str) -> Any:
     Parameters
     ----------
     purpose : str
-        Name of the function that needs it, for messages.
+        Name of the function that needs the module, for messages.
 
     Raises
     ------
     MissingPackageError
-        If it is not installed, or importing it would end the process.
+        If the package is not installed, or importing it would crash the process.
     """
     if CLASH in sys.modules and "deeplake" not in sys.modules:
         raise MissingPackageError(

@@ -1,1 +1,1 @@
-"""Export as files that hold many samples each, such as the tar files of WebDataset."""
+"""Export to files that hold many samples each, such as WebDataset tar files."""

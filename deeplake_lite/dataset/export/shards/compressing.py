@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LEVELS = {"zstd": (1, 22, 3), "gz": (0, 9, 9)}
-"""Compressions with their least, greatest and default level."""
+"""Minimum, maximum and default level of each compression."""
 
 
 def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int] | None:
-    """Return the name and the level of a compression, such as ``"zstd:7"``. Raises OptionError.
+    """Parse a compression, such as ``"zstd:7"``, to its name and level. Raises OptionError.
 
     >>> split_codec("zstd", ["zstd"]), split_codec("gz:1", ["zstd", "gz"])
     (('zstd', 3), ('gz', 1))
@@ -42,8 +42,8 @@ def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int
 def compress(path: Path, name: str, level: int) -> None:
     """Replace a file by a compressed one.
 
-    The whole file is passed at once, because its length must be in the frame of Zstandard: readers
-    that decompress at once need it.
+    The whole file is compressed in one call, so that the Zstandard frame declares its length, which
+    readers need to decompress in one call.
     """
     data = path.read_bytes()
     if name == "gz":

@@ -1,4 +1,4 @@
-"""Writing one file of an export: under another name until it is complete."""
+"""Writing one file of an export, under a temporary name until it is complete."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def write_file(root: Path, shard: Shard, progress: Callable[[int], None]) -> Wri
     """
     path = root / shard.path
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A name of its own: if the process that started this one was killed, another one may already
-    # have begun the same file.
+    # The name is unique: if the parent of this process was killed, another process may already be
+    # writing the same file.
     draft = path.with_name(f".{path.name}.{token_hex(4)}{DRAFT}")
     try:
         with shard.part.open(draft, shard) as sink:

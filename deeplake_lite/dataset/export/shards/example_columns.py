@@ -1,8 +1,8 @@
 """Rows of a view as serialized ``tf.train.Example``, and the file that records their types.
 
-An Example holds lists of bytes, int64 and float32. Image files are bytes, as they are stored;
-strings and JSON are UTF-8, classes their numbers, times and booleans integers. A null has no
-feature. See `flat_arrays` for arrays and lists.
+An Example holds lists of bytes, int64 and float32. Image files are written as they are stored,
+strings and JSON as UTF-8, classes as their numbers, and times and booleans as integers. Nulls have
+no feature. See `flat_arrays` for arrays and lists.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 SIDECAR = "deeplake_lite.json"
-"""Name of the file that records the types of the lake."""
+"""Name of the file that records the lake's types."""
 
 WIDE = ("float64", "complex128")
-"""Dtypes whose numbers are rounded."""
+"""Dtypes that are rounded to float32."""
 
 
 def warn_of_losses(view: View, method: str) -> None:
-    """Warn of losses. Features of two columns differ: no column is in the group of another."""
+    """Warn about rounded numbers and lost metadata."""
     wide = [f.name for f in view.schema if f.htype.value_dtype in WIDE]
     if wide:
         _warn(f"{method} rounds {_listed(wide)} to float32, because an Example has no float64.")
@@ -56,7 +56,7 @@ def _warn(text: str) -> None:
 
 
 def sidecar(view: View) -> bytes:
-    """Return the content of the file that records the types and the metadata of a view."""
+    """Return the content of the file that records a view's types and metadata."""
     content = {
         "format": 1,
         "columns": {f.name: f.htype.get_config() for f in view.schema},
@@ -66,12 +66,12 @@ def sidecar(view: View) -> bytes:
 
 
 def serialized_rows(fields: Sequence[Field], cells: Mapping[str, Cells]) -> list[bytes]:
-    """Return an Example for each row.
+    """Return a serialized Example for each row.
 
     Raises
     ------
     InvalidValueError
-        For a number that float32 cannot hold.
+        If a number exceeds the range of float32.
     """
     columns = [_Column.of(f, array_of(f.htype, cells[f.name])) for f in fields]
     count = len(cells[fields[0].name])
@@ -100,7 +100,7 @@ class _Column:
         return cls(present, [_Feature(flat) for flat in flats])
 
     def add(self, row: int, features: dict[str, Any]) -> None:
-        """Add the features of a row; none for a null."""
+        """Add the features of a row, unless it is null."""
         if self._present is not None and not self._present[row]:
             return
         for feature in self._features:

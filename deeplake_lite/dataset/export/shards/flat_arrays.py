@@ -1,16 +1,16 @@
-"""Arrow arrays as flat lists of bytes, int64 and float32, the only values of an Example.
+"""Conversion of Arrow arrays to the flat lists of bytes, int64 and float32 of an Example.
 
-The lists have the names that TensorFlow Datasets gives them, where it has any:
+The names of the lists are those of TensorFlow Datasets, where it has one:
 
 =========================  =======================================================================
 ``x``                      the values, in C order
-``x/value``, ``x/shape``   the values and the shape, if several axes are open
-``x/ragged_flat_values``   the values of lists in lists
-``x/ragged_row_lengths_0`` the lengths of the inner lists, ``_1`` of those in them
-``x/valid_0``              1 or 0 for each item of a list, only in rows in which an item is null
+``x/value``, ``x/shape``   the values and the shape, if several axes vary
+``x/ragged_flat_values``   the values of nested lists
+``x/ragged_row_lengths_0`` the lengths of the inner lists (``_1``: of the lists in these, etc.)
+``x/valid_0``              1 or 0 for each item of a list, only in rows with a null item
 =========================  =======================================================================
 
-`flatten` is the reverse of `deeplake_lite.ingest.shards.flat_columns.unflatten`.
+`flatten` is the inverse of `deeplake_lite.ingest.shards.flat_columns.unflatten`.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ if TYPE_CHECKING:
 FLAT, LENGTHS, VALID = "ragged_flat_values", "ragged_row_lengths_", "valid_"
 
 PARTS = {"data": "value", "shape": "shape"}
-"""Names of the parts of an array in which several axes are open."""
+"""Names for the parts of an array in which several axes vary."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an array in the value of a row."""
+    """The position of an array within the value of a row."""
 
     name: str
     """Name of its feature."""
 
     level: int = -1
-    """Number of lists that contain it and vary in length, less one."""
+    """Number of lists of varying length that contain it, minus 1."""
 
     depth: int = -1
-    """Number of lists that contain it, less one."""
+    """Number of lists that contain it, minus 1."""
 
     is_ragged: bool = False
     """Whether it is in lists whose lengths are written."""
 
     @property
     def is_row(self) -> bool:
-        """Whether it is the value of a row, rather than in a list."""
+        """Whether it is the value of a row, and not within a list."""
         return self.depth < 0
 
     @property
@@ -72,7 +72,7 @@ class Place:
 
     @property
     def valid(self) -> str:
-        """Name of the feature that tells which items are null."""
+        """Name of the feature that marks null items."""
         return f"{self.name}/{VALID}{self.depth}"
 
     def part(self, name: str) -> Place:
@@ -80,16 +80,16 @@ class Place:
         return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
 
     def in_fixed(self) -> Place:
-        """Return the place of the items of a list of fixed size."""
+        """Return the place of the items of a fixed-size list."""
         return replace(self, depth=self.depth + 1)
 
     def in_list(self, kind: pa.DataType) -> Place:
-        """Return the place of the items of a list of a type that varies in length."""
+        """Return the place of the items of a list of varying length, given its type."""
         is_ragged = self.is_ragged or self.has_lengths(kind)
         return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 
     def has_lengths(self, kind: pa.DataType) -> bool:
-        """Return whether lengths are written: they do not follow from the number of values."""
+        """Return whether lengths must be written, as the number of values does not tell them."""
         return not self.is_row or unit_of(kind.value_type) == 0
 
 
@@ -111,12 +111,12 @@ class Flat:
 
 
 def flatten(array: pa.Array, name: str) -> list[Flat]:
-    """Return the features for the values of a column; those of a null are meaningless.
+    """Return the features for the values of a column. Features of null rows are meaningless.
 
     Raises
     ------
     InvalidValueError
-        For a number that float32 cannot hold.
+        If a number exceeds the range of float32.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def flatten(array: pa.Array, name: str) -> list[Flat]:
 
 
 def unit_of(kind: pa.DataType) -> int:
-    """Return the number of values, or of lengths of lists, for an element of a type.
+    """Return the number of values, or of list lengths, per element of a type.
 
     >>> unit_of(pa.list_(pa.list_(pa.int8(), 3), 2)), unit_of(pa.list_(pa.int8()))
     (6, 1)
@@ -198,7 +198,7 @@ def _as_float32(values: NDArray[Any]) -> NDArray[np.float32]:
     lost = np.isinf(rounded) & np.isfinite(values)
     if lost.any():
         raise InvalidValueError(
-            f"An Example holds float32, whose largest number is 3.4e38, but a value is "
-            f"{values[lost][0]}. Leave the column out, or scale it."
+            f"An Example stores numbers as float32, so their magnitude must be at most 3.4e38, but "
+            f"one number is {values[lost][0]}. Leave the column out, or scale it."
         )
     return rounded

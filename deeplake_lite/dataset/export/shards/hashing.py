@@ -1,4 +1,4 @@
-"""Hashes of files, by the names that other formats use."""
+"""File hashes, by the names of algorithms in other formats."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PIECE = 2**20
-"""Bytes that are read at a time."""
+"""Number of bytes to read at a time."""
 
 
 def file_hash(path: Path, name: str) -> str | None:
-    """Return a hash of a file in hexadecimal digits; None if the algorithm is unknown."""
+    """Return the hexadecimal hash of a file, or None if the algorithm is unknown."""
     if name in xxhash.algorithms_available:
         digest: Any = getattr(xxhash, name)()
     elif name in hashlib.algorithms_available and not name.startswith("shake"):

@@ -1,7 +1,7 @@
-"""The journal of an export: which of its files are finished, so that an interrupted one resumes.
+"""The journal of an export, which lists its finished files, so that it can resume after an error.
 
-It is a file in the folder of the export, with a line of JSON for the export and one for each
-finished file, and it is removed at the end::
+It is a file in the folder of the export, with a line of JSON for the export and another for each
+finished file. It is removed at the end::
 
     {"export": "to_webdataset", "identity": "5f0c…", "files": 12}
     {"path": "000000.tar", "rows": 1000, "bytes": 536870912, "info": {}}
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = ".unfinished-export.jsonl"
-"""Name of the journal."""
+"""File name of the journal."""
 
 DRAFT = ".part"
-"""End of the name of a file that is being written."""
+"""Suffix of the name of a file that is being written."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Written:
     """A finished file of an export."""
 
     path: str
-    """Path in the folder of the export."""
+    """Path relative to the folder of the export."""
 
     rows: int
     """Number of its rows."""
@@ -53,11 +53,11 @@ class Journal:
 
     def __init__(self, root: Path, header: Mapping[str, Any], done: Mapping[str, Written]) -> None:
         self.done = dict(done)
-        """The finished files by path."""
+        """The finished files, by path."""
 
         self._path = root / NAME
         lines = [header, *map(asdict, done.values())]
-        draft = root / f"{NAME}{DRAFT}"  # renamed, because a kill must not leave half a journal
+        draft = root / f"{NAME}{DRAFT}"  # renamed, so that a kill cannot leave half a journal
         draft.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
         draft.replace(self._path)
 
@@ -74,24 +74,24 @@ class Journal:
 
 @contextlib.contextmanager
 def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]:
-    """Create the folder of an export, or continue in the one of an interrupted export.
+    """Create the folder of an export, or continue an interrupted export.
 
-    An error that may not occur again (a full disk, a failing store, Ctrl-C) leaves the finished
-    files, and a note in the error says so. Any other error empties the folder, or removes it if it
-    is new.
+    After an error that may be temporary (a full disk, a failing store, Ctrl-C), finished files
+    stay, and a note in the error says so. After any other error, the folder is emptied, or removed
+    if it is new.
 
     Parameters
     ----------
     root : Path
         The folder.
     header : mapping
-        JSON values that identify the export: ``export``, the name of the method, and all else that
-        determines its files.
+        JSON values that identify the export: ``export``, the name of the method; ``files``, the
+        number of files; and everything else that the files depend on.
 
     Raises
     ------
     ExistsError
-        If the folder is not empty, and is not that of the same export.
+        If the folder is not empty, and does not hold the same export.
     """
     is_new = not root.exists()
     done = {} if is_new else _finished(root, header)
@@ -106,7 +106,7 @@ def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]
         if journal.done and isinstance(error, KeyboardInterrupt | StorageError | OSError):
             remove_drafts(root)
             error.add_note(
-                f"{len(journal.done):,} of {header['files']:,} files are written. Call "
+                f"{len(journal.done):,} of {header['files']:,} files have been written. Call "
                 f"{header['export']} again with the same arguments to resume, or delete "
                 f"{str(root)!r}."
             )
@@ -116,7 +116,7 @@ def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]
 
 
 def remove_drafts(root: Path) -> None:
-    """Remove the files that killed processes have not completed."""
+    """Remove incomplete files of killed processes."""
     for draft in root.rglob(f".*{DRAFT}"):
         draft.unlink(missing_ok=True)
 
@@ -139,15 +139,15 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
     lines = _lines(root / NAME)
     if not lines or lines[0] != json.loads(json.dumps(header)):
         raise ExistsError(
-            f"{str(root)!r} holds an unfinished export of other rows or with other options, which "
-            f"{method} cannot continue. Delete the folder, or choose another name."
+            f"{method} cannot continue the unfinished export in {str(root)!r}, because it has "
+            "other rows or options. Delete the folder, or choose another name."
         )
     written = [Written(**line) for line in lines[1:] if line.keys() == _KEYS]
     return {w.path: w for w in written if _has_size(root / w.path, w.bytes)}
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of a journal up to one that is cut short."""
+    """Return the lines of a journal up to the first incomplete one."""
     lines = []
     for text in path.read_text("utf-8", errors="replace").splitlines():
         try:

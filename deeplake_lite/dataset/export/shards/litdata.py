@@ -1,9 +1,9 @@
-"""Export of a view in LitData's optimized format.
+"""Export of a view to LitData's optimized format.
 
-A chunk, ``chunk-0-0.bin``, starts with the number of its samples, and the offset of each of them
-and of the end. A sample is the size of each value, followed by the values. The file ``index.json``
-lists the chunks, the serializer of each value, and the structure of a sample. All these numbers are
-uint32, little-endian.
+A chunk, ``chunk-0-0.bin``, starts with the number of samples, and the offset of each sample and of
+the end. A sample consists of the sizes of all values, followed by the values. The file
+``index.json`` lists the chunks, the serializer of each value, and the structure of a sample. All
+these numbers are little-endian uint32.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ARRAYS = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""Dtypes of arrays, by their codes."""
+"""Array dtypes. Their codes are their positions."""
 
 MOST_BYTES = 2**32 - 1
 """Largest offset in a chunk."""
@@ -92,7 +92,7 @@ def write_litdata(
 def _config(
     columns: Sequence[SampleColumn], most: int, codec: tuple[str, int] | None
 ) -> dict[str, Any]:
-    """Return the description of the samples in the index."""
+    """Return the description of samples for the index."""
     names = json.dumps([c.field.name for c in columns])
     spec = {"type": "builtins.dict", "context": names, "children_spec": [_LEAF] * len(columns)}
     return {
@@ -110,7 +110,7 @@ def _serializer(column: SampleColumn) -> str:
     """Return the name of the serializer of a column."""
     match column.kind:
         case "file" if column.field.htype.pixels is not None and not column.has_nulls:
-            return "jpeg"  # it reads every format that torchvision does
+            return "jpeg"  # decodes all formats that torchvision supports
         case "file" | "npy":
             return "bytes"
         case "text":
@@ -123,7 +123,7 @@ def _serializer(column: SampleColumn) -> str:
 
 
 def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
-    """Return the values of cells, serialized."""
+    """Return the serialized values of cells."""
     values = column.values(cells)
     match column.kind:
         case "file" | "npy":
@@ -143,20 +143,20 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
 
 
 def _numpy(array: NDArray[Any]) -> bytes:
-    """Return an array with its dtype, number of axes and shape."""
+    """Serialize an array, with its dtype, number of axes and shape."""
     head = [ARRAYS.index(array.dtype.name), array.ndim, *array.shape]
     return np.array(head, "<u4").tobytes() + array.tobytes()
 
 
 _FLOATS = 3
-"""Tag of a list of floats; a JSON text follows no tag."""
+"""Tag before a list of floats. JSON text has no tag."""
 
 _FLOAT = 9
-"""Tag of a float."""
+"""Tag before a float."""
 
 
 def _finite(text: bytes) -> bytes:
-    r"""Return a JSON value in a form that strict parsers read, if it has a number that is no JSON.
+    r"""Encode floats in binary if they are NaN or infinite, which strict JSON parsers reject.
 
     >>> _finite(b'[1.0,NaN]')[:5], _finite(b'[1.0]')
     (b'\x03\x02\x00\x00\x00', b'[1.0]')
@@ -195,7 +195,7 @@ def _name(split: str, codec: tuple[str, int] | None, number: int, _: int) -> str
 
 
 def _row_bytes(sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the planned size of samples, with their offsets and the sizes of their values."""
+    """Return the planned size of samples, including their offsets and the sizes of values."""
     total: NDArray[np.int64] = np.sum([size + 4 for size in sizes.values()], axis=0, dtype=np.int64)
     return total + 4
 
@@ -219,7 +219,7 @@ class _Chunk:
     codec: tuple[str, int] | None
     shard: Shard
     sizes: list[int] = field(default_factory=list)
-    """Size of each sample that is written."""
+    """Size of each written sample."""
 
     def __post_init__(self) -> None:
         self.start = 8 + 4 * len(self.shard.rows)
@@ -235,8 +235,8 @@ class _Chunk:
             self.end += int(totals[i])
             if self.end > MOST_BYTES:
                 raise InvalidValueError(
-                    "A chunk must have less than 4 GiB, because its offsets have 32 bits, but it "
-                    f"has more with row {first + i:,}. Set smaller chunk_bytes, or leave out the "
+                    "A chunk must be smaller than 4 GiB, because its offsets have 32 bits, but row "
+                    f"{first + i:,} makes it larger. Set smaller chunk_bytes, or leave out the "
                     "row.",
                     row=first + i,
                 )
@@ -245,7 +245,7 @@ class _Chunk:
         self.sizes += totals.tolist()
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the header, and compress the file; return the entry of the index."""
+        """Write the header and compress the file; return its entry in the index."""
         ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
         self.file.seek(0)
         self.file.write(np.array([len(self.sizes), *ends], "<u4").tobytes())

@@ -1,9 +1,9 @@
-"""Export of a view as MDS, the format of MosaicML's streaming datasets.
+"""Export of a view to MDS, the format of MosaicML's streaming datasets.
 
-A shard, ``shard.00000.mds``, starts with the number of its samples, the offset of each of them and
-the end, and JSON with the columns. A sample is the size of each value whose encoding has no fixed
-size, followed by the values. The file ``index.json`` lists the shards. All numbers are
-little-endian, and all sizes and offsets are uint32.
+A shard, ``shard.00000.mds``, starts with the number of samples, the offset of each sample and of
+the end, and JSON that describes the columns. A sample consists of the sizes of all values whose
+encoding has no fixed size, followed by the values. The file ``index.json`` lists the shards. All
+numbers are little-endian, and all sizes and offsets are uint32.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ARRAYS = (
     "uint8", "int8", "uint16", "int16", "float16", "uint32", "int32", "float32", "uint64", "int64",
     "float64", "bool",
 )  # fmt: skip
-"""Dtypes of arrays that MDS holds; those of booleans are stored as uint8."""
+"""Array dtypes that can be written. Boolean arrays are stored as uint8."""
 
 _DTYPE_CODES = {
     "uint8": 8, "int8": 9, "uint16": 16, "int16": 17, "float16": 18, "uint32": 32, "int32": 33,
@@ -52,7 +52,7 @@ MOST_BYTES = 2**32 - 1
 """Largest offset in a shard."""
 
 HASH = "xxh64"
-"""The hash by which damage to shards is found."""
+"""The hash that detects damage to shards."""
 
 
 def write_mds(
@@ -102,7 +102,7 @@ class Layout:
     """The columns of a shard and its compression."""
 
     columns: Sequence[SampleColumn]
-    """The columns, by name."""
+    """The columns, sorted by name."""
 
     config: Mapping[str, Any]
     """The description of a shard in its header and in the index."""
@@ -126,7 +126,7 @@ class Layout:
 
     @property
     def header(self) -> bytes:
-        """The description as it stands in a shard."""
+        """The description, as it is written to a shard."""
         return json.dumps(self.config, sort_keys=True).encode()
 
     @property
@@ -141,7 +141,7 @@ def _encoding(column: SampleColumn) -> str:
     htype = column.field.htype
     match column.kind:
         case "file" if htype.pixels is not None and not column.has_nulls:
-            # The reader opens both with Pillow, which looks at the content.
+            # For both, the reader uses Pillow, which detects the format from the content.
             return "png" if htype.pixels.codec == "png" else "jpeg"
         case "file" | "npy":
             return "bytes"
@@ -160,7 +160,7 @@ def _encoding(column: SampleColumn) -> str:
 
 
 def _size(encoding: str) -> int | None:
-    """Return the size of values of an encoding in bytes; None if they differ."""
+    """Return the size of an encoding's values in bytes; None if it varies."""
     name, _, rest = encoding.partition(":")
     if name == "ndarray":
         dtype, _, shape = rest.partition(":")
@@ -172,7 +172,7 @@ def _size(encoding: str) -> int | None:
 
 
 def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
-    """Return the values of cells, encoded."""
+    """Return the encoded values of cells."""
     values = column.values(cells)
     match column.kind:
         case "file" | "npy" | "json":
@@ -193,7 +193,7 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
 
 
 def _shape_of(array: NDArray[Any]) -> bytes:
-    """Return the header of an array: a byte with its number of axes and the size of their lengths.
+    """Return an array's header: a byte with its number of axes and their width, and their lengths.
 
     >>> _shape_of(np.zeros((300, 2))).hex(" ")
     '09 2c 01 02 00'
@@ -229,7 +229,7 @@ def raw_name(number: int) -> str:
 
 
 def _row_bytes(layout: Layout, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the planned size of samples, with their offsets and the sizes of their values."""
+    """Return the planned size of samples, including their offsets and the sizes of values."""
     fixed = layout.config["column_sizes"]
     each = [
         4 + sizes[c.field.name] if size is None else np.full_like(sizes[c.field.name], size)
@@ -254,7 +254,7 @@ class _Mds:
     layout: Layout
     shard: Shard
     sizes: list[int] = field(default_factory=list)
-    """Size of each sample that is written."""
+    """Size of each written sample."""
 
     def __post_init__(self) -> None:
         self.start = 8 + 4 * len(self.shard.rows) + len(self.layout.header)
@@ -277,8 +277,8 @@ class _Mds:
             self.end += size
             if self.end > MOST_BYTES:
                 raise InvalidValueError(
-                    f"A shard must have less than 4 GiB, because its offsets have 32 bits, but it "
-                    f"has more with row {first + i:,}. Set smaller shard_bytes, or leave out the "
+                    f"A shard must be smaller than 4 GiB, because its offsets have 32 bits, but "
+                    f"row {first + i:,} makes it larger. Set smaller shard_bytes, or leave out the "
                     "row.",
                     row=first + i,
                 )
@@ -287,7 +287,7 @@ class _Mds:
             self.file.writelines(parts)
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the header, and compress the file; return the entry of the index."""
+        """Write the header and compress the file; return its entry in the index."""
         ends = self.start + np.cumsum([0, *self.sizes], dtype=np.int64)
         self.file.seek(0)
         self.file.write(np.array([len(self.sizes)], "<u4").tobytes())
@@ -305,7 +305,7 @@ class _Mds:
 
 
 def _described(path: Path, basename: str) -> dict[str, Any]:
-    """Return the name, the size and the hash of a file."""
+    """Return the name, size and hash of a file."""
     return {
         "basename": basename,
         "bytes": path.stat().st_size,

@@ -22,49 +22,48 @@ class ShardExports:
         shard_bytes: int | str = "512MiB",
         num_workers: int | None = None,
     ) -> list[Path]:
-        """Write the rows as WebDataset's tar files: a sample per row, a file per column.
+        """Write the rows as WebDataset tar files, with a sample per row and a file per column.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty, or one in which this export was interrupted.
+            A new or empty folder, or one where the same export was interrupted.
         shard_bytes : int or str
-            Maximum size of a tar file, in bytes or as ``"1GB"``. A larger sample is alone in one.
+            Maximum size of a tar file, in bytes or as ``"1GB"``. A larger sample has its own file.
         num_workers : int, optional
-            Number of tar files that are written at a time; by default one per core, up to 8.
+            Number of tar files to write at a time; by default one per core, up to 8.
 
         Returns
         -------
         list of Path
-            The tar files, ``000000.tar`` and so on. They depend only on the rows: the same view
-            gives the same bytes.
+            The tar files, ``000000.tar`` etc. Their bytes depend only on the rows.
 
         Raises
         ------
         ExistsError
             When the folder is not empty, unless the same export was interrupted there.
         SchemaError
-            When no column can be a file.
+            When no column's values can be files.
         InvalidValueError
-            For a row with only nulls, and for a ``key`` that WebDataset would read as another one.
+            When a row has only nulls, or WebDataset could not read back a ``key``.
         StorageError
             When a file cannot be written, for example because the disk is full.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out: sequences of files.
+            Before anything is written, if sequences of files are left out.
 
         Notes
         -----
-        The column ``key`` names the samples; otherwise, they are numbered. Image files and other
+        The column ``key`` names the samples. Without it, they are numbered. Image files and other
         bytes are written as they are stored, strings as ``.txt``, classes and integers as ``.cls``,
-        arrays as ``.npy``, and everything else as ``.json``. A null has no file.
-        Next to the tar files, ``deeplake_lite.json`` records the types of the columns, so that
+        arrays as ``.npy``, and everything else as ``.json``. Nulls have no file. Next to the tar
+        files, ``deeplake_lite.json`` records the column types, from which
         ``dl.from_webdataset(folder, url)`` restores them.
 
-        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
-        the tar files that are missing. Any other error removes all that was written.
+        If the process is killed, the disk is full or you press Ctrl-C, repeat the call to write the
+        missing tar files. After any other error, everything that was written is removed.
 
         Examples
         --------
@@ -86,23 +85,23 @@ class ShardExports:
         shard_bytes: int | str = "200MiB",
         num_workers: int | None = None,
     ) -> list[Path]:
-        """Write the rows as TFRecord files: a ``tf.train.Example`` per row.
+        """Write the rows as TFRecord files, with a ``tf.train.Example`` per row.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty, or one in which this export was interrupted.
+            A new or empty folder, or one where the same export was interrupted.
         shard_bytes : int or str
-            Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row is alone in
-            one.
+            Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row has its own
+            file.
         num_workers : int, optional
-            Number of files that are written at a time; by default one per core, up to 8.
+            Number of files to write at a time; by default one per core, up to 8.
 
         Returns
         -------
         list of Path
-            The files, ``data-train.tfrecord-00000-of-00004`` and so on. They depend only on the
-            rows. Next to them, ``deeplake_lite.json`` records the types of the columns, so that
+            The files, ``data-train.tfrecord-00000-of-00004`` etc. They depend only on the rows.
+            Next to them, ``deeplake_lite.json`` records the column types, from which
             ``dl.from_tfrecord(folder, url)`` restores them.
 
         Raises
@@ -110,23 +109,23 @@ class ShardExports:
         ExistsError
             When the folder is not empty, unless the same export was interrupted there.
         InvalidValueError
-            For a number that float32 cannot hold.
+            When a number exceeds the range of float32.
         StorageError
             When a file cannot be written, for example because the disk is full.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns of float64 are rounded to float32, because an
-            Example has no float64, or if metadata of columns is left out.
+            Before anything is written, if float64 numbers are rounded to float32, because an
+            Example has no float64, or if the metadata of columns is left out.
 
         Notes
         -----
         Image files and other bytes are written as they are stored, strings as UTF-8, JSON as text,
-        and classes, booleans and times as int64. Arrays are flat; if several axes are open,
-        ``x/value`` and ``x/shape`` hold one. Lists in lists are ``x/ragged_flat_values`` and
-        ``x/ragged_row_lengths_0``, as TensorFlow Datasets writes them; ``x/valid_0`` is 0 for a
-        null in a list. A null has no feature.
+        and classes, booleans and times as int64. Arrays are flattened; if several axes vary, they
+        are stored as ``x/value`` and ``x/shape``. Nested lists are stored as
+        ``x/ragged_flat_values`` and ``x/ragged_row_lengths_0``, as in TensorFlow Datasets;
+        ``x/valid_0`` is 0 for nulls in lists. Null cells have no feature.
 
         Examples
         --------
@@ -147,23 +146,23 @@ class ShardExports:
         shard_bytes: int | str = "200MiB",
         num_workers: int | None = None,
     ) -> list[Path]:
-        """Write the rows as ArrayRecord files, with random access: a ``tf.train.Example`` per row.
+        """Write the rows as ArrayRecord files, for random access to a ``tf.train.Example`` per row.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty, or one in which this export was interrupted.
+            A new or empty folder, or one where the same export was interrupted.
         shard_bytes : int or str
-            Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row is alone in
-            one.
+            Maximum size of the cells in a file, in bytes or as ``"1GB"``. A larger row has its own
+            file.
         num_workers : int, optional
-            Number of files that are written at a time; by default one per core, up to 8.
+            Number of files to write at a time; by default one per core, up to 8.
 
         Returns
         -------
         list of Path
-            The files, ``data-train.array_record-00000-of-00004`` and so on. They depend only on
-            the rows. The features, and the file next to them, are those of `to_tfrecord`.
+            The files, ``data-train.array_record-00000-of-00004`` etc. They depend only on the
+            rows. The features and the additional file are those of `to_tfrecord`.
 
         Raises
         ------
@@ -172,15 +171,15 @@ class ShardExports:
         ExistsError
             When the folder is not empty, unless the same export was interrupted there.
         InvalidValueError
-            For a number that float32 cannot hold.
+            When a number exceeds the range of float32.
         StorageError
             When a file cannot be written, for example because the disk is full.
 
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns of float64 are rounded to float32, because an
-            Example has no float64, or if metadata of columns is left out.
+            Before anything is written, if float64 numbers are rounded to float32, because an
+            Example has no float64, or if the metadata of columns is left out.
 
         Examples
         --------
@@ -202,50 +201,51 @@ class ShardExports:
         compression: str | None = None,
         num_workers: int | None = None,
     ) -> Path:
-        """Write the rows as MDS shards, for the streaming datasets of MosaicML.
+        """Write the rows as MDS shards, for MosaicML's streaming datasets.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty, or one in which this export was interrupted.
+            A new or empty folder, or one where the same export was interrupted.
         shard_bytes : int or str
             Maximum size of a shard before compression, in bytes or as ``"1GB"``; less than 4 GiB.
         compression : str, optional
-            ``"zstd"`` or ``"gz"``, also with a level: ``"zstd:7"``.
+            ``"zstd"`` or ``"gz"``, optionally with a level: ``"zstd:7"``.
         num_workers : int, optional
-            Number of shards that are written at a time; by default one per core, up to 8.
+            Number of shards to write at a time; by default one per core, up to 8.
 
         Returns
         -------
         Path
-            The folder: ``index.json`` and ``shard.00000.mds``. If a column named ``split`` has
-            classes, each of them has its own folder, without that column.
+            The folder, with ``index.json`` and ``shard.00000.mds``. If there is a class column
+            named ``split``, each split has its own folder, without that column.
 
         Raises
         ------
         ExistsError
             When the folder is not empty, unless the same export was interrupted there.
         SchemaError
-            When no column can be a part of a sample.
+            When samples can hold none of the columns.
         StorageError
             When the disk is full, or the folder cannot be written.
 
         Warns
         -----
         ExportWarning
-            Before anything is written: for columns that are left out (sequences of files), that
-            become bytes (arrays of complex numbers, arrays and files with nulls) or that lose
-            metadata, and if rows change their order because of splits.
+            Before anything is written, if columns are left out (sequences of files), become bytes
+            (arrays of complex numbers, arrays and files with nulls) or lose metadata, or if splits
+            change the order of rows.
 
         Notes
         -----
-        Image files are written as they are stored, as ``jpeg`` or ``png``, which ``streaming``
-        opens with Pillow; strings as ``str``, numbers as ``int``, ``int8`` to ``float64``, classes
-        as their numbers, arrays as ``ndarray``, and everything else as ``json``, such as numbers
-        with nulls. `from_mds` restores the lake's types, which are in ``index.json``.
+        Image files are written as they are stored, with the encoding ``jpeg`` or ``png``; for
+        both, ``streaming`` detects the format with Pillow. Strings are ``str``, numbers ``int``,
+        ``int8`` to ``float64``, classes their numbers, arrays ``ndarray``, and everything else,
+        such as numbers with nulls, is ``json``. `from_mds` restores the lake's types, which
+        ``index.json`` records.
 
-        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
-        the shards that are missing. Any other error removes all that was written.
+        If the process is killed, the disk is full or you press Ctrl-C, repeat the call to write the
+        missing shards. After any other error, everything that was written is removed.
 
         Examples
         --------
@@ -270,54 +270,53 @@ class ShardExports:
         compression: str | None = None,
         num_workers: int | None = None,
     ) -> Path:
-        """Write the rows as chunks of LitData, for the streaming datasets of Lightning.
+        """Write the rows as LitData chunks, for Lightning's streaming datasets.
 
         Parameters
         ----------
         path : str or Path
-            A folder that is new or empty, or one in which this export was interrupted.
+            A new or empty folder, or one where the same export was interrupted.
         chunk_bytes : int or str
             Maximum size of a chunk before compression, in bytes or as ``"1GB"``; less than 4 GiB.
         compression : str, optional
-            ``"zstd"``, also with a level: ``"zstd:7"``.
+            ``"zstd"``, optionally with a level: ``"zstd:7"``.
         num_workers : int, optional
-            Number of chunks that are written at a time; by default one per core, up to 8.
+            Number of chunks to write at a time; by default one per core, up to 8.
 
         Returns
         -------
         Path
-            The folder: ``index.json`` and ``chunk-0-0.bin``. If a column named ``split`` has
-            classes, each of them has its own folder, without that column.
+            The folder, with ``index.json`` and ``chunk-0-0.bin``. If there is a class column named
+            ``split``, each split has its own folder, without that column.
 
         Raises
         ------
         ExistsError
             When the folder is not empty, unless the same export was interrupted there.
         SchemaError
-            When no column can be a part of a sample.
+            When samples can hold none of the columns.
         StorageError
             When the disk is full, or the folder cannot be written.
 
         Warns
         -----
         ExportWarning
-            Before anything is written: for columns that are left out (sequences of files), that
-            become bytes (arrays and files with nulls) or that lose metadata, and if rows change
-            their order because of splits.
+            Before anything is written, if columns are left out (sequences of files), become bytes
+            (arrays and files with nulls) or lose metadata, or if splits change the order of rows.
 
         Notes
         -----
-        Image files are written as they are stored, with the serializer ``jpeg``, which decodes
-        every format that torchvision does; strings as ``str``, numbers as ``bool``, ``int`` and
-        ``float``, classes as their numbers, arrays as ``numpy``, and everything else as ``json``,
-        such as numbers with nulls. `from_litdata` restores the lake's types, which are in
-        ``index.json``.
+        Image files are written as they are stored, with the serializer ``jpeg``, which decodes all
+        formats that torchvision supports. Strings are ``str``, numbers ``bool``, ``int`` and
+        ``float``, classes their numbers, arrays ``numpy``, and everything else, such as numbers
+        with nulls, is ``json``. `from_litdata` restores the lake's types, which ``index.json``
+        records.
 
-        If the process is killed, the disk is full or you press Ctrl-C, the same call continues with
-        the chunks that are missing. Any other error removes all that was written.
+        If the process is killed, the disk is full or you press Ctrl-C, repeat the call to write the
+        missing chunks. After any other error, everything that was written is removed.
 
-        ``litdata.StreamingDataset`` replaces compressed chunks of a local folder by decompressed
-        ones when it reads them.
+        When ``litdata.StreamingDataset`` reads compressed chunks of a local folder, it replaces
+        them by decompressed ones.
 
         Examples
         --------

@@ -1,7 +1,7 @@
-"""The plan of a sharded export: which rows each file holds, decided before anything is written.
+"""The plan of a sharded export, which assigns rows to files before anything is written.
 
-The boundaries follow from the sizes of the cells, which storage knows without reading them. So the
-files depend only on the rows, not on the number of workers or on interruptions.
+The boundaries depend on the sizes of cells, which storage knows without reading them. So the files
+depend only on the rows, and not on the number of workers or on interruptions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     type Sizes = NDArray[np.int64]
 
 PLANNED_ROWS = 2**18
-"""Rows whose sizes are in memory at a time."""
+"""Number of rows whose sizes are held in memory at a time."""
 
 BLOCK_ROWS = 256
 BLOCK_BYTES = 32 * 2**20
@@ -44,11 +44,11 @@ class Sink(Protocol):
         """Write rows, given as cells by column; `first` is the number of the first row."""
 
     def finish(self) -> Mapping[str, Any]:
-        """Write the rest of the file; return JSON values that the index of the export needs."""
+        """Write the rest of the file; return JSON values for the index of the export."""
 
 
 def unnamed(number: int, count: int) -> str:
-    """Stand for the names of files in worker processes, which receive the names themselves."""
+    """Replace `Part.name` in worker processes, which receive finished names."""
     raise NotImplementedError(number, count)
 
 
@@ -58,20 +58,21 @@ def _total(sizes: Mapping[str, Sizes]) -> Sizes:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that are written to one series of files, such as those of a split."""
+    """Rows to write to one series of files, such as the rows of a split."""
 
     view: View
     """The rows."""
 
     fields: Sequence[Field]
-    """The columns that are read; at least one."""
+    """The columns to read; at least one."""
 
     name: Callable[[int, int], str]
-    """Function from the number of a file and the number of all files to its path in the folder."""
+    """Function that returns the path of a file, given its number and the number of files."""
 
     open: Callable[[Path, Shard], AbstractContextManager[Sink]]
     """Function that opens the file at a path, for the rows of a shard. It may be sent to another
-    process, so it is a function of a module, or a `partial` of one, and so is `row_bytes`."""
+    process, so it must be a module-level function, or a `partial` of one, and so must `row_bytes`.
+    """
 
     most_bytes: int | None = None
     """Maximum planned size of a file, unless a single row is larger."""
@@ -80,13 +81,13 @@ class Part:
     """Maximum number of rows of a file."""
 
     row_bytes: Callable[[Mapping[str, Sizes]], Sizes] = _total
-    """Function from the size of each cell, by column, to the planned size of each row."""
+    """Function that returns the planned size of each row, given the size of each cell by column."""
 
     block_rows: int = BLOCK_ROWS
     """Maximum number of rows that a worker reads at a time."""
 
     least: int = 0
-    """Number of files that are written even if there are no rows: 0 or 1."""
+    """Minimum number of files, even if there are no rows: 0 or 1."""
 
     def sizes(self, first: int, stop: int) -> Sizes:
         """Return the planned size of the rows `first` to `stop`, without reading their cells."""
@@ -95,7 +96,7 @@ class Part:
 
     @property
     def own_fields(self) -> list[Field]:
-        """The columns as the view has them: in another process, a query gives them other ids."""
+        """The columns in the view. After a query, their ids differ between processes."""
         return [self.view.field(f.name) for f in self.fields]
 
     def shards(self) -> list[Shard]:
@@ -123,7 +124,7 @@ class Part:
             sizes = self.sizes(span.start, span.stop)
             digest.update(sizes.tobytes())
             total += int(sizes.sum())
-        if view.rows.uncommitted:  # the version does not tell these cells from others
+        if view.rows.uncommitted:  # the version does not identify uncommitted cells
             for f in self.fields:
                 for span in chunks.spans(len(slots), BLOCK_ROWS):
                     digest.update(table.digests(f.id, slots[span]).tobytes())
@@ -146,19 +147,19 @@ class Shard:
     """A file of an export."""
 
     part: Part
-    """The rows of its series."""
+    """The part that it belongs to."""
 
     number: int
-    """Its number in the series."""
+    """Its number within the part."""
 
     rows: range
-    """Positions of its rows in the view of the part."""
+    """Positions of its rows in the part's view."""
 
     path: str
-    """Path in the folder of the export."""
+    """Path relative to the folder of the export."""
 
     def blocks(self) -> Iterator[tuple[int, dict[str, Cells]]]:
-        """Yield the number of the first row, and the cells of columns by name, block by block."""
+        """Yield the number of the first row and the cells by column name, block by block."""
         part, fields = self.part, self.part.own_fields
         table, slots = part.view.rows.locate(np.arange(self.rows.start, self.rows.stop))
         for rows in chunks.spans(len(slots), PLANNED_ROWS):
@@ -174,7 +175,7 @@ class Shard:
 
 @dataclass
 class _Cut:
-    """Consecutive rows, cut into runs that are as long as possible.
+    """Splitter of consecutive rows into runs that are as long as possible.
 
     >>> cut = _Cut(most_bytes=10, most_rows=3)
     >>> cut.take(np.array([4, 4, 4, 25]))
@@ -216,7 +217,7 @@ class _Cut:
 
 
 def _cell_bytes(table: Any, f: Field, slots: NDArray[np.int64]) -> Sizes:
-    """Return the size of each cell: of a file, as it is stored; of numbers, as an array."""
+    """Return the size of each cell: of files as stored, and of numbers as arrays."""
     layout = f.htype.layout
     if not isinstance(layout, Ragged) or layout.dtype in ("bytes", "utf8", "json"):
         return np.asarray(table.sizes(f.id, slots), np.int64)

@@ -1,8 +1,8 @@
-"""Worker processes of an export. Each writes one file after the other.
+"""Worker processes of an export, which write one file after the other.
 
-Most formats are written by Python code, which threads cannot run at the same time. A worker is a
-new process that imports only this package, so scripts need no ``if __name__ == "__main__"``. It
-receives the parts of the export, and then files, from standard input, and ends when that does. To
+Python code writes most formats, and threads cannot run it in parallel. A worker is a new process
+that imports only this package, so scripts need no ``if __name__ == "__main__"``. From standard
+input, it reads the parts of the export, and then the files to write, until the input ends. To
 standard output, it writes whether it can read the rows, and then numbers of rows, finished files
 and errors.
 """
@@ -39,10 +39,10 @@ PROGRAM = (
 
 
 def pickled(root: Path, parts: Sequence[Part]) -> bytes | None:
-    """Return what a worker needs; None if it cannot read the rows, such as uncommitted ones."""
+    """Pickle the input of a worker; None if it cannot read the rows, such as uncommitted ones."""
     try:
         return pickle.dumps((root, [replace(part, name=unnamed) for part in parts]))
-    except Exception:  # of any kind: by a type, a query or a format of another package
+    except Exception:  # pickling types and queries of other packages may raise anything
         return None
 
 
@@ -64,7 +64,7 @@ class Worker:
             [sys.executable, "-c", PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # Ctrl-C in a terminal is sent to a whole group; this process ends its workers itself.
+            # A terminal sends Ctrl-C to a whole group; this process stops its workers itself.
             process_group=0 if os.name == "posix" else None,
         )
         self._assignment: bytes | None = assignment
@@ -76,22 +76,22 @@ class Worker:
         self.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # what is still to be sent cannot be
+            with suppress(OSError):  # buffered data cannot be sent any more
                 pipe.close()  # type: ignore[union-attr]
 
     def kill(self) -> None:
-        """End the process at once. Any thread may call this."""
+        """Kill the process. Any thread may call this."""
         self._process.kill()
 
     def write(self, number: int, shard: Shard, progress: Callable[[int], None]) -> Written:
-        """Write a file; see `write_file`. `number` is that of its part.
+        """Write a file; see `write_file`. `number` is the index of its part.
 
         Raises
         ------
         StorageError
-            If the process ended.
+            If the process has exited.
         UnusableWorkerError
-            If it cannot read the rows.
+            If the process cannot read the rows.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -114,8 +114,8 @@ class Worker:
                         raise error
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             raise StorageError(
-                f"A process that wrote {shard.path!r} ended with code {self._process.wait()}. If "
-                "it ran out of memory, set a smaller num_workers, or smaller files."
+                f"The process that wrote {shard.path!r} exited with code {self._process.wait()}. "
+                "If it ran out of memory, set a smaller num_workers, or smaller files."
             ) from None
 
 
@@ -123,7 +123,7 @@ def main() -> None:
     """Write files until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no reply
+    os.dup2(2, 1)  # output of libraries must not mix with replies
 
     def reply(message: Any) -> None:
         replies.write(message if isinstance(message, bytes) else pickle.dumps(message))
@@ -132,8 +132,8 @@ def main() -> None:
     try:
         root, parts = pickle.load(requests)
         for part in parts:
-            part.view.rows.locate()  # a view that cannot be opened fails when it is used
-    except Exception:  # of any kind: by a type or a function of the user
+            part.view.rows.locate()  # views are opened on first use, which may fail
+    except Exception:  # a user's types and functions may raise anything
         reply(None)
         return
     reply(READY)
@@ -149,10 +149,10 @@ def main() -> None:
 
 
 def _pickled_error(error: Exception) -> bytes:
-    """Return an error pickled; if that is not possible, one with the same message."""
+    """Pickle an error or, if that fails, a RuntimeError with the same message."""
     try:
         data = pickle.dumps(error)
         pickle.loads(data)
-    except Exception:  # of any kind: by the class of the error
+    except Exception:  # the class of the error may raise anything
         return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
     return data

@@ -1,4 +1,4 @@
-"""Frames of TFRecord files: length, masked CRC32C of it, data, masked CRC32C of the data.
+"""Frames of TFRecord files: length, masked CRC32C of the length, data, masked CRC32C of the data.
 
 https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details
 """
@@ -17,7 +17,7 @@ TAIL = struct.Struct("<I")
 
 
 def masked_crc(data: bytes) -> int:
-    """Return the checksum of bytes, as TFRecord files store it.
+    """Return the masked checksum of bytes.
 
     >>> hex(masked_crc(b"123456789"))
     '0xc78ab0e5'
@@ -27,7 +27,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def frame(data: bytes) -> bytes:
-    """Return a record with its length and checksums.
+    """Return a record framed by its length and checksums.
 
     >>> frame(b"a").hex()
     '01000000000000000175de4161786ee428'

@@ -1,4 +1,4 @@
-"""Export of a view as files of serialized ``tf.train.Example``: TFRecord and ArrayRecord files."""
+"""Export of a view as TFRecord or ArrayRecord files of serialized ``tf.train.Example``."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _write(
     suffix: str,
     opened: _Open,
 ) -> list[Path]:
-    """Write the rows of a view to files with a suffix, and the types of the columns."""
+    """Write the rows of a view to files with the given suffix, and the column types."""
     method = f"to_{suffix.replace('_', '')}"
     root = Path(checks.location("path", path)).expanduser()
     most, workers = checks.memory("shard_bytes", shard_bytes), workers_of(num_workers)
@@ -114,7 +114,7 @@ class _Records:
             self._write(data)
 
     def finish(self) -> Mapping[str, Any]:
-        """Return nothing: the files have no common index."""
+        """Return an empty dict, because the files have no index."""
         return {}
 
 
@@ -128,7 +128,7 @@ def _tfrecord(path: Path) -> Iterator[Write]:
 def _array_record(path: Path) -> Iterator[Write]:
     from array_record.python.array_record_module import ArrayRecordWriter
 
-    # A group per record, as TFDS writes them, so that loaders read single records.
+    # One record per group, as in TFDS, so that loaders can read single records.
     writer = ArrayRecordWriter(str(path), "group_size:1")
     try:
         yield writer.write

@@ -1,8 +1,8 @@
-"""Columns as parts of samples: the kinds of values that formats of samples can hold.
+"""Conversion of columns to the kinds of values that sample formats support.
 
-Formats such as MDS and LitData hold a dictionary per row, whose values are bytes of a few kinds. A
-format maps each kind to one of its encodings. The types of the lake, which those kinds cannot
-express, are kept in a note in the index of the format, so that importing restores them.
+Formats such as MDS and LitData store a dictionary per row, with a few kinds of values. Each format
+maps each kind to one of its encodings. The kinds cannot express all types of the lake, so a note in
+the format's index records the types, from which importers restore them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 NOTE = "deeplake_lite"
-"""Key of the note in the index of a format."""
+"""Key of the note in the format's index."""
 
 type Kind = Literal["file", "text", "json", "bool", "int", "float", "array", "npy"]
 
@@ -44,19 +44,19 @@ class SampleColumn:
     """The column."""
 
     kind: Kind
-    """``npy`` and ``file`` are bytes, empty for a null; ``json`` is the text of a JSON value."""
+    """``npy`` and ``file`` are bytes, which are empty for nulls; ``json`` is encoded JSON."""
 
     dtype: str = ""
     """Dtype of numbers and arrays."""
 
     shape: tuple[int, ...] | None = None
-    """Shape of arrays, if all have the same."""
+    """Shape of arrays, if all have the same shape."""
 
     has_nulls: bool = False
     """Whether any row is null."""
 
     def values(self, cells: Cells) -> list[Any]:
-        """Return the values of cells, in the form of their kind."""
+        """Convert cells to values of the column's kind."""
         htype = self.field.htype
         if self.kind == "json":
             return [_json(value) for value in values_of(htype, cells)]
@@ -80,7 +80,7 @@ class SampleColumn:
 
 
 def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[SampleColumn]:
-    """Return how columns become parts of samples; warn of those that cannot.
+    """Return the columns that samples can hold; warn about the other columns and other losses.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
     method : str
         Name of the export, for messages.
     arrays : sequence of str
-        Dtypes of arrays that the format can hold.
+        Array dtypes that the format supports.
 
     Raises
     ------
     SchemaError
-        If no column can be a part of a sample.
+        If samples can hold none of the columns.
     """
     columns = [_column(view, f, arrays) for f in view.schema]
     found = [column for column in columns if column is not None]
@@ -108,17 +108,18 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
     _warn(
         method,
         [c.field.name for c in found if c.kind == "npy"],
-        "becomes the bytes of npy files, because the format has no arrays of this type or no nulls",
+        "is written as npy bytes, because the format does not support the dtype or nulls",
     )
     _warn(
         method,
         [c.field.name for c in found if c.kind == "file" and c.has_nulls],
-        "has nulls, which become empty bytes; images become plain bytes, and empty bytes null",
+        "has nulls, which are written as empty bytes; images become plain bytes, and empty files "
+        "are read back as nulls",
     )
     _warn(
         method,
         [f.name for f in view.schema if f.metadata],
-        "loses its metadata, because the format has no place for it",
+        "loses its metadata, which the format cannot hold",
     )
     return found
 
@@ -131,7 +132,7 @@ def _warn(method: str, names: Sequence[str], what: str) -> None:
 
 
 def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
-    """Return the note with the types and the metadata of the lake."""
+    """Return the note with the lake's types and metadata."""
     return {
         "columns": {
             c.field.name: {
@@ -146,7 +147,7 @@ def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
 
 
 def _column(view: View, f: Field, arrays: Sequence[str]) -> SampleColumn | None:
-    """Return how a column becomes a part of samples; None if it cannot."""
+    """Return the sample column for a column; None if samples cannot hold it."""
     column = _without_nulls(f)
     if column is None or not f.htype.nullable or not _has_nulls(view, f):
         is_odd = column is not None and column.kind == "array" and column.dtype not in arrays
@@ -179,7 +180,7 @@ def _without_nulls(f: Field) -> SampleColumn | None:
 
 
 def _is_one_array(htype: Htype) -> bool:
-    """Return whether a value is an array, not a list of arrays as for polygons."""
+    """Return whether each value is one array, unlike polygons, which are lists of arrays."""
     return getattr(htype.layout, "ndim", 0) > 0
 
 
@@ -211,7 +212,7 @@ def _json(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> object:
-    """Return a value of a JSON type. Of an empty array, nested lists do not tell the shape.
+    """Convert a value to a JSON type. Nested lists cannot tell the shape of an empty array.
 
     >>> _plain([np.zeros((1, 2)), np.zeros((0, 2))])
     [[[0.0, 0.0]], {'shape': [0, 2]}]

@@ -1,4 +1,4 @@
-"""The splits of a view, each of which has files of its own in many formats."""
+"""The splits of a view, which many formats write to separate files."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Splits:
     view: View
 
     field: Field | None
-    """The column of splits, if its values can name files."""
+    """The column of splits, if its classes are valid file names."""
 
     @classmethod
     def of(cls, view: View, method: str) -> Splits:
-        """Find the column of splits: one of classes, without nulls, whose names can name files.
+        """Find the column of splits: a class column without nulls, with valid file names.
 
-        Warns if the files cannot keep the order of the rows.
+        Warns if the order of rows is lost in the files.
         """
         f = view.schema[SPLIT] if SPLIT in view.columns else None
         names = f.htype.classes.names if f is not None and f.htype.classes is not None else ()
@@ -46,8 +46,8 @@ class Splits:
         splits = cls(view, f if is_split else None)
         if len(splits.views) > 1 and (np.diff(np.asarray(view[SPLIT][:])) < 0).any():
             warnings.warn(
-                f"{method} writes a file for each split, so rows of different splits change their "
-                f"order. To keep it, rename the column {SPLIT!r}.",
+                f"{method} writes separate files for each split, so the order of rows changes. To "
+                f"keep it, rename the column {SPLIT!r}.",
                 ExportWarning,
                 stacklevel=6,
             )
@@ -55,7 +55,7 @@ class Splits:
 
     @cached_property
     def views(self) -> dict[str, View]:
-        """The rows of each split, without the column of splits; all rows under "" without one."""
+        """The rows of each split, without that column; without splits, all rows under ""."""
         if self.field is None or self.field.htype.classes is None:
             return {"": self.view}
         numbers = np.asarray(self.view[SPLIT][:])

@@ -1,10 +1,10 @@
 """The messages ``tf.train.Example`` and ``tf.train.SequenceExample``, without TensorFlow.
 
-They are built with the package ``protobuf``, which parses them in C, merges repeated fields as the
-format demands, and limits their depth. A decoder in Python is as fast for records of images (16 µs
-against 18 µs for seven features), and would be ours to maintain.
+The package ``protobuf`` parses them in C, merges repeated fields as the format demands, and limits
+their depth. A decoder in Python would be as fast for records of images (16 µs compared to 18 µs for
+seven features), but we would have to maintain it.
 
-Both messages begin with the same field, so one message stands for both.
+Both messages begin with the same field, so one class serves for both.
 https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/example/example.proto
 """
 
@@ -38,13 +38,13 @@ _FIELDS: dict[str, dict[str, tuple[int, str]]] = {
     "FeatureLists": {"feature_list": (1, "map FeatureList")},
     "Example": {"features": (1, "one Features"), "feature_lists": (2, "one FeatureLists")},
 }
-"""Number and type of the fields of each message; fields of the kind are alternatives."""
+"""Number and type of each field, by message. Fields labelled ``kind`` are alternatives (oneof)."""
 
 _SCALARS = {"bytes": _Field.TYPE_BYTES, "float": _Field.TYPE_FLOAT, "int64": _Field.TYPE_INT64}
 
 
 def _build_example() -> Any:
-    """Return the class of messages, which is in no pool that TensorFlow uses."""
+    """Return the message class, in a descriptor pool separate from TensorFlow's."""
     file = descriptor_pb2.FileDescriptorProto(name="example.proto", package="lake", syntax="proto3")
     for name, fields in _FIELDS.items():
         message = file.message_type.add(name=name)
@@ -79,11 +79,11 @@ def _add(message: Any, name: str, number: int, kind: str, label: str) -> None:
 
 
 Example: Any = _build_example()
-"""The class of messages."""
+"""The message class."""
 
 
 def parse_example(data: bytes) -> Any:
-    """Return the message that was serialized.
+    """Parse a serialized message.
 
     Raises
     ------
@@ -110,17 +110,17 @@ def parse_example(data: bytes) -> Any:
 
 
 def numbers_in(values: Any, dtype: str) -> NDArray[Any]:
-    """Return the numbers of a FloatList or an Int64List."""
+    """Return the numbers of a FloatList or an Int64List as an array."""
     return np.array(values, dtype)
 
 
 def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> bytes:
-    """Return a serialized Example: sorted by name, so the same features give the same bytes.
+    """Serialize an Example, sorted by name, so that equal features result in equal bytes.
 
     Parameters
     ----------
     features : dict
-        By name: a list of bytes, or an array of int64 or float32.
+        Lists of bytes, or arrays of int64 or float32, by name.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> by
             feature.bytes_list.value.extend(values)
         elif values.dtype.kind == "f":
             feature.float_list.SetInParent()
-            # Parsing the packed form is many times faster than adding numbers one by one.
+            # Parsing packed bytes is many times faster than adding numbers one by one.
             feature.float_list.MergeFromString(_packed(values.astype("<f4").tobytes()))
         else:
             feature.int64_list.SetInParent()
@@ -146,7 +146,7 @@ def serialize_example(features: dict[str, Sequence[bytes] | NDArray[Any]]) -> by
 
 
 def _packed(data: bytes) -> bytes:
-    """Return the field 1 with bytes as its content.
+    """Encode bytes as field 1 of a message.
 
     >>> _packed(bytes(300))[:4].hex()
     '0aac0200'

@@ -1,8 +1,8 @@
-"""The files by which TensorFlow Datasets (TFDS) reads an export: ``tfds.builder_from_directory``.
+"""Files that let TensorFlow Datasets (TFDS) read an export, with ``tfds.builder_from_directory``.
 
-features.json describes the columns that TFDS can read; it knows no nulls other than those of
-numbers, so it does not see other columns that may have nulls. dataset_info.json lists the files,
-and ``label.labels.txt`` has the names of classes.
+``features.json`` describes the columns that TFDS can read. TFDS supports nulls only in numbers, so
+other nullable columns are left out. ``dataset_info.json`` lists the files, and
+``label.labels.txt`` has the class names.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 FEATURES, INFO = "features.json", "dataset_info.json"
 
 DATASET, SPLIT = "data", "train"
-"""Names of the dataset and of the split, with which the names of files begin."""
+"""Names of the dataset and of the split, which file names start with."""
 
 _MODULE = "tensorflow_datasets.core.features"
 
 _DTYPES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 LONGEST_NAME = 200
-"""Maximum length of the name of a column whose class names get a file."""
+"""Maximum length of a column's name for which a file with its class names is written."""
 
 
 def tfds_files(view: View, file_format: str, written: Sequence[Written]) -> dict[str, bytes]:
@@ -63,7 +63,7 @@ def _json(content: object) -> bytes:
 
 
 def _add(features: dict[str, Feature], name: str, feature: Feature) -> bool:
-    """Add a feature below the features of its groups; return whether it has a place there."""
+    """Add a feature to the features of its group; return False if the name is taken there."""
     group, slash, rest = name.partition("/")
     if not slash:
         return group not in features and features.setdefault(group, feature) is feature
@@ -80,7 +80,7 @@ def _named(name: str, **content: object) -> Feature:
 
 
 def _feature(name: str, htype: Htype) -> Feature | None:
-    """Return the feature of a column; None if TFDS would read other values, or none."""
+    """Return the feature of a column; None if TFDS could not read the values correctly."""
     item = htype.item
     while item is not None:
         if item.nullable:
@@ -111,7 +111,7 @@ def _of_arrow(kind: pa.DataType, htype: Htype, has_classes: bool) -> Feature | N
         return _dict(found) if len(found) == len(parts) else None
     if kinds.is_large_list(kind):
         inner = kind.value_type
-        if kinds.is_struct(inner):  # TFDS has a list per part
+        if kinds.is_struct(inner):  # TFDS stores one list per field
             lists = pa.struct([(f.name, pa.large_list(f.type)) for f in inner])
             return _of_arrow(lists, htype, has_classes)
         part = _of_arrow(inner, htype, has_classes)
@@ -128,7 +128,7 @@ def _of_arrow(kind: pa.DataType, htype: Htype, has_classes: bool) -> Feature | N
 
 
 def _single(kind: pa.DataType, htype: Htype, has_classes: bool) -> Feature:
-    """Return the feature of one number, string or file."""
+    """Return the feature of a single number, string or file."""
     leaf = htype
     while leaf.item is not None:
         leaf = leaf.item
@@ -137,7 +137,7 @@ def _single(kind: pa.DataType, htype: Htype, has_classes: bool) -> Feature:
         return _named("class_label_feature.ClassLabel", classLabel=content)
     if kinds.is_large_string(kind):
         return _named("text_feature.Text", text={})
-    if kinds.is_large_binary(kind) and htype.is_image:  # TFDS stacks images in lists
+    if kinds.is_large_binary(kind) and htype.is_image:  # not in lists, where TFDS stacks images
         shape = {"dimensions": ["-1", "-1", "-1"]}
         return _named("image_feature.Image", image={"dtype": "uint8", "shape": shape})
     return _tensor("string" if kinds.is_large_binary(kind) else _dtype(kind), [])
@@ -150,14 +150,14 @@ def _tensor(dtype: str, sizes: list[str]) -> Feature:
 
 
 def _dtype(kind: pa.DataType) -> str:
-    """Return the dtype that TFDS has for an Arrow type; times and classes are int64."""
+    """Return the TFDS dtype of an Arrow type; times and classes are int64."""
     if kinds.is_boolean(kind) or kinds.is_integer(kind) or kinds.is_floating(kind):
         return _DTYPES.get(str(kind), str(kind))
     return "int64"
 
 
 def _classes(name: str, htype: Htype) -> Sequence[str]:
-    """Return the names of the classes of a column, if a file of TFDS can hold them."""
+    """Return the class names of a column, if they can be written to a file for TFDS."""
     leaf = htype
     while leaf.item is not None:
         leaf = leaf.item

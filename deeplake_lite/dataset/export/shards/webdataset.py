@@ -1,4 +1,4 @@
-"""Export of a view as WebDataset's tar files: a sample per row, a file per column."""
+"""Export of a view as WebDataset tar files, with a sample per row and a file per column."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 BLOCK = 512
-"""Size of a header of a tar file, and of the blocks to which contents are padded, in bytes."""
+"""Size of a tar header, and of the blocks to which content is padded, in bytes."""
 
 OWN = ("key", "shard")
 """Columns of `from_webdataset` that are not files."""
 
 SIDECAR = "deeplake_lite.json"
-"""Name of the file that records the types of the columns."""
+"""Name of the file that records the column types."""
 
 _IMAGE_ENDS = frozenset({"bmp", "jpeg", "jpg", "png", "tif", "tiff", "webp"})
 """Extensions of image files."""
 
 IMAGE = "*"
-"""Stands for the extension of an image file, which its content decides."""
+"""Placeholder for the extension of an image file, which depends on its content."""
 
 
 def write_webdataset(
@@ -84,7 +84,7 @@ def write_webdataset(
 
 
 def _note(view: View, columns: Sequence[_Column]) -> dict[str, Any]:
-    """Return the types of the columns, and the metadata of the lake."""
+    """Return the content of the sidecar file: the column types, and the lake's metadata."""
     return {
         "columns": {
             c.field.name: {"extension": c.extension, "htype": c.field.htype.get_config()}
@@ -95,13 +95,13 @@ def _note(view: View, columns: Sequence[_Column]) -> dict[str, Any]:
 
 
 def _row_bytes(names: Sequence[str], sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the size of samples in a tar file: a header for each file, and whole blocks."""
+    """Return the size of samples in a tar file: for each file, a header and whole blocks."""
     return np.sum([BLOCK + -(-sizes[name] // BLOCK) * BLOCK for name in names], axis=0)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column, and how its values become files."""
+    """A column whose values become files."""
 
     field: Field
 
@@ -109,10 +109,10 @@ class _Column:
     """Extension of its files."""
 
     encode: Callable[[Any], bytes]
-    """Function from a value to the content of a file."""
+    """Function that converts a value to the content of a file."""
 
     def file(self, value: Any) -> tuple[str, bytes]:
-        """Return the extension and the content of the file of a value."""
+        """Return the extension and the content of a value's file."""
         data = self.encode(value)
         if self.extension.endswith(IMAGE):
             return self.extension.removesuffix(IMAGE) + extension(data), data
@@ -120,7 +120,7 @@ class _Column:
 
 
 def _columns(view: View) -> list[_Column]:
-    """Return the columns that become files; warn of the others. Raises SchemaError."""
+    """Return the columns that become files; warn about the others. Raises SchemaError."""
     found, rest = list[_Column](), list[str]()
     for f in view.schema:
         if f.name in OWN:
@@ -135,7 +135,7 @@ def _columns(view: View) -> list[_Column]:
             found.append(column)
     if not found:
         raise SchemaError(
-            "to_webdataset needs a column that can be a file, but this view has only "
+            "to_webdataset needs a column whose values can be files, but this view has only "
             f"{', '.join(map(repr, view.columns))}."
         )
     if rest:
@@ -150,7 +150,7 @@ def _columns(view: View) -> list[_Column]:
 
 
 def _clash(a: str, b: str) -> bool:
-    """Return whether files of two extensions may have the same name, without regard to case.
+    """Return whether files with two extensions may have the same name, ignoring case.
 
     >>> _clash("a_b.txt", "A_b.txt"), _clash("left.*", "left.jpg"), _clash("*", "txt")
     (True, True, False)
@@ -164,7 +164,7 @@ def _clash(a: str, b: str) -> bool:
 
 
 def _column(f: Field) -> _Column | None:
-    """Return how a column becomes files; None if it cannot."""
+    """Return the extension and encoder of a column; None if its values cannot be files."""
     form = _form(f.htype)
     if form is None:
         return None
@@ -176,7 +176,7 @@ def _column(f: Field) -> _Column | None:
 
 
 def _form(htype: Htype) -> tuple[str, Callable[[Any], bytes]] | None:
-    """Return the suffix of the files of a type, and their content; None if it has no files."""
+    """Return the file extension and encoder of a type; None if its values cannot be files."""
     if is_file(htype):
         return IMAGE if htype.is_image else "", bytes
     if htype.item is not None:
@@ -197,7 +197,7 @@ def _holds_files(htype: Htype) -> bool:
 
 
 def _integer(htype: Htype) -> Callable[[Any], bytes]:
-    """Return the function from the name of a class to its number."""
+    """Return a function that encodes the name of a class as its number."""
     assert htype.classes is not None
     return partial(_number, {name: n for n, name in enumerate(htype.classes.names)})
 
@@ -238,7 +238,7 @@ class _Tar:
         self._tar, self._columns, self._key = tar, columns, key
         view, first = shard.part.view, shard.rows.start
         self._digits = max(9, len(str(len(view))))
-        # The key of a sample must differ from that of the sample before, in whichever file it is.
+        # Keys of consecutive samples must differ, even if the samples are in different files.
         self._last = view[key.name][first - 1] if key is not None and first else None
 
     def write(self, cells: Mapping[str, Cells], first: int) -> None:
@@ -257,8 +257,8 @@ class _Tar:
             ]
             if not files:
                 raise InvalidValueError(
-                    f"Row {row:,} must have a value, because a sample without files does not "
-                    "exist, but it has only nulls. Leave it out.",
+                    f"Row {row:,} must have a value, because a sample needs at least one file, but "
+                    "it has only nulls. Leave it out.",
                     row=row,
                 )
             self._add(name, files)
@@ -266,30 +266,30 @@ class _Tar:
 
     def _add(self, key: str, files: Sequence[tuple[str, bytes]]) -> None:
         for suffix, data in files:
-            info = tarfile.TarInfo(f"{key}.{suffix}")  # of user 0 and time 0, so always the same
+            info = tarfile.TarInfo(f"{key}.{suffix}")  # user 0 and time 0: bytes are reproducible
             info.size = len(data)
             self._tar.addfile(info, io.BytesIO(data))
-        self._tar.members = []  # type: ignore[attr-defined]  # held until the end otherwise
+        self._tar.members = []  # type: ignore[attr-defined]  # otherwise kept until the end
 
     def finish(self) -> Mapping[str, Any]:
-        """Return nothing: tar files have no index."""
+        """Return an empty dict, because tar files have no index."""
         return {}
 
 
 def _check_key(key: str, last: str | None, row: int) -> None:
-    """Reject a key that would be read as another one. Raises InvalidValueError."""
+    """Reject a key that readers would not read back. Raises InvalidValueError."""
     base = key.rpartition("/")[2]
     if not base or "." in base or "\0" in key or key == last:
         raise InvalidValueError(
-            "A key must differ from that of the previous row, and its last part must not be empty "
-            f"or have a dot, but that of row {row:,} is {key!r}. Correct the column 'key', or "
-            "leave it out of the view: rows are then numbered.",
+            "A key must differ from the previous row's key, and its last part must not be empty or "
+            f"contain a dot, but the key of row {row:,} is {key!r}. Correct the column 'key', or "
+            "leave it out of the view to number the rows.",
             row=row,
         )
 
 
 def _safe(name: str) -> str:
-    """Return the name of a column as part of an extension.
+    """Return the name of a column in a form that can be part of an extension.
 
     >>> _safe("left/mask")
     'left_mask'

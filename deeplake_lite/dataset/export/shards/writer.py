@@ -1,11 +1,11 @@
-"""The writer of sharded exports: several files at a time, with a progress bar, resumable.
+"""Writer of sharded exports, which is parallel, resumable, and shows a progress bar.
 
-A format is a module that returns a `Part` for each series of files: how a file is opened, and how
-rows are written to it. `write_shards` does the rest:
+The module of each format returns a `Part` for each series of files, which opens files and writes
+rows to them. `write_shards` does the rest:
 
-1. The rows of each file are planned (`plan`).
-2. Worker processes write the files that are not finished yet. A small export, or one of rows that
-   other processes cannot read, is written by a thread.
+1. It plans the rows of each file (`plan`).
+2. Worker processes write the files that are not finished yet. If the export is small, or other
+   processes cannot read the rows, a thread writes the files instead.
 3. The main thread records finished files in the `journal`, and writes the index at the end.
 """
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from deeplake_lite.pool import Job
 
 MOST_WORKERS = 8
-"""Maximum number of workers by default."""
+"""Maximum default number of workers."""
 
 LARGE_BYTES = 128 * 2**20
 LARGE_ROWS = 20_000
-"""Size of an export from which on it is worth starting processes, which takes a second."""
+"""Minimum size of exports for which processes are started, because that takes a second."""
 
 FORMAT = 1
-"""Raised whenever a release writes other bytes for the same rows, so that it does not continue an
-export that an older release has begun."""
+"""Version of the written bytes. A new release with different bytes for the same rows must raise it,
+so that it does not continue exports that an older release began."""
 
 
 def workers_of(num_workers: object) -> int:
-    """Return the number of workers: the given one, or one per core. Raises OptionError.
+    """Return the given number of workers, or else one per core, up to 8. Raises OptionError.
 
     >>> workers_of(3)
     3
@@ -70,7 +70,7 @@ def write_shards(
     Parameters
     ----------
     root : Path
-        A folder that is new or empty, or that of the same export, which was interrupted.
+        A new or empty folder, or one where the same export was interrupted.
     parts : sequence of Part
         The rows and their files.
     method : str
@@ -78,9 +78,9 @@ def write_shards(
     options : mapping
         JSON values of all options that the files depend on, apart from the rows.
     num_workers : int
-        Number of files that are written at a time.
+        Number of files to write at a time.
     finish : callable, optional
-        Writes the index files, given the finished files of each part.
+        Function that writes the index files, given the finished files of each part.
 
     Returns
     -------
@@ -120,17 +120,17 @@ def write_shards(
 
 
 class _StoppedError(Exception):
-    """Another file has failed, so this one is abandoned."""
+    """Another file has failed, so this file is abandoned."""
 
 
 class _Run:
-    """Files that are being written, by threads that have a process each, or by one thread."""
+    """Files that are being written by worker processes, with a thread each, or by one thread."""
 
     def __init__(self, root: Path, shards: Sequence[tuple[int, Shard]]) -> None:
         self._root, self._shards = root, shards
         self._rest = deque(shards)
         self._messages: SimpleQueue[int | Written | BaseException] = SimpleQueue()
-        """From the threads: a number of rows, a finished file, or an error."""
+        """Messages from the threads: a number of rows, a finished file, or an error."""
         self._workers: list[Worker] = []
         self._stopped = False
 
@@ -141,7 +141,7 @@ class _Run:
         add: Callable[[Written], None],
         progress: Callable[[int], Any],
     ) -> None:
-        """Write the files; call `add` for each finished one, and `progress` with rows.
+        """Write the files; call `add` with each finished file, and `progress` with numbers of rows.
 
         If there is an assignment, each thread starts a process; see `processes`.
         """
@@ -170,7 +170,7 @@ class _Run:
             worker.kill()
 
     def _work(self, assignment: bytes | None) -> None:
-        """Write files, one after the other, in a thread."""
+        """Write files one after the other. Runs in a thread."""
         try:
             if assignment is not None:
                 with Worker(assignment) as worker:
@@ -181,7 +181,7 @@ class _Run:
         except _StoppedError:
             pass
         except BaseException as error:
-            self._messages.put(error)  # raised again in the main thread, unless that has stopped
+            self._messages.put(error)  # raised again in the main thread, unless it has stopped
 
     def _write_all(self, write: Callable[[int, Shard], Written]) -> None:
         while not self._stopped:

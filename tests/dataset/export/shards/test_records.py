@@ -153,7 +153,7 @@ def test_losses_are_reported_before_anything_is_written(tmp_path):
     assert new["x"][0] == np.float32(0.1)
     with (
         pytest.warns(ExportWarning),
-        pytest.raises(dl.InvalidValueError, match=r"column 'x'.*whose largest number is 3\.4e38"),
+        pytest.raises(dl.InvalidValueError, match=r"column 'x'.*at most 3\.4e38"),
     ):
         make({"x": "float64"}, {"x": [1, 1e300]}).to_tfrecord(tmp_path / "large")
     assert not (tmp_path / "large").exists()
