@@ -63,13 +63,11 @@ class Side:
         return cls(View(rows, tuple(names), ""), names)
 
     def name_of(self, name: str | None) -> str | None:
-        """Return this side's name for a column of the newer version, or None if it is missing
-        here."""
+        """Return this side's name for a column of the newer version, or None if missing."""
         return next((old for old, new in self.now.items() if new == name), None)
 
     def names_of(self, names: Iterable[str]) -> list[str]:
-        """Return this side's names for columns of the newer version, without columns missing
-        here."""
+        """Return this side's names for columns of the newer version, without missing ones."""
         return [old for name in names if (old := self.name_of(name)) is not None]
 
     def renamed(self, cell: Cell) -> Cell:
@@ -164,8 +162,7 @@ class Pairs:
         ]
 
     def detail(self, name: str, request: Request, thumbnails: Thumbnails, pack: Pack) -> RowDetail:
-        """Return one side of a row in detail. Raises KeyError if the row does not have this
-        side."""
+        """Return one side of a row in detail. Raises KeyError if this side is missing."""
         side = self.sides[name]
         picture = side.name_of(fields.text_or_none(request, "picture"))
         side_host = SideHost(Shown.of(side.view), thumbnails, {"picture": picture})

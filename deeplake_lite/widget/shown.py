@@ -102,8 +102,7 @@ class Shown:
         return replace(self, sources={**self.sources, name: view.pin()})
 
     def with_base(self, view: View) -> Shown:
-        """Return the state with the same query on another view, or on the current rows of the same
-        view."""
+        """Return the state with the same query on the current rows of a view."""
         now = Shown.of(view)
         return replace(now, sources=self.sources, generation=self.generation).with_query(self.text)
 
@@ -120,8 +119,7 @@ class Shown:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the rows belong to a transaction that has ended, so that chunks may be
-        missing."""
+        """Whether the rows belong to an ended transaction, whose chunks may be missing."""
         return (
             bool(self.base.rows.table.uncommitted)
             and self.handle.rows.table is not self.base.rows.table
@@ -151,8 +149,7 @@ has moved to branch 'fix', ...
 
     @property
     def is_writable(self) -> bool:
-        """Whether edits may be staged, which requires a branch, and no view of uncommitted
-        edits."""
+        """Whether edits may be staged: on a branch, but not in a view of uncommitted edits."""
         is_handle = isinstance(self.handle, Dataset)
         return self.branch is not None and (is_handle or not self.base.rows.uncommitted)
 

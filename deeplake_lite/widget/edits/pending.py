@@ -217,8 +217,7 @@ class Pending:
     def after(
         self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
     ) -> tuple[Htype, list[object]]:
-        """Apply staged edits to values, and return the type with any new classes, and the
-        values."""
+        """Apply staged edits to values, and return them with their type and its new classes."""
         after = self.staged.after(field_id, ids, inputs.to_cells(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])
         wider = inputs.with_classes(htype, new)

@@ -43,9 +43,7 @@ FEW_VALUES = 200
 """Maximum number of distinct strings for which a column's strings, not only lengths, are
 counted."""
 
-UNCOUNTED = {
-    "times": "Its times cannot be counted, because one is at the limit of its unit."
-}
+UNCOUNTED = {"times": "Its times cannot be counted, because one is at the limit of its unit."}
 """Reasons why columns cannot be counted, by kind of facet.
 
 The error of the query itself would not help users, because they did not write the query.
@@ -264,8 +262,7 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
 
 
 def _same_rows(a: View, b: View) -> bool:
-    """Return whether two views certainly have the same rows. Uncommitted edits make this
-    uncertain."""
+    """Return whether two views certainly have the same rows, without uncommitted edits."""
     return a is b or (
         a.rows.table is b.rows.table
         and len(a) == len(b)

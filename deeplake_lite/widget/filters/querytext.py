@@ -213,8 +213,10 @@ def unwrapped(text: str) -> str:
 
 
 def inner_of(text: str) -> str | None:
-    """Return the query inside ``SELECT * FROM (…)``, or None if more than WHERE or ORDER BY
-    follows."""
+    """Return the query inside ``SELECT * FROM (…)``, or None for any other query.
+
+    WHERE or ORDER BY may follow.
+    """
     top = list(words(text))
     if tuple(word.kind for word in top[:5]) != _STAR_OF:
         return None

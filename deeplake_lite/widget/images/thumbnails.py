@@ -150,8 +150,7 @@ class Thumbnails:
     def _start(
         self, view: View, f: Field, left: Sequence[Job], side: int, *, numbers: bool
     ) -> Iterator[tuple[list[Job], list[WebImage | Task[Outcome]]]]:
-        """Yield batches of thumbnails that were cached on disk, and of tasks that draw the
-        others."""
+        """Yield batches of thumbnails cached on disk, and of tasks that draw the others."""
         pool = decode_pool()
         for batch in _batches(view, f, left):
             cached = pool.map(self._load_from_disk, batch)

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 
 class Selecting:
-    """The part of the browser that selects all rows, no rows, or runs of rows, or inverts the
-    selection."""
+    """The part of the browser that selects all, no, or unselected rows, or runs of rows."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -79,8 +79,7 @@ class Map:
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
     def _layout(self, shown: Shown, f: Field, method: str) -> Layout:
-        """Return a column's layout for all browsed rows, or for the result if it computes the
-        column.
+        """Return a column's layout for all browsed rows, or for the result if it is computed.
 
         The layout is reused while the rows and their vectors stay the same, so committing fixed
         labels does not move points.
