@@ -12,7 +12,7 @@ export class Listeners {
 		this.heard = new Map();
 	}
 
-	/** Adds a handler; returns a function that removes it. @template {keyof E} K @param {K} name @param {(...told: E[K]) => unknown} handler */
+	/** Adds a handler, and returns a function that removes it. @template {keyof E} K @param {K} name @param {(...told: E[K]) => unknown} handler */
 	on(name, handler) {
 		const handlers = this.heard.get(name) ?? new Set();
 		this.heard.set(name, handlers.add(handler));
