@@ -113,7 +113,7 @@ def for_the_shell(message: str) -> str:
 
 
 def notes_of(error: BaseException) -> list[str]:
-    """Return the notes that were added to an error."""
+    """Return the notes added to an error."""
     return list(getattr(error, "__notes__", ()))
 
 

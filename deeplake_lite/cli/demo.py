@@ -80,7 +80,7 @@ def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, ob
             "To create another, run: deeplake-lite demo another.lake."
         )
     steps, width = list[dict[str, Any]](), max(len(step.title) for step in STEPS)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for number, step in enumerate(STEPS, 1):
         started = time.perf_counter()
         outcome = step.run(state)
@@ -88,7 +88,7 @@ def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, ob
         write(f"{number:2}. {step.title:{width}}  {seconds:5.2f} s  {outcome}")
         write(f"    {step.code}")
         steps.append({"step": step.title, "seconds": round(seconds, 3), "outcome": outcome})
-    total = time.perf_counter() - begun
+    total = time.perf_counter() - start
     commands = next_commands(state.url)
     write(f"\nFinished in {total:.1f} s. To see the remaining mistakes, open {state.page}")
     write("Now try:")

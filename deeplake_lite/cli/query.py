@@ -107,7 +107,7 @@ def print_table(view: View, rows: int) -> None:
     part = view[:rows]
     lines = [list(view.columns), *([_cell(v) for v in row] for row in rows_of(part))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    fit = _fitting(widths)
+    fit = _count_fitting(widths)
     rights = [_is_number(f) for f in view.schema]
     for line in (lines[0], ["─" * width for width in widths], *lines[1:]):
         cells = list(zip(line, widths, rights, strict=True))[:fit]
@@ -121,7 +121,7 @@ def print_table(view: View, rows: int) -> None:
     typer.echo(", ".join(words))
 
 
-def _fitting(widths: Sequence[int]) -> int:
+def _count_fitting(widths: Sequence[int]) -> int:
     """Return the number of columns that fit in the terminal, or all if it is not a terminal."""
     if not sys.stdout.isatty():
         return len(widths)

@@ -42,7 +42,7 @@ def judge(
     blocks: Callable[[], Iterable[tuple[slice, Probabilities]]],
     classes: int,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the suspicion of each row's label, and the class that the model suggests.
+    """Return a suspicion score for each row's label, and the class that the model suggests.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""The ranking of rows by the suspicion that their label is wrong, as a view with two more columns.
+"""Rankings of rows by how likely their labels are wrong, as views with two more columns.
 
-Like a query result, the view stores its parameters, so it can be saved, pickled and computed again.
+Like a query result, such a view stores its parameters, so it can be saved, pickled and computed
+again.
 """
 
 from __future__ import annotations
@@ -152,7 +153,11 @@ def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
         columns = ", ".join(repr(f.name) for f in fits)
         raise SchemaError(
             f"by={by!r} needs {_NEEDED[by]}, but there "
-            + (f"are several: {columns}. Name one: column=…." if fits else "is none. Add one.")
+            + (
+                f"are several: {columns}. Choose one with column=…."
+                if fits
+                else "is none. Add such a column."
+            )
         )
     return (same_name or fits)[0]
 
@@ -162,7 +167,7 @@ def _way_out(view: View, name: str) -> str:
     ways: tuple[By, ...] = ("embedding", "scores")
     for way in ways:
         if name in view and _fits(view.field(name), way):
-            return f"Name the column: by={way!r}, column={name!r}."
+            return f"Pass the column separately: by={way!r}, column={name!r}."
     columns = ", ".join(repr(f.name) for f in view.schema.fields if f.htype.is_embedding)
     if not columns:
         return "There is no column of embeddings. Add a column of type dl.Embedding."

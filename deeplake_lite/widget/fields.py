@@ -29,8 +29,8 @@ def text(message: Mapping[str, object], name: str, default: str | None = None) -
     ('set', 'toggle')
     >>> text({"op": 3}, "op")
     Traceback (most recent call last):
-    deeplake_lite.widget.fields.MessageError: 'op' of the page's message must be a string, but it \
-is 3. Reload the page.
+    deeplake_lite.widget.fields.MessageError: Field 'op' of the page's message must be a string, \
+but it is 3. Reload the page.
     """
     value = _value(message, name, default)
     return value if isinstance(value, str) else _refuse(name, "a string", value)
@@ -186,5 +186,6 @@ def _value(message: Mapping[str, object], name: str, default: object = None) -> 
 
 def _refuse(name: str, kind: str, value: object) -> NoReturn:
     raise MessageError(
-        f"{name!r} of the page's message must be {kind}, but it is {value!r:.60}. Reload the page."
+        f"Field {name!r} of the page's message must be {kind}, but it is {value!r:.60}. Reload the "
+        "page."
     )

@@ -49,7 +49,7 @@ def handle_of(view: View) -> Dataset:
     if lake.branch is None:
         origin = f"to version {lake.name!r}, which never moves" if lake.name else "to no branch"
         raise ReadOnlyError(
-            f"Edits go to the branch that a view was taken from, but these rows belong {origin}. "
+            f"Edits go to the branch from which a view was taken, but these rows belong {origin}. "
             "Browse rows of a branch, such as dl.open(url).browse()."
         )
     return at_branch(lake, lake.branch)

@@ -66,7 +66,7 @@ class Collision:
 
     @property
     def conflict(self) -> Conflict:
-        """The collision in the form in which dataset errors list it."""
+        """The collision as a conflict, as listed by the errors of datasets."""
         reason = f"ours {self.ours}, theirs {self.theirs}"
         return Conflict(self.kind, self.column, self.row_id, reason, (self.field_id,))
 
@@ -171,7 +171,7 @@ def default_message(schema: Schema, staged: Staged) -> str:
 
 
 def target(schema: Schema, field_id: str, column: str) -> Field | None:
-    """Return the column that edits belong to, or None if it does not exist."""
+    """Return the column to which edits belong, or None if it does not exist."""
     return next((f for f in schema if is_target(f, field_id, column)), None)
 
 

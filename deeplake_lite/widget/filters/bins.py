@@ -96,7 +96,7 @@ def _microseconds(time: np.datetime64) -> int:
 
 
 def _multiples(low: int, high: int, width: int) -> list[int]:
-    """Return the multiples of a width from at most low to above high."""
+    """Return the multiples of a width from the last up to `low` to the first above `high`."""
     return [i * width for i in range(low // width, high // width + 2)]
 
 

@@ -125,7 +125,7 @@ def _takes_order(text: str) -> bool:
 
 
 def order_of(text: str) -> dict[str, object] | None:
-    """Return the expression and direction of a query's order, or None unless there is exactly one.
+    """Return a query's sort expression and direction, or None unless there is exactly one.
 
     >>> order_of("SELECT * ORDER BY x DESC")
     {'expression': 'x', 'descending': True}
@@ -220,7 +220,7 @@ def _next_choice(
 
 
 def _exact_number(end: Any) -> object:
-    """Restore a number that Python sent to the page, which turns it into a float or string.
+    """Restore a number that was sent to the page as a float or a string.
 
     >>> _exact_number(1152921504606847000), _exact_number("9007199254740993")
     (1152921504606846976, 9007199254740993)

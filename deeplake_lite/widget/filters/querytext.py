@@ -161,7 +161,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
     tree = parse(text)
     if not isinstance(tree, exp.Select) or tree.find(exp.Window):
         return False
-    if any(tree.args.get(part) for part in _OF_ROWS) or _is_of_a_query(tree):
+    if any(tree.args.get(part) for part in _OF_ROWS) or _reads_subquery(tree):
         return False
     return not any(_shadows_column(item, columns) for item in tree.expressions)
 
@@ -175,7 +175,7 @@ def is_source(text: str) -> bool:
     return not parse(text).args.get(CLAUSES)
 
 
-def _is_of_a_query(tree: exp.Select) -> bool:
+def _reads_subquery(tree: exp.Select) -> bool:
     """Return whether FROM has a subquery."""
     source = tree.args.get("from_")
     return source is not None and isinstance(source.this, exp.Subquery)

@@ -34,7 +34,7 @@ LONG = 20_000
 
 
 def caption(htype: Htype, value: Any) -> Caption:
-    """Return the caption below an image: a short string, and the numbers of classes.
+    """Return the caption below an image: a short string, and any class numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> caption(ClassLabel(["rose", "tulip"]), np.int32(1))
@@ -130,7 +130,7 @@ def damaged(error: Exception) -> Card:
 
 
 def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None]:
-    """Average neighbours to shorten a vector to at most `most` numbers, None if not finite.
+    """Shorten a vector to `most` numbers by averaging, with None for non-finite numbers.
 
     >>> bars(np.array([1, 3, 5, 7]), 2)
     [2.0, 6.0]

@@ -199,7 +199,7 @@ def draw_mask(mask: NDArray[Any], side: int) -> WebImage:
 
 
 def draw_numbers(mask: NDArray[Any], side: int) -> WebImage:
-    """Draw a mask as a grey PNG whose pixels are class numbers; 255 means no class."""
+    """Draw a mask as a grey PNG whose pixels are class numbers, where 255 means no class."""
     numbers = labels_of(mask)
     height, width = numbers.shape
     step = max(1, -(-max(height, width) // side)) if side else 1
@@ -252,7 +252,7 @@ def as_image(values: NDArray[Any]) -> NDArray[Any]:
 def web_type(htype: Htype, data: Any) -> str | None:
     """Return the media type of a stored file if browsers draw it exactly as the lake decodes it.
 
-    Returns None if browsers may draw it differently. This concerns other formats, other colour
+    Returns None if browsers may draw it differently. This applies to other formats, other colour
     spaces, 16 bits, and files with an orientation, which browsers only apply in some formats.
     """
     pixels = htype.pixels

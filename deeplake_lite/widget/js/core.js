@@ -58,7 +58,7 @@ export class Core extends Traits {
 
 	listen() {
 		const model = this.model;
-		const wire = (/** @type {string} */ event, /** @type {(...told: any[]) => void} */ handler) => {
+		const wire = (/** @type {string} */ event, /** @type {(...args: any[]) => void} */ handler) => {
 			model.on(event, handler);
 			this.atEnd(() => model.off(event, handler));
 		};
@@ -89,11 +89,11 @@ export class Core extends Traits {
 		return h(tag, this.holdsData(name, kind) ? { raw: text, dir: "auto" } : { text });
 	}
 
-	/** @template {keyof Events} K @param {K} name @param {Events[K]} told */
-	emit(name, ...told) {
+	/** @template {keyof Events} K @param {K} name @param {Events[K]} args */
+	emit(name, ...args) {
 		for (const handler of this.of(name)) {
 			try {
-				handler(...told);
+				handler(...args);
 			} catch (error) {
 				this.failed(error);
 			}

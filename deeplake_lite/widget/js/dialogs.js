@@ -68,8 +68,8 @@ export function chooser(root, title, names, chosen, { free = false, classes = tr
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
 	const key = (/** @type {number} */ index) => {
-		const found = keyOfClass(index, names);
-		return found && kbd(found);
+		const digit = keyOfClass(index, names);
+		return digit && kbd(digit);
 	};
 	/** @type {Offer[]} */
 	let shown = [];

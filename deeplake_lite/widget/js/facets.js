@@ -23,7 +23,7 @@ export class Facets {
 		this.note = padded("Counting …");
 		this.element = div("dl-panel-scroll", this.note, this.list);
 		/** @type {FacetData[]} */
-		this.found = [];
+		this.facetData = [];
 		/** @type {Map<string, HistogramFacet|ValueFacet>} */
 		this.parts = new Map();
 		core.on("state", () => this.refresh());
@@ -50,7 +50,7 @@ export class Facets {
 	}
 
 	show(/** @type {FacetData[]} */ facets) {
-		this.found = facets;
+		this.facetData = facets;
 		const keys = new Set(facets.map((facet) => facet.expression));
 		for (const [key, part] of this.parts) {
 			if (keys.has(key)) continue;
@@ -77,7 +77,7 @@ export class Facets {
 		try {
 			const { facets } = await this.core.ask("facets", { columns: [column] }, { bound: true });
 			const counted = new Map(facets.map((facet) => [facet.expression, facet]));
-			this.show(this.found.map((facet) => counted.get(facet.expression) ?? facet));
+			this.show(this.facetData.map((facet) => counted.get(facet.expression) ?? facet));
 		} catch (error) {
 			this.core.failed(error);
 		}

@@ -63,7 +63,7 @@ export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]
 		const [xj, yj] = polygon[(i || polygon.length) - 1];
 		if (yi !== yj) for (let band = bandOf(Math.min(yi, yj)); band <= bandOf(Math.max(yi, yj)); band++) sides[band].push(xi, yi, xj, yj);
 	});
-	const found = new Uint32Array(xy.length >> 1);
+	const indices = new Uint32Array(xy.length >> 1);
 	let n = 0;
 	for (let i = 0; i < xy.length; i += 2) {
 		const x = xy[i];
@@ -74,9 +74,9 @@ export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]
 		for (let k = 0; k < near.length; k += 4) {
 			if (crosses(x, y, near[k], near[k + 1], near[k + 2], near[k + 3])) inside = !inside;
 		}
-		if (inside) found[n++] = i >> 1;
+		if (inside) indices[n++] = i >> 1;
 	}
-	return found.slice(0, n);
+	return indices.slice(0, n);
 }
 
 /** Finds the point nearest to a place. The points are sorted into the squares of a raster. */

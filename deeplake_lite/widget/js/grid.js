@@ -368,9 +368,9 @@ export class Grid extends Painted {
 	}
 
 	endLasso(/** @type {MouseEvent} */ event) {
-		const found = cardsInLasso(this.layout, simplify(this.lasso, 3), this.core.state.rows);
+		const positions = cardsInLasso(this.layout, simplify(this.lasso, 3), this.core.state.rows);
 		this.lasso = [];
-		this.core.take(found, event);
+		this.core.take(positions, event);
 		this.later();
 	}
 

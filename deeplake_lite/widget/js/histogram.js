@@ -20,7 +20,7 @@ export class HistogramFacet extends FacetFrame {
 		super(owner, facet);
 		/** @type {[End, End]|null} */
 		this.brush = null;
-		this.said = ["", ""];
+		this.texts = ["", ""];
 		this.canvas = h("canvas", { class: "dl-histogram", "aria-hidden": "true" });
 		this.holder = h(
 			"div",
@@ -63,8 +63,8 @@ export class HistogramFacet extends FacetFrame {
 	}
 
 	put(/** @type {Range} */ range) {
-		this.said = range.map((end) => this.format(end));
-		[this.low.value, this.high.value] = this.said;
+		this.texts = range.map((end) => this.format(end));
+		[this.low.value, this.high.value] = this.texts;
 		[this.low.title, this.high.title] = range.map((end) => String(end ?? "").replace("T", " "));
 	}
 
@@ -86,7 +86,7 @@ export class HistogramFacet extends FacetFrame {
 	/** Filters by the inputs. An unchanged input keeps the exact end, although it shows fewer digits. */
 	typed() {
 		const read = this.facet.kind === "times" ? readTime : readNumber;
-		const [low, high] = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));
+		const [low, high] = [this.low, this.high].map((field, i) => (field.value === this.texts[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));
 		if (Number.isNaN(low) || Number.isNaN(high)) this.put(this.ends());
 		else if (low !== null && high !== null && numberOf(low) > numberOf(high)) this.choose([high, low]);
 		else this.choose([low, high]);

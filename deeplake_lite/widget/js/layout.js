@@ -84,17 +84,17 @@ export function cardsInLasso(layout, polygon, rows) {
 	const last = Math.min(layout.count - 1, Math.floor((y1 - MARGIN) / layout.step));
 	const touched = new Set();
 	for (const [x, y] of polygon) touched.add(hitCard(layout, x, y, 0, rows));
-	const found = [];
+	const positions = [];
 	for (let row = first; row <= last; row++) {
 		for (let column = 0; column < layout.columns; column++) {
 			const position = row * layout.columns + column;
 			if (position >= rows) break;
 			const { x, y, w, h } = cardRect(layout, position, 0);
 			if (x > x1 || x + w < x0) continue;
-			if (touched.has(position) || inPolygon(x + w / 2, y + h / 2, polygon)) found.push(position);
+			if (touched.has(position) || inPolygon(x + w / 2, y + h / 2, polygon)) positions.push(position);
 		}
 	}
-	return Uint32Array.from(found);
+	return Uint32Array.from(positions);
 }
 
 /** Web browsers clamp the height of an element (Chrome at 33,554,428 px, Firefox lower). */

@@ -284,11 +284,11 @@ export class MapPanel extends Painted {
 		this.later();
 		const { current } = this;
 		if (!current) return this.core.note(OLD_MAP);
-		const found = pointsInLasso(current.xy, polygon)
+		const positions = pointsInLasso(current.xy, polygon)
 			.map((i) => current.positions[i])
 			.sort();
-		this.core.take(found, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
-		if (found.length) this.core.emit("reveal", found[0]);
+		this.core.take(positions, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
+		if (positions.length) this.core.emit("reveal", positions[0]);
 	}
 
 	click(/** @type {MouseEvent} */ event) {

@@ -158,6 +158,6 @@
  * The interface of a notebook's model, which exported pages also implement.
  * @typedef {{
  *   get: (name: string) => any, set: (name: string, value: any) => void, save_changes: () => void, send: (message: object) => void,
- *   on: (event: string, handler: (...told: any[]) => void) => void, off: (event: string, handler: (...told: any[]) => void) => void,
+ *   on: (event: string, handler: (...args: any[]) => void) => void, off: (event: string, handler: (...args: any[]) => void) => void,
  * }} Model
  */

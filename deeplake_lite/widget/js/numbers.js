@@ -63,9 +63,9 @@ export function readNumber(/** @type {string} */ text) {
 
 /** Parses the end of a range of times. Returns ISO 8601, null for empty text, or NaN for other text. A missing month or day is 1. */
 export function readTime(/** @type {string} */ text) {
-	const said = text.trim().replace(" ", "T");
-	if (!said) return null;
-	const [, day, time = ""] = /^(\d{4}(?:-\d\d){0,2})(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?$/.exec(said) ?? [];
+	const iso = text.trim().replace(" ", "T");
+	if (!iso) return null;
+	const [, day, time = ""] = /^(\d{4}(?:-\d\d){0,2})(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?$/.exec(iso) ?? [];
 	if (!day || (time && day.length < 10)) return NaN;
 	const whole = day.padEnd(10, "-01-01".slice(day.length - 10)) + time;
 	return Number.isNaN(timeOf(whole)) ? NaN : whole;

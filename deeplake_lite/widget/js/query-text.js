@@ -13,7 +13,7 @@ const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|''
 
 /** Splits a query into tokens for highlighting, which together are the whole text. */
 export function tokens(/** @type {string} */ text) {
-	const found = [];
+	const parts = [];
 	for (const match of text.matchAll(TOKEN)) {
 		const { groups = {} } = match;
 		let kind = Object.keys(groups).find((name) => groups[name] !== undefined) ?? "mark";
@@ -23,9 +23,9 @@ export function tokens(/** @type {string} */ text) {
 			if (KEYWORDS.has(match[0].toUpperCase())) kind = "keyword";
 			else if (/^\s*\(/.test(text.slice(stop, stop + 8))) kind = "function";
 		}
-		found.push({ kind, start, stop, text: match[0] });
+		parts.push({ kind, start, stop, text: match[0] });
 	}
-	return found;
+	return parts;
 }
 
 /** Returns the offset after a number of characters. Python counts an emoji as one character. @param {string} text @param {number} characters */
@@ -54,8 +54,8 @@ export function complete(text, cursor, word, choice) {
 
 /** Returns an example query, with a condition on an existing column. */
 export function exampleQuery(/** @type {Column[]} */ columns) {
-	const found = columns.find((one) => one.classes?.length && one.kind === "class") ?? columns.find((one) => one.kind === "number");
-	if (!found) return "SELECT * LIMIT 100";
-	const name = /^[a-z_]\w*$/i.test(found.name) ? found.name : `"${found.name.replaceAll('"', '""')}"`;
-	return name + (found.kind === "class" ? ` = '${found.classes[0].replaceAll("'", "''")}'` : " > 0");
+	const column = columns.find((one) => one.classes?.length && one.kind === "class") ?? columns.find((one) => one.kind === "number");
+	if (!column) return "SELECT * LIMIT 100";
+	const name = /^[a-z_]\w*$/i.test(column.name) ? column.name : `"${column.name.replaceAll('"', '""')}"`;
+	return name + (column.kind === "class" ? ` = '${column.classes[0].replaceAll("'", "''")}'` : " > 0");
 }

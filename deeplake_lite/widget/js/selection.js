@@ -41,14 +41,14 @@ export class Selection {
 
 	/** Returns the selected positions in ascending order. */
 	positions() {
-		const found = new Uint32Array(this.count);
+		const positions = new Uint32Array(this.count);
 		let n = 0;
 		for (let i = 0; i < this.bits.length; i++) {
 			for (let word = this.bits[i]; word; word &= word - 1) {
-				found[n++] = i * 32 + 31 - Math.clz32(word & -word);
+				positions[n++] = i * 32 + 31 - Math.clz32(word & -word);
 			}
 		}
-		return found;
+		return positions;
 	}
 }
 

@@ -18,11 +18,11 @@ const HIDDEN = /\r\n|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 /** Makes all characters of a name visible. Control characters and direction marks become escapes, as in a Python repr. */
 export const visible = (/** @type {unknown} */ text) =>
-	String(text).replace(HIDDEN, (found) => {
-		const code = found.codePointAt(0) ?? 0;
+	String(text).replace(HIDDEN, (character) => {
+		const code = character.codePointAt(0) ?? 0;
 		if (code === 9) return "⇥";
 		if (code === 10 || code === 13) return "↵";
-		if (/\p{Zs}/u.test(found)) return " ";
+		if (/\p{Zs}/u.test(character)) return " ";
 		const sign = code < 256 ? "x" : code < 65536 ? "u" : "U";
 		return `\\${sign}${code.toString(16).padStart({ x: 2, u: 4, U: 8 }[sign], "0")}`;
 	});

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Selecting:
-    """The part of the browser that selects all, no, or unselected rows, or runs of rows."""
+    """The part of the browser that changes the selection of many rows."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -42,7 +42,7 @@ _FAR = np.float32(2**60)  # outliers are clipped to this, and end up at the edge
 
 
 def sample(count: int, most: int) -> Positions:
-    """Return the ascending positions of up to `most` rows, always the same for a count.
+    """Return ascending positions of up to `most` rows, which only depend on the count.
 
     >>> len(sample(10, 20)), len(sample(1000, 20)), (sample(9, 5) == sample(9, 5)).all()
     (10, 20, np.True_)
@@ -75,7 +75,7 @@ def read_vectors(view: View, f: Field, positions: Positions) -> tuple[Positions,
 
 
 def exponent_of(numbers: Points) -> int:
-    """Return the exponent of a power of two that is above all numbers, to scale them with.
+    """Return the exponent of a power of two that exceeds all numbers, by which to scale them.
 
     >>> exponent_of(np.array([[3, -5]], np.float32)), exponent_of(np.zeros((0, 2), np.float32))
     (3, 0)

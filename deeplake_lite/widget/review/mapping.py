@@ -188,8 +188,8 @@ def vector_column(view: View, name: str) -> Field:
     f = view[name].field
     if not is_vector(f.htype):
         raise SchemaError(
-            f"A map needs a column of vectors, but column {name!r} is {f.htype}. Choose another "
-            "column."
+            f"A map needs a column of vectors, but the type of column {name!r} is {f.htype}. "
+            "Choose another column."
         )
     return f
 
@@ -222,8 +222,8 @@ def colours(
         case "numbers":
             return _numbers(read_values(view, [f], positions)[f.name])
     raise SchemaError(
-        f"Points can be coloured by classes or numbers, but column {name!r} is {f.htype}. Choose "
-        "another column."
+        f"Points can be coloured by classes or numbers, but the type of column {name!r} is "
+        f"{f.htype}. Choose another column."
     )
 
 

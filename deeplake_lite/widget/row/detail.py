@@ -199,7 +199,7 @@ class Detail:
         return {**column, **items, "c": caption["c"]}
 
     def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, object] | None:
-        """Return the classes for editing boxes, or None without classes or if read-only."""
+        """Return the classes for editing boxes, or None if missing or read-only."""
         about = self._host.about
         if not is_boxes(f.htype) or not about["writable"] or not about["has_ids"]:
             return None
