@@ -91,8 +91,8 @@ class EditParser:
         now = self._host.shown.ids(positions)
         if now is None or [str(i) for i in now.tolist()] != [row_id]:
             raise LakeError(
-                f"Nothing was edited, because row {row_id} has moved or was deleted since it was "
-                "shown. Find the row, and edit it there."
+                f"The shown row {row_id} has moved or was deleted, so nothing was edited. Find the "
+                "row, and edit it there."
             )
 
     def _field(self, ds: Dataset, name: str) -> Field:

@@ -28,4 +28,4 @@ def test_id_belongs_to_the_row_at_the_position(make_lake, page, positions):
     shown = page(make_lake({"x": "int32"}, x=[0, 1]))
     row_id = shown.asks("detail", p=0, size=64)["id"]
     expected = {"positions": positions, "row": row_id, "column": "x", "op": "set", "value": 9}
-    assert "Nothing was edited" in shown.fails("stage", edits=[expected])["message"]
+    assert "so nothing was edited" in shown.fails("stage", edits=[expected])["message"]
