@@ -179,7 +179,9 @@ def test_only_embedding_columns_are_suggested(make_lake):
         lake.suspects("label", by="image")
     with pytest.raises(ValueError, match="by='embedding', column='looks'"):
         lake.suspects("label", by="looks")
-    with pytest.raises(ValueError, match=r"no column of embeddings\. Add a column of type dl\.Embedding"):
+    with pytest.raises(
+        ValueError, match=r"no column of embeddings\. Add a column of type dl\.Embedding"
+    ):
         make_lake({"image": "image", "label": "int32"}).suspects("label", by="image")
 
 
