@@ -294,8 +294,8 @@ def test_demo_runs_describes_its_steps_and_does_not_overwrite_itself(tmp_path, m
     assert len(result["steps"]) == 14
     assert result["page"] == str(tmp_path / "digits-2.html")
     outcomes = {step["step"]: step["outcome"] for step in result["steps"]}
-    assert int(re.search(r"(\d+)% of 359 test rows right", outcomes["train"])[1]) > 80
-    assert int(re.match(r"(\d+) sevens", outcomes["query"])[1]) > 5
+    assert int(re.search(r"(\d+)% of 359 test rows correct", outcomes["train"])[1]) > 80
+    assert int(re.match(r"(\d+) bold sevens", outcomes["query"])[1]) > 5
     assert "To create another" in run_json("demo", "digits.lake", code=2)["error"]
     ds = dl.open("digits.lake")
     assert len(ds) > 1_797

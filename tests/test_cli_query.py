@@ -123,7 +123,7 @@ def test_syntax_error_shows_the_caret(url):
 
 
 def test_two_formats_are_refused(url):
-    assert "Leave one out" in run(url, "SELECT x", "--json", "--csv", code=2)
+    assert "cannot be combined" in run(url, "SELECT x", "--json", "--csv", code=2)
 
 
 def test_query_cannot_write(url):

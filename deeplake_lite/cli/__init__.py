@@ -1,4 +1,4 @@
-"""The command line, ``deeplake-lite``: one file per group of commands, and its demo."""
+"""The command line, ``deeplake-lite``, with one file per group of commands, and its demo."""
 
 from deeplake_lite.cli.main import app, main
 

@@ -1,4 +1,4 @@
-"""The app and the helpers of all commands: common options, exit codes, and output as text or JSON.
+"""The app, and the helpers for options, exit codes and output that all commands share.
 
 Commands import libraries when they run, so that ``--help`` prints without delay.
 """
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
 
 SHOWN = 20
-"""Maximum number of lines of a list that are printed."""
+"""Maximum number of lines to print of a list."""
 
 INTERRUPTED = 130
-"""Exit code of a program that was interrupted by Ctrl-C, as is conventional in shells."""
+"""Conventional exit code of a program that was interrupted by Ctrl-C."""
 
 
 def _as_option(match: re.Match[str]) -> str:
-    """Return a Python keyword argument as a command-line option, with its value if it has one."""
+    """Convert a Python keyword argument to a command-line option, with its value if it has one."""
     option = f"--{match[1].replace('_', '-')}"
     return f"{option} {match[2]}" if match.re.groups > 1 else option
 
@@ -50,7 +50,7 @@ IN_THE_SHELL = (
     (r"\bds\.log\(\)", "deeplake-lite log"),
     (r"\bds\.verify\(\)", "deeplake-lite verify"),
 )
-"""Replacements of Python code in error messages by options of this program."""
+"""Replacements of Python code in error messages with options of this program."""
 
 HELP = """Datasets for deep learning, versioned like code.
 
@@ -61,8 +61,8 @@ Exit codes:
   2    wrong usage or invalid input; the reason is printed to stderr
   130  interrupted by Ctrl-C
 
-With --json, a command prints one JSON document. If it fails, that is {"error": "…"}.
-Row ids are strings, because JavaScript's numbers cannot hold all their digits.
+With --json, commands print one JSON document, or {"error": "…"} if they fail.
+Row ids are strings, because they have more digits than JavaScript's numbers.
 """
 
 app = typer.Typer(
@@ -102,7 +102,7 @@ def command[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 
 def for_the_shell(message: str) -> str:
-    """Return an error message with Python code replaced with options of this program.
+    """Replace Python code in an error message with options of this program.
 
     >>> for_the_shell('Or leave such rows out: on_error="skip".')
     'Or leave such rows out: --on-error skip.'
@@ -113,12 +113,12 @@ def for_the_shell(message: str) -> str:
 
 
 def notes_of(error: BaseException) -> list[str]:
-    """Return the notes that were added to an error."""
+    """Return the notes added to an error."""
     return list(getattr(error, "__notes__", ()))
 
 
 def open_lake(url: str, version: str | None = None) -> Dataset:
-    """Open a lake at the tip of ``main``, or read-only at a version."""
+    """Open a lake at the tip of ``main``, or at a version and read-only."""
     import deeplake_lite as dl
 
     return dl.open(url) if version is None else dl.open(url, version=version)
@@ -130,12 +130,12 @@ def print_json(document: object) -> None:
 
 
 def print_some(word: str, lines: Iterable[str]) -> None:
-    """Print the first lines of a list to stderr, each after a word."""
+    """Print the first lines of a list to stderr, with a word before each."""
     items = list(lines)
     for line in items[:SHOWN]:
         typer.echo(f"{word} {line}", err=True)
     if len(items) > SHOWN:
-        typer.echo(f"{word} {len(items) - SHOWN} more; --json lists all", err=True)
+        typer.echo(f"{word} {len(items) - SHOWN} more (--json lists all)", err=True)
 
 
 def id_strings(ids: NDArray[np.int64]) -> list[str]:
@@ -144,7 +144,7 @@ def id_strings(ids: NDArray[np.int64]) -> list[str]:
 
 
 def size(count: int) -> str:
-    """Return a number of bytes in a readable unit.
+    """Format a number of bytes in a readable unit.
 
     >>> size(999), size(21_600_000)
     ('999 B', '21.6 MB')

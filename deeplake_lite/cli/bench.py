@@ -1,4 +1,4 @@
-"""The command that measures how fast a view is loaded on this machine, and its bottleneck."""
+"""The command that measures how fast a view loads on this machine, and finds the bottleneck."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def bench(
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Load in random order.")] = False,
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 2,
     num_workers: Annotated[
-        int | None, typer.Option(min=0, help="Number of threads; one per core by default.")
+        int | None, typer.Option(min=0, help="Number of threads. By default, one per core.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Load all rows as for training, and print the speed and the bottleneck.
+    """Load all rows as in training, and print the speed and the bottleneck.
 
-    The speed is compared with the decode limit: the speed at which the same number of threads
-    decode rows that are already in memory, into batches that are already allocated.
+    The speed is compared with the decode limit, which is the speed at which the same number of
+    threads decode rows in memory into preallocated batches.
     """
     ds = open_lake(url, version)
     view = ds if query is None else ds.query(query)
@@ -63,7 +63,7 @@ def bench(
 
 
 def _load(loader: Loader, epochs: int) -> None:
-    """Iterate over the epochs, with a progress bar in a terminal."""
+    """Iterate over the epochs, with a progress bar if the output is a terminal."""
     from deeplake_lite.dataset.repr import bars
 
     rows, size = loader.shares.n, loader.batch_size

@@ -1,9 +1,9 @@
-"""The demo: a typical workflow on real data, in timed steps.
+"""The demo, which is a typical workflow on real data in timed steps.
 
-The 1,797 handwritten digits of scikit-learn and the photographs of scikit-image are written to one
-lake, some of them with wrong labels. One branch corrects these by looking at the most similar
-images. Meanwhile main is edited as well, and then the branch is merged. Another branch keeps the
-wrong labels, for practice. A query and a training loop read the result, and an HTML page shows the
+The demo writes the 1,797 handwritten digits of scikit-learn and the photographs of scikit-image to
+one lake, some of them with wrong labels. On a branch, it corrects these by looking at the most
+similar images. Meanwhile, it also edits main, and then merges the branch. Another branch keeps the
+wrong labels for practice. A query and a training loop read the result, and an HTML page shows the
 remaining mistakes. Each step is a function that returns a line about its result.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT = "digits.lake"
 
 UV = "UV_RUN_RECURSION_DEPTH"
-"""Environment variable that `uv run` sets for the programs that it starts."""
+"""Environment variable that `uv run` sets for programs that it starts."""
 
 QUERY = "SELECT label, COUNT(*) AS n, AVG(brightness) AS brightness GROUP BY label ORDER BY label"
 """Query that the demo suggests at the end."""
@@ -45,13 +45,13 @@ MISTAKES = 25
 """Number of wrong labels."""
 
 NEIGHBOURS = 9
-"""Number of neighbours that vote on a label."""
+"""Number of neighbours that vote on each label."""
 
 PHOTOGRAPHS = (
     "astronaut.png", "camera.png", "chelsea.png", "coffee.png", "coins.png", "moon.png",
     "hubble_deep_field.jpg", "motorcycle_left.png", "retina.jpg", "rocket.jpg",
 )  # fmt: skip
-"""Files in scikit-image's wheel."""
+"""Image files in scikit-image's wheel."""
 
 SCHEMA = {
     "image": Image("auto"),
@@ -64,7 +64,7 @@ SCHEMA = {
 
 
 def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, object]:
-    """Run all steps, write a line about each, and return a summary as JSON.
+    """Run all steps, write two lines about each, and return a summary as JSON.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, ob
             "To create another, run: deeplake-lite demo another.lake."
         )
     steps, width = list[dict[str, Any]](), max(len(step.title) for step in STEPS)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for number, step in enumerate(STEPS, 1):
         started = time.perf_counter()
         outcome = step.run(state)
@@ -88,13 +88,13 @@ def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, ob
         write(f"{number:2}. {step.title:{width}}  {seconds:5.2f} s  {outcome}")
         write(f"    {step.code}")
         steps.append({"step": step.title, "seconds": round(seconds, 3), "outcome": outcome})
-    total = time.perf_counter() - begun
+    total = time.perf_counter() - start
     commands = next_commands(state.url)
-    write(f"\nFinished in {total:.1f} s. To see the mistakes that are left, open {state.page}")
+    write(f"\nFinished in {total:.1f} s. To see the remaining mistakes, open {state.page}")
     write("Now try:")
     for command in commands:
         write(f"    {command}")
-    write("To correct them in a notebook, run:")
+    write("To correct the mistakes in a notebook, run:")
     write(f"    {notebook_cell(state.url)}")
     return {
         "url": state.url,
@@ -107,7 +107,7 @@ def run_demo(folder: str | None, write: Callable[[str], object]) -> dict[str, ob
 
 
 def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the commands that the demo suggests, with the prefix that started this program.
+    """Return the commands that the demo suggests, with the prefix with which it was started.
 
     >>> next_commands("my lake", {})[0]
     "deeplake-lite info 'my lake'"
@@ -116,7 +116,7 @@ def next_commands(url: str, environ: Mapping[str, str] = os.environ) -> list[str
     """
     runner, lake = "uv run --extra demo " if UV in environ else "", shlex.quote(url)
     code = f"import deeplake_lite as dl; print(dl.open({url!r})[0])"
-    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # easier to read, if it is safe
+    quoted = f'"{code}"' if lake == url else shlex.quote(code)  # easier to read, where it is safe
     return [
         f"{runner}deeplake-lite info {lake}",
         f"{runner}deeplake-lite diff {lake} v1 main",
@@ -134,7 +134,7 @@ def notebook_cell(url: str) -> str:
 def gather(state: DemoState) -> str:
     """Load the digits and find the photographs."""
     try:
-        from sklearn.datasets import load_digits  # takes a second, so only the demo imports it
+        from sklearn.datasets import load_digits  # slow to import, and only the demo needs it
     except ImportError as error:
         raise MissingPackageError.needed("scikit-learn", "demo", "The demo") from error
     try:
@@ -166,7 +166,7 @@ def write_digits(state: DemoState) -> str:
 
 
 def write_photographs(state: DemoState) -> str:
-    """Add the photographs. Their files of any size and format are stored unchanged."""
+    """Add the photographs, whose files are stored unchanged, with any size and format."""
     paths = state.photographs
     state.ds.append({
         "image": paths,
@@ -192,7 +192,7 @@ def read_rows(state: DemoState) -> str:
 
 
 def correct(state: DemoState) -> str:
-    """On a branch, correct the label of each digit whose neighbours all agree on another label."""
+    """On a branch, correct the labels of digits whose neighbours all agree on another label."""
     ds = state.ds
     ds.branch("fix-labels")
     ds.checkout("fix-labels")
@@ -203,11 +203,11 @@ def correct(state: DemoState) -> str:
     ds["label"][is_digit[suspects]] = votes[suspects]
     ds.commit(f"correct {len(suspects)} labels from their neighbours")
     right = int((votes[suspects] == state.truth[suspects]).sum())
-    return f"{len(suspects)} labels corrected, among them {right} of the {MISTAKES} mistakes"
+    return f"{len(suspects)} labels corrected, including {right} of the {MISTAKES} mistakes"
 
 
 def edit_main(state: DemoState) -> str:
-    """Edit main at the same time: add a column, and change cells."""
+    """Edit main at the same time by adding a column and changing cells."""
     ds = state.ds
     ds.checkout("main")
     ds.add_column("brightness", "float32", values=[float(np.mean(i)) for i in ds["image"]])
@@ -271,7 +271,7 @@ STEPS = (
 
 
 def ink_box(digit: NDArray[np.uint8]) -> list[int]:
-    """Return the box around the ink of a digit, pixels, xyxy.
+    """Return the box around the ink of a digit, in pixels, xyxy.
 
     >>> ink_box(np.pad(np.full((2, 3), 16, "uint8"), 1))
     [1, 1, 4, 3]
@@ -281,9 +281,9 @@ def ink_box(digit: NDArray[np.uint8]) -> list[int]:
 
 
 def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the label that all nearest neighbours of a row have, or -1, (n,) int64.
+    """Return the label that all neighbours of a row share, or -1 if they differ, (n,) int64.
 
-    Neighbours are found exactly, by cosine similarity. A row is not its own neighbour.
+    Neighbours are exact and by cosine similarity. A row is not its own neighbour.
     """  # fmt: skip
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     likeness = unit @ unit.T
@@ -294,13 +294,13 @@ def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> 
 
 
 def _free_name() -> str:
-    """Return the default name of the lake, with a number if it is taken."""
+    """Return the default name of the lake, with a number if the name is taken."""
     stem, suffix = Path(DEFAULT).stem, Path(DEFAULT).suffix
     names = (DEFAULT, *(f"{stem}-{n}{suffix}" for n in range(2, 1_000)))
     return next(name for name in names if not Path(name).exists())
 
 
 def _is_full(folder: str) -> bool:
-    """Return whether a path is a file, or a folder that is not empty."""
+    """Return whether a path is a file or a non-empty folder."""
     path = Path(folder)
     return path.is_file() or (path.is_dir() and any(path.iterdir()))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.dataset import Dataset
 
 PRACTICE = "practice"
-"""Branch on which the wrong labels stay, so that users can find them."""
+"""Branch that keeps the wrong labels, so that users can look for them."""
 
 
 @dataclass
@@ -30,12 +30,12 @@ class DemoState:
     """The correct labels, (n,)."""
     photographs: list[Path] = field(default_factory=list)
     page: Path | None = None
-    """The HTML page of the browser, once it is written."""
+    """The HTML page of the browser, or None until it is written."""
     lake: Dataset | None = None
 
     @property
     def ds(self) -> Dataset:
-        """The lake, once it is created."""
+        """The lake, which the first steps create."""
         assert self.lake is not None
         return self.lake
 
@@ -45,8 +45,8 @@ class Step:
     """One step of the demo."""
 
     title: str
-    """Title that is printed with the step."""
+    """Title to print with the step."""
     code: str
-    """Code that is printed with the step, as an example."""
+    """Code to print with the step, as an example."""
     run: Callable[[DemoState], str]
     """Runs the step, and returns a line that describes the result."""

@@ -1,4 +1,4 @@
-"""The steps of the demo that use the finished lake: a query, a training loop, and an HTML page."""
+"""Steps of the demo that use the finished lake for a query, a training loop and an HTML page."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ SHOWN = 200
 
 
 def run_query(state: DemoState) -> str:
-    """Query rows by their label and by the pixels of their image."""
+    """Query rows by label and by the pixels of their image."""
     bold = state.ds.query(BOLD)
     boldest = bold[0]["image"].mean()
-    return f"{len(bold)} sevens have much ink; the mean grey of the first is {boldest:.0f}"
+    return f"{len(bold)} bold sevens, the first with a mean grey of {boldest:.0f}"
 
 
 def train(state: DemoState) -> str:
@@ -43,17 +43,17 @@ def train(state: DemoState) -> str:
     model, batches = SGDClassifier(random_state=0), 0
     loader = train.batches(BATCH, shuffle=True, seed=0)
     for _ in range(EPOCHS):
-        for batch in loader:  # each iteration is another epoch, in another order
+        for batch in loader:  # each iteration is a new epoch, in a new order
             model.partial_fit(_vectors(batch), batch["label"], classes=np.arange(10))
             batches += 1
     right = [model.predict(_vectors(b)) == b["label"] for b in test.batches(BATCH)]
     share = np.concatenate(right).mean()
     training = f"{batches} batches of {BATCH} rows in {EPOCHS} epochs"
-    return f"{training}; {share:.0%} of {len(test)} test rows right"
+    return f"{training}; {share:.0%} of {len(test)} test rows correct"
 
 
 def save_page(state: DemoState) -> str:
-    """Save an HTML page of the browser, with the labels that are most likely wrong first."""
+    """Save an HTML page of the browser that shows the most suspicious labels first."""
     practice = open_lake(state.url, branch=PRACTICE)
     suspects = practice.suspects("label", by="embedding")
     state.page = suspects.browse().to_html(_free_page(state.url), rows=SHOWN).absolute()
@@ -64,13 +64,13 @@ def save_page(state: DemoState) -> str:
 
 
 def _vectors(batch: dict[str, object]) -> NDArray[Any]:
-    """Return the pixels of a batch's images as vectors, (n, 64), 0 to 1."""
+    """Return the pixels of a batch's images as vectors, (n, 64), from 0 to 1."""
     images = np.asarray(batch["image"], np.float32) / np.float32(255)
     return images.reshape(len(images), -1)
 
 
 def _free_page(url: str) -> Path:
-    """Return a free path for the page: next to a local lake, else in the current folder."""
+    """Return an unused path for the page, next to a local lake or else in the current folder."""
     local = Path(url) if "://" not in url else Path(Path(urlsplit(url).path).name or "lake")
     endings = chain([""], (f"-{number}" for number in count(2)))
     names = (local.with_name(f"{local.stem}{ending}.html") for ending in endings)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.view import View
 
 BLOCK_ROWS = 1_024
-"""Number of rows that are read and written at a time."""
+"""Number of rows to read and write at a time."""
 
 
 @app.command()
@@ -34,16 +34,16 @@ def export(
     version: Version = None,
     view: Annotated[str | None, typer.Option(help="Export only the rows of a saved view.")] = None,
     image: Annotated[
-        str | None, typer.Option(help="Column to write as files, if several are possible.")
+        str | None, typer.Option(help="Column to write as files, if there is a choice.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="Column that names the folders, if several are possible.")
+        str | None, typer.Option(help="Column to name folders after, if there is a choice.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the rows to DIR: a folder per class with a table, a Parquet file, or a CSV file.
+    """Write rows to DIR as one folder per class with a table, as a Parquet file, or as a CSV file.
 
-    CSV leaves out columns of files, pixels and arrays, and prints the names of these columns.
+    CSV leaves out columns of files, pixels and arrays. The command prints their names.
     """
     checks.choice("--format", format_, tuple(FORMATS))
     if format_ != "folder" and (image or label):
@@ -59,7 +59,7 @@ def export(
         return print_json({"path": str(export.path), "rows": len(rows), "left_out": left_out})
     if export.left_out:
         typer.echo(
-            f"left out, because {format_} cannot hold them: {', '.join(export.left_out)}", err=True
+            f"left out, because {format_} cannot store them: {', '.join(export.left_out)}", err=True
         )
     return typer.echo(f"{counted(len(rows), 'row')} written to {export.path}")
 
@@ -69,14 +69,14 @@ class Exported:
     """The result of an export."""
 
     path: Path
-    """The file or folder that was written."""
+    """The written file or folder."""
 
     left_out: list[str]
-    """Columns that the format cannot hold."""
+    """Names of columns that the format cannot store."""
 
 
 def export_folder(view: View, folder: str, **options: Any) -> Exported:
-    """Write images as files, in one folder per class, with a table of the other columns."""
+    """Write images as files in one folder per class, with a table of the other columns."""
     return Exported(view.to_folder(folder, **options), [])
 
 
@@ -92,7 +92,7 @@ def export_parquet(view: View, folder: str) -> Exported:
 
 
 def export_csv(view: View, folder: str) -> Exported:
-    """Write a CSV file of all columns except those of files, pixels and arrays."""
+    """Write a CSV file of all columns except files, pixels and arrays."""
     import csv
 
     from deeplake_lite.dataset.export.portable import read_blocks, values_of
@@ -101,7 +101,7 @@ def export_csv(view: View, folder: str) -> Exported:
     fields = [f for f in view.schema if fits_table(f.htype)]
     if not fields:
         raise SchemaError(
-            "CSV cannot hold files, pixels or arrays, and this view has no other columns. Choose "
+            "CSV cannot store files, pixels or arrays, and this view has no other columns. Choose "
             "--format folder or --format parquet."
         )
     path = _new_file(view, folder, ".csv")
@@ -122,7 +122,7 @@ FORMATS: dict[str, Callable[..., Exported]] = {
     "parquet": export_parquet,
     "csv": export_csv,
 }
-"""Export functions by the name of their format."""
+"""Export functions by name of the format."""
 
 
 def _new_file(view: View, folder: str, suffix: str) -> Path:

@@ -17,7 +17,7 @@ def ingest_auto(
     url: Url,
     **options: Any,
 ) -> Any:
-    """Ingest files of any format, which is recognised."""
+    """Recognise the format of files, and ingest them."""
     from deeplake_lite.ingest.detection.api import recognise
 
     data, known = recognise(source)
@@ -33,11 +33,11 @@ def ingest_folder(
     label: Annotated[str, typer.Option(help="Name of the column of labels.")] = "label",
     labels: Annotated[str | None, typer.Option(help="CSV file of file names and labels.")] = None,
     file_column: Annotated[
-        str | None, typer.Option(help="Column of file names in that file; detected by default.")
+        str | None, typer.Option(help="Column of file names in the CSV file. Detected by default.")
     ] = None,
     **options: Any,
 ) -> Any:
-    """Ingest a folder of images: a folder per class, per split and class, or a CSV of labels."""
+    """Ingest a folder of images, with folders for classes or splits, or with a CSV of labels."""
     from deeplake_lite.ingest.folders.folder import from_folder
 
     return from_folder(source, url, label=label, labels=labels, file_column=file_column, **options)
@@ -64,12 +64,15 @@ def ingest_deeplake(
     url: Url,
     history: Annotated[
         bool,
-        typer.Option("--history/--no-history", help="All versions as commits, or only the last."),
+        typer.Option(
+            "--history/--no-history",
+            help="Whether to ingest all versions as commits, or only the last.",
+        ),
     ] = True,
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Ingest a dataset of Deep Lake, version 4 or 3, with its history."""
+    """Ingest a dataset of Deep Lake 4 or 3 with its history."""
     from deeplake_lite.ingest.deeplake.source import from_deeplake
 
     return from_deeplake(source, url, history=history, on=on, **options)
@@ -81,7 +84,7 @@ def ingest_lance(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder or URL of the dataset.")],
     url: Url,
     dataset_version: Annotated[
-        str | None, typer.Option(help="Number or tag of the version; by default the latest.")
+        str | None, typer.Option(help="Number or tag of the version. By default, the latest.")
     ] = None,
     on: On = None,
     **options: Any,
@@ -98,13 +101,13 @@ def ingest_lance(
 @ingests
 def ingest_huggingface(
     source: Annotated[
-        str, typer.Argument(metavar="SRC", help="Folder of save_to_disk or of Parquet files.")
+        str, typer.Argument(metavar="SRC", help="Folder from save_to_disk, or of Parquet files.")
     ],
     url: Url,
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Ingest a dataset of Hugging Face, with its classes, files and splits."""
+    """Ingest a Hugging Face dataset with its classes, files and splits."""
     from deeplake_lite.ingest.huggingface.source import from_huggingface
 
     return from_huggingface(source, url, on=on, **options)
@@ -134,7 +137,7 @@ def ingest_coco(
     no_images: NoImages = False,
     **options: Any,
 ) -> Any:
-    """Ingest a COCO file: instances, keypoints or captions, with their images."""
+    """Ingest a COCO file of instances, keypoints or captions, with their images."""
     from deeplake_lite.ingest.coco.source import from_coco
 
     return from_coco(source, url, images=False if no_images else images, **options)
@@ -148,7 +151,7 @@ def ingest_litdata(
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Ingest chunks that LitData has optimized."""
+    """Ingest chunks written by LitData's optimize."""
     from deeplake_lite.ingest.shards.litdata import from_litdata
 
     return from_litdata(source, url, on=on, **options)
@@ -162,7 +165,7 @@ def ingest_mds(
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Ingest MDS shards, the format of MosaicML's streaming datasets."""
+    """Ingest MDS shards of MosaicML's streaming datasets."""
     from deeplake_lite.ingest.shards.mds import from_mds
 
     return from_mds(source, url, on=on, **options)
@@ -178,7 +181,7 @@ def ingest_webdataset(
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Ingest the samples of WebDataset's tar files."""
+    """Ingest the samples in WebDataset tar files."""
     from deeplake_lite.ingest.shards.webdataset import from_webdataset
 
     return from_webdataset(source, url, on=on, **options)
@@ -194,7 +197,7 @@ def ingest_tfrecord(
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Ingest the records of TFRecord files, also those of TensorFlow Datasets."""
+    """Ingest the records of TFRecord files, including those of TensorFlow Datasets."""
     from deeplake_lite.ingest.shards.tfrecord import from_tfrecord
 
     return from_tfrecord(source, url, on=on, **options)
@@ -210,11 +213,11 @@ def ingest_arrayrecord(
     on: On = None,
     contents: Annotated[
         str,
-        typer.Option(metavar="auto|example|bytes", help="What records hold; found by default."),
+        typer.Option(metavar="auto|example|bytes", help="Content of records. Detected by default."),
     ] = "auto",
     **options: Any,
 ) -> Any:
-    """Ingest the records of ArrayRecord files, also those of TensorFlow Datasets."""
+    """Ingest the records of ArrayRecord files, including those of TensorFlow Datasets."""
     from deeplake_lite.ingest.shards.arrayrecord import from_arrayrecord
 
     return from_arrayrecord(source, url, on=on, contents=contents, **options)  # type: ignore[arg-type]
@@ -229,7 +232,7 @@ def ingest_numpy(
     columns: Columns = None,
     **options: Any,
 ) -> Any:
-    """Ingest the arrays of NumPy's npy and npz files."""
+    """Ingest the arrays in NumPy's npy and npz files."""
     from deeplake_lite.ingest.arrays.numpy import from_numpy
 
     return from_numpy(source, url, on=on, columns=columns or None, **options)
@@ -241,11 +244,12 @@ def ingest_idx(
     source: Annotated[str, typer.Argument(metavar="SRC", help="Folder, file or 'pattern'.")],
     url: Url,
     classes: Annotated[
-        list[str] | None, typer.Option("--class", help="Name of a class, in order; repeat it.")
+        list[str] | None,
+        typer.Option("--class", help="Name of a class. Repeat for all classes, in order."),
     ] = None,
     **options: Any,
 ) -> Any:
-    """Ingest images and labels of IDX files, such as those of MNIST."""
+    """Ingest images and labels from IDX files, such as MNIST."""
     from deeplake_lite.ingest.arrays.idx import from_idx
 
     return from_idx(source, url, classes=classes or None, **options)
@@ -269,7 +273,7 @@ def ingest_hdf5(
 @group.command("zarr")
 @ingests
 def ingest_zarr(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of a group or an array.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="Folder of a group or array.")],
     url: Url,
     on: On = None,
     columns: Columns = None,
@@ -284,12 +288,12 @@ def ingest_zarr(
 @group.command("torch")
 @ingests
 def ingest_torch(
-    source: Annotated[str, typer.Argument(metavar="SRC", help="File that to_torch has written.")],
+    source: Annotated[str, typer.Argument(metavar="SRC", help="File written by to_torch.")],
     url: Url,
     on: On = None,
     **options: Any,
 ) -> Any:
-    """Ingest a file of PyTorch tensors that to_torch has written."""
+    """Ingest a file of PyTorch tensors written by to_torch."""
     from deeplake_lite.ingest.arrays.torch import from_torch
 
     return from_torch(source, url, on=on, **options)
@@ -299,12 +303,12 @@ def ingest_torch(
 @ingests
 def ingest_tfds(
     source: Annotated[
-        str, typer.Argument(metavar="SRC", help="Folder of a prepared dataset, or its name.")
+        str, typer.Argument(metavar="SRC", help="Folder or name of a prepared dataset.")
     ],
     url: Url,
     on: On = None,
     split: Annotated[
-        list[str] | None, typer.Option(help="Split to ingest, by default all; repeat it.")
+        list[str] | None, typer.Option(help="Split to ingest. Repeat for several. By default, all.")
     ] = None,
     **options: Any,
 ) -> Any:
@@ -325,7 +329,7 @@ def ingest_yolo(
     ] = None,
     **options: Any,
 ) -> Any:
-    """Ingest a YOLO dataset: images with label files."""
+    """Ingest a YOLO dataset of images with label files."""
     from deeplake_lite.ingest.yolo.source import from_yolo
 
     return from_yolo(source, url, task=task, **options)  # type: ignore[arg-type]
@@ -339,11 +343,12 @@ def ingest_voc(
     ],
     url: Url,
     origin: Annotated[
-        int, typer.Option(metavar="1|0", help="Number of the first pixel; 0 for CVAT's exports.")
+        int,
+        typer.Option(metavar="1|0", help="Number of the first pixel. Use 0 for exports from CVAT."),
     ] = 1,
     **options: Any,
 ) -> Any:
-    """Ingest a PASCAL VOC dataset: images with XML files, as labelImg writes them, too."""
+    """Ingest a PASCAL VOC dataset of images with XML files, such as those from labelImg."""
     from deeplake_lite.ingest.annotations.voc import from_voc
 
     return from_voc(source, url, origin=origin, **options)  # type: ignore[arg-type]
@@ -360,7 +365,7 @@ def ingest_cvat(
     no_images: NoImages = False,
     **options: Any,
 ) -> Any:
-    """Ingest an export of CVAT: "CVAT for images 1.1", or the tracks of "CVAT for video 1.1"."""
+    """Ingest a "CVAT for images 1.1" export, or the tracks of a "CVAT for video 1.1" export."""
     from deeplake_lite.ingest.annotations.cvat import from_cvat
 
     return from_cvat(source, url, images=False if no_images else images, **options)
@@ -375,7 +380,7 @@ def ingest_labelstudio(
     no_images: NoImages = False,
     **options: Any,
 ) -> Any:
-    """Ingest tasks that Label Studio has exported as JSON."""
+    """Ingest tasks that Label Studio exported as JSON."""
     from deeplake_lite.ingest.annotations.labelstudio import from_labelstudio
 
     return from_labelstudio(source, url, images=False if no_images else images, **options)
@@ -389,13 +394,13 @@ def ingest_fiftyone(
     ],
     url: Url,
     label_field: Annotated[
-        str | None, typer.Option(help="Field of the objects; ground_truth by default.")
+        str | None, typer.Option(help="Field of the objects. By default, ground_truth.")
     ] = None,
     images: Images = None,
     no_images: NoImages = False,
     **options: Any,
 ) -> Any:
-    """Ingest a dataset that FiftyOne has exported as FiftyOneDataset."""
+    """Ingest a dataset that FiftyOne exported as FiftyOneDataset."""
     from deeplake_lite.ingest.annotations.fiftyone import from_fiftyone
 
     folder = False if no_images else images

@@ -1,4 +1,4 @@
-"""The options that all commands of `deeplake-lite ingest` have, and the report of their result."""
+"""The options shared by all commands of `deeplake-lite ingest`, and the report of their result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Group(typer.core.TyperGroup):
-    """Commands by format; without the name of one, the format of the source is recognised."""
+    """Commands by format. If the format is omitted, it is recognised from the source."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         first = args[0] if args else ""
@@ -33,8 +33,8 @@ class _Group(typer.core.TyperGroup):
 
 group = typer.Typer(
     cls=_Group,
-    help="Ingest files into a lake, which is created if it does not exist. Without the name of a "
-    "format, as in `ingest SRC URL`, it is recognised.",
+    help="Ingest files into a lake, which is created if it does not exist. If the name of the "
+    "format is omitted, as in `ingest SRC URL`, it is recognised.",
     no_args_is_help=True,
 )
 app.add_typer(group, name="ingest")
@@ -48,33 +48,36 @@ On = Annotated[
 ]
 
 Images = Annotated[
-    str | None, typer.Option(help="Folder of the images; looked for near the file by default.")
+    str | None,
+    typer.Option(help="Folder of the images. By default, it is searched for near the file."),
 ]
-NoImages = Annotated[bool, typer.Option("--no-images", help="Ingest the annotations alone.")]
+NoImages = Annotated[bool, typer.Option("--no-images", help="Ingest only the annotations.")]
 
 
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", help="Column to ingest, by default all; repeat it."),
+    typer.Option("--column", help="Column to ingest. Repeat for several. By default, all."),
 ]
 
 
 def _options(
     on_error: Annotated[
-        str, typer.Option(metavar="raise|skip", help="Fail on a bad row, or skip it.")
+        str, typer.Option(metavar="raise|skip", help="Whether to fail on a bad row or skip it.")
     ] = "raise",
     check: Annotated[
-        str, typer.Option(metavar="header|full", help="How files are checked; full decodes them.")
+        str, typer.Option(metavar="header|full", help="How to check files. full decodes them.")
     ] = "header",
     update: Annotated[
         bool,
-        typer.Option("--update/--no-update", help="Update rows whose key exists, or skip them."),
+        typer.Option(
+            "--update/--no-update", help="Whether to update rows whose key exists, or skip them."
+        ),
     ] = True,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite edits in the lake with the source.")
     ] = False,
     commit_every: Annotated[
-        int | None, typer.Option(help="Commit after this many rows; a rerun continues from there.")
+        int | None, typer.Option(help="Commit after this many rows. A rerun continues from there.")
     ] = None,
     branch: Annotated[str, typer.Option(help="Branch to write to.")] = "main",
     message: Annotated[str, typer.Option(help="Commit message.")] = "",
@@ -85,11 +88,11 @@ def _options(
         ),
     ] = None,
 ) -> dict[str, object]:
-    """Check the options that every ingest has, and return them as keywords."""
+    """Check the shared options, and return them as keyword arguments."""
     if commit_every is not None and commit_every < 1:
         raise InvalidValueError(f"--commit-every must be at least 1, but it is {commit_every}.")
     if force and not update:
-        raise InvalidValueError("--force and --no-update exclude each other. Leave one out.")
+        raise InvalidValueError("--force and --no-update cannot be combined. Omit one of them.")
     return {
         "on_error": _one_of("--on-error", on_error, "raise", "skip"),
         "check": _one_of("--check", check, "header", "full"),
@@ -102,7 +105,7 @@ def _options(
 
 
 def ingests(function: Callable[..., IngestedDataset]) -> Callable[..., None]:
-    """Add the options of every ingest to a command, and print the result of its function."""
+    """Add the shared options to a command, and print its function's result."""
     shared = inspect.signature(_options, eval_str=True)
     own = inspect.signature(function, eval_str=True)
 
@@ -159,7 +162,7 @@ def _report(ds: IngestedDataset, as_json: bool) -> None:
     print_some("skipped", map(str, result.skipped))
     print_some("kept", map(str, result.kept))
     if result.kept:
-        typer.echo("--force overwrites the edits of these rows with the source", err=True)
+        typer.echo("--force overwrites edits of these rows with the source", err=True)
     if result.repeated:
         typer.echo(
             f"version {result.repeated} already has these rows; --force adds them again", err=True

@@ -1,4 +1,4 @@
-"""Commands that show a lake: its contents, its commits, and the changes between versions."""
+"""Commands that show a lake's contents, its commits, and the changes between versions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from deeplake_lite.htypes.words import counted
 @app.command()
 @command
 def info(url: Url, version: Version = None, as_json: Json = False) -> None:
-    """Show the contents of a lake: columns, rows and versions."""
+    """Show the columns, rows and versions of a lake."""
     ds = open_lake(url, version)
     log = ds.log()
     document = {
@@ -49,7 +49,7 @@ def info(url: Url, version: Version = None, as_json: Json = False) -> None:
     for kind, names in (("branches", ds.branches), ("tags", ds.tags), ("views", ds.views())):
         if names:
             typer.echo(f"{kind}: {', '.join(names)}")
-    return typer.echo(f"{counted(len(log), 'commit')}, the last: {log[0].id} {log[0].message}")
+    return typer.echo(f"{counted(len(log), 'commit')}, the last is {log[0].id} {log[0].message}")
 
 
 @app.command()
@@ -82,10 +82,12 @@ def diff(
     url: Url,
     a: Annotated[str, typer.Argument(help="Older version.")],
     b: Annotated[str, typer.Argument(help="Newer version.")] = "main",
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 on changes.")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with 1 if there are changes.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the changes from version A to version B: rows, cells and columns."""
+    """Show the rows, cells and columns that changed from version A to version B."""
     changes = open_lake(url).diff(a, b)
     if as_json:
         print_json({

@@ -34,7 +34,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Handle the options before the command."""
+    """Handle the options that precede a command."""
 
 
 @app.command()
@@ -45,10 +45,10 @@ def demo(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Create a lake of handwritten digits and photographs, and show what can be done with it.
+    """Create a lake of handwritten digits and photographs, and demonstrate its use.
 
-    Without DIR, the lake is ./digits.lake, or ./digits-2.lake and so on if that exists. Needs the
-    extra "demo".
+    Without DIR, the lake is ./digits.lake, or ./digits-2.lake and so on if that exists. This
+    command needs the extra "demo".
     """  # fmt: skip
     from deeplake_lite.cli.demo import run_demo
 

@@ -45,14 +45,15 @@ def vacuum(
     url: Url,
     older_than: Annotated[
         str | None,
-        typer.Option(help="Expire unnamed versions older than this: 30d, 12h. By default, none."),
+        typer.Option(
+            help="Expire unnamed versions older than this, such as 30d or 12h. By default, none."
+        ),
     ] = None,
     spare: Annotated[
-        str, typer.Option(help="Spare objects younger than this: 24h, 90m. See ds.vacuum.")
+        str,
+        typer.Option(help="Spare objects younger than this, such as 24h or 90m. See ds.vacuum."),
     ] = "24h",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Count the objects, but delete none.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the objects.")] = False,
     as_json: Json = False,
 ) -> None:
     """Delete objects that no version needs."""
@@ -98,7 +99,7 @@ def branch(
     delete: Annotated[bool, typer.Option("--delete", help="Delete the branch instead.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Create a branch at a version, or delete one (its versions stay until a vacuum)."""
+    """Create a branch at a version, or delete a branch (its versions stay until a vacuum)."""
     ds = open_lake(url, None if delete else version)
     if delete:
         ds.delete_branch(name)
@@ -108,7 +109,7 @@ def branch(
 
 
 def _report_name(kind: str, name: str, version: str | None, *, as_json: bool) -> None:
-    """Print that a tag or branch was created at a version, or without one, that it was deleted."""
+    """Print that a tag or branch was created at a version, or deleted if there is no version."""
     if as_json:
         print_json({kind: name, "version": version, "deleted": version is None})
     elif version is None:

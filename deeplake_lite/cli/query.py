@@ -1,4 +1,4 @@
-"""The command that queries a lake. Results are a table for people, or JSON or CSV for programs."""
+"""The command that queries a lake and prints a table, or JSON or CSV for programs."""
 
 from __future__ import annotations
 
@@ -22,21 +22,23 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 WIDTH = 40
-"""Maximum length of a cell of a table, in characters."""
+"""Maximum length of a table cell, in characters."""
 
 FEW = 8
-"""Maximum size of an array whose numbers a table shows; larger ones show as shape and dtype."""
+"""Maximum size of arrays shown in full in tables. Larger arrays are shown as shape and dtype."""
 
 
 @app.command()
 @command
 def query(
     url: Url,
-    text: Annotated[str, typer.Argument(metavar="SELECT", help="The query; - reads stdin.")],
+    text: Annotated[
+        str, typer.Argument(metavar="SELECT", help="The query, or - to read it from stdin.")
+    ],
     version: Version = None,
     param: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Value of $NAME: JSON, or else a string."),
+        typer.Option(metavar="NAME=VALUE", help="Value of $NAME, as JSON or else a string."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("-n", "--limit", min=0, help="Maximum number of rows.")
@@ -45,13 +47,13 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print how the query ran.")] = False,
 ) -> None:
-    """Query the lake in SQL with tensors, such as "SELECT label, COUNT(*) GROUP BY label".
+    """Query a lake in SQL with tensors, such as "SELECT label, COUNT(*) GROUP BY label".
 
     Without FROM, the query reads the lake at URL. The table has 20 rows by default; --json and
-    --csv print all rows. Files and pixels are printed as their size or shape.
+    --csv print all rows. Files are printed as their size, and pixels as their shape.
     """  # fmt: skip
     if as_json and as_csv:
-        raise InvalidValueError("--json and --csv exclude each other. Leave one out.")
+        raise InvalidValueError("--json and --csv cannot be combined. Omit one of them.")
     sql = sys.stdin.read() if text == "-" else text
     result = open_lake(url, version).query(sql, dict(map(_parameter, param or ())))
     if explain:
@@ -65,7 +67,7 @@ def query(
 
 
 def _parameter(option: str) -> tuple[str, object]:
-    """Return the name and value of a parameter. Raises InvalidValueError.
+    """Parse the name and value of a parameter. Raises InvalidValueError.
 
     >>> _parameter("least=3"), _parameter("name=rose")
     (('least', 3), ('name', 'rose'))
@@ -80,7 +82,7 @@ def _parameter(option: str) -> tuple[str, object]:
 
 
 def print_json(view: View) -> None:
-    """Print a JSON list with one object per row, each on a line."""
+    """Print a JSON list with one object per row, each on its own line."""
     names, before = view.columns, "["
     for row in rows_of(view):
         document = dict(zip(names, map(_plain, row), strict=True))
@@ -105,7 +107,7 @@ def print_table(view: View, rows: int) -> None:
     part = view[:rows]
     lines = [list(view.columns), *([_cell(v) for v in row] for row in rows_of(part))]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    fit = _fitting(widths)
+    fit = _count_fitting(widths)
     rights = [_is_number(f) for f in view.schema]
     for line in (lines[0], ["─" * width for width in widths], *lines[1:]):
         cells = list(zip(line, widths, rights, strict=True))[:fit]
@@ -119,8 +121,8 @@ def print_table(view: View, rows: int) -> None:
     typer.echo(", ".join(words))
 
 
-def _fitting(widths: Sequence[int]) -> int:
-    """Return how many columns fit in the terminal, or all if the output is not a terminal."""
+def _count_fitting(widths: Sequence[int]) -> int:
+    """Return the number of columns that fit in the terminal, or all if it is not a terminal."""
     if not sys.stdout.isatty():
         return len(widths)
     room, used = shutil.get_terminal_size().columns, 0
@@ -135,7 +137,7 @@ def _fitting(widths: Sequence[int]) -> int:
 
 
 def rows_of(view: View) -> Iterator[tuple[object, ...]]:
-    """Yield rows, with names of classes, sizes of files, shapes of pixels, and None for null."""
+    """Yield rows with class names, file sizes, pixel shapes, and None for null."""
     from deeplake_lite.dataset.export.portable import read_blocks
 
     fields = tuple(view.schema)
@@ -163,7 +165,7 @@ def _is_number(f: Field) -> bool:
 
 
 def _shape(value: Any) -> object:
-    """Return the shape and dtype of pixels: ``"250×250×3 uint8"``."""
+    """Format the shape and dtype of pixels, such as ``"250×250×3 uint8"``."""
     if isinstance(value, list):
         return [_shape(item) for item in value]
     if value is None or isinstance(value, str):
@@ -176,7 +178,7 @@ def _size(data: bytes) -> str:
 
 
 def _plain(value: object) -> object:
-    """Return a value as JSON, with null for NaN and infinity, which JSON does not have."""
+    """Convert a value to JSON, with null for NaN and infinity, which JSON cannot represent."""
     from deeplake_lite.dataset.export.strings import plain
 
     def finite(item: object) -> object:
@@ -190,7 +192,7 @@ def _plain(value: object) -> object:
 
 
 def _cell(value: object) -> str:
-    r"""Return a value as a short string.
+    r"""Format a value as a short string.
 
     >>> import numpy as np
     >>> _cell(None), _cell(np.float32(0.1)), _cell(np.zeros((3, 4))), _cell("a\nb")

@@ -1,9 +1,9 @@
-"""Finding the mistakes of annotators and models.
+"""Tools that find mistakes made by annotators and models.
 
 Steps: `labels` reads a column as class numbers. `neighbours` finds the nearest vectors of each row,
-which `neighbour_cache` caches. `votes` judges labels by those of the neighbours, and `confident` by
-a model's probabilities. `ranking` returns the result as a ranked view. `predictions` writes queries
-that compare the predictions of a model with the truth.
+and `neighbour_cache` caches them. `votes` judges labels by the labels of neighbours, and
+`confident` judges them by a model's probabilities. `ranking` returns the result as a ranked view.
+`predictions` writes queries that compare a model's predictions with the truth.
 """
 
 from deeplake_lite.review.predictions import agreement, compared, pairs

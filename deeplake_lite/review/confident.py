@@ -1,10 +1,10 @@
-"""Confident learning: finds labels that contradict the probabilities of a model.
+"""Confident learning, which finds labels that contradict a model's probabilities.
 
 See Northcutt, Jiang, Chuang, Confident Learning: Estimating Uncertainty in Dataset Labels (JAIR 70,
 2021), https://arxiv.org/abs/1911.00068. The threshold of a class is its mean probability in the
-rows that are labelled with it. A row belongs to the most probable class that reaches its threshold.
-If that is not its label, it is off the diagonal of the confident joint. The probabilities of a row
-should come from a model that was not trained on it, by cross-validation.
+rows labelled with it. A row belongs to the most probable class that reaches its threshold. If this
+differs from its label, the row is off the diagonal of the confident joint. A row's probabilities
+should come from a model that was not trained on this row, by cross-validation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def thresholds(
 ) -> NDArray[np.float64]:
     """Return the mean probability of each class in the rows with that label, (classes,) float64.
 
-    It is infinite for a class that is the label of no row.
+    It is infinite for classes that are not the label of any row.
     """
     sums = np.zeros(classes)
     for span, probabilities in blocks:
@@ -42,14 +42,14 @@ def judge(
     blocks: Callable[[], Iterable[tuple[slice, Probabilities]]],
     classes: int,
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return how suspicious each row's label is, and the class that the model suggests.
+    """Return a suspicion score for each row's label, and the class that the model suggests.
 
     Parameters
     ----------
     codes : ndarray, (n,) int64
         Class number of each row's label.
     blocks : callable
-        Yields all rows, from the first on, as slices with their probabilities, (rows, classes).
+        Yields all rows in order, as slices with their probabilities, (rows, classes).
     classes : int
         Number of classes.
 
@@ -57,9 +57,9 @@ def judge(
     -------
     suspicion : ndarray, (n,) float32
         (1 - p(label) + the largest p of another class) / 2, where p is the probability minus the
-        threshold of its class: 0 for a certain label, 1 for a certain error.
+        threshold of its class. It is 0 for a certain label and 1 for a certain error.
     suggested : ndarray, (n,) int64
-        Class in the confident joint, or the label if no class reaches its threshold.
+        Class in the confident joint, or the row's label if no class reaches its threshold.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def judge(
 
 
 def _suspicion(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how much less than the best other class each label scores, scaled to 0 to 1."""
+    """Return how far each label's score is behind the best other class, scaled to [0, 1]."""
     total = scores.sum(axis=1, keepdims=True)
     shares = np.divide(scores, total, out=np.zeros_like(scores), where=total > 0)
     at = np.arange(len(labels))

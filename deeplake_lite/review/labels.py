@@ -1,4 +1,4 @@
-"""Conversion of a column of labels of any type to class numbers from 0 on, and back."""
+"""Conversion of labels of any type to class numbers, which start at 0, and back."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels of some rows."""
+    """The labels of rows."""
 
     codes: Rows
-    """Class number of each row, -1 for null, (n,) int64."""
+    """Class number of each row, or -1 for null, (n,) int64."""
     values: list[Any]
     """Value in the column for each class number."""
     htype: Htype
-    """The column's type, not nullable."""
+    """The column's type, made non-nullable."""
 
     @classmethod
     def of(cls, view: View, name: str) -> Self:
@@ -44,8 +44,8 @@ class Labels:
         f = view.field(name)
         if f.htype.sql not in ("class", "text") and f.htype.scalar is None:
             raise SchemaError(
-                "A column of labels must have one class label, string or number per row, but "
-                f"column {name!r} is {f.htype}. Choose another column."
+                "A column of labels must have one class label, string or number per row, but the "
+                f"type of column {name!r} is {f.htype}. Choose another column."
             )
         htype = f.htype.bare
         labels = read_values(view, [f], np.arange(len(view)))[name]
@@ -68,5 +68,5 @@ class Labels:
         return replace(self, codes=self.codes[rows])
 
     def cells(self, codes: Rows) -> Cells:
-        """Return cells of the column with the values of the given class numbers."""
+        """Convert class numbers to cells of the column."""
         return self.htype.encode([self.values[code] for code in codes.tolist()])

@@ -1,7 +1,7 @@
-"""A cache of nearest neighbours, by the hash of the vectors.
+"""A cache of nearest neighbours, keyed by the hash of the vectors.
 
-Finding neighbours takes seconds. A commit that fixes labels does not change the vectors, so the
-neighbours that were found in an earlier version can be used again.
+Finding neighbours takes seconds. Commits that fix labels do not change the vectors, so neighbours
+found in an earlier version can be reused.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from deeplake_lite.review.neighbours import Rows, Vectors
 
 CACHE_BYTES = 2**27
-"""Maximum size of the cache in bytes: ten neighbours for each of half a million rows."""
+"""Maximum size of the cache in bytes, enough for ten neighbours of half a million rows."""
 
 CACHE = ColumnCache(CACHE_BYTES)
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The nearest neighbours of each row. See `nearest`."""
+    """The nearest neighbours of each row, as `nearest` returns them."""
 
     rows: Rows
     """Rows of the neighbours, (n, k) int64."""
@@ -37,7 +37,7 @@ class Neighbours:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the arrays in bytes."""
+        """Size of the arrays in bytes."""
         return self.rows.nbytes + self.cosines.nbytes
 
 
@@ -47,8 +47,8 @@ def neighbours_of(vectors: Vectors, count: int) -> Neighbours:
     Examples
     --------
     >>> vectors = np.array([[1, 0], [0, 1], [2, 0.1], [0.1, 2]], np.float32)
-    >>> found = neighbours_of(vectors, 1)
-    >>> found.rows.tolist(), neighbours_of(vectors.copy(), 1) is found
+    >>> neighbours = neighbours_of(vectors, 1)
+    >>> neighbours.rows.tolist(), neighbours_of(vectors.copy(), 1) is neighbours
     ([[2], [3], [0], [1]], True)
     """
     digest = xxhash.xxh3_128_digest(np.ascontiguousarray(vectors))

@@ -1,9 +1,9 @@
 """The nearest neighbours of each vector, by cosine similarity.
 
-Up to `EXACT_ROWS` vectors, each is compared with every other one, in blocks. Larger sets are
-divided into clusters by k-means, and each vector is compared with about `COMPARED` vectors of its
-own and of the nearest clusters: an inverted file (Jégou, Douze, Schmid, Product Quantization for
-Nearest Neighbor Search, PAMI 2011), without the quantization.
+Up to `EXACT_ROWS` vectors are all compared with each other, in blocks. Larger sets are divided into
+clusters by k-means, and each vector is compared with about `COMPARED` vectors from its own and the
+nearest clusters. This is an inverted file (Jégou, Douze, Schmid, Product Quantization for Nearest
+Neighbor Search, PAMI 2011) without quantization.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ type Vectors = NDArray[np.float32]
 type Rows = NDArray[np.int64]
 
 EXACT_ROWS = 16_384
-"""Up to this many vectors, each is compared with every other one."""
+"""Maximum number of vectors that are all compared with each other."""
 
 COMPARED = 1_024
-"""Number of vectors that each is compared with if there are more."""
+"""Approximate number of vectors with which each vector of a larger set is compared."""
 
 BLOCK_BYTES = 16 * 2**20
 """Maximum size of cosines in memory at a time, in bytes."""
 
-_CLUSTER_ROWS = 512  # mean cluster size: half of COMPARED, so that two clusters are searched
+_CLUSTER_ROWS = 512  # mean cluster size, half of COMPARED so that two clusters are searched
 _MOST_CLUSTERS = 1024
 _TRAINING_ROWS = 32  # average number of rows per cluster that k-means uses
 _ROUNDS = 4  # iterations of k-means
@@ -43,14 +43,14 @@ def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
     vectors : ndarray, (n, dim) float32
         Vectors of any length.
     count : int
-        Number of neighbours of each row, less than n.
+        Number of neighbours per row, which must be less than n.
 
     Returns
     -------
     rows : ndarray, (n, count) int64
-        Neighbours in no particular order; -1 if a row has fewer.
+        Neighbours in no particular order, padded with -1 if a row has fewer.
     cosines : ndarray, (n, count) float32
-        Cosine similarities: 0 for vectors of zeros, and -inf for missing neighbours.
+        Cosine similarities, which are 0 for zero vectors and -inf for missing neighbours.
 
     Examples
     --------
@@ -74,18 +74,18 @@ def nearest(vectors: Vectors, count: int) -> tuple[Rows, Vectors]:
 
 
 def directions(vectors: Vectors) -> Vectors:
-    """Return the vectors scaled to length 1. Vectors of zeros stay zero."""
+    """Scale vectors to length 1. Zero vectors stay zero."""
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, np.newaxis]
     unit: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
 
 
 def largest(values: Vectors, count: int) -> Rows:
-    """Return the columns of the largest values of each row, (n, count), in no particular order.
+    """Return the columns of each row's largest values, (n, count), in no particular order.
 
-    The columns are divided into tiles, each of which takes every `tiles`-th column. The largest
-    values are all in the `count` tiles with the largest maxima. Partitioning the maxima, and then
-    the values of those tiles, takes a tenth of the time of partitioning the whole rows.
+    The columns are divided into tiles of every `tiles`-th column. The largest values are all in the
+    `count` tiles with the largest maxima. Partitioning the maxima, and then the values in these
+    tiles, is ten times as fast as partitioning whole rows.
 
     >>> np.sort(largest(np.array([[3.0, 9, 1, 7], [1, 2, 3, 4]]), 2)).tolist()
     [[1, 3], [2, 3]]
@@ -117,7 +117,7 @@ def _blocks(rows: Rows, width: int) -> Iterator[Rows]:
 
 
 def _comparisons(unit: Vectors) -> Iterator[tuple[Rows, Rows]]:
-    """Yield groups of rows with the rows that they are compared with, both ascending."""
+    """Yield groups of rows, each with the rows to compare them with, both ascending."""
     if len(unit) <= EXACT_ROWS:
         if len(unit):
             yield np.arange(len(unit)), np.arange(len(unit))
@@ -141,12 +141,12 @@ def _candidates(groups: list[Rows]) -> Rows:
 
 
 def _centres(unit: Vectors) -> Vectors:
-    """Return the directions of clusters, found by k-means on a sample.
+    """Find the directions of clusters by k-means on a sample.
 
     Notes
     -----
-    Spherical k-means: Dhillon, Modha, Concept Decompositions for Large Sparse Text Data Using
-    Clustering (Machine Learning 42, 2001).
+    This is spherical k-means: Dhillon, Modha, Concept Decompositions for Large Sparse Text Data
+    Using Clustering (Machine Learning 42, 2001).
     """
     count = min(_MOST_CLUSTERS, max(2, len(unit) // _CLUSTER_ROWS))
     random = np.random.default_rng(0)
@@ -169,7 +169,7 @@ def _nearest_centre(unit: Vectors, centres: Vectors) -> Rows:
 
 
 def _members(unit: Vectors, centres: Vectors) -> list[Rows]:
-    """Return the rows of each cluster, ascending."""
+    """Return the rows of each cluster in ascending order."""
     own = _nearest_centre(unit, centres)
     order = np.argsort(own, kind="stable")
     return np.split(order, np.searchsorted(own[order], np.arange(1, len(centres))))

@@ -1,4 +1,4 @@
-"""Predictions of a model and the truth: pairs of columns, and queries that compare them."""
+"""Pairs of columns with predictions and truth, and queries that compare them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARK = re.compile(r"pred(icted|ictions?|s)?|model|inferred|scores", re.IGNORECA
 
 
 def pairs(view: View) -> Iterator[tuple[str, str]]:
-    """Yield pairs (truth, prediction) of comparable columns, by the name of the prediction.
+    """Yield pairs (truth, prediction) of comparable columns, recognised by their names.
 
     >>> import deeplake_lite as dl
     >>> schema = {"label": "text", "pred_label": "text", "boxes": dl.Boxes(), "note": "text"}
@@ -38,7 +38,7 @@ def pairs(view: View) -> Iterator[tuple[str, str]]:
 
 
 def agreement(view: View, truth: str, prediction: str) -> str:
-    """Return the SQL expression for the agreement of two columns: a condition, or a number 0 to 1.
+    """Return the SQL expression for the agreement of two columns, a condition or a share.
 
     Raises
     ------
@@ -57,8 +57,8 @@ def agreement(view: View, truth: str, prediction: str) -> str:
     if measure is None:
         raise SchemaError(
             "The truth and the prediction must both be classes, numbers, strings, boxes or masks, "
-            f"or the prediction must be class scores, but {truth!r} is {a.htype} and "
-            f"{prediction!r} is {b.htype}."
+            f"or the prediction must be class scores, but the type of {truth!r} is {a.htype} and "
+            f"that of {prediction!r} is {b.htype}. Choose other columns."
         )
     return measure
 
@@ -71,7 +71,7 @@ def compared(
     agree: bool = False,
     threshold: float = 0.5,
 ) -> str:
-    """Return a query for the rows in which two columns agree, or for those in which they differ.
+    """Return a query for the rows in which two columns agree or differ.
 
     Parameters
     ----------
@@ -81,10 +81,9 @@ def compared(
         Names of columns of classes, numbers, strings, boxes or masks. For classes, the prediction
         may also be one score per class.
     agree : bool
-        Whether to select the rows in which the columns agree.
+        Whether to select rows in which the columns agree, and not rows in which they differ.
     threshold : float
-        Boxes and masks agree if their intersection over union, or their share of equal pixels, is
-        at least this.
+        Minimum intersection over union of boxes, or share of equal pixels of masks, to agree.
 
     Returns
     -------
@@ -113,7 +112,7 @@ def _is_share(f: Field) -> bool:
 
 
 def _measure(truth: Field, prediction: Field) -> str | None:
-    """Return the SQL expression for the agreement of two columns, or None if there is none."""
+    """Return the SQL expression for the agreement of two columns, or None if not comparable."""
     a, b = quoted(truth.name), quoted(prediction.name)
     ours, theirs = truth.htype, prediction.htype
     boxes, others = _boxes(ours), _boxes(theirs)
@@ -130,7 +129,7 @@ def _measure(truth: Field, prediction: Field) -> str | None:
 
 
 def _boxes(htype: Htype) -> Coordinates | None:
-    """Return the coordinates of a type of boxes, or None for another type."""
+    """Return the coordinates of a type of boxes, or None for other types."""
     places = htype.coordinates
     return places if places is not None and places.marks == "boxes" else None
 

@@ -1,6 +1,6 @@
-"""The ranking of rows by how likely their label is wrong, as a view with two more columns.
+"""Rankings of rows by how likely their labels are wrong, as views with two more columns.
 
-Like the result of a query, the view stores its parameters. So it can be saved, pickled and computed
+Like a query result, such a view stores its parameters, so it can be saved, pickled and computed
 again.
 """
 
@@ -43,13 +43,13 @@ SUSPICION = "suspicion"
 SUGGESTED = "suggested"
 
 BLOCK_BYTES = 64 * 2**20
-"""Maximum size of vectors that are read at a time, in bytes."""
+"""Maximum size of vectors to read at a time, in bytes."""
 
 VECTOR_BYTES = 2**30
-"""Maximum memory for all vectors. If they take more, they are projected onto fewer axes."""
+"""Maximum memory for all vectors. Vectors that need more are projected onto fewer axes."""
 
 _FEWEST_AXES = 32
-_TOLERANCE = 0.05  # allowed difference of a sum of probabilities from 1, because models round
+_TOLERANCE = 0.05  # tolerance for sums of probabilities, because models round
 
 
 def suspects(
@@ -60,7 +60,7 @@ def suspects(
     column: str | None = None,
     neighbours: int = 10,
 ) -> View:
-    """Return the rows ordered by how suspicious their label is. See `View.suspects`."""
+    """Return the rows with the most suspicious labels first. See `View.suspects`."""
     if not isinstance(by, str) or by not in _METHODS:
         raise OptionError(
             f"by must be 'embedding' or 'scores', but it is {brief(by, 80)}. {_way_out(view, by)}"
@@ -81,11 +81,11 @@ def suspects(
         names[0]: KnownColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
         names[1]: KnownColumn(labels.htype, labels.cells(suggested)),
     }
-    return _ranked(judged, added, np.argsort(-suspicion, kind="stable"), question)
+    return _build_ranking(judged, added, np.argsort(-suspicion, kind="stable"), question)
 
 
 def suggestion(view: View) -> dict[str, str] | None:
-    """Return the names of a view's suggested labels and of the labels they are for, or None.
+    """Return the names of a view's columns of suggested and original labels, or None.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://suggestion-doc", {"kind": "text", "e": dl.Embedding(2)})
@@ -103,7 +103,7 @@ def suggestion(view: View) -> dict[str, str] | None:
 
 
 def _is_ranked(view: View, f: Field) -> bool:
-    """Return whether a column comes from an earlier ranking."""
+    """Return whether an earlier ranking added a column."""
     table, _ = source_of(view, f)
     question = table.question if isinstance(table, VirtualTable) else None
     return question is not None and question.kind == "suspects"
@@ -115,8 +115,10 @@ def ask(question: Question) -> View:
     return suspects(question.asked, **dict(question.params))
 
 
-def _ranked(view: View, added: dict[str, VirtualColumn], order: Rows, question: Question) -> View:
-    """Return a view with added columns, in the given order of rows."""
+def _build_ranking(
+    view: View, added: dict[str, VirtualColumn], order: Rows, question: Question
+) -> View:
+    """Return a view with added columns and its rows in the given order."""
     rows = np.arange(len(view))
     taken = {f.name: TakenColumn(view, f, rows) for f in view.schema.fields if f.name not in added}
     columns = {**taken, **added}
@@ -135,20 +137,27 @@ def _ranked(view: View, added: dict[str, VirtualColumn], order: Rows, question: 
 def _column(view: View, by: By, name: str | None, *, other_than: str) -> Field:
     """Return the column to judge by.
 
-    It is the named one, the one with the name in `by`, or the only one of a suitable type.
+    This is the named column, a suitable column named like `by`, or the only suitable column.
     """
     fits = [f for f in view.schema.fields if f.name != other_than and _fits(f, by)]
     if name is not None:
         f = view.field(name)
         if not _fits(f, by):
-            raise SchemaError(f"by={by!r} needs {_NEEDED[by]}, but column {name!r} is {f.htype}.")
+            raise SchemaError(
+                f"by={by!r} needs {_NEEDED[by]}, but the type of column {name!r} is {f.htype}. "
+                "Choose another column."
+            )
         return f
     same_name = [f for f in fits if f.name == by]
     if len(same_name or fits) != 1:
         columns = ", ".join(repr(f.name) for f in fits)
         raise SchemaError(
             f"by={by!r} needs {_NEEDED[by]}, but there "
-            + (f"are several: {columns}. Name one: column=…." if fits else "is none. Add one.")
+            + (
+                f"are several: {columns}. Choose one with column=…."
+                if fits
+                else "is none. Add such a column."
+            )
         )
     return (same_name or fits)[0]
 
@@ -158,10 +167,10 @@ def _way_out(view: View, name: str) -> str:
     ways: tuple[By, ...] = ("embedding", "scores")
     for way in ways:
         if name in view and _fits(view.field(name), way):
-            return f"Name the column: by={way!r}, column={name!r}."
+            return f"Pass the column separately: by={way!r}, column={name!r}."
     columns = ", ".join(repr(f.name) for f in view.schema.fields if f.htype.is_embedding)
     if not columns:
-        return "There is no column of embeddings; add one of type dl.Embedding."
+        return "There is no column of embeddings. Add a column of type dl.Embedding."
     return f"Columns of embeddings: {columns}."
 
 
@@ -172,7 +181,7 @@ _NEEDED = {
 
 
 def _fits(f: Field, by: By) -> bool:
-    """Return whether a column holds one vector per row. Embeddings cannot be scores."""
+    """Return whether a column has one vector per row. Embeddings cannot be scores."""
     layout = f.htype.layout
     if not isinstance(layout, Dense) or len(layout.shape) != 1:
         return False
@@ -182,9 +191,9 @@ def _fits(f: Field, by: By) -> bool:
 
 
 def _present(view: View, f: Field, by: By) -> NDArray[np.bool_]:
-    """Return which rows have a vector, (rows,) bool.
+    """Return a mask of the rows with a vector, (rows,) bool.
 
-    For neighbours, the vector must be finite. Embeddings always are. Scores are checked later.
+    For neighbours, vectors must be finite, which embeddings always are. Scores are checked later.
     """
     skip_check = f.htype.is_embedding or by == "scores"
     if skip_check and not f.htype.nullable:
@@ -210,16 +219,16 @@ def _by_neighbours(view: View, f: Field, labels: Labels, neighbours: int) -> Jud
         return np.zeros(len(view), np.float32), labels.codes
     vectors = _vectors(view, f)
     nearest = neighbours_of(vectors, count)
-    has_direction = vectors.any(axis=1)[:, np.newaxis]  # a vector of zeros has no neighbours
+    has_direction = vectors.any(axis=1)[:, np.newaxis]  # zero vectors have no neighbours
     return votes(labels.codes, np.where(has_direction, nearest.rows, -1), nearest.cosines)
 
 
 def _vectors(view: View, f: Field) -> NDArray[np.float32]:
-    """Return all vectors, (n, dim) float32, projected onto fewer axes if they take too much memory.
+    """Return all vectors, (n, dim) float32, projected onto fewer axes if they need too much memory.
 
     Notes
     -----
-    A random projection nearly preserves angles: Johnson, Lindenstrauss (1984).
+    Random projections nearly preserve angles: Johnson, Lindenstrauss (1984).
     """
     width = int(f.htype.layout.shape[0])  # type: ignore[union-attr]
     axes = min(width, max(_FEWEST_AXES, VECTOR_BYTES // (4 * len(view))))
@@ -238,7 +247,8 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
     if labels.htype.classes is None or classes < names:
         raise SchemaError(
             f"There must be one score per class of a ClassLabel, but column {f.name!r} has "
-            f"{classes} scores and the labels are {labels.htype}. Choose another column."
+            f"{classes} scores, and the type of the labels is {labels.htype}. Choose another "
+            "column."
         )
 
     def blocks() -> Iterator[tuple[slice, NDArray[np.float32]]]:
@@ -250,7 +260,7 @@ def _by_scores(view: View, f: Field, labels: Labels, neighbours: int) -> Judgeme
 
 
 def _probabilities(values: NDArray[np.float32], name: str, first: int) -> NDArray[np.float32]:
-    """Return probabilities unchanged. Raises InvalidValueError if some are not probabilities."""
+    """Check probabilities, and return them. Raises InvalidValueError if they are invalid."""
     good = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= _TOLERANCE)
     if not good.all():
         row = int(np.flatnonzero(~good)[0])

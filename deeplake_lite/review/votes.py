@@ -1,6 +1,6 @@
 """Votes of nearest neighbours on the label of each row.
 
-The vote of a neighbour has the weight of its cosine, as in Bahri, Jiang, Gupta, Deep k-NN for Noisy
+Votes are weighted by the cosine of the neighbour, as in Bahri, Jiang, Gupta, Deep k-NN for Noisy
 Labels (ICML 2020), https://arxiv.org/abs/2004.12289, and Zhu, Dong, Liu, Detecting Corrupted Labels
 Without Training a Model to Predict (ICML 2022), https://arxiv.org/abs/2110.06283.
 """
@@ -20,7 +20,7 @@ _LEAST_WEIGHT = 1e-6  # weight of neighbours whose cosine is 0 or less
 def votes(
     codes: NDArray[np.int64], rows: NDArray[np.int64], cosines: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the share of the neighbours' votes against each label, and the label with most votes.
+    """Return the share of votes against each label, and the label with the most votes.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ def votes(
     Returns
     -------
     suspicion : ndarray, (n,) float32
-        0 if all neighbours have the label, 1 if none has it. Without neighbours, it is 0.
+        0 if all neighbours have the label or there are no neighbours, and 1 if none has the label.
     suggested : ndarray, (n,) int64
-        The label with the most votes. In a tie, it is the row's own.
+        The label with the most votes. In a tie, it is the row's own label.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Functions that read and check the fields of messages from the page.
 
-A page that is older than the kernel, or a truncated message, may have no such field, or a value of
-another type in it. The error is shown to users like an error in a query.
+If the page is older than the kernel or a message was truncated, a field may be missing or have a
+value of another type. The error is shown to users like an error in a query.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 
 class MessageError(LakeError):
-    """A message does not have a field, or the field has a value of another type."""
+    """A message lacks a field, or the field has a value of another type."""
 
 
 def text(message: Mapping[str, object], name: str, default: str | None = None) -> str:
-    """Return a field that is a string. Null counts as missing. Raises MessageError.
+    """Return a string field. Null counts as missing. Raises MessageError.
 
     >>> text({"op": "set"}, "op"), text({"op": None}, "op", "toggle")
     ('set', 'toggle')
     >>> text({"op": 3}, "op")
     Traceback (most recent call last):
-    deeplake_lite.widget.fields.MessageError: 'op' of the page's message must be a string, but it \
-is 3. Reload the page.
+    deeplake_lite.widget.fields.MessageError: Field 'op' of the page's message must be a string, \
+but it is 3. Reload the page.
     """
     value = _value(message, name, default)
     return value if isinstance(value, str) else _refuse(name, "a string", value)
 
 
 def text_or_none(message: Mapping[str, object], name: str) -> str | None:
-    """Return a field that is a string, or None if it is missing. Raises MessageError."""
+    """Return a string field, or None if it is missing. Raises MessageError."""
     return None if message.get(name) is None else text(message, name)
 
 
 def whole(message: Mapping[str, object], name: str, default: int | None = None) -> int:
-    """Return a field that is a whole number. Raises MessageError.
+    """Return an integer field. Raises MessageError.
 
     >>> whole({"p": 3.0}, "p"), whole({}, "size", 160)
     (3, 160)
@@ -55,13 +55,13 @@ def whole(message: Mapping[str, object], name: str, default: int | None = None) 
 
 
 def row(message: Mapping[str, object], rows: int) -> int:
-    """Return the field ``p``, the position of one of `rows` rows. Raises LakeError.
+    """Return the field ``p``, the position of a row. Raises LakeError.
 
     >>> row({"p": 2}, 3)
     2
     >>> row({"p": -1}, 3)
     Traceback (most recent call last):
-    deeplake_lite.errors.LakeError: The position of a row must be 0 to 2, but it is -1. Refresh \
+    deeplake_lite.errors.LakeError: The row position must be 0 to 2, but it is -1. Refresh \
 the browser.
     """
     position = whole(message, "p")
@@ -69,14 +69,14 @@ the browser.
         raise LakeError(f"No rows are shown, so there is no row {position:,}. Refresh the browser.")
     if not 0 <= position < rows:
         raise LakeError(
-            f"The position of a row must be 0 to {rows - 1:,}, but it is {position:,}. Refresh the "
+            f"The row position must be 0 to {rows - 1:,}, but it is {position:,}. Refresh the "
             "browser."
         )
     return position
 
 
 def number(message: Mapping[str, object], name: str, default: float | None = None) -> int | float:
-    """Return a field that is a finite number. Raises MessageError."""
+    """Return a field with a finite number. Raises MessageError."""
     return _number(message, name, default, "a number")
 
 
@@ -94,13 +94,13 @@ def _number(
 def items(
     message: Mapping[str, object], name: str, default: list[object] | None = None
 ) -> list[Any]:
-    """Return a field that is a list. Raises MessageError."""
+    """Return a list field. Raises MessageError."""
     value = _value(message, name, default)
     return list(value) if isinstance(value, list | tuple) else _refuse(name, "a list", value)
 
 
 def names(message: Mapping[str, object], name: str) -> list[str]:
-    """Return a field that is a list of names, or an empty list if it is missing.
+    """Return a field with a list of names, or an empty list if it is missing.
 
     Raises MessageError.
 
@@ -114,7 +114,7 @@ def names(message: Mapping[str, object], name: str) -> list[str]:
 
 
 def positions(message: Mapping[str, object], name: str) -> NDArray[np.int64]:
-    """Return a field that lists positions of rows, (n,) int64. Raises MessageError.
+    """Return a field with a list of row positions, (n,) int64. Raises MessageError.
 
     >>> positions({"rows": [3, 1]}, "rows"), positions({"rows": []}, "rows")
     (array([3, 1]), array([], dtype=int64))
@@ -122,17 +122,17 @@ def positions(message: Mapping[str, object], name: str) -> NDArray[np.int64]:
     value = _value(message, name)
     try:
         array = np.asarray(value)
-    except ValueError:  # lists of several lengths in a list
+    except ValueError:  # nested lists of different lengths
         array = np.empty(0, object)
     if not array.size and array.dtype != object:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" or int(array.max()) >= 2**63:
-        _refuse(name, "a list of positions of rows", value)
+        _refuse(name, "a list of row positions", value)
     return array.reshape(-1).astype(np.int64)
 
 
 def rows_of(message: Mapping[str, object], name: str, width: int) -> NDArray[np.float64]:
-    """Return a field that lists rows of `width` numbers, (n, width) float64. Raises MessageError.
+    """Return a field with rows of `width` numbers, (n, width) float64. Raises MessageError.
 
     >>> rows_of({"boxes": [[0, 0, 0.5, 1]]}, "boxes", 4).tolist()
     [[0.0, 0.0, 0.5, 1.0]]
@@ -140,7 +140,7 @@ def rows_of(message: Mapping[str, object], name: str, width: int) -> NDArray[np.
     value = items(message, name)
     try:
         array = np.array(value)
-    except ValueError:  # rows of several lengths
+    except ValueError:  # rows of different lengths
         array = np.empty((1, 0), object)
     if not value:
         return np.empty((0, width))
@@ -150,7 +150,7 @@ def rows_of(message: Mapping[str, object], name: str, width: int) -> NDArray[np.
 
 
 def runs(message: Mapping[str, object], name: str) -> list[tuple[int, int]]:
-    """Return a field that lists runs of rows, each a start and a stop. Raises MessageError.
+    """Return a field with runs of rows, each as (start, stop). Raises MessageError.
 
     >>> runs({"runs": [[0, 2], [5, 6]]}, "runs")
     [(0, 2), (5, 6)]
@@ -162,7 +162,7 @@ def runs(message: Mapping[str, object], name: str) -> list[tuple[int, int]]:
 
 
 def parts(message: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
-    """Return a field that is a list of objects. Raises MessageError."""
+    """Return a field with a list of objects. Raises MessageError."""
     values = items(message, name)
     if not all(isinstance(value, dict) for value in values):
         _refuse(name, "a list of objects", values)
@@ -170,7 +170,7 @@ def parts(message: Mapping[str, object], name: str) -> list[Mapping[str, object]
 
 
 def part(message: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return a field that is an object. Raises MessageError."""
+    """Return an object field. Raises MessageError."""
     value = _value(message, name)
     return value if isinstance(value, dict) else _refuse(name, "an object", value)
 
@@ -186,5 +186,6 @@ def _value(message: Mapping[str, object], name: str, default: object = None) -> 
 
 def _refuse(name: str, kind: str, value: object) -> NoReturn:
     raise MessageError(
-        f"{name!r} of the page's message must be {kind}, but it is {value!r:.60}. Reload the page."
+        f"Field {name!r} of the page's message must be {kind}, but it is {value!r:.60}. Reload the "
+        "page."
     )

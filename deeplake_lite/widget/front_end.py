@@ -16,9 +16,9 @@ _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*(?s:.*?)\*/)\n", re.MULTILINE)
 
 @cache
 def script(*names: str) -> str:
-    """Join modules of ``js/`` into one, each after those that it imports, without comments.
+    """Join modules from ``js/`` into one module without comments, in the order of their imports.
 
-    The modules then share one scope, so no two of them may declare the same name.
+    The modules then share a scope, so no two of them may declare the same name.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def script(*names: str) -> str:
     Returns
     -------
     str
-        Source of a module with all their exports.
+        Source of a module with the exports of all.
     """
     texts: dict[str, str] = {}
 

@@ -1,7 +1,7 @@
-"""Functions that find the dataset for edits of a view, and renew a view after a commit.
+"""Functions that find the dataset to which edits of a view go, and renew a view after a commit.
 
-A view remembers the branch of the dataset that it was taken from. Its edits go to that branch, even
-if the dataset has been moved to another one since.
+A view remembers the branch from which it was taken. Its edits go to that branch, even if the
+dataset has since moved to another branch.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from deeplake_lite.errors import ReadOnlyError, UncommittedError
 
 
 def handle_of(view: View) -> Dataset:
-    """Return the dataset that edits of a view are written to: the view itself, or a new handle.
+    """Return the dataset to which edits of a view go: the view itself, or a new handle.
 
     Raises
     ------
     ReadOnlyError
         When the rows belong to a read-only version.
     UncommittedError
-        When the view has uncommitted edits, which are in the transaction of an unknown dataset.
+        When the view has uncommitted edits, which belong to an unknown dataset.
     VersionNotFoundError
-        When the branch was deleted.
+        When the branch has been deleted.
 
     Examples
     --------
@@ -43,13 +43,13 @@ def handle_of(view: View) -> Dataset:
     if view.rows.uncommitted:
         raise UncommittedError(
             "The view has uncommitted edits, and the browser cannot tell which dataset they belong "
-            "to. Browse the dataset, ds.browse(), or commit first with ds.commit('…')."
+            "to. Browse the dataset with ds.browse(), or commit first with ds.commit('…')."
         )
     lake = view.rows.lake
     if lake.branch is None:
         origin = f"to version {lake.name!r}, which never moves" if lake.name else "to no branch"
         raise ReadOnlyError(
-            f"Edits go to the branch that a view was taken from, but these rows belong {origin}. "
+            f"Edits go to the branch from which a view was taken, but these rows belong {origin}. "
             "Browse rows of a branch, such as dl.open(url).browse()."
         )
     return at_branch(lake, lake.branch)
@@ -58,8 +58,8 @@ def handle_of(view: View) -> Dataset:
 def renewed(view: View, ds: Dataset) -> View:
     """Return the rows of a view that still exist in a dataset, with their current values.
 
-    For the result of a query, the query runs again on its renewed sources. Rows of another lake,
-    branch or version are returned unchanged.
+    If the view is a query result, the query runs again on its renewed sources. Rows of another
+    lake, branch or version are returned unchanged.
     """
     question = question_of(view)
     if question is not None:
@@ -78,7 +78,7 @@ def renewed(view: View, ds: Dataset) -> View:
 def _rerun_query(view: View, ds: Dataset) -> View:
     """Run the query of a view again.
 
-    If the view has rows and they have ids, return only the rows that it had.
+    Unless the view was empty or its rows have no ids, return only rows that it contained.
     """
     from dataclasses import replace
 

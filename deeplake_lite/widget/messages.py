@@ -1,7 +1,7 @@
-"""Messages between the page and Python: requests, replies with bytes, and errors.
+"""Messages between the page and Python, which are requests, replies with bytes, and errors.
 
-A request has a ``type``, a number ``req``, and the generation ``gen`` of the query result that it
-refers to. Each gets one reply, with at most one buffer: the concatenated bytes of the reply.
+A request has a ``type``, a number ``req``, and the generation ``gen`` of the query result to which
+it refers. Each request has one reply, with at most one buffer of concatenated bytes.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger("deeplake_lite.widget")
 
 STALE = "Stale"
-"""Kind of the error for positions in a result that has been replaced by another."""
+"""Kind of the error for positions in a result that has been replaced."""
 
 ABOUT_ROWS = frozenset({"cells", "detail", "history", "select", "stage", "neighbours"})
 """Requests that refer to rows by their positions in the shown result."""
 
 SLOW = frozenset({"facets", "points", "suspects", "history"})
-"""Slow requests. Their handlers read the shown state once, so they need no lock."""
+"""Slow requests. Their handlers read the shown state only once, so they do not need a lock."""
 
 type Span = tuple[int, int, str]
-"""A part of a reply's buffer: offset, length, media type."""
+"""A part of a reply's buffer, given by its offset, length and media type."""
 
 
 class Problem(TypedDict):
@@ -71,7 +71,7 @@ class Pack:
         self._size = 0
 
     def add(self, data: bytes, mime: str) -> Span:
-        """Add bytes; return their place in the buffer."""
+        """Add bytes, and return their place in the buffer."""
         span = (self._size, len(data), mime)
         self._parts.append(data)
         self._size += len(data)
@@ -84,7 +84,7 @@ class Pack:
 
 
 class Dispatcher:
-    """Passes requests to their handlers, and sends the replies; an error is a reply, too.
+    """Passes requests to their handlers, and sends replies or errors.
 
     Parameters
     ----------
@@ -97,13 +97,13 @@ class Dispatcher:
     ready : callable
         Called before each request is handled.
     lock : lock
-        Held while a request is handled, except slow ones.
+        Held while a request is handled, unless it is slow.
 
     Notes
     -----
-    Slow requests (`SLOW`) are handled in a thread of their own, so that the grid stays responsive.
-    Some hosts do not deliver messages that are sent from threads. Therefore, the thread first sends
-    a test message, and is used only after the page has confirmed it.
+    Slow requests (`SLOW`) are handled in a separate thread, so that the grid stays responsive. Some
+    hosts do not deliver messages from threads. Therefore, the thread first sends a test message,
+    and is not used until the page has confirmed it.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Dispatcher:
         """Whether bytes are sent as base64, for hosts that drop buffers."""
 
     def take(self, message: object) -> None:
-        """Handle a request now, or in the thread for slow requests."""
+        """Handle a request immediately, or in the thread for slow requests."""
         request = message if isinstance(message, Mapping) else {}
         kind = _kind_of(request)
         if request.get("threads"):
@@ -141,7 +141,7 @@ class Dispatcher:
         self._thread.submit(copy_context().run, call, *arguments)
 
     def answer(self, request: Mapping[str, object]) -> None:
-        """Handle a request and send the reply. Raises nothing."""
+        """Handle a request and send the reply. Never raises."""
         pack = Pack()
         head = {"type": "reply", "req": request.get("req"), "gen": request.get("gen")}
         try:
@@ -156,11 +156,11 @@ class Dispatcher:
         kind = _kind_of(request)
         handler = self._handlers.get(kind)
         if handler is None:
-            raise LakeError(f"There is no message {brief(kind, 40)}. Reload the page.")
+            raise LakeError(f"There is no message type {brief(kind, 40)}. Reload the page.")
         now, generation = self._generation(), request.get("gen")
         if kind in ABOUT_ROWS and generation is not None and generation != now:
             raise StaleError(
-                f"The request must refer to result {now}, which is shown, but it refers to result "
+                f"The request must refer to the shown result {now}, but it refers to result "
                 f"{brief(generation, 20)}. Send it again."
             )
         return handler(request, pack)
@@ -181,7 +181,7 @@ def _kind_of(request: Mapping[str, object]) -> str:
 
 
 class StaleError(LakeError):
-    """A request refers to positions in a result that has been replaced by another."""
+    """A request refers to positions in a result that has been replaced."""
 
 
 def failure(error: Exception) -> dict[str, object]:
@@ -193,22 +193,22 @@ def failure(error: Exception) -> dict[str, object]:
     if isinstance(error, StaleError):
         return {"error": Problem(kind=STALE, message=str(error))}
     if isinstance(error, LakeError):
-        more = getattr(error, "reply", {})  # handlers may attach fields of their own
+        more = getattr(error, "reply", {})  # handlers may attach fields to errors
         return {"error": problem_of(error), **more}
-    logger.error("A message of the browser failed.", exc_info=error)
+    logger.error("A request of the browser failed.", exc_info=error)
     text = f"{type(error).__name__}: {error}"
     return {"error": Problem(kind=type(error).__name__, message=f"{text:.500} (see the log)")}
 
 
 def problem_of(error: Exception, text: str = "") -> Problem:
-    r"""Describe an error for users, with its place in a query in separate fields.
+    r"""Describe an error for users, with separate fields for its place in a query.
 
     Parameters
     ----------
     error : Exception
         The error.
     text : str
-        The query, in which to find the first name that the error quotes.
+        The query in which to search for the first name that the error quotes.
 
     >>> problem_of(LakeError("There is no column 'b'. Known: 'a'."), "SELECT\n  b")["column"]
     3
@@ -227,7 +227,7 @@ def problem_of(error: Exception, text: str = "") -> Problem:
 
 
 def _place_of_quoted_word(message: str, text: str) -> tuple[int, int] | None:
-    """Return the line and column in a query of the first word that a message quotes, or None."""
+    """Find the first word that a message quotes in a query; return its line and column, or None."""
     for word in re.findall(r"['\"`]([^'\"`]+)['\"`]", message):
         if match := re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE):
             before = text[: match.start()]

@@ -1,6 +1,6 @@
 """Queries that sort rows by similarity to a row.
 
-The row is named by its id. Its position would mean another row once earlier rows are deleted.
+The queries refer to the row by id, because its position changes when earlier rows are deleted.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
     Raises
     ------
     SchemaError
-        When the row has no vector, or is not among the browsed rows.
+        When the row has no vector, or is not a browsed row.
     """
     ids, base = shown.ids(np.array([position])), shown.base
     if ids is None:
         raise SchemaError(
-            "Only rows of the dataset have neighbours, but this row is computed by the query. "
-            "Clear the query."
+            "Only rows of the dataset have neighbours, but the query computes this row. Clear the "
+            "query."
         )
     match _has_vector(base, name, int(ids[0])):
         case None:
             raise SchemaError(
-                f"Neighbours are searched for among the browsed rows, but row {position:,} belongs "
+                f"The search for neighbours covers the browsed rows, but row {position:,} belongs "
                 "to another version or view. Browse that version or view."
             )
         case False:
             raise SchemaError(
-                f"Row {position:,} has no value in {name!r} to compare other rows with. Choose "
-                "another row or column."
+                f"Row {position:,} has no value in column {name!r} with which to compare other "
+                "rows. Choose another row or column."
             )
     column = quoted(name)
     vector = f"(SELECT {column} FROM dataset WHERE ROW_ID() = {ids[0]} LIMIT 1)"
@@ -65,7 +65,7 @@ def nearest_first(shown: Shown, position: int, name: str) -> str:
 
 
 def check_row(text: str, base: View) -> None:
-    """Reject a query that sorts by similarity to a row that was deleted or lost its vector.
+    """Reject a query that sorts by similarity to a row that was deleted or has lost its vector.
 
     The vector would be null, and the order would be meaningless. Raises LakeError.
 
@@ -88,7 +88,7 @@ def check_row(text: str, base: View) -> None:
 
 
 def _has_vector(base: View, name: str, row_id: int) -> bool | None:
-    """Return whether a browsed row has a value in a column; return None if there is no such row."""
+    """Return whether a browsed row has a value in a column, or None if the row does not exist."""
     table: ReadTable = base.rows.table
     if not getattr(table, "has_ids", True):
         return None

@@ -1,7 +1,7 @@
-"""Rows of two versions side by side: the older version is side "a", the newer one side "b".
+"""Rows of two versions side by side. The older version is side "a", the newer one side "b".
 
-`Pairs` are the rows of one kind of change, with a `Side` for each version that has them. The grid
-shows both sides of a row, and the detail panel one of them.
+`Pairs` contains the rows with one kind of change, and a `Side` for each version that has them. The
+grid shows both sides of a row, and the detail panel shows one side.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ SETTINGS: dict[str, Any] = {"size": 200, "picture": None, "overlays": {}, "theme
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The rows of a difference in one of its versions."""
+    """The rows of a difference in one of the two versions."""
 
     view: View
     now: Mapping[str, str]
-    """Names of columns in the newer version, by their names in this version."""
+    """Names of columns in the newer version, keyed by their names in this version."""
 
     @classmethod
     def of(cls, diff: Diff, table: Table, ids: Ids) -> Side:
-        """Return the side of the given rows, all of which the version has."""
+        """Return the side for the given rows, all of which must exist in the version."""
         newer = {f.id: f.name for f in diff.newer.schema}
         names = {
             f.name: newer.get(f.id) or removed_name(f.name, newer.values()) for f in table.schema
@@ -63,11 +63,11 @@ class Side:
         return cls(View(rows, tuple(names), ""), names)
 
     def name_of(self, name: str | None) -> str | None:
-        """Return this side's name of a column of the newer version, or None if it has none."""
+        """Return this side's name for a column of the newer version, or None if missing."""
         return next((old for old, new in self.now.items() if new == name), None)
 
     def names_of(self, names: Iterable[str]) -> list[str]:
-        """Return this side's names of columns of the newer version, for those that it has."""
+        """Return this side's names for columns of the newer version, without missing ones."""
         return [old for name in names if (old := self.name_of(name)) is not None]
 
     def renamed(self, cell: Cell) -> Cell:
@@ -88,22 +88,22 @@ class Pair(TypedDict):
     """A row of a difference in the grid."""
 
     p: int
-    """Position among the rows of its kind of change."""
+    """Position among the rows with the same kind of change."""
     id: str
     """Id of the row."""
     changed: list[str]
     """Names of the columns that changed."""
     a: Cell | None
-    """The row in the older version, if it has it."""
+    """The row in the older version, or None."""
     b: Cell | None
-    """The row in the newer version, if it has it."""
+    """The row in the newer version, or None."""
     tab: NotRequired[str]
     """Kind of change, in pages without a kernel."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The rows of one kind of change, with their older side "a" and newer side "b"."""
+    """The rows with one kind of change, each with an older side "a" and a newer side "b"."""
 
     tab: str
     column: str | None
@@ -113,7 +113,7 @@ class Pairs:
 
     @classmethod
     def of(cls, diff: Diff, tab: str, column: str | None) -> Pairs:
-        """Return the rows of a kind of change, or only those where one column changed."""
+        """Return the rows with a kind of change, or only rows in which one column changed."""
         if tab not in TABS:
             raise LakeError(
                 f"The kind of change must be {alternatives(TABS)}, but it is {brief(tab, 40)}. "
@@ -122,7 +122,7 @@ class Pairs:
         name = column if tab == "changed" else None
         ids = ids_of(diff, tab, name)
         tables = {"a": diff.older, "b": diff.newer}
-        if tab == "changed":  # in the order of rows in the newer version
+        if tab == "changed":  # in the row order of the newer version
             ids = ids[np.argsort(slots_of(diff.newer, ids), kind="stable")]
         else:
             del tables["a" if tab == "added" else "b"]
@@ -133,7 +133,7 @@ class Pairs:
         return len(self.ids)
 
     def cells(self, request: Request, thumbnails: Thumbnails, pack: Pack) -> list[Pair]:
-        """Return some rows with both sides, and the names of their changed columns."""
+        """Return the requested rows with both sides and the names of their changed columns."""
         positions = positions_in(request, len(self))
         changed = self.changed(positions)
         columns = dict.fromkeys(chain(fields.names(request, "columns"), *changed))
@@ -162,7 +162,7 @@ class Pairs:
         ]
 
     def detail(self, name: str, request: Request, thumbnails: Thumbnails, pack: Pack) -> RowDetail:
-        """Return one side of a row in detail. Raises KeyError if the row does not have it."""
+        """Return one side of a row in detail. Raises KeyError if this side is missing."""
         side = self.sides[name]
         picture = side.name_of(fields.text_or_none(request, "picture"))
         side_host = SideHost(Shown.of(side.view), thumbnails, {"picture": picture})
@@ -175,14 +175,14 @@ class Pairs:
         return detail
 
     def changed(self, positions: Ids) -> list[list[str]]:
-        """Return the names of the changed columns of each row."""
+        """Return the names of the changed columns for each row."""
         ids = self.ids[positions]
         hits = {name: np.isin(ids, changed) for name, changed in self._changed.items()}
         return [[name for name, hit in hits.items() if hit[i]] for i in range(len(ids))]
 
 
 def removed_name(name: str, others: Collection[str]) -> str:
-    """Return a name for a removed column that differs from those of the newer version.
+    """Return a name for a removed column that is unused in the newer version.
 
     >>> removed_name("x", ["y"]), removed_name("x", ["x"])
     ('x', 'x (removed)')
@@ -202,13 +202,13 @@ def ids_of(diff: Diff, tab: str, column: str | None = None) -> Ids:
 
 
 def whole_view(diff: Diff, table: Table) -> View:
-    """Return all rows of one of the versions."""
+    """Return all rows of one of the two versions."""
     return View(RowSelection(diff.lake, table), table.schema.names, "")
 
 
 @dataclass(eq=False)
 class SideHost:
-    """A host for the detail of a row in one version of a difference."""
+    """A host for showing a row of one version of a difference in detail."""
 
     shown: Shown
     thumbnails: Thumbnails
@@ -220,6 +220,6 @@ class SideHost:
     staged_rows: int = 0
 
     def part[T](self, kind: type[T]) -> T:
-        """Return a part for editing, in which nothing is staged."""
+        """Return the editing part, which has no staged edits."""
         assert kind is Editing, "the detail of a row uses no other part"
         return kind(self)  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""Protocols of the browser's parts, which handle requests, and of the host that they run in."""
+"""Protocols for the browser's parts, which handle requests, and for the host that runs them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ type Request = Mapping[str, object]
 """A message from the page."""
 
 type Handler = Callable[[Request, Pack], Mapping[str, object]]
-"""Returns the fields of the reply to a request; puts bytes into the pack."""
+"""Returns the fields of the reply to a request, and puts bytes into the pack."""
 
 type Addition = Callable[[list[Cell], NDArray[np.int64]], None]
-"""Adds information to cells of the grid, given the cells and their positions."""
+"""Adds information to grid cells, given the cells and their positions."""
 
 
 class Host(Protocol):
-    """The side of the browser that its parts use."""
+    """The browser as its parts see it."""
 
     @property
     def shown(self) -> Shown:
-        """The shown state. It is replaced, never changed, so read it once per request."""
+        """The shown state. It is replaced but never changed, so read it once per request."""
         ...
 
     @property
@@ -46,14 +46,14 @@ class Host(Protocol):
 
     @property
     def settings(self) -> dict[str, object]:
-        """The settings of the user, such as ``size`` and ``picture``."""
+        """The user's settings, such as ``size`` and ``picture``."""
         ...
 
     selected: NDArray[np.int64]
     """Positions of the selected rows, (n,) int64, ascending."""
 
     additions: list[Addition]
-    """Functions of parts that add to the cells of the grid, such as marks of staged edits."""
+    """Functions with which parts add to grid cells, for example to mark staged edits."""
 
     staged: object
     """The staged edits that the page lists."""
@@ -65,14 +65,14 @@ class Host(Protocol):
     """Number of rows with staged edits."""
 
     drafts: object
-    """Edits that other browsers of the lake left uncommitted, which the page offers to restore."""
+    """Uncommitted edits from other browsers of the lake, which the page offers to restore."""
 
     def part[T](self, kind: type[T]) -> T:
         """Return another part."""
         ...
 
     def ask(self, text: str) -> Mapping[str, object]:
-        """Show the result of a query; return the reply: ``rows``, ``ms``, ``query``."""
+        """Show the result of a query, and return the reply: ``rows``, ``ms``, ``query``."""
         ...
 
     def show(self, view: View, name: str) -> Mapping[str, object]:
@@ -92,7 +92,7 @@ class Host(Protocol):
         ...
 
     def tell(self, message: Mapping[str, object]) -> None:
-        """Send the page a message that is not a reply."""
+        """Send a message to the page that is not a reply."""
         ...
 
 

@@ -1,7 +1,7 @@
 """The state that a browser shows: the browsed view, the query, and its result.
 
-A `Shown` never changes. A new query makes a new one with the next generation, to which a selection
-is carried over by row id.
+A `Shown` never changes. A new query creates a new `Shown` with the next generation, and the
+selection is carried over by row id.
 """
 
 from __future__ import annotations
@@ -46,27 +46,28 @@ class Shown:
     """
 
     handle: View
-    """The view or dataset that the user browses. A dataset may have moved on since."""
+    """The view or dataset that the user browses. A dataset may have moved to another version
+    since."""
     base: View
-    """The rows of the handle when it was shown, on which queries run."""
+    """The handle's rows when it was shown. Queries run on them."""
     view: View
     """The result of the query."""
     text: str = ""
-    """The query; empty for all rows of the base."""
+    """The query, or an empty string for all rows of the base."""
     sources: Mapping[str, View] = field(default_factory=dict)
-    """Views that the query may read by name."""
+    """Views that the query can read by name."""
     generation: int = 1
     """Number of the result."""
     ms: float = 0.0
-    """Time that the query took, in milliseconds."""
+    """Duration of the query in milliseconds."""
     branch: str | None = None
-    """The branch of the base, which edits go to. The handle may have moved to another one."""
+    """The branch of the base, to which edits go. The handle may have moved to another branch."""
     name: str = ""
-    """The branch, tag or time that the handle was opened at, if any; not a commit."""
+    """The branch, tag or time at which the handle was opened, but not a commit id."""
 
     @classmethod
     def of(cls, view: View) -> Shown:
-        """Return the state for all rows of a view as it is now."""
+        """Return the state for all current rows of a view."""
         base = view.pin()
         name = base.rows.lake.name
         if base.version.startswith(name):  # a commit id, which the page shows anyway
@@ -74,9 +75,9 @@ class Shown:
         return cls(view, base, base, branch=branch_of(base), name=name)
 
     def with_query(self, text: str) -> Shown:
-        """Return the state with the result of a query, or of a condition on all rows.
+        """Return the state with the result of a query, or of a condition that filters all rows.
 
-        Raises QueryError, and the other errors of queries.
+        Raises QueryError and other errors of queries.
         """
         start = time.perf_counter()
         text, view = self._run(text.strip())
@@ -84,7 +85,7 @@ class Shown:
         return replace(self, view=view, text=text, ms=ms, generation=self.generation + 1)
 
     def _run(self, typed: str) -> tuple[str, View]:
-        """Run the typed query; return it in full, and its result."""
+        """Run the query as typed, and return the full query and its result."""
         if not typed:
             return "", self.base
         from deeplake_lite.query.parse.bare import as_typed, whole
@@ -97,11 +98,11 @@ class Shown:
             raise as_typed(error, typed) from None
 
     def with_source(self, name: str, view: View) -> Shown:
-        """Return the state with another view that queries may read by name."""
+        """Return the state with another view that queries can read by name."""
         return replace(self, sources={**self.sources, name: view.pin()})
 
     def with_base(self, view: View) -> Shown:
-        """Return the state with the same query on another view, or on the same one as it is now."""
+        """Return the state with the same query on the current rows of a view."""
         now = Shown.of(view)
         return replace(now, sources=self.sources, generation=self.generation).with_query(self.text)
 
@@ -118,7 +119,7 @@ class Shown:
 
     @property
     def is_gone(self) -> bool:
-        """Whether it shows edits of a transaction that has ended, whose chunks may be gone."""
+        """Whether the rows belong to an ended transaction, whose chunks may be missing."""
         return (
             bool(self.base.rows.table.uncommitted)
             and self.handle.rows.table is not self.base.rows.table
@@ -142,7 +143,7 @@ has moved to branch 'fix', ...
         here = f"branch {self.branch!r}" if self.branch else f"version {self.name or 'unnamed'!r}"
         back = f"Go back with ds.checkout({self.branch!r}), or show" if self.branch else "Show"
         raise UncommittedError(
-            f"The browser shows {here}, but the dataset has moved to branch {now!r}, to which the "
+            f"The browser shows {here}, but the dataset has moved to branch {now!r}, where the "
             f"edits would be written. {back} {now!r} with w.discard() and w.refresh()."
         )
 
@@ -154,7 +155,7 @@ has moved to branch 'fix', ...
 
     @property
     def has_ids(self) -> bool:
-        """Whether each shown row is a row of the browsed lake, and so has an id."""
+        """Whether all shown rows are rows of the browsed lake, and therefore have ids."""
         table: ReadTable = self.view.rows.table
         has_ids = not isinstance(table, VirtualTable) or table.has_ids
         return has_ids and self.view.url == self.base.url
@@ -167,7 +168,7 @@ has moved to branch 'fix', ...
         return table.ids(slots)
 
     def places(self, ids: Positions) -> Positions:
-        """Return the positions of the rows with the given ids, ascending."""
+        """Return the ascending positions of the rows with the given ids."""
         if not self.has_ids or not len(ids):
             return np.empty(0, np.int64)
         wanted, shown = np.sort(ids), self.view.row_ids
@@ -175,7 +176,7 @@ has moved to branch 'fix', ...
         return np.flatnonzero(wanted[np.minimum(at, len(wanted) - 1)] == shown)
 
     def carry_selection(self, before: Shown, selected: Positions) -> Positions:
-        """Return the positions of rows that were selected in an earlier state and are shown."""
+        """Return the positions of shown rows that were selected in an earlier state."""
         if not len(selected):
             return selected
         table, slots = before.view.rows.locate(selected)
@@ -188,5 +189,5 @@ has moved to branch 'fix', ...
 
 
 def branch_of(view: View) -> str | None:
-    """Return the branch of a dataset, or of the dataset that a view was taken from, or None."""
+    """Return the branch of a dataset, or of the dataset from which a view was taken, or None."""
     return view.rows.lake.branch

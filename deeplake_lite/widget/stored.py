@@ -1,7 +1,7 @@
 """Functions that find the stored columns and rows behind the columns and rows of a query result.
 
-A query may rename columns, leave them out, or compute new ones under the names of stored columns.
-Staged edits belong to rows and columns of the lake, which are identified by their ids.
+A query may rename or omit columns, or give new columns the names of stored columns. Staged edits
+refer to rows and columns of the lake by id.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def stored_field(view: View, f: Field) -> Field | None:
-    """Return the stored column behind a column of a view, or None if it is computed.
+    """Return the stored column that a view's column shows, or None if it is computed.
 
     Examples
     --------
@@ -44,14 +44,14 @@ def stored_field(view: View, f: Field) -> Field | None:
 
 
 type Place = tuple[ReadTable, Field, NDArray[np.int64]]
-"""The place of stored cells: version, column, slots."""
+"""The place of stored cells, given by version, column and slots."""
 
 
 def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None:
-    """Return the place where cells of a view's column are stored.
+    """Return the place where a view's cells are stored.
 
-    Rows without a partner in a join have slot -1. Returns None for a computed column, or one that
-    the view does not have.
+    Rows without a partner in a join have slot -1. Returns None if the column is computed or not in
+    the view.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None
 
 
 def by_id(schema: Schema, field_id: str) -> Field | None:
-    """Return the column with an id, or None."""
+    """Return the column with the given id, or None."""
     return next((f for f in schema if f.id == field_id), None)
 
 
 def version_read(view: View) -> Table | None:
-    """Return the version of the lake that a view reads its rows from, or None.
+    """Return the version of the lake from which a view reads its rows, or None.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def version_read(view: View) -> Table | None:
 
 
 def _versions(table: object) -> Iterator[Table]:
-    """Yield the versions that a table, or the columns of a query result, read from."""
+    """Yield the versions from which a table or the columns of a query result are read."""
     if isinstance(table, Table):
         yield table
     elif isinstance(table, VirtualTable):
@@ -112,23 +112,23 @@ def _versions(table: object) -> Iterator[Table]:
 def rows_with(
     view: View, field_id: str, ids: NDArray[np.int64], dataset: Callable[[], Dataset]
 ) -> View:
-    """Return rows of the lake by their ids, with all columns, in the version that a view reads.
+    """Return rows of the lake by id, with all columns, in the version that a view reads.
 
     Parameters
     ----------
     view : View
-        The shown view, which may leave the column out.
+        The shown view, which may omit the column.
     field_id : str
-        Id of a column that the rows must have.
+        Id of a column that must be in the result.
     ids : ndarray, (n,) int64
         Ids of the rows.
     dataset : callable
-        Returns the dataset, which is read instead if the view's version does not have the column.
+        Returns the dataset, which is read if the view's version does not have the column.
 
     Raises
     ------
     LakeError
-        When a row is gone.
+        When a row has been deleted.
 
     Examples
     --------

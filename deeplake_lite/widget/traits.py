@@ -1,4 +1,4 @@
-"""Traits that validate values: they run a query before it is set, and check that rows exist."""
+"""Traits that validate assigned values by running the query or checking the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class QueryText(t.Unicode[str, str]):
-    """The query that is shown. Setting it runs it; if that fails, nothing changes."""
+    """The shown query. Setting it runs the query, and if this fails, nothing changes."""
 
     @override
     def validate(self, obj: Any, value: object) -> str:
@@ -27,12 +27,12 @@ class QueryText(t.Unicode[str, str]):
 
 
 class ShownView(t.TraitType[View, View]):
-    """The view that is shown. Setting it shows another."""
+    """The shown view. Setting it shows another view."""
 
     info_text = "a view, such as ds[:100]"
 
     def validate(self, obj: Any, value: object) -> View:
-        """Show a view; return the view that is shown then."""
+        """Show a view, and return the view that is then shown."""
         browser: Browser = obj
         if not isinstance(value, View):
             self.error(obj, value)
@@ -40,9 +40,9 @@ class ShownView(t.TraitType[View, View]):
 
 
 class Positions(t.TraitType["NDArray[np.int64]", Any]):
-    """Positions of rows in the shown view: each once, ascending, (n,) int64."""
+    """Unique, ascending positions of rows in the shown view, (n,) int64."""
 
-    info_text = "positions of rows that are shown"
+    info_text = "positions of shown rows"
 
     def validate(self, obj: Any, value: object) -> NDArray[np.int64]:
         """Convert positions or a mask to positions."""
@@ -68,8 +68,8 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise OptionError(
-            "A selection must be a list of positions, which are whole numbers, or a mask, but it "
-            f"is {brief(value, 80)}. Pass positions such as [0, 2]."
+            "A selection must be a list of integer positions, or a mask, but it is "
+            f"{brief(value, 80)}. Pass positions such as [0, 2]."
         )
     low, high = int(array.min()), int(array.max())
     if low < -rows or high >= rows:
@@ -82,7 +82,7 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
 
 
 def ascending(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sort numbers and remove repeated ones; return them unchanged if they are ascending already.
+    """Sort numbers and remove repeated ones, unless they are already ascending.
 
     >>> ascending(np.array([3, 1, 3])).tolist()
     [1, 3]

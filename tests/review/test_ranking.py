@@ -132,7 +132,7 @@ def test_vectors_may_be_projected_onto_fewer_axes(lake, monkeypatch):
             ValueError,
             r"by must be .* but it is 'clip'\. Columns of embeddings: 'embedding'",
         ),
-        ({"label": "label", "column": "name"}, dl.SchemaError, "column 'name' is Text"),
+        ({"label": "label", "column": "name"}, dl.SchemaError, "type of column 'name' is Text"),
         ({"label": "name", "by": "scores"}, dl.SchemaError, "one score per class of a ClassLabel"),
         ({"label": "label", "neighbours": 0}, ValueError, "an integer of at least 1, but it is 0"),
     ],
@@ -179,7 +179,9 @@ def test_only_embedding_columns_are_suggested(make_lake):
         lake.suspects("label", by="image")
     with pytest.raises(ValueError, match="by='embedding', column='looks'"):
         lake.suspects("label", by="looks")
-    with pytest.raises(ValueError, match=r"no column of embeddings; add one of type dl\.Embedding"):
+    with pytest.raises(
+        ValueError, match=r"no column of embeddings\. Add a column of type dl\.Embedding"
+    ):
         make_lake({"image": "image", "label": "int32"}).suspects("label", by="image")
 
 

@@ -156,7 +156,7 @@ def test_classes_that_do_not_match_the_boxes_stay_unchanged(chrome, lake, classe
     if refused:
         assert f"3 boxes but {len(classes)} classes" in banner
     if action == "name":
-        assert "Not every box of this row has a class" in banner
+        assert "Not every box in this row has a class" in banner
 
 
 @pytest.mark.parametrize("query", ["SELECT image, boxes", "SELECT image, boxes ORDER BY n DESC"])

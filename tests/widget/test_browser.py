@@ -52,7 +52,7 @@ def test_selection_can_be_set_by_mask_and_observed(ds, page):
     assert np.frombuffer(w._selected, "<u4").tolist() == [3, 9]
     with pytest.raises(IndexError, match="below 10"):
         w.selected = [10]
-    with pytest.raises(TypeError, match="whole numbers"):
+    with pytest.raises(TypeError, match="integer positions"):
         w.selected = ["a"]
     assert w.selected.tolist() == [3, 9]
 

@@ -53,7 +53,7 @@ def test_unexpected_error_is_answered_and_logged(ds, page, caplog, monkeypatch):
     error = p.fails("views")
     assert (error["kind"], "see the log" in error["message"]) == ("KeyError", True)
     assert "Traceback" in caplog.text
-    assert "no message 'nonsense'" in p.fails("nonsense")["message"]
+    assert "no message type 'nonsense'" in p.fails("nonsense")["message"]
 
 
 def test_missing_field_is_named(ds, page, caplog):

@@ -319,7 +319,7 @@ def test_example_query_uses_an_existing_column(chrome, tmp_path):
 
 def test_missing_values_are_counted_against_all_rows(chrome, tmp_path):
     with opened(chrome, tmp_path, rows=200, settings={"panel": "facets"}) as shown:
-        shown.page.get_by_text("1 of 200 have none").wait_for()
+        shown.page.get_by_text("1 of 200 have no value").wait_for()
 
 
 def test_completions_that_arrive_after_escape_are_not_shown(chrome, tmp_path):

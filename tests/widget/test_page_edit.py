@@ -215,7 +215,7 @@ def test_pair_is_compared_side_by_side_and_by_swipe(chrome, tmp_path):
         assert shown.page.locator("del").first.text_content() == "automobile"
         shown.page.get_by_role("button", name="Swipe").click()
         assert shown.page.locator(".dl-viewer:visible").count() == 1
-        shown.page.get_by_label("Share of the version before").fill("30")
+        shown.page.get_by_label("Share of the older version").fill("30")
         shown.page.wait_for_timeout(150)
         shown.page.screenshot(path=tmp_path / "swipe.png")
 

@@ -5,7 +5,7 @@ Each browser with staged edits has a file in the user's state folder, in a folde
     {"format": 1, "url": …, "branch": …}                header
     {"do": "add", "edits": [{"ids": …, "value": …}]}    one line for each step
     {"do": "undo"}
-    {"do": "drop", "id": 1, "also": [3]}                an edit, and those that build on it
+    {"do": "drop", "id": 1, "also": [3]}                an edit, and edits that build on it
     {"do": "full"}                                      the file has reached its limit
 
 The file is removed when its edits are committed or discarded. A leftover file is a draft, which
@@ -48,7 +48,7 @@ MOST_BYTES = 64 * 2**20
 """Maximum size of a file, in bytes. Edits beyond it are not recorded."""
 
 MOST_DRAFTS = 20
-"""Maximum number of files that are read for a lake, the newest first."""
+"""Maximum number of files to read for a lake, starting with the newest."""
 
 _MISREAD = (
     ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, MemoryError,
@@ -208,7 +208,7 @@ def drafts_in(folder: Path, branch: str, own: Journal | None) -> Iterator[Draft]
 
 
 def _is_written_elsewhere(path: Path) -> bool:
-    """Return whether a browser of another process has a file locked."""
+    """Return whether a browser in another process has locked a file."""
     if path in _LIVE:
         return False
     lock = filelock.FileLock(path.with_suffix(".lock"))
@@ -220,7 +220,7 @@ def _is_written_elsewhere(path: Path) -> bool:
 
 
 def _read(path: Path) -> Draft | None:
-    """Read a draft; return None for any other file, or one of another format."""
+    """Read a draft. Return None if the file is not a draft or has another format."""
     staged, complete = Staged(), True
     if not path.is_file():  # opening a pipe would block
         return None
@@ -241,7 +241,7 @@ def _read(path: Path) -> Draft | None:
 
 
 def _replay(line: str, staged: Staged) -> bool:
-    """Repeat the step of a line; return whether the line could be read."""
+    """Replay the step in a line, and return whether the line could be read."""
     try:
         match json.loads(line):
             case {"do": "add", "edits": edits}:
@@ -265,7 +265,7 @@ def _replay(line: str, staged: Staged) -> bool:
 
 
 def add_line(edits: list[Edit]) -> dict[str, object]:
-    """Return the line for added edits."""
+    """Return the line that records added edits."""
     return {"do": "add", "edits": [_edit_to_json(edit) for edit in edits]}
 
 
@@ -275,17 +275,17 @@ def _edit_to_json(edit: Edit) -> dict[str, object]:
         "column": edit.column,
         "field": edit.field_id,
         "op": edit.op,
-        "ids": _packed(edit.ids.astype("<i8")),
+        "ids": _pack(edit.ids.astype("<i8")),
         "value": _value_to_json(edit.value),
-        "seen": None if edit.seen is None else _packed(edit.seen.astype("<u8")),
+        "seen": None if edit.seen is None else _pack(edit.seen.astype("<u8")),
         "what": edit.what,
         "with_next": edit.with_next,
     }
 
 
 def _edit_from_json(document: dict[str, Any]) -> Edit:
-    ids, seen = _unpacked(document["ids"], "<i8"), document["seen"]
-    digests = None if seen is None else _unpacked(seen, "<u8").astype(np.uint64)
+    ids, seen = _unpack(document["ids"], "<i8"), document["seen"]
+    digests = None if seen is None else _unpack(seen, "<u8").astype(np.uint64)
     if document["op"] not in ("set", "add_tag", "remove_tag") or not (np.diff(ids) > 0).all():
         raise ValueError("the rows of an edit must be in ascending order")
     if digests is not None and len(digests) != len(ids):
@@ -303,11 +303,11 @@ def _edit_from_json(document: dict[str, Any]) -> Edit:
     )
 
 
-def _packed(numbers: NDArray[Any]) -> str:
+def _pack(numbers: NDArray[Any]) -> str:
     return base64.b64encode(zlib.compress(numbers.tobytes(), 1)).decode("ascii")
 
 
-def _unpacked(text: str, dtype: str) -> NDArray[Any]:
+def _unpack(text: str, dtype: str) -> NDArray[Any]:
     decompressor = zlib.decompressobj()
     data = decompressor.decompress(base64.b64decode(text), MOST_BYTES)
     if not decompressor.eof:

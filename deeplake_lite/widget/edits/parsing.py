@@ -1,4 +1,4 @@
-"""Conversion of edit requests from the page to edits, which refer to rows by their ids."""
+"""Conversion of the page's edit requests to edits, which refer to rows by id."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class EditParser:
         if len(positions) and not (positions[0] >= 0 and positions[-1] < rows):
             wrong = positions[0] if positions[0] < 0 else positions[-1]
             raise LakeError(
-                f"Positions of rows must be at least 0 and less than {rows:,}, but one is "
-                f"{wrong:,}. Refresh the browser."
+                f"Row positions must be at least 0 and less than {rows:,}, but one is {wrong:,}. "
+                "Refresh the browser."
             )
         return positions
 
@@ -91,14 +91,15 @@ class EditParser:
         now = self._host.shown.ids(positions)
         if now is None or [str(i) for i in now.tolist()] != [row_id]:
             raise LakeError(
-                f"An edit applies to the row that was shown, but row {row_id} has moved or was "
-                "deleted, so nothing was edited. Find the row, and edit it there."
+                f"The shown row {row_id} has moved or was deleted, so nothing was edited. Find the "
+                "row, and edit it there."
             )
 
     def _field(self, ds: Dataset, name: str) -> Field:
-        """Return the stored column behind a shown column, or one that the query leaves out.
+        """Return the stored column that a request names, by its name in the query result.
 
-        Raises ColumnNotFoundError if the query computes it, or another writer dropped it.
+        Columns that the query leaves out have their stored names. Raises ColumnNotFoundError if
+        the query computes the column, or another writer has dropped it.
         """
         view = self._host.shown.view
         if name not in view.columns:
@@ -109,9 +110,9 @@ class EditParser:
         current = None if stored is None else by_id(ds.schema, stored.id)
         if current is None:
             raise ColumnNotFoundError(
-                f"Column {name!r} cannot be edited, because it is computed by the query or was "
-                f"dropped. Edit one of {', '.join(map(repr, ds.columns))}, in a query that leaves "
-                "it unchanged."
+                f"Column {name!r} cannot be edited, because the query computes it or it was "
+                f"dropped. Edit one of {', '.join(map(repr, ds.columns))}, in a query that does "
+                "not change it."
             )
         return current
 
@@ -124,13 +125,13 @@ class EditParser:
     def _take(
         self, f: Field, positions: Positions, request: Mapping[str, object]
     ) -> Iterator[Edit]:
-        """Yield edits that copy the values of another shown column, one for each value."""
+        """Yield edits that copy another shown column, one edit for each distinct value."""
         view = self._host.shown.view
         source = view[fields.text(request, "value")].field
         inputs.check_compatible(f, source)
         values = values_of(view, source, positions)
         if damaged := [v for v in values if isinstance(v, Exception)]:
-            raise LakeError(f"A value to be copied cannot be read: {damaged[0]!s:.300}")
+            raise LakeError(f"A value to copy cannot be read: {damaged[0]!s:.300}")
         groups: dict[object, tuple[object, list[int]]] = {}
         for position, value in zip(
             positions.tolist(), inputs.to_cells(source.htype, values), strict=True
@@ -148,7 +149,7 @@ class EditParser:
         return self._staged.edit(f.name, f.id, op, self._ids(positions), tag, None, what)
 
     def _tags_field(self, ds: Dataset, name: str | None) -> Field:
-        """Return the column of tags: the named one, the only one, or a new one."""
+        """Return the tag column with this name, or the only tag column, or a new one."""
         if name is not None and (name in ds.schema or name in self._host.shown.view.columns):
             return self._field(ds, name)
         if known := tag_column(ds.schema):
@@ -160,16 +161,16 @@ class EditParser:
     def _boxes(
         self, ds: Dataset, f: Field, position: int, request: Mapping[str, object]
     ) -> Iterator[Edit]:
-        """Yield an edit of a row's boxes, and one of their classes, which belongs to it."""
+        """Yield an edit of a row's boxes and, linked to it, an edit of their classes."""
         if not is_boxes(f.htype):
             raise InvalidValueError(
-                f"The type of the column must be boxes, but it is {f.htype}. Draw boxes in a "
-                "column of boxes."
+                f"Boxes can only be drawn in a column of boxes, but the type of column {f.name!r} "
+                f"is {f.htype}. Choose another column."
             )
         value, at = fields.part(request, "value"), np.array([position])
         current = self._current(f, position)
         size = self._size(f, position, request)
-        # The page gets only the first boxes of a row, so the others keep their values.
+        # The page only receives a row's first boxes. The others keep their values.
         drawn = boxes_from(fields.rows_of(value, "boxes", 4), f.htype, size, current[:MOST])
         boxes = np.concatenate([drawn, np.asarray(current[MOST:], drawn.dtype)])
         f.htype.encode([boxes])
@@ -179,7 +180,7 @@ class EditParser:
             yield moved
             return
         classes = known.after(_classes_in(value), drawn=len(boxes), before=len(current))
-        if isinstance(classes, Exception):  # an unreadable cell stays unchanged
+        if isinstance(classes, Exception):  # do not change an unreadable cell
             yield moved
             return
         g, what = known.field, _describe_edit(ds.schema[known.field.name], classes)
@@ -187,14 +188,14 @@ class EditParser:
         yield self._staged.edit(g.name, g.id, "set", moved.ids, classes, known.seen, what)
 
     def _current(self, f: Field, position: int) -> NDArray[Any]:
-        """Return the boxes of a row with staged edits applied; empty for null. Raises LakeError."""
+        """Return a row's boxes with staged edits applied, or none for null. Raises LakeError."""
         [value] = self._pending.stored(f.id, self._ids(np.array([position])))[1]
         if isinstance(value, Exception):
             raise LakeError(f"The boxes of row {position:,} cannot be read: {value!s:.300}")
         return np.zeros((0, 4)) if value is None else np.asarray(value)
 
     def _size(self, f: Field, position: int, request: Mapping[str, object]) -> tuple[int, int]:
-        """Return the width and height of the image that a row's boxes were drawn over.
+        """Return the width and height of the image on which a row's boxes were drawn.
 
         Raises LakeError if the boxes do not belong to that image, or if boxes in pixels have no
         image.
@@ -219,8 +220,8 @@ class EditParser:
             raise LakeError(f"The boxes were not edited. {reason}")
         if size is None and not parts:
             raise LakeError(
-                f"Boxes in pixels need an image, but {name!r} has none in this row that can be "
-                "drawn. Choose another column in the grid."
+                f"Boxes in pixels need an image, but column {name!r} has no drawable image in this "
+                "row. Choose another column in the grid."
             )
         return size or (1, 1)
 
@@ -239,7 +240,7 @@ class EditParser:
         return ids
 
     def _seen(self, f: Field, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the digests of cells in the shown version, also of a column not in the query."""
+        """Return the digests of cells in the shown version, even if the query omits the column."""
         view = self._host.shown.view
         table, slots = rows_with(view, f.id, ids, self._pending.dataset).rows.locate()
         return table.digests(f.id, slots)
@@ -276,13 +277,13 @@ def _describe_edit(f: Field, value: object) -> str:
     """
     new = inputs.new_classes(f.htype, [value])
     value = _join(value) if isinstance(value, list) else value
-    is_clear = isinstance(value, str) and value not in ("", "null")  # these look like missing ones
+    is_clear = isinstance(value, str) and value not in ("", "null")  # these look like no value
     text = value if is_clear else writing.describe(f.htype, value)
     return f"→ {text}{' (new class)' if new else ''}"
 
 
 def _join(items: list[object]) -> object:
-    """Join a list with commas; return it unchanged if that could be mistaken for another list."""
+    """Join a list with commas, or return it unchanged if the text would be ambiguous."""
     words = [str(item) for item in items]
     unclear = not words or any(w in ("", "null") or set(w) & {",", "[", "'"} for w in words)
     return items if unclear else ", ".join(words)

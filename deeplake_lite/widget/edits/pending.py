@@ -35,14 +35,14 @@ class Input(TypedDict):
 
     editable: bool
     value: object
-    """The value that it shows at first, as JSON."""
+    """The initial value, as JSON."""
 
 
 class Pending:
     """Cells of the shown view with staged edits applied.
 
-    Edits belong to stored columns, by id. They appear in every column of the result that is such a
-    stored column, under any name, and in no computed column.
+    Edits refer to stored columns by id. They appear in every column of the result that shows the
+    stored column, even under another name, but not in computed columns.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Pending:
     staged : Staged
         The staged edits.
     dataset : callable
-        Returns the dataset that edits are written to.
+        Returns the dataset to which edits are written.
     """
 
     def __init__(self, host: Host, staged: Staged, dataset: Callable[[], Dataset]) -> None:
@@ -81,9 +81,9 @@ class Pending:
                     self._update_marks(cell, f, known)
 
     def _edited_ids(self, f: Field) -> list[str]:
-        """Return the column ids of the staged edits that a column of the result shows.
+        """Return the ids under which edits for a column of the result are staged.
 
-        There may be two: its own, and `inputs.NEW` if another writer added the column of tags.
+        There may be two: its own id, and `inputs.NEW` if another writer has added the tag column.
         """
         if f.id == inputs.NEW:
             return [inputs.NEW]
@@ -94,7 +94,7 @@ class Pending:
         return [i for i, name in columns if writing.is_target(stored, i, name)]
 
     def _hidden_columns(self, shown: Mapping[str, Collection[str]]) -> dict[str, str]:
-        """Return the ids of the other columns with edits, by names unused in the result."""
+        """Return the ids of edited columns that are not shown, by names unused in the result."""
         known = {field_id for ids in shown.values() for field_id in ids}
         names, hidden = self.names(), {}
         for field_id in self.staged.columns():
@@ -106,7 +106,7 @@ class Pending:
         return hidden
 
     def _mark_column(self, cells: list[Cell], positions: Positions, f: Field) -> None:
-        """Update the captions and cards of a column of the result."""
+        """Update captions and cards for a column of the result."""
         edited = [i for i, cell in enumerate(cells) if f.name in cell["staged"]]
         if edited:
             htype, values = self.values(f, positions[edited])
@@ -122,14 +122,14 @@ class Pending:
         edited = [i for i, cell in enumerate(cells) if name in cell["staged"]]
         try:
             htype, values = self.stored(field_id, ids[edited])
-        except LakeError:  # the column or a row is gone, which the commit reports
+        except LakeError:  # the column or a row is gone; the commit will report it
             return
         if not is_marks(htype):
             for i, value in zip(edited, values, strict=True):
                 cells[i]["caption"][name] = cards.caption(htype, value)
 
     def _update_marks(self, cell: Cell, f: Field, known: Field | None) -> None:
-        """Update the marks of a column, whose classes are in the column `known`."""
+        """Update the marks of column `f`, whose classes are in column `known`."""
         position = cell["p"]
         width, height = cell["w"] or 1, cell["h"] or 1
         classes = None if known is None else self.value(known, position)[1]
@@ -139,13 +139,13 @@ class Pending:
     # ---- columns
 
     def names(self) -> dict[str, str]:
-        """Return the names in the shown version of the columns with edits, by id."""
+        """Return the names of edited columns in the shown version, by id."""
         table = version_read(self.host.shown.view)
         known = {} if table is None else {f.id: f.name for f in table.schema}
         return {i: known.get(i, name) for i, name in self.staged.columns().items()}
 
     def fields(self, schema: Schema, position: int) -> list[Field]:
-        """Return the columns of a row, including a new column of tags that it has edits for."""
+        """Return a row's columns, including the new tag column if the row has edits for it."""
         added = self.staged.columns().get(inputs.NEW)
         ids = self.host.shown.ids(np.array([position]))
         if added is None or ids is None or added in schema:
@@ -157,7 +157,7 @@ class Pending:
         return [*schema, Field(added, inputs.NEW, inputs.TAGS)]
 
     def input_of(self, f: Field, htype: Htype, value: object) -> Input:
-        """Return whether a cell is editable, and the value that its input shows at first."""
+        """Return whether a cell is editable, and the initial value of its input."""
         about = self.host.about
         editable = bool(
             about["writable"]
@@ -172,12 +172,12 @@ class Pending:
     # ---- values
 
     def value(self, f: Field, position: int) -> tuple[Htype, Any]:
-        """Return the type and the value of a cell with staged edits applied."""
+        """Return the type and value of a cell with staged edits applied."""
         htype, values = self.values(f, np.array([position]))
         return htype, values[0]
 
     def values(self, f: Field, positions: Positions) -> tuple[Htype, list[Any]]:
-        """Return the type and the values of a column of the result with staged edits applied."""
+        """Return the type and values of a column of the result with staged edits applied."""
         shown, field_ids = self.host.shown, self._edited_ids(f)
         ids = shown.ids(positions) if field_ids else None
         if ids is None:
@@ -190,9 +190,9 @@ class Pending:
         return htype, values
 
     def stored(self, field_id: str, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
-        """Return the type and the values of a stored column with staged edits applied, by row id.
+        """Return the type of a stored column, and the values of rows with staged edits applied.
 
-        The query may leave the column out. Raises LakeError if the column or a row is gone.
+        The query may omit the column. Raises LakeError if the column or a row is gone.
         """
         if field_id == inputs.NEW:
             return self._new_tags(ids)
@@ -206,7 +206,7 @@ class Pending:
         return self.after(field_id, f.htype, ids, values_of(rows, f, np.arange(len(ids))))
 
     def _new_tags(self, ids: NDArray[np.int64]) -> tuple[Htype, list[object]]:
-        """Return the tags of rows in a new column, which another writer may have added since."""
+        """Return tags in a new tag column, which another writer may have added by now."""
         ds = self.dataset()
         f = writing.target(ds.schema, inputs.NEW, self.staged.columns()[inputs.NEW])
         if f is None:
@@ -217,7 +217,7 @@ class Pending:
     def after(
         self, field_id: str, htype: Htype, ids: NDArray[np.int64], before: list[Any]
     ) -> tuple[Htype, list[object]]:
-        """Apply staged edits to values; return the type, with any new classes, and the values."""
+        """Apply staged edits to values, and return them with their type and its new classes."""
         after = self.staged.after(field_id, ids, inputs.to_cells(htype, before))
         new = inputs.new_classes(htype, [e.value for e in self.staged.of(field_id)])
         wider = inputs.with_classes(htype, new)

@@ -1,7 +1,7 @@
 """The list of staged edits, with undo and redo.
 
-Edits refer to rows and columns by their ids, so that they stay valid when other rows are shown or
-another writer commits. This module writes nothing to the dataset.
+Edits refer to rows and columns by id, so they stay valid when other rows are shown or another
+writer commits. This module writes nothing to the dataset.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ type Op = Literal["set", "add_tag", "remove_tag"]
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """A change of one column, the same for all of its rows."""
+    """A change to one column that is the same for all edited rows."""
 
     id: int
     """Number that identifies the edit."""
     column: str
     """Name of the column when the edit was staged."""
     field_id: str
-    """Id of the column; `inputs.NEW` for a column of tags that is yet to be added."""
+    """Id of the column, or `inputs.NEW` for a tag column that the commit will add."""
     op: Op
     """The operation."""
     ids: Ids
-    """Ids of the rows, ascending."""
+    """Ids of the edited rows in ascending order."""
     value: Any
-    """The new value: a class by name, several classes as a list; for tag operations, one tag."""
+    """The new value, with classes given by name. For tag operations, a single tag."""
     seen: NDArray[np.uint64] | None
-    """Digests of the cells that the user saw, by row; None if the edit does not depend on them."""
+    """Digests of the cells that the user saw, or None if the edit does not depend on them."""
     what: str
     """Description for users."""
     with_next: bool = False
-    """Whether the next edit belongs to this one, so that both are dropped together."""
+    """Whether the next edit is linked to this one, so that both are dropped together."""
 
     def of_rows(self, mask: NDArray[np.bool_]) -> Edit:
         """Return the edit restricted to some of its rows."""
@@ -64,11 +64,11 @@ class Edit:
 
 @dataclass(frozen=True, eq=False)
 class _Action:
-    """A step that can be undone: edits that were added, or edits that were dropped."""
+    """A step that can be undone, which added or dropped edits."""
 
     edits: tuple[Edit, ...]
     places: tuple[int, ...] | None = None
-    """Former indices of dropped edits, ascending; None for added edits."""
+    """Former indices of dropped edits in ascending order, or None for added edits."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Staged:
         seen: NDArray[np.uint64] | None,
         what: str,
     ) -> Edit:
-        """Return an edit with the next number. Repeated rows count once."""
+        """Return an edit with the next number, and with each row only once."""
         rows, first = np.unique(ids, return_index=True)
         digests = None if seen is None else seen[first]
         return Edit(next(self._numbers), column, field_id, op, rows, value, digests, what)
@@ -125,7 +125,7 @@ class Staged:
             self._undone.clear()
 
     def group(self, number: int) -> tuple[Edit, ...]:
-        """Return an edit with those that belong to it, or an empty tuple if it does not exist."""
+        """Return an edit and the edits linked to it, or an empty tuple if it does not exist."""
         at = next((i for i, e in enumerate(self.edits) if e.id == number), None)
         if at is None:
             return ()
@@ -137,7 +137,7 @@ class Staged:
         return tuple(self.edits[start:stop])
 
     def drop(self, number: int, also: Collection[int] = ()) -> tuple[Edit, ...]:
-        """Drop an edit with those that belong to it, and others; return the dropped edits.
+        """Drop an edit with its linked edits and any others, and return the dropped edits.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class Staged:
         return action.edits
 
     def undo(self) -> bool:
-        """Undo the last step; return whether there was one."""
+        """Undo the last step, and return whether there was a step to undo."""
         if not self._done:
             return False
         action = self._done.pop()
@@ -171,7 +171,7 @@ class Staged:
         return True
 
     def redo(self) -> bool:
-        """Redo the step that was undone last; return whether there was one."""
+        """Redo the step that was last undone, and return whether there was a step to redo."""
         if not self._undone:
             return False
         action = self._undone.pop()
@@ -233,11 +233,11 @@ class Staged:
         return {e.field_id: e.column for e in self.edits}
 
     def rows(self, field_id: str) -> Ids:
-        """Return the ids of the rows with edits of a column, ascending."""
+        """Return the ids of rows with edits in a column, in ascending order."""
         return np.unique(self._index(field_id).ids)
 
     def all_rows(self) -> Ids:
-        """Return the ids of the rows with edits, ascending."""
+        """Return the ids of edited rows in ascending order."""
         return rows_of(self.edits)
 
     def edits_at(self, field_id: str, ids: Ids) -> list[list[Edit]]:
@@ -245,7 +245,7 @@ class Staged:
         return self._index(field_id).at(ids)
 
     def columns_at(self, ids: Ids) -> list[set[str]]:
-        """Return the ids of the columns with edits for each row."""
+        """Return the ids of the edited columns for each row."""
         columns: list[set[str]] = [set() for _ in ids]
         for field_id in self.columns():
             for column_ids, edits in zip(columns, self.edits_at(field_id, ids), strict=True):
@@ -254,7 +254,7 @@ class Staged:
         return columns
 
     def after(self, field_id: str, ids: Ids, values: Sequence[Cell]) -> list[Cell]:
-        """Return the values of a column after all edits, given those before."""
+        """Return a column's values after all edits, given the values before."""
         cells = list(values)
         for at, edits in enumerate(self.edits_at(field_id, ids)):
             for edit in edits:
@@ -262,9 +262,9 @@ class Staged:
         return cells
 
     def seen(self, field_id: str, ids: Ids) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        """Return the digests of cells before their first edit, and whether an edit has one."""
+        """Return digests of cells before their first edit, and a mask of cells that have one."""
         digests, matters = np.zeros(len(ids), np.uint64), np.zeros(len(ids), bool)
-        for edit in reversed(self.of(field_id)):  # the first edit of a row is written last
+        for edit in reversed(self.of(field_id)):  # so that a row's first edit overwrites later ones
             at = np.minimum(np.searchsorted(edit.ids, ids), len(edit.ids) - 1)
             hit = edit.ids[at] == ids
             if edit.seen is not None:
@@ -273,7 +273,7 @@ class Staged:
         return digests, matters
 
     def last_edits(self, field_id: str, ids: Ids) -> NDArray[np.int64]:
-        """Return the index, among a column's edits, of the last one of each row; all have one."""
+        """Return each row's last edit as an index into a column's edits. All rows must have one."""
         return self._index(field_id).last(ids)
 
     def _index(self, field_id: str) -> _Index:
@@ -283,14 +283,14 @@ class Staged:
 
 
 def rows_of(edits: Iterable[Edit]) -> Ids:
-    """Return the ids of the rows with edits, ascending, each once."""
+    """Return the unique ids of edited rows in ascending order."""
     return np.unique(np.concatenate([np.empty(0, np.int64), *(e.ids for e in edits)]))
 
 
 class _Index:
-    """An index of a column's edits by row: pairs of row and edit, sorted by row and then order.
+    """An index of a column's edits by row, as pairs of row and edit sorted by both.
 
-    Finding the edits of a row takes a binary search rather than a pass over all edits.
+    A binary search finds the edits of a row without a pass over all edits.
     """
 
     def __init__(self, edits: list[Edit]) -> None:

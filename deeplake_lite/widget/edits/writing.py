@@ -1,8 +1,8 @@
 """Commits of staged edits, which use the public methods of a Dataset.
 
-Before anything is written, the tip of the branch is compared with the cells that the user saw. A
-cell that another writer changed since, to a value other than the user's, is a collision. Added and
-removed tags do not collide: those of both writers apply.
+Before anything is written, the tip of the branch is compared with the cells that the user saw. If
+another writer has since changed a cell to a value other than the user's, this is a collision. Added
+and removed tags do not collide, because the changes of both writers apply.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.edits.staged import Ids
 
 TRIES = 10
-"""Number of attempts to commit while other writers keep moving the branch."""
+"""Maximum number of attempts to commit while other writers keep moving the branch."""
 
 WAY_OUT = (
     "Choose a side: w.commit('…', on_conflict='ours') writes these edits wherever their rows and "
@@ -48,12 +48,12 @@ WAY_OUT = (
 )
 
 MOST_WRITTEN = 4096
-"""Maximum number of rows whose cells are computed one by one at a time."""
+"""Maximum number of rows in a block when cells are computed one by one."""
 
 
 @dataclass(frozen=True)
 class Collision:
-    """A cell, or a whole row or column, that another writer changed in the meantime."""
+    """A cell, row or column that another writer has changed in the meantime."""
 
     kind: Literal["cell", "row", "column"]
     column: str
@@ -66,7 +66,7 @@ class Collision:
 
     @property
     def conflict(self) -> Conflict:
-        """The collision as errors of datasets list it."""
+        """The collision as a conflict, as listed by the errors of datasets."""
         reason = f"ours {self.ours}, theirs {self.theirs}"
         return Conflict(self.kind, self.column, self.row_id, reason, (self.field_id,))
 
@@ -80,11 +80,11 @@ class CommitResult:
     rows: int
     """Number of rows that changed."""
     lost: tuple[Collision, ...] = ()
-    """Edits that could not be written, because another writer removed their row or column."""
+    """Edits that were not written, because another writer has removed their row or column."""
 
 
 class CollisionError(ConflictError):
-    """Another writer changed cells that have staged edits.
+    """Another writer has changed cells that have staged edits.
 
     Attributes
     ----------
@@ -107,17 +107,16 @@ class CollisionError(ConflictError):
 def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) -> CommitResult:
     """Write and commit staged edits, and move the dataset to the new version.
 
-    A second handle writes them, because other cells of the notebook may use `ds` at the same time.
+    A second handle writes them, because other notebook cells may use `ds` at the same time.
 
     Raises
     ------
     CollisionError
-        When another writer changed the same cells and no side is chosen; `ds` is unchanged.
+        When another writer has changed the same cells and no side is chosen. `ds` is unchanged.
     UncommittedError
-        When the dataset has uncommitted edits of its own.
+        When the dataset has uncommitted edits that were made outside the browser.
     InvalidValueError
-        When, together with another writer's edits, the numbers of a row's marks and classes would
-        differ.
+        When another writer's edits would leave a row with different numbers of marks and classes.
     ReadOnlyError
         When the dataset is read-only.
     """
@@ -138,7 +137,8 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
             continue
         finally:
             own.discard()
-        # A notebook cell may have begun edits of `ds` meanwhile. They go on top of this version.
+        # Meanwhile, a notebook cell may have begun to edit `ds`. Its edits go on top of this
+        # version.
         with contextlib.suppress(UncommittedError):
             ds.refresh()
         lost = tuple(c for c in conflicts if c.kind != "cell")
@@ -149,20 +149,20 @@ def write(ds: Dataset, staged: Staged, message: str, on_conflict: Resolution) ->
 
 
 def check_own_edits(ds: Dataset) -> None:
-    """Refuse to commit if the dataset has edits made outside the browser.
+    """Refuse to commit if the dataset has edits that were made outside the browser.
 
     Raises UncommittedError.
     """
     if status := ds.status():
         raise UncommittedError(
             f"The dataset has uncommitted edits of its own ({status}), which this commit would "
-            "include. Commit them first with ds.commit('…'), or drop them with ds.discard(). The "
-            "edits staged in the browser stay."
+            "include. Commit them first with ds.commit('…'), or drop them with ds.discard(). "
+            "Edits staged in the browser are kept."
         )
 
 
 def default_message(schema: Schema, staged: Staged) -> str:
-    """Return the commit message for users who give none."""
+    """Return the default commit message, which names the edited columns."""
     parts = []
     for field_id, column in staged.columns().items():
         rows, f = len(staged.rows(field_id)), target(schema, field_id, column)
@@ -171,12 +171,12 @@ def default_message(schema: Schema, staged: Staged) -> str:
 
 
 def target(schema: Schema, field_id: str, column: str) -> Field | None:
-    """Return the column that edits belong to, or None if it does not exist."""
+    """Return the column to which edits belong, or None if it does not exist."""
     return next((f for f in schema if is_target(f, field_id, column)), None)
 
 
 def is_target(f: Field, field_id: str, column: str) -> bool:
-    """Return whether edits belong to a column: by id, or by name for a new column of tags."""
+    """Return whether edits belong to a column, by id, or by name for a new tag column."""
     return f.id == field_id or (field_id == NEW and f.name == column and is_tags(f.htype))
 
 
@@ -184,9 +184,9 @@ def is_target(f: Field, field_id: str, column: str) -> bool:
 
 
 def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
-    """Yield the rows, columns and cells with staged edits that another writer changed.
+    """Yield edited rows, columns and cells that another writer has changed.
 
-    Marks and their classes collide together: writing one of them alone would mismatch the two.
+    Marks and their classes collide together, because writing only one would mismatch them.
     """
     fields = {i: target(tip.schema, i, name) for i, name in staged.columns().items()}
     known = {i: f for i, f in fields.items() if f is not None}
@@ -208,7 +208,7 @@ def collisions(tip: Table, staged: Staged) -> Iterator[Collision]:
 
 
 def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> dict[str, Ids]:
-    """Return the ids of the rows that are not written, by column id.
+    """Return the ids of rows that must not be written, by column id.
 
     These are removed rows, rows of dropped columns, and for "theirs" all rows with conflicts.
     """
@@ -220,14 +220,14 @@ def excluded_rows(conflicts: Sequence[Collision], on_conflict: Resolution) -> di
 
 
 def _partners(schema: Schema, f: Field) -> Iterator[str]:
-    """Yield the ids of the classes of a column of marks, or of the marks of a class column."""
+    """Yield the ids of the class columns of a marks column, or of the marks of a class column."""
     for pair in pairs_of(schema):
         if f.id in {g.id for g in pair}:
             yield from (g.id for g in pair if g.id != f.id)
 
 
 def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
-    """Return the rows whose cells another writer changed to values that differ from the edits."""
+    """Return rows whose cells another writer has changed to values other than the edits'."""
     ids = staged.rows(field_id)
     slots = tip.find(ids)
     ids, slots = ids[slots >= 0], slots[slots >= 0]
@@ -244,7 +244,7 @@ def _collided_rows(tip: Table, staged: Staged, f: Field, field_id: str) -> Ids:
 def _cell_collisions(
     tip: Table, staged: Staged, f: Field, ids: Ids, field_id: str
 ) -> Iterator[Collision]:
-    """Yield the collisions of the given rows, with descriptions of both values."""
+    """Yield collisions for the given rows, with descriptions of both values."""
     for start in range(0, len(ids), MOST_WRITTEN):
         block = ids[start : start + MOST_WRITTEN]
         theirs = _read_tip(tip, f, tip.find(block))
@@ -274,7 +274,7 @@ def describe(htype: Htype, cell: Cell) -> str:
 
 
 def describe_apart(htype: Htype, ours: Cell, theirs: Cell) -> tuple[str, str]:
-    """Describe two cells in a few characters, from where they differ if they begin alike.
+    """Describe two cells in a few characters. If they begin alike, show where they differ.
 
     >>> from deeplake_lite.htypes import Text
     >>> describe_apart(Text(), "a" * 100 + "b", "a" * 100 + "c")
@@ -285,7 +285,7 @@ def describe_apart(htype: Htype, ours: Cell, theirs: Cell) -> tuple[str, str]:
 
 
 def _digests(htype: Htype, cells: list[Cell]) -> NDArray[np.uint64]:
-    """Return the digests that cells will have once their new classes are added."""
+    """Return the digests that cells will have after their new classes are added."""
     wider = with_classes(htype, new_classes(htype, cells))
     return digests_of(wider.layout, wider.encode(cells))
 
@@ -294,7 +294,7 @@ def _digests(htype: Htype, cells: list[Cell]) -> NDArray[np.uint64]:
 
 
 def _apply(ds: Dataset, staged: Staged) -> int:
-    """Apply all edits in the dataset's transaction; return the number of changed rows."""
+    """Apply all edits in the dataset's transaction, and return the number of changed rows."""
     changed = [np.empty(0, np.int64)]
     for field_id, name in staged.columns().items():
         f = target(ds.schema, field_id, name)
@@ -307,10 +307,10 @@ def _apply(ds: Dataset, staged: Staged) -> int:
 
 
 def _write_column(ds: Dataset, staged: Staged, f: Field, field_id: str, ids: Ids) -> Ids:
-    """Write the edits of a column; return the ids of the changed rows.
+    """Write the edits of a column, and return the ids of the changed rows.
 
-    Rows that a "set" edit gives the same value are written together. For others, such as added
-    tags, the cells are read first. Cells that keep their value are not written.
+    Rows set to the same value by a "set" edit are written together. For other edits, such as added
+    tags, the cells are read first. Unchanged cells are not written.
     """
     table = ds.handle.table
     slots = table.find(ids)
@@ -341,7 +341,7 @@ def _add_classes(ds: Dataset, f: Field, cells: list[Cell]) -> None:
 
 
 def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids, object]]:
-    """Yield groups of rows, as indices into `ids`, that an edit sets to the same value."""
+    """Yield each value set by an edit, with its rows as indices into `ids`."""
     last = staged.last_edits(field_id, ids)
     for number, edit in enumerate(staged.of(field_id)):
         rows = np.flatnonzero(last == number)
@@ -350,7 +350,7 @@ def _uniform_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[tuple[Ids
 
 
 def _other_rows(staged: Staged, field_id: str, ids: Ids) -> Iterator[Ids]:
-    """Yield the rows that `_uniform_rows` does not, in blocks."""
+    """Yield the remaining rows in blocks."""
     last = staged.last_edits(field_id, ids)
     other = [i for i, e in enumerate(staged.of(field_id)) if e.op != "set"]
     rows = np.flatnonzero(np.isin(last, other))

@@ -1,6 +1,6 @@
-"""Histogram bins of equal width whose edges are round numbers or round times.
+"""Histogram bins of equal width, with round numbers or round times as edges.
 
-A filter compares with exactly the edges of a bin, so each bar counts the rows that it selects.
+Filters use exactly these edges, so a bar counts the rows that clicking it selects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WANTED = 20
 """Approximate number of bins."""
 
 EXACT = 2**53
-"""Largest integer up to which JavaScript, whose numbers are floats, has all integers."""
+"""Integers up to this one are exact in JavaScript, whose numbers are floats."""
 
 _DAY = 86_400.0
 _SPANS = (
@@ -24,10 +24,11 @@ _SPANS = (
 """Round spans of time, in seconds."""
 
 _STEPS = {"ns": 1, "us": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
-"""Microseconds of a column's unit, at least one. Columns with coarser units have whole days."""
+"""Microseconds in each unit of a time column, but at least 1. Coarser units use whole days."""
 
 _HUGE, _LEAST = 1e308, 1e-300
-"""Edges from this size on are not rounded, and widths stay above it: floats end near there."""
+"""Limits near which floats end: edges from `_HUGE` on are not rounded, widths are at least
+`_LEAST`."""
 
 _DAYS = 86_400 * 10**6
 _MOST_MICROSECONDS = 2**63 - 1
@@ -38,7 +39,7 @@ type Edge = float | str
 
 
 def edges_of_numbers(low: float, high: float) -> list[float]:
-    """Return the edges of half-open bins that hold the numbers from low to high.
+    """Return the edges of half-open bins that cover the numbers from low to high.
 
     >>> edges_of_numbers(0.1, 0.32)[:4]
     [0.1, 0.12, 0.14, 0.16]
@@ -48,12 +49,12 @@ def edges_of_numbers(low: float, high: float) -> list[float]:
         width = max(abs(low), abs(high), 1.0) / 8
     digits = 2 - math.floor(math.log10(width))
     first, last = math.floor(low / width), math.floor(high / width) + 1
-    while _edge(first, width, digits) > low:  # quotients and edges are rounded
+    while _edge(first, width, digits) > low:  # because quotients and edges are rounded
         first -= 1
     while _edge(first + 1, width, digits) <= low:
         first += 1
     most = sys.float_info.max
-    # The margin is for float32 columns, which a query compares at their own precision.
+    # The margin is for float32 columns, which queries compare in their own precision.
     while _edge(last, width, digits) <= min(high + width * 1e-6, most):
         last += 1
     edges = [_edge(i, width, digits) for i in range(first, last + 1)]
@@ -61,7 +62,7 @@ def edges_of_numbers(low: float, high: float) -> list[float]:
 
 
 def edges_of_integers(low: int, high: int) -> list[int]:
-    """Return the edges of bins that hold the integers from low to high.
+    """Return the edges of bins that cover the integers from low to high.
 
     >>> edges_of_integers(3, 5), edges_of_integers(2**60 + 1, 2**60 + 9)
     ([3, 4, 5, 6], [1152921504606846976, 1152921504606847488])
@@ -74,9 +75,9 @@ def edges_of_integers(low: int, high: int) -> list[int]:
 
 
 def edges_of_times(low: np.datetime64, high: np.datetime64) -> list[str]:
-    """Return the edges of bins that hold the times from low to high, as ISO 8601.
+    """Return the edges of bins that cover the times from low to high, as ISO 8601.
 
-    The edges are multiples of the column's unit, because a query rounds finer times to it.
+    The edges are multiples of the column's unit, because queries round finer times to it.
 
     >>> edges_of_times(np.datetime64("1970-01-01"), np.datetime64("2023-11-14"))[:2]
     ['1970-01-01T00:00:00', '1972-09-11T00:00:00']
@@ -89,20 +90,20 @@ def edges_of_times(low: np.datetime64, high: np.datetime64) -> list[str]:
 
 
 def _microseconds(time: np.datetime64) -> int:
-    """Return the microseconds since 1970 of a time in any unit, rounded down."""
+    """Convert a time in any unit to microseconds since 1970, rounded down."""
     second = time.astype("M8[s]")
     return int(second.astype(np.int64)) * 10**6 + int((time - second) / np.timedelta64(1, "us"))
 
 
 def _multiples(low: int, high: int, width: int) -> list[int]:
-    """Return the multiples of a width, from the last one up to low to the first above high."""
+    """Return the multiples of a width from the last up to `low` to the first above `high`."""
     return [i * width for i in range(low // width, high // width + 2)]
 
 
 def _edge(at: int, width: float, digits: int) -> float:
     """Return a multiple of a round width, without the rounding error in its last digits."""
     edge = at * width
-    return round(edge, digits) + 0.0 if abs(edge) < _HUGE else edge  # the sum is never -0.0
+    return round(edge, digits) + 0.0 if abs(edge) < _HUGE else edge  # adding 0.0 avoids -0.0
 
 
 def _round_width(span: float) -> float:
@@ -127,7 +128,7 @@ def _round_time(span: float) -> float:
 
 
 def _iso(microseconds: int) -> str:
-    """Format a time as a query reads it, with at least four digits of the year.
+    """Format a time for queries, with at least four digits for the year.
 
     >>> _iso(1), _iso(-62_198_755_200_000_000)
     ('1970-01-01T00:00:00.000001', '-0001-01-01T00:00:00')

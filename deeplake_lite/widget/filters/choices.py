@@ -1,8 +1,9 @@
-"""Conversion between the choice of a facet and a condition in the text of the query.
+"""Conversion between a facet's choice and a condition in the query text.
 
 The query text is the only state: choices are written into it and read back from it. A condition
 belongs to a facet if the facet itself would write it (`condition_for`). All other conditions stay
-as they are and apply in addition, such as ``x > 2``: the ranges of facets include their lower end.
+and apply as well. For example, ``x > 2`` belongs to no facet, because a facet's ranges include
+their lower end.
 """
 
 from __future__ import annotations
@@ -51,24 +52,26 @@ def filtered(
     columns: Sequence[str],
     as_rows: bool = True,
 ) -> str:
-    """Return a query with a new choice of a facet.
+    """Return a query with a new choice for a facet.
 
     Parameters
     ----------
     text : str
-        The query; empty for all rows.
+        The query, or an empty string for all rows.
     expression : str
         Expression of the facet, such as a column.
     kind : {"classes", "tags", "numbers", "times", "booleans"}
         Kind of the facet.
     op : {"set", "toggle", "clear"}
-        Whether the values replace the choice, are added to or removed from it, or all go.
+        Whether to replace the choice with the values, to toggle each of them, or to remove all.
     values : sequence
-        Chosen values, None for null; or the two ends of a range, which excludes the upper one.
+        Chosen values, where None stands for null, or the two ends of a range that excludes its
+        upper end.
     columns : sequence of str
         Columns of the dataset or view that the query reads.
     as_rows : bool
-        Whether the result has rows of that dataset. If not, the query becomes a subquery.
+        Whether the result consists of rows of that dataset or view. If not, the query becomes a
+        subquery.
 
     Examples
     --------
@@ -95,7 +98,7 @@ def filtered(
     others = [c for i, c in enumerate(old) if i not in own]
     new = [condition_for(expression, kind, choice)] if choice else []
     if new and _matching_conditions(others, expression, kind):
-        new = [f"({new[0]})"]  # parentheses distinguish it from users' conditions
+        new = [f"({new[0]})"]  # parentheses distinguish it from conditions that users wrote
     conditions = [*others[:at], *new, *others[at:]]
     return unwrapped(with_clause(text, "WHERE", joined(conditions) if conditions else ""))
 
@@ -122,7 +125,7 @@ def _takes_order(text: str) -> bool:
 
 
 def order_of(text: str) -> dict[str, object] | None:
-    """Return the expression and direction of a query's order, or None unless it has just one.
+    """Return a query's sort expression and direction, or None unless there is exactly one.
 
     >>> order_of("SELECT * ORDER BY x DESC")
     {'expression': 'x', 'descending': True}
@@ -139,7 +142,7 @@ def order_of(text: str) -> dict[str, object] | None:
 
 
 def choice_of(text: str, expression: str, kind: FacetKind) -> list[object] | None:
-    """Return the choice of a facet in a query: values, or the ends of a range; None for all.
+    """Return a facet's choice in a query: values, the ends of a range, or None for all rows.
 
     >>> text = "SELECT * WHERE label IN ('a', 'b') AND x >= 2 AND LEN(s) > LEN(t)"
     >>> choice_of(text, "label", "classes"), choice_of(text, "x", "numbers")
@@ -192,7 +195,7 @@ def condition_for(expression: str, kind: FacetKind, values: Sequence[object]) ->
 def _next_choice(
     text: str, expression: str, kind: FacetKind, op: Op, values: Sequence[object]
 ) -> list[object]:
-    """Return the choice after an operation; an empty list chooses all rows."""
+    """Return the choice after an operation. An empty list chooses all rows."""
     if kind in _RANGES:
         ends = [] if op == "clear" else list(values)
         if ends and len(ends) != 2:
@@ -217,7 +220,7 @@ def _next_choice(
 
 
 def _exact_number(end: Any) -> object:
-    """Return the number that Python sent to the page, which has only floats and strings.
+    """Restore a number that was sent to the page as a float or a string.
 
     >>> _exact_number(1152921504606847000), _exact_number("9007199254740993")
     (1152921504606846976, 9007199254740993)
@@ -233,7 +236,7 @@ def _exact_number(end: Any) -> object:
 
 
 def _expression(text: str) -> exp.Expr:
-    """Return the syntax tree of a facet's expression. Raises QueryError for several."""
+    """Return the syntax tree of a facet's expression. Raises QueryError if there are several."""
     tree = condition_of(text)
     if isinstance(tree, exp.Connector):
         raise QueryError(
@@ -243,10 +246,10 @@ def _expression(text: str) -> exp.Expr:
 
 
 def _own_conditions(conditions: Sequence[str], expression: str, kind: FacetKind) -> list[int]:
-    """Return the indices of the conditions that are a facet's choice.
+    """Return the indices of the conditions that make up a facet's choice.
 
-    If more conditions have its form than the facet writes, a user has joined them with AND. The
-    facet's own is then the last one in parentheses.
+    If more conditions have this form than the facet writes, a user has added some with AND. The
+    facet's own condition is then the last one in parentheses.
 
     >>> _own_conditions(["x >= 2", "label = 'a'", "x < 9"], "x", "numbers")
     [0, 2]
@@ -276,12 +279,12 @@ def _matching_conditions(conditions: Sequence[str], expression: str, kind: Facet
 
 
 def _connector(kind: FacetKind) -> type[exp.Connector]:
-    """Return the connector of the parts of a choice: AND for ranges, otherwise OR."""
+    """Return the connector that joins the parts of a choice: AND for ranges, otherwise OR."""
     return exp.And if kind in _RANGES else exp.Or
 
 
 def _parts(tree: exp.Expr, connector: type[exp.Connector]) -> list[exp.Expr]:
-    """Return the operands that a condition joins with a connector."""
+    """Return the operands of a condition's top-level connector."""
     inner = tree.unnest()
     if isinstance(inner, connector):
         return [*_parts(inner.left, connector), *_parts(inner.right, connector)]
@@ -289,7 +292,7 @@ def _parts(tree: exp.Expr, connector: type[exp.Connector]) -> list[exp.Expr]:
 
 
 def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
-    """Return whether a condition may be a part of a facet's choice."""
+    """Return whether a condition can be part of a facet's choice."""
     match tree:
         case exp.GTE() | exp.LT():
             return same(tree.left, facet) and _is_end(tree.right, kind)
@@ -309,7 +312,7 @@ def _is_part(tree: exp.Expr, facet: exp.Expr, kind: FacetKind) -> bool:
 
 
 def _is_end(tree: exp.Expr, kind: FacetKind) -> bool:
-    """Return whether a range of a facet may end here: at a number, or at a time as a string."""
+    """Return whether a facet's range may end here, at a number or at a time as a string."""
     return kind in _RANGES and _is_constant(tree) and tree.is_string == (kind == "times")
 
 
@@ -349,7 +352,7 @@ def _is_one_range(parts: Sequence[exp.Expr]) -> bool:
 
 
 def _range_ends(parts: Sequence[exp.Expr]) -> tuple[list[object], list[object]]:
-    """Return the lower ends and the upper ends in conditions."""
+    """Return the lower and the upper ends in conditions."""
     lows, highs = [], []
     for part in parts:
         match part:

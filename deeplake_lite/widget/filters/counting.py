@@ -1,7 +1,7 @@
-"""Counts of rows by value or by range, with one GROUP BY each.
+"""Counts of rows by value or range, each with one GROUP BY query.
 
-Tags are counted from their stored bytes instead. Unnesting them in SQL takes a hundred times as
-long.
+Tags are counted in their stored bytes instead, because unnesting them in SQL takes a hundred times
+as long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAGGED_ROWS = 2**18
 
 
 def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return the number of rows for each value; None stands for null.
+    """Return the number of rows with each value, where None stands for null.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
@@ -51,7 +51,7 @@ def value_counts(view: View, facet: Facet) -> dict[Hashable, int]:
 
 
 def _item_counts(view: View, facet: Facet) -> dict[Hashable, int]:
-    """Return the number of rows for each item of lists; None stands for a null row."""
+    """Return the number of rows with each list item, where None stands for null."""
     e, (r, v, n) = facet.expression, unused(view.columns, "r", "v", "n")
     rows = f"SELECT ROW_NUMBER() OVER () AS {r}, UNNEST({e}) AS {v}"
     groups = view.query(
@@ -64,7 +64,7 @@ def _item_counts(view: View, facet: Facet) -> dict[Hashable, int]:
 
 
 def distinct_and_nulls(view: View, facet: Facet) -> tuple[int, int]:
-    """Return the number of distinct values, and the number of nulls.
+    """Return the number of distinct values and the number of nulls.
 
     >>> import deeplake_lite as dl
     >>> from deeplake_lite.widget.filters.facet import facets_of
@@ -82,11 +82,11 @@ def distinct_and_nulls(view: View, facet: Facet) -> tuple[int, int]:
 
 
 TIMES = ("-200000-01-01", "200000-01-01")
-"""Range of the times that JavaScript can represent."""
+"""Range of times that JavaScript can represent."""
 
 
 def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
-    """Return the smallest and the largest value that a histogram can show, or None."""
+    """Return the smallest and largest values that a histogram can show, or None."""
     if not len(view):
         return None
     finite = e = facet.expression
@@ -102,12 +102,12 @@ def extremes(view: View, facet: Facet) -> tuple[object, object] | None:
 
 
 def _exceeds_page(f: Field) -> bool:
-    """Return whether a column may have times outside `TIMES`, which nanoseconds never reach."""
+    """Return whether a column may have times outside `TIMES`. Nanoseconds do not reach so far."""
     return np.datetime_data(np.dtype(f.htype.value_dtype))[0] != "ns"
 
 
 def edges_of(facet: Facet, low: Any, high: Any) -> Sequence[Edge]:
-    """Return the edges of bins of equal width that hold a facet's values from low to high."""
+    """Return the edges of bins of equal width that cover a facet's values from low to high."""
     if facet.kind == "times":
         return edges_of_times(np.datetime64(low), np.datetime64(high))
     if facet.whole:
@@ -116,7 +116,7 @@ def edges_of(facet: Facet, low: Any, high: Any) -> Sequence[Edge]:
 
 
 def range_counts(view: View, facet: Facet, edges: Sequence[Edge]) -> list[int]:
-    """Return the number of rows in each bin, and last, in none: null, NaN and infinite values."""
+    """Return the number of rows in each bin, followed by the number of rows in no bin."""
     counts = [0] * max(1, len(edges))
     if not edges:
         return [len(view)]
@@ -131,12 +131,12 @@ def range_counts(view: View, facet: Facet, edges: Sequence[Edge]) -> list[int]:
 
 
 def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]]:
-    """Return the number of rows outside all bins, for each reason.
+    """Return the number of rows outside all bins for each reason.
 
     Parameters
     ----------
     view : View
-        The rows that are counted.
+        The rows to count.
     facet : Facet
         A facet of numbers or times.
     count : int
@@ -167,7 +167,7 @@ def outside_counts(view: View, facet: Facet, count: int) -> list[tuple[int, str]
 
 
 def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
-    """Return a query expression for the number of a row's bin, null outside all bins.
+    """Return a query expression for a row's bin number, which is null outside all bins.
 
     It compares values with the edges in the same way as the filter for a bin.
 
@@ -183,7 +183,7 @@ def bin_expression(expression: str, edges: Sequence[Edge]) -> str:
 
 
 def tag_counts(view: View, f: Field) -> dict[Hashable, int]:
-    """Return the number of rows with each class in a multi-label column; key None counts nulls.
+    """Return the number of rows with each class in a multi-label column. None counts nulls.
 
     >>> import deeplake_lite as dl
     >>> ds = dl.create("memory://tag-counts-doc", {"t": dl.ClassLabel(["a", "b"], multiple=True)})

@@ -1,4 +1,4 @@
-"""The facets of a column: its classes, tags or numbers, the sizes of images, string lengths."""
+"""The facets of a column, such as its classes, tags, numbers, image sizes or string lengths."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facet:
-    """An expression by which rows are counted."""
+    """A query expression by which rows are counted."""
 
     column: str
     """Name of the column."""
     expression: str
-    """The expression in a query."""
+    """The expression as text."""
     kind: FacetKind
     label: str
     """Title for users."""
     whole: bool = False
     """Whether the numbers are integers."""
     short: str = ""
-    """The dtype of 16-bit or 32-bit floats, to which a query rounds numbers with a fraction."""
+    """Dtype of 16-bit or 32-bit floats. Queries round fractions to it before they compare."""
     reads: bool = False
-    """Whether counting reads variable-length cells, rather than only their metadata."""
+    """Whether counting reads variable-length cells, and not only their metadata."""
 
 
 def facets_of(f: Field) -> Iterator[Facet]:

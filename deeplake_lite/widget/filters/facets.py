@@ -1,6 +1,6 @@
 """The part of the browser that counts rows by facets, among all rows and in the query result.
 
-Queries do the counting. Counts of all rows are cached until the dataset changes. If the result has
+Queries count the rows. Counts of all rows are cached until the dataset changes. If the result has
 rows of its own, such as groups, its own columns are counted.
 """
 
@@ -37,32 +37,31 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.shown import Shown
 
 MOST_VALUES = 50
-"""Maximum number of values that a facet lists; the most frequent come first."""
+"""Maximum number of values that a facet lists, starting with the most frequent."""
 
 FEW_VALUES = 200
-"""Maximum number of distinct strings in a column whose strings, not only lengths, are listed."""
+"""Maximum number of distinct strings for which a column's strings, not only lengths, are
+counted."""
 
-UNCOUNTED = {
-    "times": "The column has the first or last moment of its unit, so its times are not counted."
-}
-"""Reason why a column cannot be counted, by kind of facet.
+UNCOUNTED = {"times": "Its times cannot be counted, because one is at the limit of its unit."}
+"""Reasons why columns cannot be counted, by kind of facet.
 
 The error of the query itself would not help users, because they did not write the query.
 """
 
 READ_ROWS = 200_000
-"""Maximum number of rows whose strings and lists are counted without a request for their column."""
+"""Maximum number of rows for which strings and lists are counted without being requested."""
 
 
 class ValueCounts(TypedDict, total=False):
     """Counts of rows by value."""
 
     values: list[list[object]]
-    """Lines of the facet: the value as filters write it, its name, its counts of all and shown."""
+    """Lines of the facet: a value as filters write it, its name, and its counts, all and shown."""
     nulls: list[int]
-    """Number of nulls among all rows, and among those shown."""
+    """Numbers of nulls among all rows and among the shown rows."""
     more: int
-    """Number of values that are left out."""
+    """Number of omitted values."""
 
 
 class Histogram(TypedDict, total=False):
@@ -75,11 +74,11 @@ class Histogram(TypedDict, total=False):
     shown: list[int]
     """Number of shown rows in each bin."""
     nulls: list[int]
-    """Number of nulls and the like among all rows, and among those shown."""
+    """Numbers of rows in no bin among all rows and among the shown rows."""
     beside: list[tuple[int, str]]
-    """Numbers of rows in no bin, and the reasons."""
+    """Numbers of rows in no bin for each reason."""
     only: str | None
-    """The single value of all rows."""
+    """The value, if it is the same in all rows."""
 
 
 class FacetCounts(TypedDict):
@@ -91,13 +90,13 @@ class FacetCounts(TypedDict):
     label: str
     """Title for users."""
     chosen: list[object] | None
-    """The choice in the query; None for all."""
+    """The choice in the query, or None for all rows."""
     rows: int
     short: NotRequired[str]
     ask: NotRequired[bool]
-    """Whether the facet is slow to count, and waits to be requested."""
+    """Whether the facet is slow to count, so the page must request it."""
     problem: NotRequired[str]
-    """The reason why it has no counts."""
+    """The reason why the facet has no counts."""
     values: NotRequired[list[list[object]]]
     nulls: NotRequired[list[int]]
     more: NotRequired[int]
@@ -116,7 +115,7 @@ class FacetsReply(TypedDict):
 
 
 class Facets:
-    """The part that counts rows for the facet panel."""
+    """The part of the browser that counts rows for the facet panel."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -129,7 +128,7 @@ class Facets:
         return {"facets": self.facets}
 
     def facets(self, request: Request, pack: Pack) -> FacetsReply:  # noqa: ARG002
-        """Count the rows by the given columns, or by all columns that are counted quickly.
+        """Count rows by the given columns, or by all columns that are quick to count.
 
         Facets with a single value come last, because there is nothing to choose.
         """
@@ -140,7 +139,7 @@ class Facets:
         return {"facets": facets, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
     def count(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[FacetCounts]:
-        """Yield facets with counts. Slow facets come without, unless `names` has their column."""
+        """Yield facets. Slow facets have no counts unless `names` contains their column."""
         whole, part = whole_and_part(shown)
         if self._whole is None or not _same_rows(self._whole, whole):
             self._all, self._whole = {}, whole
@@ -177,7 +176,7 @@ class Facets:
             return {**head, "problem": f"{error!s:.300}"}
 
     def _values(self, facet: Facet, f: Field, whole: View, part: View) -> ValueCounts:
-        """Return the number of rows for each value, among all rows and among those shown."""
+        """Return the number of rows with each value, among all rows and among the shown rows."""
         if facet.reads and facet.kind == "classes":
             key = (facet, "distinct")
             distinct, null = self._cached(key, lambda: distinct_and_nulls(whole, facet))
@@ -196,7 +195,7 @@ class Facets:
         return {"values": lines, "nulls": nulls, "more": max(0, len(order) - MOST_VALUES)}
 
     def _histogram(self, facet: Facet, whole: View, part: View) -> Histogram:
-        """Return the bins, their counts, and the single value of a facet that has just one."""
+        """Return the bins, their counts, and the value if it is the same in all rows."""
         ends = self._cached((facet, "ends"), lambda: extremes(whole, facet))
         edges = edges_of(facet, *ends) if ends else []
         in_all = self._cached(facet, lambda: range_counts(whole, facet, edges))
@@ -212,7 +211,7 @@ class Facets:
         }
 
     def _cached[T](self, key: object, count: Callable[[], T]) -> T:
-        """Return counts of all rows; call `count` only the first time."""
+        """Return counts of all rows, calling `count` only the first time."""
         if key not in self._all:
             self._all[key] = count()
         counted: T = self._all[key]
@@ -225,7 +224,7 @@ def _is_constant(facet: FacetCounts) -> bool:
 
 
 def _choice(text: str, facet: Facet) -> list[object] | None:
-    """Return the choice of a facet in a query; None for all."""
+    """Return a facet's choice in a query, or None for all rows."""
     if not text:
         return None
     from deeplake_lite.widget.filters.choices import choice_of
@@ -234,10 +233,10 @@ def _choice(text: str, facet: Facet) -> list[object] | None:
 
 
 def whole_and_part(shown: Shown) -> tuple[View, View]:
-    """Return all rows, and the rows of the query result, with the columns that filters refer to.
+    """Return all rows and the rows of the query result, with the columns that filters use.
 
-    If the result has rows of the browsed view, all rows are those of the browsed view. Otherwise
-    they are the result of the query within ``SELECT * FROM (…) WHERE …``.
+    If the result consists of rows of the browsed view, "all rows" means all rows of that view.
+    Otherwise it means the result of the inner query in ``SELECT * FROM (…) WHERE …``.
     """
     from deeplake_lite.widget.filters.querytext import inner_of, takes_conditions
 
@@ -263,7 +262,7 @@ def whole_and_part(shown: Shown) -> tuple[View, View]:
 
 
 def _same_rows(a: View, b: View) -> bool:
-    """Return whether two views certainly have the same rows; staged edits make that uncertain."""
+    """Return whether two views certainly have the same rows, without uncommitted edits."""
     return a is b or (
         a.rows.table is b.rows.table
         and len(a) == len(b)
@@ -274,13 +273,13 @@ def _same_rows(a: View, b: View) -> bool:
 
 
 def name_of(value: object, f: Field) -> object:
-    """Return a value for display: a class by its name."""
+    """Return a value for display, with classes by name."""
     classes = f.htype.labels
     return value if classes is None else classes.to_names(value)
 
 
 def _plain(value: object, f: Field) -> object:
-    """Return a value as filters write it: a class by its name, if it has one."""
+    """Return a value as filters write it, with classes by name if they have one."""
     classes = f.htype.labels
     return value if classes is None or not classes.names else classes.to_names(value)
 

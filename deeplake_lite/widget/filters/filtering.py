@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 ANSWER = "answer"
-"""Name under which queries read the result of a query that cannot be a subquery."""
+"""Name by which queries read the result of a query that cannot be a subquery."""
 
 
 class Filtering:
-    """The part that changes the query for filters and sort orders."""
+    """The part of the browser that changes the query for filters and sort orders."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -65,10 +65,10 @@ class Filtering:
         return self._host.ask(sorted_by(text, expression, descending=descending))
 
     def _filterable(self) -> Shown:
-        """Return the current state of the browser; some queries become a named source of rows.
+        """Return the browser's state, in which some queries have become a named source of rows.
 
-        A query that samples, expands or arranges rows cannot be a subquery: run again, it might
-        return other rows, but the filter must apply to the rows shown.
+        Queries that sample, expand or arrange rows cannot become subqueries. They might return
+        other rows when run again, but filters must apply to the shown rows.
         """
         from deeplake_lite.widget.filters.querytext import is_source
 

@@ -1,7 +1,7 @@
-"""Edits of a single clause in the text of a query, which leave the rest as users wrote it.
+"""Edits of single clauses in the text of a query, which leave the rest as users wrote it.
 
-The tokens of the text show where clauses are; the syntax tree shows their meaning. A query that
-groups or limits rows, or has several SELECTs, cannot take a further condition on its rows. It
+The tokens of the text show where clauses are, and the syntax tree shows their meaning. If a query
+groups or limits rows, or has several SELECTs, a condition on its rows cannot be added to it. It
 becomes a subquery instead: ``SELECT * FROM (…) WHERE …``.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 ALL = "SELECT *"
-"""The query for all rows, which users see as an empty one."""
+"""The query for all rows, which users see as an empty query."""
 
 _OPENS, _CLOSES = ("L_PAREN", "L_BRACKET", "CASE"), ("R_PAREN", "R_BRACKET", "END")
 _WHERE, _ORDER = "WHERE", "ORDER_BY"
@@ -43,7 +43,7 @@ _STAR_OF = ("SELECT", "STAR", "FROM", "L_PAREN", "R_PAREN")
 
 @dataclass(frozen=True)
 class Word:
-    """A token at the top level of a query: outside parentheses, brackets and CASE."""
+    """A token at the top level of a query, outside parentheses, brackets and CASE."""
 
     kind: str
     start: int
@@ -52,7 +52,7 @@ class Word:
 
 
 def words(text: str) -> Iterator[Word]:
-    """Yield the top-level tokens of a query; of a nested part, only the delimiters.
+    """Yield the top-level tokens of a query, including the delimiters of nested parts.
 
     >>> [w.kind for w in words("SELECT f(a AND b) WHERE x")]
     ['SELECT', 'VAR', 'L_PAREN', 'R_PAREN', 'WHERE', 'VAR']
@@ -69,7 +69,7 @@ def words(text: str) -> Iterator[Word]:
 def clause(text: str, kind: str) -> tuple[int, int, int]:
     """Return the start of a clause, the start of its body, and its end.
 
-    If the query has no such clause, all three are the position to insert it at.
+    If the query does not have the clause, all three are the position at which to insert it.
 
     >>> text = "SELECT * WHERE x > 1 ORDER BY x"
     >>> start, body, end = clause(text, "WHERE")
@@ -90,7 +90,7 @@ def clause(text: str, kind: str) -> tuple[int, int, int]:
 
 
 def with_clause(text: str, kind: str, body: str) -> str:
-    """Return a query with a new body of a clause, or without the clause if the body is empty.
+    """Replace the body of a clause, or remove the clause if the body is empty.
 
     >>> with_clause("SELECT * ORDER BY y LIMIT 3", "ORDER_BY", "x DESC")
     'SELECT * ORDER BY x DESC LIMIT 3'
@@ -101,13 +101,13 @@ def with_clause(text: str, kind: str, body: str) -> str:
     start, _, end = clause(text, kind)
     new = f"{kind.replace('_', ' ')} {body}" if body else ""
     before = text[:start].rstrip()
-    ends_in_comment = "--" in before.rpartition("\n")[2]  # it would swallow the clause
+    ends_in_comment = "--" in before.rpartition("\n")[2]  # the clause must not become part of it
     parts = (before + "\n" * ends_in_comment, new, text[end:].lstrip())
     return " ".join(filter(None, parts)).strip()
 
 
 def conjuncts(condition: str) -> list[str]:
-    """Return the parts that a condition joins with AND; the whole if OR joins them.
+    """Split a condition at AND, or return it whole if it contains OR.
 
     >>> conjuncts("a > 1 AND b BETWEEN 2 AND 3 AND (c OR d)")
     ['a > 1', 'b BETWEEN 2 AND 3', '(c OR d)']
@@ -151,7 +151,7 @@ def condition_of(text: str) -> exp.Expr:
 
 
 def takes_conditions(text: str, columns: Sequence[str]) -> bool:
-    """Return whether a condition on the source's columns can stand in the query's own WHERE.
+    """Return whether a condition on the source's columns can be added to the query's own WHERE.
 
     >>> takes_conditions("SELECT x WHERE x > 1 ORDER BY y", ["x", "y"])
     True
@@ -161,7 +161,7 @@ def takes_conditions(text: str, columns: Sequence[str]) -> bool:
     tree = parse(text)
     if not isinstance(tree, exp.Select) or tree.find(exp.Window):
         return False
-    if any(tree.args.get(part) for part in _OF_ROWS) or _is_of_a_query(tree):
+    if any(tree.args.get(part) for part in _OF_ROWS) or _reads_subquery(tree):
         return False
     return not any(_shadows_column(item, columns) for item in tree.expressions)
 
@@ -175,7 +175,7 @@ def is_source(text: str) -> bool:
     return not parse(text).args.get(CLAUSES)
 
 
-def _is_of_a_query(tree: exp.Select) -> bool:
+def _reads_subquery(tree: exp.Select) -> bool:
     """Return whether FROM has a subquery."""
     source = tree.args.get("from_")
     return source is not None and isinstance(source.this, exp.Subquery)
@@ -201,7 +201,7 @@ def wrapped(text: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """Return the inner query of one made by `wrapped`; any other query unchanged.
+    """Return the inner query of a query made by `wrapped`, or any other query unchanged.
 
     >>> unwrapped("SELECT * FROM (SELECT * LIMIT 3)"), unwrapped("SELECT *"), unwrapped("SELECT x")
     ('SELECT * LIMIT 3', '', 'SELECT x')
@@ -213,7 +213,10 @@ def unwrapped(text: str) -> str:
 
 
 def inner_of(text: str) -> str | None:
-    """Return the query within ``SELECT * FROM (…)``, if only WHERE or ORDER BY follows, or None."""
+    """Return the query inside ``SELECT * FROM (…)``, or None for any other query.
+
+    WHERE or ORDER BY may follow.
+    """
     top = list(words(text))
     if tuple(word.kind for word in top[:5]) != _STAR_OF:
         return None
@@ -232,7 +235,7 @@ def same(a: exp.Expr, b: exp.Expr) -> bool:
 
 
 def _plain(tree: exp.Expr) -> str:
-    """Format an expression with the names of columns unquoted and unqualified."""
+    """Format an expression with unquoted and unqualified column names."""
 
     def bare(node: object) -> object:
         if isinstance(node, exp.Column):

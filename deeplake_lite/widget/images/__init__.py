@@ -1,1 +1,1 @@
-"""The appearance of rows: images and cards, their captions, and the marks drawn over them."""
+"""How rows look: images and cards, their captions, and the marks drawn over images."""

@@ -1,8 +1,8 @@
-"""The image column that marks belong to, and the reasons not to draw them over another image.
+"""The image column to which marks belong, and the reasons not to draw them over other images.
 
 Boxes, polygons, keypoints and masks are positions in one image. Over an image that a query scales,
-crops or turns, or over a stored image of another size, they would appear in the wrong place, and
-edits made there would be stored with the wrong coordinates.
+crops or rotates, or a stored image of another size, they would appear in the wrong place, and edits
+would be stored with wrong coordinates.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ type Size = tuple[int, int]
 """Width and height, pixels."""
 
 KEY = "picture"
-"""Metadata key of a column of marks: names the column of the images that they belong to."""
+"""Metadata key with which a column of marks names its image column."""
 
 
 def own_image(schema: Schema, f: Field) -> Field | None:
-    """Return the image column that a column of marks belongs to, or None if there is none.
+    """Return the image column to which a column of marks belongs, or None.
 
     Metadata may name it: ``ds["boxes"].metadata["picture"] = "thumb"``. Otherwise it is the first
-    image column of the same group (``left/image`` for ``left/boxes``), or else the first of all.
+    image column in the same group (``left/image`` for ``left/boxes``), or else the first image
+    column.
 
     Examples
     --------
@@ -64,16 +65,16 @@ def reasons_not_drawn(
     positions: NDArray[np.int64],
     sizes: Sequence[Size | None],
 ) -> list[str | None]:
-    """Return, for each row, the reason why its marks are not drawn over an image, or None.
+    """Return for each row the reason not to draw its marks over an image, or None.
 
     Parameters
     ----------
     marks, image : Field
-        Columns of the view; the marks may also be a stored column that the query leaves out.
+        Columns of the view. The marks may also be a stored column that the query omits.
     positions : ndarray, (n,) int64
         Positions of the rows in the view.
     sizes : sequence of (width, height) or None, n of them
-        Sizes of the images in pixels; None for rows without an image.
+        Sizes of the images in pixels, or None for rows without an image.
 
     Examples
     --------
@@ -85,13 +86,13 @@ def reasons_not_drawn(
     >>> reasons_not_drawn(view, boxes, image, np.array([0]), [(100, 50)])
     [None]
     >>> reasons_not_drawn(view, boxes, top, np.array([0]), [(100, 20)])
-    ["'boxes' is not drawn over 'top', which the query computes: ... Show 'image' as it is stored."]
+    ["'boxes' is not drawn over 'top', because the query ... Show 'image' as it is stored."]
     """
     shown, stored = place_of(view, image, positions), place_of(view, marks, positions)
     if shown is None:
         own = own_image(stored[0].schema, stored[1]) if stored else None
         return [_computed_reason(marks, image, own)] * len(positions)
-    # Marks that the query computes have no place of their own: they count as stored with the image.
+    # Computed marks are not stored anywhere, so they are treated as if stored with the image.
     table, f, slots = stored or (shown[0], marks, shown[2])
     own = own_image(table.schema, f)
     if own is None or _is_same(shown, (table, own, slots)):
@@ -109,13 +110,13 @@ def _is_same(a: Place, b: Place) -> bool:
 def _computed_reason(marks: Field, image: Field, own: Field | None) -> str:
     hint = "Show a stored image" if own is None else f"Show {own.name!r} as it is stored"
     return (
-        f"{marks.name!r} is not drawn over {image.name!r}, which the query computes: the image may "
-        f"be scaled or cropped, so the marks could appear in the wrong place. {hint}."
+        f"{marks.name!r} is not drawn over {image.name!r}, because the query computes this image. "
+        f"If it is scaled or cropped, the marks would be in the wrong place. {hint}."
     )
 
 
 def _size_reason(marks: Field, image: Field, own: Field, size: Size, own_size: Size | None) -> str:
-    pixels = "whose size is not known" if own_size is None else _pixels(own_size)
+    pixels = "whose size is unknown" if own_size is None else _pixels(own_size)
     return (
         f"{marks.name!r} is not drawn over {image.name!r} ({_pixels(size)}), because it belongs to "
         f"{own.name!r} ({pixels}). Show {own.name!r} as the image instead."
@@ -127,7 +128,7 @@ def _pixels(size: Size) -> str:
 
 
 def _sizes(table: ReadTable, f: Field, slots: NDArray[np.int64]) -> list[Size | None]:
-    """Return the sizes of stored images without reading them; None where a size is not known."""
+    """Return the sizes of stored images without reading them, or None for unknown sizes."""
     sizes: list[Size | None] = [None] * len(slots)
     pixels = f.htype.pixels
     if pixels is None and not f.htype.is_array:
@@ -136,7 +137,7 @@ def _sizes(table: ReadTable, f: Field, slots: NDArray[np.int64]) -> list[Size | 
     stored = np.flatnonzero(slots >= 0)  # a join may leave rows without a slot
     try:
         shapes = table.shapes(f.id, slots[stored])[:, first : first + 2]
-    except LakeError:  # a damaged index: no marks are drawn, and the cells report the damage
+    except LakeError:  # the index is damaged, which the cells will report
         return sizes
     for i, (height, width) in zip(stored.tolist(), shapes.tolist(), strict=True):
         sizes[i] = (width, height) if height >= 0 else None

@@ -1,4 +1,4 @@
-"""Caches of thumbnails: recent ones in memory, those of large originals on disk."""
+"""Caches of thumbnails: recent ones in memory, and those of large originals on disk."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ DISK_BYTES = 2**30
 TYPES = frozenset({"image/jpeg", "image/png", "image/webp"})
 """Media types of cached images. A file with another type was not written by this module."""
 
-_HEAD = struct.Struct("<4sQIIB")  # mark, hash of the rest, width, height, length of the media type
+_HEAD = struct.Struct("<4sQIIB")  # magic, hash of the rest, width, height, length of media type
 _MARK = b"DLT1"
-_EACH = 64  # images are written between two checks of the disk limit
+_EACH = 64  # number of images written between checks of the disk limit
 
 
 class Memory(LRUCache[object, WebImage]):
-    """Images in memory, by key; the least recently used are evicted first.
+    """Images in memory, by key. The least recently used image is evicted first.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Memory(LRUCache[object, WebImage]):
     def of(cls, url: str, limit: int) -> Memory:
         """Return the cache that all browsers of a lake share, with a new limit.
 
-        A notebook cell that is run again creates another browser while the old one still exists.
+        When a notebook cell is run again, it creates a new browser while the old one still exists.
         """
         memory = cls._of_lakes.setdefault(url, cls(limit))
         memory.resize(limit)
@@ -63,14 +63,14 @@ class Memory(LRUCache[object, WebImage]):
 
 
 class Disk:
-    """Images on disk, one file each. If the disk cannot be written to, nothing is cached.
+    """Images on disk, one per file. If the disk is not writable, nothing is cached.
 
     Parameters
     ----------
     folder : Path
-        Folder of the files; created with the first image.
+        Folder of the files, which is created with the first image.
     limit : int
-        Maximum size of the files, in bytes; the least recently used are removed first.
+        Maximum size of the files, in bytes. The least recently used are removed first.
     """
 
     def __init__(self, folder: Path, limit: int = DISK_BYTES) -> None:
@@ -95,7 +95,7 @@ class Disk:
         return WebImage(rest[length:], mime, width, height)
 
     def put(self, key: str, image: WebImage) -> None:
-        """Cache an image. Its file appears whole or not at all."""
+        """Cache an image. The file is written atomically."""
         mime = image.mime.encode("ascii")
         rest = mime + image.data
         digest = xxhash.xxh3_64_intdigest(rest)
@@ -107,11 +107,11 @@ class Disk:
             self._make_room()
 
     def _file(self, key: str) -> Path:
-        assert re.fullmatch(r"[0-9a-f-]+", key), "a key is made of hexadecimal digits"
+        assert re.fullmatch(r"[0-9a-f-]+", key), "a key consists of hexadecimal digits"
         return self._folder / key[:2] / key
 
     def _make_room(self) -> None:
-        """Remove the least recently used files above the limit; check every `_EACH` images."""
+        """Once per `_EACH` images, remove the least recently used files above the limit."""
         with self._lock:
             self._written += 1
             if self._written % _EACH != 1:
@@ -149,9 +149,9 @@ def _write(file: Path, data: bytes) -> None:
 
 
 def folder_beside(url: str) -> Path | None:
-    """Return the cache folder of a lake: next to a local lake, or else in the user's cache folder.
+    """Return a lake's cache folder: next to a local lake, otherwise in the user's cache folder.
 
-    Returns None for a lake in memory, which ends with the process.
+    Returns None for a lake in memory, which does not outlive the process.
     """
     if url.startswith(MEMORY):
         return None

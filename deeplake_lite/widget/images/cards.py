@@ -1,4 +1,4 @@
-"""Cards, which the grid shows for rows without an image, and short descriptions of values."""
+"""Cards, which the grid shows instead of images, and short descriptions of values."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ TEXT = 600
 """Maximum length of a card, in characters."""
 
 NUMBERS = 64
-"""Maximum number of bars of a card that plots a vector."""
+"""Maximum number of bars on a card that plots a vector."""
 
 CELLS = 8
-"""Maximum number of lines of a card that lists columns."""
+"""Maximum number of lines on a card that lists columns."""
 
 LONG = 20_000
 """Maximum length of a value in the detail panel, in characters."""
 
 
 def caption(htype: Htype, value: Any) -> Caption:
-    """Return the caption below an image: a short string, and for classes their numbers.
+    """Return the caption below an image: a short string, and any class numbers.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> caption(ClassLabel(["rose", "tulip"]), np.int32(1))
@@ -52,7 +52,7 @@ def caption(htype: Htype, value: Any) -> Caption:
 
 
 def words(htype: Htype, value: Any) -> str | None:
-    r"""Describe a value in a few words; return None for null.
+    r"""Describe a value in a few words, or return None for null.
 
     >>> from deeplake_lite.htypes import Sequence, Text
     >>> words(Text(), "two\nlines"), words(Sequence("text"), ["a", "b"]), words(Text(), None)
@@ -75,7 +75,7 @@ def words(htype: Htype, value: Any) -> str | None:
 
 
 def card(htype: Htype, value: Any) -> Card:
-    r"""Return the card that stands in place of an image.
+    r"""Return the card that is shown instead of an image.
 
     >>> from deeplake_lite.htypes import Json, Text
     >>> card(Json(), {"a": 1})["text"]
@@ -105,7 +105,7 @@ def table_card(values: Mapping[str, tuple[Htype, object]]) -> Card:
 
 
 def update_card(cell: Cell, column: str, htype: Htype, value: object) -> None:
-    """Update a row's card to a new value of a column, if the card shows that column.
+    """Update a row's card with a new value of a column, if the card shows this column.
 
     >>> from deeplake_lite.htypes import Text
     >>> cell = {"main": None, "card": {"kind": "table", "rows": [["x", "1"], ["y", "2"]]}}
@@ -125,12 +125,12 @@ def update_card(cell: Cell, column: str, htype: Htype, value: object) -> None:
 
 
 def damaged(error: Exception) -> Card:
-    """Return a card that reports a damaged cell; the error names the column and the row."""
+    """Return a card that reports a damaged cell with an error that names its column and row."""
     return {"kind": "damaged", "text": f"{error!s:.400}"}
 
 
 def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None]:
-    """Shorten a vector to at most `most` numbers, means of neighbours; None where not finite.
+    """Shorten a vector to `most` numbers by averaging, with None for non-finite numbers.
 
     >>> bars(np.array([1, 3, 5, 7]), 2)
     [2.0, 6.0]
@@ -144,7 +144,7 @@ def bars(values: np.ndarray[Any, Any], most: int = NUMBERS) -> list[float | None
 
 
 def long_text(htype: Htype, value: Any) -> str | None:
-    r"""Format a value in full for the detail panel: all digits, and classes by name.
+    r"""Format a value in full for the detail panel, with all digits, and with classes by name.
 
     >>> from deeplake_lite.htypes import ClassLabel, Sequence
     >>> several = ClassLabel(["ant", "bee"], multiple=True)
@@ -154,13 +154,13 @@ def long_text(htype: Htype, value: Any) -> str | None:
     if value is None or isinstance(value, Exception) or is_drawable(htype):
         return words(htype, value)
     if htype.browser.kind == "json":
-        return _shortened(json.dumps(value, ensure_ascii=False, indent=2))
+        return _shorten(json.dumps(value, ensure_ascii=False, indent=2))
     if (item := _item_of(htype)) is not None:
         if is_drawable(item):
-            return _shortened("\n".join(str(words(item, part)) for part in value[:1000]))
-        return _shortened("\n".join(item_in_words(item, part) for part in value))
+            return _shorten("\n".join(str(words(item, part)) for part in value[:1000]))
+        return _shorten("\n".join(item_in_words(item, part) for part in value))
     text = htype.to_words(value)
-    return words(htype, value) if text is None else _shortened(text)
+    return words(htype, value) if text is None else _shorten(text)
 
 
 def _item_of(htype: Htype) -> Htype | None:
@@ -168,10 +168,10 @@ def _item_of(htype: Htype) -> Htype | None:
     return htype.item if htype.classes is None else None
 
 
-def _shortened(text: str) -> str:
-    """Cut a long string and append a digest of it all, so that different values look different.
+def _shorten(text: str) -> str:
+    """Cut a long string and append a digest of all of it, so that different values look different.
 
-    >>> _shortened("a" * 20_001)[-22:]
+    >>> _shorten("a" * 20_001)[-22:]
     'aaa … b989682a3df92a20'
     """
     if len(text) <= LONG:

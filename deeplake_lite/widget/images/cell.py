@@ -1,4 +1,4 @@
-"""The form of a row in the grid, as the page gets it: its image or card, captions and marks."""
+"""A grid row as sent to the page: its image or card, captions and marks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Card(TypedDict):
     text: NotRequired[str | None]
     """The value as text, or the reason why it cannot be read."""
     more: NotRequired[int]
-    """Number of letters or lines that are left out."""
+    """Number of omitted characters or lines."""
     numbers: NotRequired[list[float | None]]
     """Bars of a vector."""
     rows: NotRequired[list[list[str | None]]]
@@ -24,7 +24,7 @@ class Card(TypedDict):
 
 
 class Caption(TypedDict):
-    """The short description of a value below an image."""
+    """A short description of a value, shown below an image."""
 
     t: str | None
     """The value as text."""
@@ -37,7 +37,7 @@ class Caption(TypedDict):
 
 
 class Marks(TypedDict, total=False):
-    """The marks of one column over an image: a mask, or coordinates as fractions of the image."""
+    """One column's marks over an image: a mask, or coordinates as fractions of the image."""
 
     v: Span
     """Class numbers of a mask, as an image."""
@@ -52,11 +52,11 @@ class Marks(TypedDict, total=False):
     c: list[int] | None
     """Class of each mark."""
     more: int
-    """Number of marks that are left out."""
+    """Number of omitted marks."""
 
 
 class Drawn(TypedDict):
-    """An image, or the card that stands for it."""
+    """An image, or the card shown instead of it."""
 
     v: Span | None
     """The image file."""

@@ -1,4 +1,4 @@
-"""The visible rows of the grid: an image or a card for each, its captions, and its overlays."""
+"""The visible rows of the grid, each with an image or a card, captions, and overlays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_ROWS = 1000
-"""Maximum number of rows of one message."""
+"""Maximum number of rows in a message."""
 
 SIDES = (16, 2048)
 """Minimum and maximum length of the longer side of an image in the grid, in pixels."""
@@ -43,7 +43,7 @@ class CellsReply(TypedDict):
 
 
 class Cells:
-    """The part that sends rows to the grid."""
+    """The part of the browser that sends rows to the grid."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -54,7 +54,7 @@ class Cells:
         return {"cells": self.cells}
 
     def cells(self, request: Request, pack: Pack) -> CellsReply:
-        """Return some rows as the grid shows them."""
+        """Return the requested rows as the grid shows them."""
         host = self._host
         view = host.shown.view
         positions = positions_in(request, len(view))
@@ -93,24 +93,24 @@ def positions_in(request: Request, rows: int) -> NDArray[np.int64]:
         positions = np.arange(max(0, start), min(rows, stop))
     if len(positions) > MOST_ROWS:
         raise LakeError(
-            f"A request takes up to {MOST_ROWS:,} rows, but this one has {len(positions):,}. "
+            f"A request may have up to {MOST_ROWS:,} rows, but this one has {len(positions):,}. "
             "Request them in several messages."
         )
     return positions[(positions >= 0) & (positions < rows)]
 
 
 def side_in(request: Request, default: int) -> int:
-    """Return the longer side of images in a request, clipped to the sizes of the grid."""
+    """Return the longer side of images in a request, clipped to the range of `SIDES`."""
     return min(max(fields.whole(request, "size", default), SIDES[0]), SIDES[1])
 
 
 class GridRows:
-    """Some rows of a view as the grid shows them.
+    """Rows of a view as the grid shows them.
 
     Parameters
     ----------
     view : View
-        The view that is shown.
+        The shown view.
     positions : ndarray, (n,) int64
         Positions of the rows in the view.
     thumbnails : Thumbnails
@@ -118,8 +118,8 @@ class GridRows:
     side : int
         Longer side of images in pixels.
     picture : str, optional
-        Main column, drawn as an image or written on a card; if it is None, or the view has no such
-        column, a card lists the columns.
+        Main column, drawn as an image or written on a card. If it is None or the view does not have
+        it, a card lists the columns.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class GridRows:
     def cells(
         self, columns: Iterable[str], pack: Pack, progress: Progress | None = None
     ) -> list[Cell]:
-        """Return the rows with an image or a card each, and with their captions."""
+        """Return the rows, each with captions and an image or a card."""
         cells: list[Cell] = [
             {
                 "p": p,
@@ -177,7 +177,7 @@ class GridRows:
                 self._add_marks(cells, f, rows)
 
     def _rows_with_marks(self, cells: list[Cell], f: Field) -> list[int]:
-        """Return the rows whose marks are drawn; note the reason in the cells of the others."""
+        """Return the rows whose marks are drawn, and add the reasons to the cells of the others."""
         main = self._main
         if main is None or main.id == f.id or not is_drawable(main.htype):
             return list(range(len(cells)))
@@ -188,13 +188,13 @@ class GridRows:
         return [i for i, reason in enumerate(reasons) if reason is None]
 
     def _fields(self, columns: Iterable[str]) -> list[Field]:
-        """Return the columns that the view has; a query may leave some out."""
+        """Return those columns that the view has. A query may omit some."""
         return [self._view.schema[name] for name in columns if name in self._view.columns]
 
     def _draw_images(
         self, cells: list[Cell], f: Field, pack: Pack, progress: Progress | None
     ) -> None:
-        """Add an image to each row, and record its size, which the overlays need."""
+        """Add an image to each row, and record its size for the overlays."""
         outcomes = self._thumbnails.of(
             self._view, f.name, self._positions, self._side, progress=progress
         )
@@ -242,14 +242,15 @@ class GridRows:
         places = f.htype.coordinates
         fractions = places is not None and places.units == "fraction"
         for i, value, numbers in zip(rows, values, classes, strict=True):
-            # Pixels need the size of an image, but fractions can be drawn without one.
+            # Marks in pixels need the size of an image, but fractions can be drawn without an
+            # image.
             size = self._sizes[i] or ((1, 1) if fractions else None)
-            if size is not None:  # null has no marks, until an edit is staged
+            if size is not None:  # a null image has no marks until an edit is staged
                 cells[i]["marks"][f.name] = marks(f.htype, value, *size, numbers)
 
 
 def put_image(cell: Drawn, outcome: Outcome, pack: Pack) -> None:
-    """Put an image into a cell, or a card with the text or the error that stands for it."""
+    """Put an image into a cell, or a card with the text or error shown instead of it."""
     if isinstance(outcome, WebImage):
         cell["v"] = pack.add(outcome.data, outcome.mime)
         cell["w"], cell["h"] = outcome.width, outcome.height

@@ -1,7 +1,7 @@
 """Rules that find the column with the classes of marks, and the column with the tags of rows.
 
-Both hold a list of classes for each row, so their types do not tell them apart. Counts do not
-either: a row with two boxes may well have two tags.
+Both contain a list of classes for each row, so their types do not distinguish them. Their lengths
+do not either, because a row with two boxes may well have two tags.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field, Schema
 
 KEY = "classes"
-"""Metadata key of a column of marks: names the column with their classes."""
+"""Metadata key with which a column of marks names the column of their classes."""
 
 BOXES = "boxes"
-"""Name of the boxes that classes belong to if there are several columns of boxes."""
+"""Name of the boxes to which classes belong if there are several columns of boxes."""
 
 TAGS = "tags"
-"""Name of a column of tags. It has the classes of marks only if their metadata says so."""
+"""Name of a column of tags. It contains classes of marks only if their metadata says so."""
 
 
 def class_column(schema: Schema, f: Field) -> Field | None:
-    """Return the column with the classes of a column of marks, or None if none is certain.
+    """Return the column with the classes of some marks, or None if this is uncertain.
 
     Metadata may name it: ``ds["boxes"].metadata["classes"] = "labels"``. Otherwise it is the only
     column of the same group that has several classes per row and is named after the marks:
-    ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``. If a single
-    column is named after no marks, it belongs to the boxes, provided it is clear which boxes;
-    polygons and keypoints get it only if they are the only marks.
+    ``outlines_classes`` after ``outlines``, ``pred_labels`` after ``pred_boxes``. If exactly one
+    column is not named after any marks, it belongs to the boxes, provided it is clear which boxes.
+    It belongs to polygons or keypoints only if they are the only marks.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def class_column(schema: Schema, f: Field) -> Field | None:
     own = [g for g in several if _is_named_after(g, f)]
     if own:
         return own[0] if len(own) == 1 else None
-    # No column is named after these marks, but a column that belongs to no other marks may have
+    # No column is named after these marks, but a column that does not belong to others may have
     # their classes.
     marks = [g for g in group if is_marks(g.htype) and KEY not in g.metadata]
     named = {g.name for g in several for m in marks if _is_named_after(g, m)}
@@ -81,7 +81,7 @@ def pairs_of(schema: Schema) -> Iterator[tuple[Field, Field]]:
 
 
 def tag_column(schema: Schema) -> Field | None:
-    """Return the column with the tags of rows, or None if none is certain.
+    """Return the column with the tags of rows, or None if this is uncertain.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def tag_column(schema: Schema) -> Field | None:
     boxed = {f.name for f in classes if f is not None}
     free = [f for f in schema if is_tags(f.htype) and f.name not in boxed]
     named = [f for f in free if _leaf(f) == TAGS]
-    if None in classes:  # one of these columns may have the missing classes
+    if None in classes:  # one of these columns may contain the missing classes
         free = [f for f in free if not _is_multi_label(f.htype)]
     return next(iter([*named, *free]), None)
 
@@ -108,7 +108,7 @@ def is_marks(htype: Htype) -> bool:
 
 
 def is_boxes(htype: Htype) -> bool:
-    """Return whether values are boxes, the marks that users draw and move in the page."""
+    """Return whether values are boxes, which users can draw and move on the page."""
     return htype.coordinates is not None and htype.coordinates.marks == "boxes"
 
 

@@ -1,9 +1,9 @@
 """Conversion of cells to image files for the page.
 
 Files that a web browser can draw are sent unchanged. Other images are decoded at the smallest scale
-that suffices. 16-bit and float pixels are stretched from their range to 8 bits; masks are drawn in
-the colours of their classes, or with class numbers as pixels. A type without pixels may draw its
-values itself, such as a signal as a plot: its preview is the image.
+that suffices. 16-bit and float pixels are scaled from their range to 8 bits. Masks are drawn in the
+colours of their classes, or with class numbers as pixels. A type without pixels may draw its values
+itself, such as a plot of a signal, with its preview as the image.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ else:  # these imports take time, and the first images are requested later
     jpeg = LazyModule("deeplake_lite.codecs.jpeg")
 
 type Draw = Callable[[int], WebImage | str]
-"""Draws an image whose longer side has a number of pixels, or its own size for 0.
+"""Draws an image with the given longer side in pixels, or in its original size for 0.
 
-Returns a string for a value that its type describes instead, such as an empty signal.
+Returns a string if the type describes the value instead, such as an empty signal.
 """
 
 WEB_BYTES = 96 * 1024
-"""Maximum size in bytes of a file sent to the grid unchanged, if it is no larger than requested."""
+"""Maximum size in bytes of files sent unchanged to the grid, if no larger than requested."""
 
 FINE = 64
-"""Longest side of images that are encoded without loss, because each pixel is visible."""
+"""Maximum side of images that are encoded losslessly, because each pixel is visible."""
 
 SLACK = 1.25
-"""Largest ratio to the requested side at which an image is not resized.
+"""Maximum ratio of an image's side to the requested side at which it is not resized.
 
-JPEG decodes to eighths of its size, so it often comes out slightly too large.
+JPEG files are decoded at eighths of their size, so they are often slightly too large.
 """
 
 NO_CLASS = 255
@@ -70,7 +70,7 @@ class WebImage:
     height: int
     """Height of the original, in pixels."""
     classes: tuple[int, ...] = ()
-    """Class of each pixel value, for an image of class numbers that do not fit into 8 bits."""
+    """Class of each pixel value, for class numbers that do not fit into 8 bits."""
 
     @property
     def nbytes(self) -> int:
@@ -81,7 +81,7 @@ class WebImage:
 def draw_functions(
     htype: Htype, cells: Cells, allow: tuple[str, ...] = (), *, numbers: bool = False
 ) -> list[Draw | None]:
-    """Return a function for each cell that draws it; None for null or nothing to draw.
+    """Return for each cell a function that draws it, or None if there is nothing to draw.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def _functions_of(
 def _first_items(
     item: Htype, cells: NestedCells, allow: tuple[str, ...], numbers: bool
 ) -> Iterator[Draw | None]:
-    """Yield the function for the first item of each sequence, None for an empty sequence."""
+    """Yield the function for the first item of each sequence, or None for an empty sequence."""
     items = draw_functions(item, cells.items, allow, numbers=numbers)
     starts = np.cumsum(cells.counts) - cells.counts
     for start, count in zip(starts.tolist(), cells.counts.tolist(), strict=True):
@@ -165,7 +165,7 @@ def _draw_value(htype: Htype, value: Any, side: int, *, numbers: bool) -> WebIma
 
 
 def _image_of_preview(preview: Picture | str) -> WebImage | str:
-    """Return the preview image of a value, or its text if its type draws no image."""
+    """Return the preview image of a value, or its text if the type does not draw an image."""
     if isinstance(preview, str):
         return preview
     return WebImage(preview.data, preview.mime, preview.width, preview.height)
@@ -186,7 +186,7 @@ def draw_image(htype: Htype, data: Buffer, shape: tuple[int, ...], side: int) ->
 
 
 def draw_pixels(pixels: NDArray[Any], side: int) -> WebImage:
-    """Draw an array, (h, w) or (h, w, 1 to 4); arrays of other shapes as `as_image` says."""
+    """Draw an array, (h, w) or (h, w, 1 to 4). `as_image` converts other shapes."""
     flat = as_image(pixels)
     return _encode(flat, side, flat.shape[1], flat.shape[0])
 
@@ -199,19 +199,19 @@ def draw_mask(mask: NDArray[Any], side: int) -> WebImage:
 
 
 def draw_numbers(mask: NDArray[Any], side: int) -> WebImage:
-    """Draw a mask as a grey PNG whose pixels are class numbers; 255 means no class."""
+    """Draw a mask as a grey PNG whose pixels are class numbers, where 255 means no class."""
     numbers = labels_of(mask)
     height, width = numbers.shape
     step = max(1, -(-max(height, width) // side)) if side else 1
     small, classes = numbers[::step, ::step], tuple[int, ...]()
     if small.dtype != np.uint8 and small.size and small.max() > NO_CLASS:
-        small, classes = _renumbered(small)
+        small, classes = _renumber(small)
     png = codecs.get("png").encode(np.ascontiguousarray(small.astype(np.uint8)))
     return WebImage(bytes(png), "image/png", width, height, classes)
 
 
-def _renumbered(numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
-    """Replace the most frequent classes by 0 to 254; return the pixels and these classes."""
+def _renumber(numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], tuple[int, ...]]:
+    """Replace the most frequent classes with 0 to 254, and return the pixels and these classes."""
     classes, places, counts = np.unique(numbers, return_inverse=True, return_counts=True)
     frequent = np.sort(np.argsort(-counts, kind="stable")[:NO_CLASS])
     new = np.full(len(classes), NO_CLASS, np.uint8)
@@ -220,7 +220,7 @@ def _renumbered(numbers: NDArray[Any]) -> tuple[NDArray[np.uint8], tuple[int, ..
 
 
 def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
-    """Return a number per pixel: the class, or the object counted from 1, the first in front.
+    """Return each pixel's class, or the number of the first object there, counted from 1.
 
     >>> labels_of(np.array([[[True, False]], [[True, True]]])).tolist()
     [[1, 2]]
@@ -233,9 +233,9 @@ def labels_of(mask: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_image(values: NDArray[Any]) -> NDArray[Any]:
-    """Reduce an array to one that can be drawn: its first planes, and real parts of numbers.
+    """Reduce an array to an image, using the first planes and the real parts of numbers.
 
-    A vector becomes one line. Values that are not numbers, and empty arrays, become one pixel.
+    A vector becomes one line. Empty arrays and values that are not numbers become one pixel.
 
     >>> as_image(np.zeros((5, 8, 9))).shape, as_image(np.zeros(4)).shape
     ((8, 9), (1, 4))
@@ -250,10 +250,10 @@ def as_image(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def web_type(htype: Htype, data: Any) -> str | None:
-    """Return the media type of a stored file if browsers render it exactly as the lake decodes it.
+    """Return the media type of a stored file if browsers draw it exactly as the lake decodes it.
 
-    Returns None if browsers may draw it differently: other formats, other colour spaces, 16 bits,
-    and files with an orientation, which browsers apply in some formats only.
+    Returns None if browsers may draw it differently. This applies to other formats, other colour
+    spaces, 16 bits, and files with an orientation, which browsers only apply in some formats.
     """
     pixels = htype.pixels
     if pixels is None or pixels.mode or not pixels.files or pixels.codec not in _WEB_CODECS:
@@ -275,7 +275,7 @@ _COLOURS = ("Gray", "YCbCr", "RGB")
 
 
 def _encode(pixels: NDArray[Any], side: int, width: int, height: int) -> WebImage:
-    """Encode pixels, perhaps already scaled down, of an original of a width and height."""
+    """Encode pixels, possibly scaled down, of an original with the given width and height."""
     side = side or max(pixels.shape[:2])
     if max(width, height) <= FINE:
         from PIL.Image import fromarray

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 MOST_CLASSES = 1000
-"""Maximum number of class names that the description of a column lists."""
+"""Maximum number of class names in the description of a column."""
 
 OVERLAYS = frozenset({"boxes", "mask", "polygons", "keypoints"})
 """Kinds that are drawn over an image."""
 
 _ORDER = {"image": 0, "link": 1, "sequence": 2, "mask": 4, "array": 5}
-_PLOT = 3  # after all images, because marks belong to pixels
+_PLOT = 3  # after all images, because marks belong on pixels
 
 
 def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
@@ -43,7 +43,7 @@ def colouring(htype: Htype) -> Literal["classes", "numbers"] | None:
 def is_drawable(htype: Htype) -> bool:
     """Return whether values can be drawn as images.
 
-    These are images, masks, arrays with two or three axes, and values that their type plots.
+    These are images, masks, arrays with two or three axes, and values with a type that plots them.
 
     >>> from deeplake_lite.htypes import Array, Link, Text
     >>> is_drawable(Link("image")), is_drawable(Array("uint8", (8, 8))), is_drawable(Text())
@@ -59,18 +59,18 @@ def is_drawable(htype: Htype) -> bool:
 
 
 def draws_itself(htype: Htype) -> bool:
-    """Return whether a type draws its values itself, such as a signal as a plot."""
+    """Return whether a type draws its values itself, such as plots of signals."""
     return htype.browser.kind == "image" and htype.pixels is None
 
 
 def image_column(view: View) -> str | None:
-    """Return the name of the column whose images the grid shows at first."""
+    """Return the name of the column whose images the grid initially shows."""
     f = first_drawable(view.schema)
     return None if f is None else f.name
 
 
 def first_drawable(fields: Iterable[Field]) -> Field | None:
-    """Return the first column that can be drawn, preferring images, or None.
+    """Return the first drawable column, preferring images, or None.
 
     >>> from deeplake_lite.schema import Schema
     >>> first_drawable(Schema.build({"x": "int32", "mask": "mask", "photo": "image"})).name
@@ -85,14 +85,14 @@ def _rank(htype: Htype) -> int:
 
 
 def names_of(htype: Htype) -> tuple[str, ...]:
-    """Return the names of a type's classes or keypoints; empty for other types."""
+    """Return the names of a type's classes or keypoints, or no names for other types."""
     inner = htype.target or htype.item or htype
     named = inner.classes or inner.pixels or inner.coordinates
     return () if named is None else tuple(named.names)
 
 
 def about_columns(view: View) -> list[dict[str, object]]:
-    """Describe a view's columns for the page; marks get the names of their classes."""
+    """Describe a view's columns for the page, including the class names of marks."""
     columns = [about_column(f) for f in view.schema]
     for column, f in zip(columns, view.schema, strict=True):
         if is_marks(f.htype) and (known := class_column(view.schema, f)):

@@ -1,6 +1,6 @@
 """Marks over an image as plain data, in fractions of its width and height.
 
-The page chooses the colours: it gets class numbers, and for masks, images of class numbers.
+They contain class numbers or, for masks, images of class numbers. The page chooses the colours.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.images.cell import Marks
 
 MOST = 2000
-"""Maximum number of marks of a row that are drawn."""
+"""Maximum number of marks drawn for a row."""
 
 DIGITS = 5
-"""Decimal digits of coordinates: one pixel in 100,000."""
+"""Number of decimal digits in coordinates, for a precision of one pixel in 100,000."""
 
 
 def marks(
     htype: Htype, value: Any, width: int, height: int, classes: object = None
 ) -> Marks | None:
-    """Return the marks of a row, or None if it has none.
+    """Return a row's marks, or None if it has no marks.
 
     Parameters
     ----------
     htype : Htype
         Type of the marks.
     value : object
-        Value of the row; an exception if it could not be read.
+        Value of the row, or an exception if it could not be read.
     width, height : int
         Size of the image in pixels.
     classes : sequence of int, optional
@@ -55,11 +55,11 @@ def marks(
     match places.marks:
         case "boxes":
             corners = convert_boxes(np.asarray(value, np.float64), places.format, "xyxy")
-            shapes = {"boxes": _rounded(corners[:MOST] / size)}
+            shapes = {"boxes": _round(corners[:MOST] / size)}
         case "polygons":
-            shapes = {"rings": [_rounded(np.asarray(ring) / size) for ring in value[:MOST]]}
+            shapes = {"rings": [_round(np.asarray(ring) / size) for ring in value[:MOST]]}
         case "keypoints":
-            shapes = {"points": _rounded(np.asarray(value, np.float64)[:MOST] / size)}
+            shapes = {"points": _round(np.asarray(value, np.float64)[:MOST] / size)}
     numbers = _classes(classes, len(value))
     return {**shapes, "c": numbers, "more": max(0, len(value) - MOST)}
 
@@ -73,12 +73,12 @@ def _size(places: Coordinates, width: int, height: int) -> NDArray[np.float64]:
 
 
 def _classes(classes: Any, count: int) -> list[int] | None:
-    """Return the class of each mark, or None if their number differs from that of the marks."""
+    """Return the class of each mark, or None if there are more or fewer classes than marks."""
     if classes is None or isinstance(classes, Exception) or len(classes) != count:
         return None
     return [int(number) for number in classes[:MOST]]
 
 
-def _rounded(values: NDArray[Any]) -> list[Any]:
+def _round(values: NDArray[Any]) -> list[Any]:
     numbers: list[object] = np.round(np.nan_to_num(values), DIGITS).tolist()
     return numbers

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 SECONDS = 0.05
-"""Shortest time between two messages."""
+"""Minimum time between two messages."""
 
 
 class Progress:
@@ -37,7 +37,7 @@ class Progress:
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        """Send the progress, unless a message was just sent. The reply itself marks the end."""
+        """Send the progress unless a message was just sent. The reply itself marks the end."""
         now = time.monotonic()
         if done < total and now - self._last >= SECONDS:
             self._last = now

@@ -1,9 +1,9 @@
 """Thumbnails of rows, drawn in threads and cached by the hash of their content.
 
-The lake knows the hash of every stored cell without reading it. Thumbnails in a cache are taken
-from there; the other cells are read, some megabytes at a time, compared with their hashes, and
-drawn. Originals of at least `LARGE` pixels are drawn at one size for the disk, from which all
-smaller thumbnails are made.
+The lake knows the hash of every stored cell without reading it. Thumbnails that are not cached are
+drawn: their cells are read, some megabytes at a time, and compared with their hashes. Originals of
+at least `LARGE` pixels are drawn at one size for the disk, from which smaller thumbnails are
+resized.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.images.drawing import Draw
 
 type Outcome = WebImage | str | Exception | None
-"""An image, a string in its place, the error of its cell, or None if nothing is drawn."""
+"""An image, a string shown instead, the error of the cell, or None if there is nothing to draw."""
 
 LARGE = 2_000_000
 """Minimum number of pixels of an original whose thumbnail is cached on disk."""
 
 MASTER = 512
-"""Longer side of the thumbnail of a large original on disk, unless a larger one is requested."""
+"""Longer side of thumbnails of large originals on disk, unless larger ones are requested."""
 
 READ_BYTES = 32 * 2**20
-"""Maximum number of stored bytes that are read at a time."""
+"""Maximum number of stored bytes to read at a time."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A thumbnail to return, with the properties of its cell that are known without reading."""
+    """A thumbnail to return, with the properties of its cell that are known without reading it."""
 
     place: int
     """Index among the requested rows."""
     position: int
     """Position of the row in the view."""
     key: tuple[int, int, int] | None
-    """Hash of the cell, hash of its type, and longer side; None if the cell has no known hash."""
+    """Hash of the cell, hash of its type, and longer side, or None if the hash is unknown."""
     large: bool
     """Whether the thumbnail is cached on disk."""
 
@@ -119,11 +119,11 @@ class Thumbnails:
         positions : ndarray, (n,) int64
             Positions of the rows in the view.
         side : int
-            Longer side in pixels; 0 for the original size, which is not cached.
+            Longer side in pixels, or 0 for the original size, which is not cached.
         numbers : bool
             Whether masks become images of class numbers.
         progress : callable, optional
-            Called with the number of thumbnails that are ready, and their total.
+            Called with the number of finished thumbnails and the total number.
         """
         view, f, positions = origin(view, view.schema[column], positions)
         jobs = list(_jobs(view, f, positions, side, numbers=numbers))
@@ -139,7 +139,7 @@ class Thumbnails:
         return outcomes
 
     def _fill_from_memory(self, job: Job, outcomes: list[Outcome]) -> bool:
-        """Fill in a thumbnail if it is in memory; return whether it is."""
+        """Fill in a thumbnail if it is in memory, and return whether it is."""
         if job.key is None:
             return False
         image = self._memory.get(job.key)
@@ -150,7 +150,7 @@ class Thumbnails:
     def _start(
         self, view: View, f: Field, left: Sequence[Job], side: int, *, numbers: bool
     ) -> Iterator[tuple[list[Job], list[WebImage | Task[Outcome]]]]:
-        """Yield batches of thumbnails: those cached on disk, and tasks that draw the others."""
+        """Yield batches of thumbnails cached on disk, and of tasks that draw the others."""
         pool = decode_pool()
         for batch in _batches(view, f, left):
             cached = pool.map(self._load_from_disk, batch)
@@ -170,7 +170,7 @@ class Thumbnails:
         master = self._disk.get(job.file)
         try:
             return None if master is None else self._resize_and_store(job, master)
-        except Exception:  # the file holds no image, so it is drawn again
+        except Exception:  # the file does not contain an image, so draw it again
             return None
 
     def _draw(self, job: Job, draw: Draw | Exception | None, side: int) -> Outcome:
@@ -200,9 +200,9 @@ class Thumbnails:
 def origin(
     view: View, f: Field, positions: NDArray[np.int64]
 ) -> tuple[View, Field, NDArray[np.int64]]:
-    """Return the view, column and positions from which a query took over a column's cells.
+    """Return the view, column and positions from which a query copies a column's cells.
 
-    A column that is stored or computed is returned unchanged.
+    Stored and computed columns are returned unchanged.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def _jobs(
 
 
 def _one_ahead[T](items: Iterator[T]) -> Iterator[T]:
-    """Yield each item after the next one is computed, so that one is read while one is drawn."""
+    """Yield each item after computing the next one, so that reading and drawing overlap."""
     before: list[T] = []
     for item in items:
         yield from before
@@ -251,7 +251,7 @@ def _one_ahead[T](items: Iterator[T]) -> Iterator[T]:
 
 
 def _batches(view: View, f: Field, jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Yield the jobs in batches whose cells take at most `READ_BYTES`."""
+    """Yield the jobs in batches, with cells of at most `READ_BYTES` each."""
     table, slots = view.rows.locate(np.array([job.position for job in jobs], np.int64))
     if not isinstance(table, Snapshot):
         yield list(jobs)
@@ -271,9 +271,9 @@ def _batches(view: View, f: Field, jobs: Sequence[Job]) -> Iterator[list[Job]]:
 def _read(
     view: View, f: Field, jobs: Sequence[Job], *, numbers: bool
 ) -> list[Draw | Exception | None]:
-    """Read cells; return functions that draw them, and the errors of damaged cells.
+    """Read cells, and return functions that draw them, and the errors of damaged cells.
 
-    Halving the cells until a single one fails finds the damaged ones.
+    To find the damaged cells, the cells are halved until a single cell fails.
     """
     if not jobs:
         return []
@@ -303,8 +303,8 @@ def _read_all(
         for i, (before, now) in enumerate(zip(recorded, actual, strict=True)):
             if before and before != now:
                 functions[i] = DamagedError(
-                    f"column {f.name!r}, row {jobs[i].position:,}: the bytes are not those that "
-                    "were written. Run ds.verify() to list all damage."
+                    f"column {f.name!r}, row {jobs[i].position:,}: the bytes differ from the bytes "
+                    "that were written. Run ds.verify() to list all damage."
                 )
     return functions
 

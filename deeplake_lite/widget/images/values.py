@@ -1,4 +1,4 @@
-"""Values of rows for the page: None for null, and an exception in place of a damaged value."""
+"""Values of rows for the page, with None for null and exceptions for damaged values."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def values_of(view: View, f: Field, positions: NDArray[np.int64]) -> list[object]:
     """Return a column's values at the given rows, without following links.
 
-    If a value cannot be read, the exception takes its place. Halving the rows until a single
-    one fails finds the damaged ones.
+    If a value cannot be read, the exception takes its place. To find damaged values, the rows are
+    halved until a single row fails.
 
     >>> import deeplake_lite as dl, numpy as np
     >>> ds = dl.create("memory://values-doc", {"x": dl.Scalar("int32", nullable=True)})

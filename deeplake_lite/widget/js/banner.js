@@ -1,4 +1,4 @@
-// The strip over the grid that shows errors, messages and drafts.
+// The strip above the grid that shows errors, messages and drafts.
 
 import { GONE, LATE } from "./core.js";
 import { h, iconButton, say, span, textButton } from "./elements.js";
@@ -11,7 +11,7 @@ import { counted, visibleLines } from "./text.js";
 /** Describes a draft. */
 export const leftBehind = (/** @type {Draft} */ { edits, rows, changed, complete }) => `${counted(edits, "edit")} of ${counted(rows, "row")}, staged ${shortTime(Date.parse(changed), 0)} UTC, ${edits === 1 ? "was" : "were"} never committed${complete ? "" : "; later edits are lost"}.`;
 
-/** One line over the grid. A newer message replaces an older one, except that a notice about a slow kernel never replaces an error. */
+/** A line of text above the grid. A newer message replaces an older one, except that a notice about a slow kernel never replaces an error. */
 export class Banner {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -32,7 +32,7 @@ export class Banner {
 		this.problem();
 	}
 
-	/** Shows the problem that Python reports, as long as it persists. */
+	/** Shows the problem that Python reports for as long as it persists. */
 	problem() {
 		/** @type {Problem|null|undefined} */
 		const problem = this.core.model.get("problem");
@@ -43,7 +43,7 @@ export class Banner {
 		this.complained = Boolean(problem);
 	}
 
-	/** Offers to restore the edits that a browser left uncommitted, one draft at a time. */
+	/** Offers to restore uncommitted edits from other browsers, one draft at a time. */
 	offer() {
 		const [draft] = this.core.drafts;
 		if (draft) this.show({ level: "draft", text: leftBehind(draft), action: "Restore", run: () => this.core.restore(draft) });
@@ -75,7 +75,7 @@ export class Banner {
 		const gone = ms >= GONE;
 		this.show({
 			level: "late",
-			text: gone ? `No reply for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is out of date: run the cell again.` : `Waiting for the kernel (${Math.round(ms / 1000)} s). Another cell may be running.`,
+			text: gone ? `No reply for ${Math.round(ms / 1000)} s. If the kernel has restarted, this view is out of date. Run the cell again.` : `Waiting for the kernel (${Math.round(ms / 1000)} s). Another cell may be running.`,
 			action: "Retry",
 			run: () => this.core.requests.retry(),
 		});

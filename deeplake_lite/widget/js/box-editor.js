@@ -10,7 +10,7 @@ import { drag } from "./elements.js";
 /** @import { Bytes, RowData } from "./messages.js" */
 /** @import { Viewer } from "./viewer.js" */
 
-/** @typedef {{x: number, y: number, near: Point, w: number, h: number}} Place  a point in fractions of the image, the distance that counts as near, and the size of the image */
+/** @typedef {{x: number, y: number, near: Point, w: number, h: number}} Place  a point in fractions of the image, the distance within which another point is near, and the size of the image */
 
 /** Edits the boxes of a row and their classes. Local changes take precedence until Python has replied to them. */
 export class BoxEditor {
@@ -43,7 +43,7 @@ export class BoxEditor {
 		this.unsettle();
 	}
 
-	/** Takes the row from Python, unless it was edited here after the request. */
+	/** Accepts the row from Python, unless it was edited here after the request. */
 	take(/** @type {RowData & Bytes} */ row) {
 		this.behind = this.dragging || this.due !== undefined || row.req < this.since;
 		if (this.behind) return;
@@ -53,7 +53,7 @@ export class BoxEditor {
 		this.list = structuredClone(marks?.boxes ?? []);
 		this.names = classes?.names ?? [];
 		this.classes = classes?.c ? [...classes.c] : null;
-		this.classless = classes && !classes.c ? `Not every box of this row has a class in ${classes.column}. Set the classes in Python with ds.update(rows, {…}).` : "";
+		this.classless = classes && !classes.c ? `Not every box in this row has a class in ${classes.column}. Set the classes in Python with ds.update(rows, {…}).` : "";
 		this.active = Math.min(this.active, this.list.length - 1);
 		this.viewer.later();
 	}
@@ -163,12 +163,12 @@ export class BoxEditor {
 		return true;
 	}
 
-	/** Saves a pending move at once, rather than after the delay for further keys. */
+	/** Saves a pending move immediately, without waiting for more keys. */
 	settle() {
 		if (this.due !== undefined) this.save();
 	}
 
-	/** Stages the boxes for their row, even if another row is shown already. */
+	/** Stages the boxes for their row, even if another row is already shown. */
 	async save() {
 		clearTimeout(this.due);
 		this.due = undefined;
@@ -184,8 +184,8 @@ export class BoxEditor {
 	}
 }
 
-/** The first editable column of boxes that belongs to the row's image; the row may have no boxes yet. */
+/** Returns the first editable column of boxes for the row's image. The row need not have boxes yet. */
 export const boxesIn = (/** @type {RowData|null|undefined} */ row) => row?.columns.find((column) => column.editable && (column.marks?.boxes || (column.kind === "boxes" && column.null && row.w && !column.unmarked)));
 
-/** The reasons why marks of some rows are not drawn over their images, each once. */
+/** Returns the distinct reasons why marks are not drawn over images. */
 export const unmarkedIn = (/** @type {(RowData|null|undefined)[]} */ rows) => [...new Set(rows.flatMap((row) => (row?.columns ?? []).map((column) => column.unmarked).filter(Boolean)))].join("\n");

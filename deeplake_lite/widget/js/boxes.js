@@ -12,7 +12,7 @@ export function tidyBox([x0, y0, x1, y1]) {
 }
 
 /**
- * The handle of a box at a point: "nw" … "se", "move" inside, null outside.
+ * Returns the handle of a box at a point: "nw" … "se" at its border, "move" inside, null outside.
  * @param {Box} box @param {number} x @param {number} y @param {Point} near  in the box's units
  * @returns {Handle|null}
  */
@@ -24,7 +24,7 @@ export function boxHandle([x0, y0, x1, y1], x, y, [nx, ny]) {
 }
 
 /**
- * The box after its handle was dragged. Moving keeps its size, even at the border.
+ * Returns the box after its handle was dragged. Moving keeps the size, even at the border.
  * @param {Box} box @param {Handle} handle @param {number} dx @param {number} dy @returns {Box}
  */
 export function dragBox(box, handle, dx, dy) {
@@ -37,7 +37,7 @@ export function dragBox(box, handle, dx, dy) {
 	return tidyBox([handle.includes("w") ? x0 + dx : x0, handle.includes("n") ? y0 + dy : y0, handle.includes("e") ? x1 + dx : x1, handle.includes("s") ? y1 + dy : y1]);
 }
 
-/** The box and handle at a point: the active box first, then the smallest. @param {Box[]} boxes @param {number} x @param {number} y @param {Point} near */
+/** Returns the box and handle at a point, preferring the active box, then the smallest. @param {Box[]} boxes @param {number} x @param {number} y @param {Point} near */
 export function boxAt(boxes, x, y, near, active = -1) {
 	const area = (/** @type {Box} */ b) => (b[2] - b[0]) * (b[3] - b[1]);
 	const order = boxes.map((_, i) => i).sort((a, b) => area(boxes[a]) - area(boxes[b]));

@@ -8,9 +8,9 @@ import { counted } from "./text.js";
 /** @import { Suspects } from "./messages.js" */
 
 const KEYS = {
-	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last of the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
+	Look: "← → ↑ ↓|Move between rows|Enter|Open the row|Home / End|First and last card in the line|Ctrl Home / End|First and last row|Page Up / Down|One page|+ / −|Larger and smaller cards|o|Show or hide all overlays",
 	Find: "/|Type a query|Ctrl Space|Complete the query|↑ ↓|Earlier queries|f|Filters|m|Map|v|Versions|s|Rows to review|r|Rows most like this one",
-	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all that match|i|Invert|Esc|Select nothing|Drag|Lasso",
+	Select: "Space|Select or deselect|Shift + arrows|Extend the selection|Ctrl A|Select all rows|i|Invert|Esc|Clear the selection|Drag|Lasso",
 	Edit: "0 … 9|Set the class with this name, or the first to ninth class|l|Choose the class by name|a|Accept the suggested class|t|Add or remove a tag|e|Edits|Ctrl Z|Undo|Ctrl Shift Z|Redo",
 	"In a row": "← →|Previous and next row|+ / −|Zoom|0|Fit, unless a class is named 0|b|Edit boxes|Delete|Remove the box|Esc|Back to the grid",
 };
@@ -21,7 +21,7 @@ export function showKeys(/** @type {HTMLElement} */ root) {
 	dialog(root, "Keys", [div("dl-dialog-body dl-keys", ...Object.entries(KEYS).map(([title, text]) => h("section", {}, h("h3", { text: title }), h("dl", {}, ...lines(text)))))], { wide: true });
 }
 
-/** Offers rankings that put rows with doubtful labels first. */
+/** Offers rankings that list rows with doubtful labels first. */
 export function review(/** @type {Core} */ core) {
 	const { suspects: choices = [], review_needs: needs } = core.about;
 	if (core.static) return;
@@ -37,14 +37,14 @@ export function review(/** @type {Core} */ core) {
 			core.attempt("suspects", one);
 		}),
 	);
-	const body = buttons.length ? [quiet("Ranks the rows, the most suspicious first.", "p"), ...buttons] : [prose(needs ?? "")];
+	const body = buttons.length ? [quiet("Ranks the rows, starting with the most suspicious.", "p"), ...buttons] : [prose(needs ?? "")];
 	const close = dialog(core.root, "Rows to review", [div("dl-dialog-body", ...body)]);
 }
 
 /** Saves the query as a view, and lists the saved views. */
 export async function savedViews(/** @type {Core} */ core) {
-	const list = div("dl-choices", quiet("Looking for saved views …", "p"));
-	const overwrite = check("Replace a view with that name");
+	const list = div("dl-choices", quiet("Loading saved views …", "p"));
+	const overwrite = check("Replace any view with this name");
 	ask(
 		core.root,
 		"Saved views",
@@ -72,7 +72,7 @@ export async function savedViews(/** @type {Core} */ core) {
 				}),
 			),
 		);
-		if (!views.length) list.append(quiet("No view is saved yet.", "p"));
+		if (!views.length) list.append(quiet("There are no saved views yet.", "p"));
 	} catch (/** @type {any} */ error) {
 		list.replaceChildren(quiet(error.message, "p"));
 	}

@@ -1,6 +1,6 @@
 // The entry point of the dataset browser in the notebook.
 //
-// Python holds the state; these modules draw it and send requests. Nothing from the data ever becomes HTML.
+// Python keeps the state, and these modules draw it and send requests. Data are never inserted as HTML.
 
 import { Core } from "./core.js";
 import { Shell } from "./shell.js";

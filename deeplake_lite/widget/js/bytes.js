@@ -2,9 +2,9 @@
 
 /** @import { Part, Span } from "./messages.js" */
 
-/** @typedef {ArrayBuffer|ArrayBufferView<ArrayBuffer>|null|undefined} Binary  as hosts of notebooks hand it over */
+/** @typedef {ArrayBuffer|ArrayBufferView<ArrayBuffer>|null|undefined} Binary  the forms in which notebook hosts pass bytes */
 
-/** The bytes of a binary value, in whichever form the host passes it. @param {Binary} value @returns {Uint8Array<ArrayBuffer>} */
+/** Returns the bytes of a binary value in any of these forms. @param {Binary} value @returns {Uint8Array<ArrayBuffer>} */
 export function asBytes(value) {
 	if (!value) return new Uint8Array(0);
 	if (value instanceof ArrayBuffer) return new Uint8Array(value);
@@ -19,7 +19,7 @@ export function fromBase64(/** @type {string} */ text) {
 }
 
 /**
- * Numbers of a packed buffer, copied if they are not aligned to four bytes.
+ * Returns numbers from a packed buffer, copied if they are not aligned to four bytes.
  * @template {Int32Array|Uint32Array|Float32Array} T
  * @param {Uint8Array<ArrayBuffer>} bytes @param {Part|Span} at @param {new (buffer: ArrayBuffer, offset?: number, length?: number) => T} Kind
  */

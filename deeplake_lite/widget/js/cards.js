@@ -80,7 +80,7 @@ function drawTable(context, palette, rows, at) {
 	});
 }
 
-/** Draws text in the middle of a rectangle. @param {CanvasRenderingContext2D} context @param {Palette} palette @param {string} text @param {Rect} at */
+/** Draws text in the centre of a rectangle. @param {CanvasRenderingContext2D} context @param {Palette} palette @param {string} text @param {Rect} at */
 export function drawNote(context, palette, text, at, size = "11px", colour = palette.muted) {
 	context.font = `${size} ${palette.font}`;
 	context.textAlign = "center";
@@ -88,7 +88,7 @@ export function drawNote(context, palette, text, at, size = "11px", colour = pal
 	context.textAlign = "start";
 }
 
-/** Whether to interpolate pixels: not if a small image is enlarged. */
+/** Whether to interpolate pixels, except when a small image is enlarged. */
 export const smooths = (/** @type {ImageBitmap} */ bitmap, /** @type {number|null|undefined} */ whole, /** @type {Rect} */ at) => bitmap.width < (whole ?? 0) || at.w < bitmap.width * 1.5;
 
 /**
@@ -111,7 +111,7 @@ export function drawPicture(context, palette, core, cell, at) {
 }
 
 /**
- * Draws the caption under a card, one line for each column.
+ * Draws the caption below a card, with one line for each column.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} cell @param {string[]} columns @param {Rect} at
  */
 export function drawCaption(context, palette, core, cell, columns, at) {
@@ -138,7 +138,7 @@ export function drawCaption(context, palette, core, cell, columns, at) {
 }
 
 /**
- * Draws the check mark at the corner of a card that is, or can be, selected.
+ * Draws the check mark in the corner of a selected or selectable card.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Rect} at @param {boolean} selected
  */
 export function drawTick(context, palette, at, selected) {
@@ -155,7 +155,7 @@ export function drawTick(context, palette, at, selected) {
 	stroke(context, palette["on-accent"], 2);
 }
 
-/** Draws the arrows at the corner of a card that open its row. @param {CanvasRenderingContext2D} context @param {Rect} at */
+/** Draws the arrows in the corner of a card that open its row. @param {CanvasRenderingContext2D} context @param {Rect} at */
 export function drawOpener(context, at) {
 	const [x, y] = [at.x + at.w - 15, at.y + 15];
 	rounded(context, { x: x - 9, y: y - 9, w: 18, h: 18 }, 4);

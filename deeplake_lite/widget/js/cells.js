@@ -1,4 +1,4 @@
-// The data of the visible cards: requested, decoded and cached.
+// Requests, decodes and caches the data of the visible cards.
 
 import { readMask, readPicture } from "./decode.js";
 import { Lru } from "./lru.js";
@@ -9,7 +9,7 @@ import { Stale } from "./requests.js";
 /** @import { Cell } from "./messages.js" */
 
 /**
- * A cell with its decoded images. `level` and `fields`: those of the request; `old`: possibly edited since.
+ * A cell with its decoded images. `level` and `fields` are from the request. `old` cells may have been edited since.
  * @typedef {Omit<Cell, "a"|"b"> & {
  *   level: number, fields: string, bytes: number, old?: boolean, broken?: boolean, bitmap?: ImageBitmap|null,
  *   tints?: Record<string, ImageBitmap|null>, a?: DecodedCell|null, b?: DecodedCell|null,
@@ -35,7 +35,7 @@ export class Cells {
 		return this.lru.get(position);
 	}
 
-	/** Marks cells as out of date. They stay visible until new ones replace them. */
+	/** Marks cells as out of date. They stay visible until new cells replace them. */
 	outdate(/** @type {number[]|null} */ positions) {
 		this.changes++;
 		for (const [position, { value }] of this.lru.entries) {
@@ -61,7 +61,7 @@ export class Cells {
 		return cell.fields !== fields && !fieldsWithin(fields, cell.fields);
 	}
 
-	/** The span of missing rows within [start, stop). @param {number} start @param {number} stop @param {number} level @param {string} fields */
+	/** Returns the span of missing rows within [start, stop). @param {number} start @param {number} stop @param {number} level @param {string} fields */
 	span(start, stop, level, fields) {
 		let [first, last] = [-1, -1];
 		for (let i = start; i < stop; i++) {
@@ -80,7 +80,7 @@ export class Cells {
 		return JSON.stringify({ picture, columns: captionColumns(this.core, caption), overlays });
 	}
 
-	/** Requests the visible rows, then one viewport ahead; nothing while scrolling fast. */
+	/** Requests the visible rows, then the next viewport, but nothing during fast scrolling. */
 	pump() {
 		const { start, stop, level, ahead, still } = this.wanted;
 		if (this.busy || !still || this.failedAt === this.core.state.generation) return;
@@ -100,7 +100,7 @@ export class Cells {
 			const reply = await this.core.ask("cells", { start, stop, size: level, ...JSON.parse(fields) }, { bound: true });
 			const generation = this.core.state.generation;
 			const cells = await Promise.all(reply.cells.map((cell) => readCell(cell, reply.bytes, level, fields)));
-			for (const cell of cells) cell.old = changes !== this.changes; // may have been read before an edit
+			for (const cell of cells) cell.old = changes !== this.changes; // the cell may have been read before an edit
 			if (generation === this.core.state.generation) this.keep(cells);
 			else cells.forEach(dropCell);
 		} catch (error) {
@@ -120,14 +120,14 @@ export class Cells {
 	}
 }
 
-/** Whether a cell has all requested fields; both in the form of `Cells.fields`. @param {string} wanted @param {string} had */
+/** Whether a cell has all requested fields. Both have the form of `Cells.fields`. @param {string} wanted @param {string} had */
 const fieldsWithin = (wanted, had) => {
 	/** @type {{picture: string|null, columns: string[], overlays: string[]}[]} */
 	const [a, b] = [JSON.parse(wanted), JSON.parse(had)];
 	return a.picture === b.picture && a.columns.every((c) => b.columns.includes(c)) && a.overlays.every((c) => b.overlays.includes(c));
 };
 
-/** Decodes a cell of a reply, off the main thread. @param {Cell} cell @param {Uint8Array<ArrayBuffer>} bytes @param {number} level @param {string} fields @returns {Promise<DecodedCell>} */
+/** Decodes a cell from a reply outside the main thread. @param {Cell} cell @param {Uint8Array<ArrayBuffer>} bytes @param {number} level @param {string} fields @returns {Promise<DecodedCell>} */
 export async function readCell(cell, bytes, level, fields) {
 	const { a, b, ...rest } = cell;
 	/** @type {DecodedCell} */

@@ -1,6 +1,6 @@
 // The classes that digit keys set.
 
-/** The class of a digit key: the class named by the digit, or else the first to ninth class for 1 to 9, or -1. */
+/** Returns the class for a digit key: the class with the digit as its name, otherwise the first to ninth class for 1 to 9, or -1. */
 export function classOfKey(/** @type {string} */ key, /** @type {string[]} */ names) {
 	if (!/^\d$/.test(key)) return -1;
 	const named = names.indexOf(key);

@@ -24,7 +24,7 @@ const HUES = [
 	[92, 107, 192],
 ];
 
-/** The fixed colour of a class, the same in every card, chart, overlay and session. @returns {Rgb} */
+/** Returns the fixed colour of a class, which is the same in every card, chart, overlay and session. @returns {Rgb} */
 export function classColour(/** @type {number} */ index) {
 	const i = Math.max(0, Math.floor(index) || 0);
 	if (i < HUES.length) return HUES[i];
@@ -44,16 +44,16 @@ export function hslToRgb(h, s, l) {
 
 export const css = (/** @type {Rgb} */ [r, g, b], alpha = 1) => `rgba(${r},${g},${b},${alpha})`;
 
-/** Relative luminance of WCAG 2. */
+/** Returns the relative luminance according to WCAG 2. */
 export function luminance(/** @type {Rgb} */ rgb) {
 	const [r, g, b] = rgb.map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** Black or white, whichever reads better. @param {Rgb} rgb @returns {Rgb} */
+/** Returns black or white, whichever is more readable on a colour. @param {Rgb} rgb @returns {Rgb} */
 export const inkOn = (rgb) => (luminance(rgb) > 0.179 ? [0, 0, 0] : [255, 255, 255]);
 
-/** A scale from blue over green to yellow (after viridis), for numbers. @param {number} share @returns {Rgb} */
+/** Returns the colour of a number, on a scale from blue through green to yellow (similar to viridis). @param {number} share @returns {Rgb} */
 export function numberColour(share) {
 	const stops = [
 		[68, 1, 84],
@@ -69,8 +69,8 @@ export function numberColour(share) {
 }
 
 /**
- * Replaces class numbers with their colours; class 0 is background, 255 is no class. Both stay transparent.
- * @param {Uint8ClampedArray} rgba @param {number[]} [of]  class of each pixel value, if they differ
+ * Replaces class numbers with their colours. Class 0 (background) and 255 (no class) stay transparent.
+ * @param {Uint8ClampedArray} rgba @param {number[]} [of]  class of each pixel value, if different from the value
  */
 export function colourMask(rgba, of) {
 	const table = new Uint32Array(256);
@@ -85,7 +85,7 @@ export function colourMask(rgba, of) {
 	return rgba;
 }
 
-/** Parses `rgb(…)` or `#rrggbb`; null for transparent colours and names. @param {string} text @returns {Rgb|null} */
+/** Parses `rgb(…)` or `#rrggbb`. Returns null for transparent colours and names. @param {string} text @returns {Rgb|null} */
 export function parseColour(text) {
 	const hex = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(text.trim());
 	if (hex) {

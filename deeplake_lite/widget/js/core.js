@@ -19,7 +19,7 @@ export const GONE = 40_000;
 const MOVED = "The shown rows have changed, so nothing was edited. Check the rows, then repeat the edit.";
 const NONE_CHOSEN = "Nothing is selected. Select rows first, with a click or with the arrow keys and Space.";
 
-/** @typedef {{positions: number[]|"selected", gen: number, count: number, id?: string|null}} Rows  the rows of an edit: their positions in one result; for a single row also its id, if known */
+/** @typedef {{positions: number[]|"selected", gen: number, count: number, id?: string|null}} Rows  the rows of an edit, by their positions in one result. A single row also has its id, if known */
 /** @typedef {Rows & {positions: number[]}} Row  a single row */
 /** @typedef {"stage"|"undo"|"redo"|"drop"|"forget"|"restore"} Staging  requests that change the staged edits */
 
@@ -58,7 +58,7 @@ export class Core extends Traits {
 
 	listen() {
 		const model = this.model;
-		const wire = (/** @type {string} */ event, /** @type {(...told: any[]) => void} */ handler) => {
+		const wire = (/** @type {string} */ event, /** @type {(...args: any[]) => void} */ handler) => {
 			model.on(event, handler);
 			this.atEnd(() => model.off(event, handler));
 		};
@@ -89,11 +89,11 @@ export class Core extends Traits {
 		return h(tag, this.holdsData(name, kind) ? { raw: text, dir: "auto" } : { text });
 	}
 
-	/** @template {keyof Events} K @param {K} name @param {Events[K]} told */
-	emit(name, ...told) {
+	/** @template {keyof Events} K @param {K} name @param {Events[K]} args */
+	emit(name, ...args) {
 		for (const handler of this.of(name)) {
 			try {
-				handler(...told);
+				handler(...args);
 			} catch (error) {
 				this.failed(error);
 			}
@@ -106,7 +106,7 @@ export class Core extends Traits {
 		this.emit("settings");
 	}
 
-	/** Publishes the number of open requests, which tests watch. */
+	/** Publishes the number of open requests for tests. */
 	pending() {
 		this.root.dataset.pending = String(this.requests.open.size);
 	}
@@ -121,7 +121,7 @@ export class Core extends Traits {
 		else if (content?.type === "changed") this.emit("changed", content.positions ?? null);
 	}
 
-	/** The query and order as a string, to tell whether they changed. */
+	/** Returns the query and order as a string, to detect changes. */
 	question() {
 		const { query, tab, column, order } = this.state;
 		return JSON.stringify([query, tab, column, order]);
@@ -154,7 +154,7 @@ export class Core extends Traits {
 		this.selectionDue ??= requestAnimationFrame(() => this.settleSelection());
 	}
 
-	/** Sends a pending selection, so that Python has it before the next request. */
+	/** Sends a pending selection, so that Python receives it before the next request. */
 	settleSelection() {
 		if (this.selectionDue === undefined) return;
 		cancelAnimationFrame(this.selectionDue);
@@ -169,7 +169,7 @@ export class Core extends Traits {
 			this.ask("select", { what: "runs", runs: runsOf(positions) }).catch((error) => this.failed(error));
 		} else {
 			this.sending++;
-			this.model.set("_selected_of", this.shown); // Python may show another result by the time it gets this
+			this.model.set("_selected_of", this.shown); // Python may show another result by the time this arrives
 			this.model.set("_selected", packPositions(positions));
 			this.model.save_changes();
 			this.sending--;
@@ -193,7 +193,7 @@ export class Core extends Traits {
 		this.say(`${counted(this.selection.count, "row")} selected`);
 	}
 
-	/** Selects one row: alone, in addition to others, or with all rows from the last one. @param {number} position */
+	/** Selects one row, either alone, or in addition to others, or with all rows since the last selected row. @param {number} position */
 	pick(position, { range = false, toggle = false } = {}) {
 		if (range) {
 			if (!toggle) this.selection = new Selection(this.state.rows);
@@ -209,7 +209,7 @@ export class Core extends Traits {
 		this.selected();
 	}
 
-	/** Selects the rows in a lasso, instead of the selected ones or in addition to them. @param {ArrayLike<number>&Iterable<number>} positions */
+	/** Selects the rows in a lasso, instead of or in addition to the selected rows. @param {ArrayLike<number>&Iterable<number>} positions */
 	take(positions, { shiftKey = false, ctrlKey = false, metaKey = false } = {}) {
 		if (!shiftKey && !ctrlKey && !metaKey) this.selection = new Selection(this.state.rows);
 		for (const position of positions) this.selection.set(position, true);
@@ -222,7 +222,7 @@ export class Core extends Traits {
 		return this.requests.ask(type, fields, how);
 	}
 
-	/** Sends a request. Of the requests that wait in a lane, only the newest is kept. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
+	/** Sends a request. A lane only keeps the newest waiting request. @template {keyof Replies} T @param {T} type @param {object} [fields] @param {How & {lane?: string}} [how] @returns {Promise<Replies[T] & Bytes>} */
 	latest(type, fields = {}, { lane = type, ...how } = {}) {
 		return this.requests.latest(lane, type, fields, how);
 	}
@@ -242,7 +242,7 @@ export class Core extends Traits {
 		});
 	}
 
-	/** Calls a function when an element changes its size. */
+	/** Calls a function when an element is resized. */
 	sized(/** @type {Element} */ node, /** @type {() => void} */ changed) {
 		const observer = new ResizeObserver(changed);
 		const stop = () => observer.disconnect();
@@ -271,12 +271,12 @@ export class Core extends Traits {
 		this.emit("say", text);
 	}
 
-	/** A row of the shown result. @param {number} position @param {string|null} id @returns {Row} */
+	/** Returns a row of the shown result. @param {number} position @param {string|null} id @returns {Row} */
 	row(position, id = null) {
 		return { positions: [position], gen: this.shown, count: 1, id };
 	}
 
-	/** The rows that an edit is for: the one in the detail panel, the selected ones, or the focused one. Many selected rows are named by the trait, few by their positions, because hosts may delay a trait. @returns {Rows|null} */
+	/** Returns the rows to edit: the row in the detail panel, the selected rows, or the focused row. A few selected rows are sent as positions, because hosts may delay the trait. For many rows, Python reads the trait. @returns {Rows|null} */
 	targets() {
 		if (this.large) return this.large;
 		const { count } = this.selection;
@@ -294,7 +294,7 @@ export class Core extends Traits {
 		return this.writable;
 	}
 
-	/** The rows to edit now. If there are none, shows the reason. */
+	/** Returns the rows to edit now. If there are none, shows the reason. */
 	toEdit() {
 		if (!this.editable()) return null;
 		const rows = this.targets();
@@ -302,7 +302,7 @@ export class Core extends Traits {
 		return rows;
 	}
 
-	/** The position of the row that an action is for, or -1: the one in the detail panel, the active one if it is selected or focused, or the first selected one. */
+	/** Returns the position of the row for an action: the row in the detail panel, the active row if it is selected or focused, or the first selected row. Returns -1 if there is none. */
 	meant() {
 		if (this.large) return this.large.positions[0];
 		if (this.selection.has(this.active) || this.ringed()) return this.active;
@@ -314,7 +314,7 @@ export class Core extends Traits {
 		const why = this.static
 			? "This page is a static copy. Open the dataset in a notebook to find rows like this one."
 			: !known
-				? "The rows of this query are not rows of the dataset. Clear the query to find rows like one."
+				? "The rows of this query are not rows of the dataset. Clear the query to find similar rows."
 				: alike.length
 					? ""
 					: 'Needs a column of embeddings: ds.add_column("embedding", dl.Embedding(512), values=vectors)';
@@ -334,7 +334,7 @@ export class Core extends Traits {
 	}
 
 	/**
-	 * Stages an edit of some rows, whose cells are then requested again. A row with an id is the same in another result.
+	 * Stages an edit of some rows, and then requests their cells again. A row with an id can be found in another result.
 	 * @param {Rows|number[]} rows  bare positions refer to the shown result
 	 * @param {string|null} column @param {any} value @param {Op} op
 	 */
@@ -364,7 +364,7 @@ export class Core extends Traits {
 	/** Stages the edits of a draft. */
 	async restore(/** @type {Draft} */ { id }) {
 		const { rows, gone } = (await this.edit("restore", { id })) ?? {};
-		if (rows !== undefined) this.note(`Restored: ${counted(rows, "row")}${gone ? `; ${counted(gone, "row")} of the draft no longer exist` : ""}. Nothing is committed yet.`);
+		if (rows !== undefined) this.note(`Restored: ${counted(rows, "row")}${gone ? `; ${counted(gone, "row")} of the draft could not be found` : ""}. Nothing is committed yet.`);
 	}
 
 	/** Sends a request that changes the shown rows: query, filter, sort … @template {keyof Replies} T @param {T} type @param {object} fields */
@@ -378,7 +378,7 @@ export class Core extends Traits {
 		}
 	}
 
-	/** Does the same as `show`, but shows a failure to the user. @template {keyof Replies} T @param {T} type @param {object} fields @returns {Promise<(Replies[T] & Bytes)|void>} */
+	/** Does the same as `show`, and shows failures to the user. @template {keyof Replies} T @param {T} type @param {object} fields @returns {Promise<(Replies[T] & Bytes)|void>} */
 	attempt(type, fields) {
 		return this.show(type, fields).catch((error) => this.failed(error));
 	}

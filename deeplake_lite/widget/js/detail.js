@@ -15,7 +15,7 @@ import { Viewer } from "./viewer.js";
 /** @import { Bytes, RowData } from "./messages.js" */
 
 /**
- * Decodes the image of a row, the chosen one or the first, with its marks.
+ * Decodes the chosen or the first image of a row, with its marks.
  * @param {RowData & Bytes} reply @param {string|null} picture @param {number} level
  */
 export async function readRow(reply, picture, level) {
@@ -27,7 +27,7 @@ export async function readRow(reply, picture, level) {
 	return { main, cell };
 }
 
-/** The detail panel of a row: its image, every column, and its history. */
+/** The detail panel of a row, with its image, all columns, and its history. */
 export class Detail {
 	constructor(/** @type {Core} */ core, /** @type {() => void} */ closed) {
 		this.core = core;
@@ -114,13 +114,13 @@ export class Detail {
 		this.core.large = this.core.row(position);
 		this.full = false;
 		this.viewer.view = WHOLE;
-		this.info.inert = true; // until the row is read, the inputs belong to the row before
+		this.info.inert = true; // until the row has been read, the inputs belong to the previous row
 		this.head();
 		this.core.say(this.title.textContent ?? "");
 		return this.load();
 	}
 
-	/** Takes the focus from an input, so that its text is staged before the input is removed. */
+	/** Removes the focus from an input, so that its text is staged before the input is removed. */
 	leaveField() {
 		if (this.info.querySelector(":focus")) this.element.focus({ preventScroll: true });
 	}
@@ -179,7 +179,7 @@ export class Detail {
 		this.unmarked.hidden = !this.unmarked.textContent;
 	}
 
-	/** Requests the full image once it is shown larger than its pixels allow. */
+	/** Requests the full image when it is shown larger than its pixels allow. */
 	sharper() {
 		const { cell } = this.viewer;
 		const shown = this.viewer.rect().w * density();
@@ -190,7 +190,7 @@ export class Detail {
 
 	// the columns
 
-	/** Shows the columns of a row. While the user types into an input and the row stays the same, the inputs stay, too. */
+	/** Shows the columns of a row. While the user types and the row stays the same, the inputs are not replaced. */
 	fill(/** @type {RowData & Bytes} */ { columns, id, bytes }) {
 		const { large: row } = this.core;
 		if (!row) return;
@@ -257,7 +257,7 @@ export class Detail {
 		this.viewer.later();
 	}
 
-	/** Saves the edits of this row before another one is shown. */
+	/** Saves the edits of this row before another row is shown. */
 	leave() {
 		this.leaveBoxes();
 		this.row = null;

@@ -1,4 +1,4 @@
-// Dialogs that ask for a text, or for a choice of classes or tags.
+// Dialogs that ask for text, or for a class or tag.
 
 import { keyOfClass } from "./class-keys.js";
 import { attribute, div, dot, focusIn, h, heading, iconButton, kbd, primary, quiet, span, textField } from "./elements.js";
@@ -6,9 +6,9 @@ import { clamp } from "./geometry.js";
 import { typeAhead } from "./text.js";
 /** @import { Child } from "./elements.js" */
 
-/** @typedef {{index: number, name: string, fresh?: boolean}} Offer  a name to choose; the index of a new one is -1 */
+/** @typedef {{index: number, name: string, fresh?: boolean}} Offer  a name to choose. The index of a new name is -1 */
 
-/** Shows a dialog. The widget under it is inert until it closes. @param {HTMLElement} root @param {string} title @param {Child[]} content @param {{wide?: boolean, closed?: () => void}} [how] */
+/** Shows a dialog. The widget below it is inert until the dialog closes. @param {HTMLElement} root @param {string} title @param {Child[]} content @param {{wide?: boolean, closed?: () => void}} [how] */
 export function dialog(root, title, content, { wide = false, closed = () => {} } = {}) {
 	root.querySelector(".dl-shade")?.dispatchEvent(new CustomEvent("dl-close"));
 	const before = document.activeElement;
@@ -46,7 +46,7 @@ function wrapFocus(event, box) {
 	}
 }
 
-/** Marks an option of a list as the active one of an input; -1 for none. @param {HTMLElement} input @param {HTMLElement} list @param {number} at */
+/** Marks an option in an input's list as active, or none for -1. @param {HTMLElement} input @param {HTMLElement} list @param {number} at */
 export function markOption(input, list, at) {
 	[...list.children].forEach((option, i) => option.setAttribute("aria-selected", String(i === at)));
 	list.children[at]?.scrollIntoView({ block: "nearest" });
@@ -54,7 +54,7 @@ export function markOption(input, list, at) {
 }
 
 /**
- * Asks for one of many names, which users find by typing a part of it. `classes`: names have the colours of classes.
+ * Asks for one of many names, which users find by typing part of it. With `classes`, names have the colours of classes.
  * @param {HTMLElement} root @param {string} title @param {string[]} names @param {(choice: Offer & {value: number|string}) => void} chosen
  * @param {{free?: boolean, classes?: boolean, note?: HTMLElement|string}} [how]
  */
@@ -68,8 +68,8 @@ export function chooser(root, title, names, chosen, { free = false, classes = tr
 	});
 	const list = h("div", { class: "dl-choices", role: "listbox", id: "dl-choices", "aria-label": title });
 	const key = (/** @type {number} */ index) => {
-		const found = keyOfClass(index, names);
-		return found && kbd(found);
+		const digit = keyOfClass(index, names);
+		return digit && kbd(digit);
 	};
 	/** @type {Offer[]} */
 	let shown = [];

@@ -9,11 +9,11 @@ import { visible } from "./text.js";
 /** @import { Palette } from "./theme.js" */
 
 /**
- * A layer of marks. `bones`: pairs of keypoints that are joined by a line.
+ * A layer of marks. `bones` are pairs of keypoints joined by a line.
  * @typedef {{marks: Marks, tint?: ImageBitmap|null, opacity: number, layer: number, names: string[], bones?: Point[], active?: number}} Layer
  */
 
-/** The dash pattern of an overlay's lines; the first layer has solid lines. */
+/** Returns the dash pattern of an overlay's lines. The first layer has solid lines. */
 export function layerDash(/** @type {number} */ layer) {
 	return [[], [6, 3], [2, 2]][layer % 3];
 }
@@ -38,7 +38,7 @@ export function stroke(context, colour, width = context.lineWidth) {
 }
 
 /**
- * Draws a line of text, cut to a width. `raw` text, such as a value, keeps its direction.
+ * Draws a line of text that is cut to a width. `raw` text, such as a value, keeps its direction.
  * @param {CanvasRenderingContext2D} context @param {string} text @param {string} colour @param {number} x @param {number} y
  */
 export function write(context, text, colour, x, y, width = Infinity, { raw = false } = {}) {
@@ -58,7 +58,7 @@ export function rounded(context, { x, y, w, h }, radius) {
 	context.roundRect(x, y, w, h, radius);
 }
 
-/** A cache of texts cut to a width, because measuring is the slow part of a card. */
+/** A cache of texts cut to a width, because measuring text takes the longest when a card is drawn. */
 const cuts = new Map();
 /** @param {CanvasRenderingContext2D} context @param {string} text @param {number} width */
 export function cut(context, text, width) {
@@ -81,7 +81,7 @@ export function cut(context, text, width) {
 }
 
 /**
- * Breaks text into lines at spaces, and cuts lines that are still too long; the last line ends in an ellipsis.
+ * Breaks text into lines at spaces, and cuts lines that are still too long. If text is left over, the last line ends in an ellipsis.
  * @param {CanvasRenderingContext2D} context @param {string} text @param {number} width @param {number} most
  */
 export function wrap(context, text, width, most) {

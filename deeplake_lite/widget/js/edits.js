@@ -72,7 +72,7 @@ export class Edits {
 		);
 	}
 
-	/** Lists the classes that the number keys set. */
+	/** Lists the classes that number keys set. */
 	showKeys() {
 		const { core } = this;
 		const columns = core.labelColumns;

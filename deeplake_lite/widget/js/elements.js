@@ -1,4 +1,4 @@
-// Functions that create elements of the page. Nothing from the data ever becomes HTML.
+// Functions that create elements of the page. Data are never inserted as HTML.
 
 import { classColour, css } from "./colours.js";
 import { visible } from "./text.js";
@@ -9,15 +9,15 @@ import { visible } from "./text.js";
 const READ = new Set(["title", "aria-label", "placeholder"]);
 
 /** @typedef {string|number|boolean|null|undefined} Setting */
-/** @typedef {Node|string|false|0|null|undefined} Child  falsy values other than "" are left out */
+/** @typedef {Node|string|false|0|null|undefined} Child  falsy values other than "" are skipped */
 /** @typedef {"class"|"text"|"raw"|"title"|"role"|"tabindex"|"dir"|"id"|"type"|"value"|"checked"|"disabled"|"hidden"|"placeholder"|"rows"|"min"|"max"|"inputmode"|"spellcheck"|"autocapitalize"|"wrap"|"src"|"controls"|"scope"} Plain */
 /** @typedef {{[E in keyof HTMLElementEventMap as `on${E}`]?: ((event: HTMLElementEventMap[E]) => unknown)|null}} Handlers */
 /** @typedef {Handlers & {[name in Plain|`aria-${string}`|`data-${string}`]?: Setting}} Attributes */
 
 /**
- * Creates an element: `on…` are listeners, `class`, `text` and properties are set, the rest are attributes. Control
- * characters in text and in attributes that users read are made visible. `raw` text stays unchanged: values, which keep
- * their direction, and text that has to be aligned.
+ * Creates an element. `on…` are listeners, `class`, `text` and properties are set, and the rest are attributes. Control
+ * characters are made visible in text and in attributes that users read. `raw` text is unchanged, for values, which keep
+ * their direction, and for aligned text.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag @param {Attributes} [with_] @param {...Child} children
  * @returns {HTMLElementTagNameMap[T]}
@@ -41,7 +41,7 @@ export function h(tag, with_ = {}, ...children) {
 
 /** @typedef {keyof typeof ICONS} Icon */
 
-/** Paths of icons in a square of 16 × 16, drawn as lines. */
+/** Paths of icons, drawn as lines in a square of 16 × 16. */
 const ICONS = {
 	filter: "M2 3.5h12M4.5 8h7M7 12.5h2",
 	map: "M2.5 2v11.5H14M6 9.5h.01M8.5 5.5h.01M11.5 8h.01M12 3.5h.01",
@@ -84,7 +84,7 @@ export function icon(/** @type {Icon} */ name) {
 	return svg;
 }
 
-/** A button with an icon, and with `title` as its name and tooltip. @param {Icon} name @param {string} title @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
+/** Creates a button with an icon, and with `title` as its name and tooltip. @param {Icon} name @param {string} title @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
 export function iconButton(name, title, onclick, with_ = {}) {
 	return h("button", { class: "dl-button dl-only-icon", title, "aria-label": title, onclick, ...with_ }, icon(name));
 }
@@ -100,13 +100,13 @@ export const primary = (text, onclick, with_ = {}) => textButton(text, onclick, 
 /** @param {string} text @param {(event: MouseEvent) => unknown} onclick @param {Attributes} [with_] */
 export const link = (text, onclick, with_ = {}) => textButton(text, onclick, { class: "dl-link", ...with_ });
 
-/** Keeps the host and outer elements from acting on an event. */
+/** Prevents the host and outer elements from acting on an event. */
 export function handled(/** @type {Event} */ event) {
 	event.preventDefault();
 	event.stopPropagation();
 }
 
-/** Keeps keys that are typed into an input from acting elsewhere. */
+/** Prevents keys typed into an input from acting elsewhere. */
 export const keepKeys = (/** @type {HTMLElement} */ field) => field.addEventListener("keydown", (event) => event.stopPropagation());
 export const div = (/** @type {string} */ name, /** @type {Child[]} */ ...children) => h("div", { class: name }, ...children);
 export const space = () => span("", "dl-space");
@@ -117,28 +117,28 @@ export const kbd = (/** @type {string} */ text) => h("kbd", { text });
 /** @param {string} text @param {string} [name] @param {string} [title] */
 export const span = (text, name, title) => h("span", { class: name, text, title });
 
-/** Joins the parts that are not empty. */
+/** Joins the non-empty parts. */
 export const dotted = (/** @type {(string|false|0|null|undefined)[]} */ ...parts) => parts.filter(Boolean).join(" · ");
 
 /** @param {string} text @param {"span"|"p"} [tag] */
 export const quiet = (text, tag = "span") => h(tag, { class: "dl-quiet", text });
 export const padded = (/** @type {string} */ text) => h("p", { class: "dl-quiet dl-pad", text });
 
-/** A button with an icon and a label that is hidden in narrow bars. @param {Icon} name @param {string} text @param {string} title @param {(() => unknown)|null} [onclick] @param {Attributes} [with_] */
+/** Creates a button with an icon, and a label that is hidden in narrow bars. @param {Icon} name @param {string} text @param {string} title @param {(() => unknown)|null} [onclick] @param {Attributes} [with_] */
 export function labelled(name, text, title, onclick = null, with_ = {}) {
 	return h("button", { class: "dl-button", title, "aria-label": text, onclick, ...with_ }, icon(name), span(text, "dl-label"));
 }
 
-/** A paragraph in which text in backquotes is code. */
+/** Creates a paragraph in which text in backquotes is code. */
 export const prose = (/** @type {string} */ text) => h("p", {}, ...text.split("`").map((part, i) => (i % 2 ? h("code", { text: part }) : part)));
 
-/** A text input named by `label`. @param {string} label @param {Attributes} with_ */
+/** Creates a text input named `label`. @param {string} label @param {Attributes} with_ */
 export const textField = (label, with_) => h("input", { type: "text", class: "dl-input", "aria-label": label, ...with_ });
 
 /** @param {string} label @param {Attributes} with_ */
 export const slider = (label, with_) => h("input", { type: "range", min: "0", max: "100", class: "dl-slider", "aria-label": label, ...with_ });
 
-/** A check box with a label at its right. @param {string} text @param {Attributes} [with_] @param {...Child} more */
+/** Creates a check box with a label on its right. @param {string} text @param {Attributes} [with_] @param {...Child} more */
 export function check(text, with_, ...more) {
 	return h("label", { class: "dl-check" }, h("input", { type: "checkbox", ...with_ }), span(text), ...more);
 }
@@ -148,13 +148,13 @@ export function choice(name, text, note, onclick) {
 	return h("button", { class: "dl-choice", onclick }, icon(name), h("span", { text }), note && quiet(note));
 }
 
-/** The input of a `check`. */
+/** Returns the input of a `check`. */
 export const tickIn = (/** @type {HTMLLabelElement} */ label) => /** @type {HTMLInputElement} */ (label.firstChild);
 
-/** The target of an event as an element. */
+/** Returns the target of an event as an element. */
 export const targetOf = (/** @type {Event} */ event) => /** @type {HTMLElement} */ (event.target);
 
-/** A dot in the colour of a class. */
+/** Creates a dot in the colour of a class. */
 export function dot(/** @type {number|null|undefined} */ index) {
 	if (index === null || index === undefined) return null;
 	const made = h("span", { class: "dl-dot", "aria-hidden": "true" });
@@ -162,7 +162,7 @@ export function dot(/** @type {number|null|undefined} */ index) {
 	return made;
 }
 
-/** Sets an attribute if it changed; undefined removes it. @param {Element} node @param {string} name @param {Setting} value */
+/** Sets an attribute if it has changed. Undefined removes it. @param {Element} node @param {string} name @param {Setting} value */
 export function attribute(node, name, value) {
 	if (value === undefined) node.removeAttribute(name);
 	else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
@@ -177,13 +177,13 @@ export function focusIn(node, selector) {
 /** Sets whether a button is pressed. */
 export const pressed = (/** @type {Element} */ button, /** @type {boolean} */ on) => button.setAttribute("aria-pressed", String(on));
 
-/** Sets the text of an element if it changed. @param {Element} node @param {string} text */
+/** Sets the text of an element if it has changed. @param {Element} node @param {string} text */
 export function say(node, text, { raw = false } = {}) {
 	const shown = raw ? text : visible(text);
 	if (node.textContent !== shown) node.textContent = shown;
 }
 
-/** The position of an event in an element. @param {Element} node @param {MouseEvent} event @returns {Point} */
+/** Returns the position of an event in an element. @param {Element} node @param {MouseEvent} event @returns {Point} */
 export function within(node, event) {
 	const box = node.getBoundingClientRect();
 	return [event.clientX - box.left, event.clientY - box.top];
@@ -208,7 +208,7 @@ export function drag(/** @type {PointerEvent} */ start, onmove, onend = (/** @ty
 	try {
 		target.setPointerCapture(start.pointerId);
 	} catch {
-		// a synthetic event has no pointer to capture
+		// synthetic events do not have a pointer to capture
 	}
 	target.addEventListener("pointermove", move, listening);
 	for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) target.addEventListener(name, end, listening);

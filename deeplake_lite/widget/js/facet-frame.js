@@ -1,4 +1,4 @@
-// The frame of a facet in the filter panel: a title that folds it, and buttons to sort and clear.
+// The frame of a facet in the filter panel, with a title that folds it and buttons to sort and clear.
 
 import { div, h, icon, iconButton, link, pressed, quiet, span } from "./elements.js";
 /** @import { Facet, Facets } from "./facets.js" */

@@ -14,7 +14,7 @@ import { ValueFacet } from "./value-facet.js";
  * @typedef {FacetData & {values: ValueCount[], edges: End[], all: number[], shown: number[], sort?: "asc"|"desc"|null}} Facet
  */
 
-/** Charts of the columns. Choices in them become part of the query. */
+/** Charts of the columns. Users' choices in them become part of the query. */
 export class Facets {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -23,7 +23,7 @@ export class Facets {
 		this.note = padded("Counting …");
 		this.element = div("dl-panel-scroll", this.note, this.list);
 		/** @type {FacetData[]} */
-		this.found = [];
+		this.facetData = [];
 		/** @type {Map<string, HistogramFacet|ValueFacet>} */
 		this.parts = new Map();
 		core.on("state", () => this.refresh());
@@ -40,17 +40,17 @@ export class Facets {
 		try {
 			const { facets } = await this.core.latest("facets", { columns: null }, { bound: true });
 			this.note.hidden = facets.length > 0;
-			say(this.note, "No column here has a chart.");
+			say(this.note, "No shown column has a chart.");
 			this.show(facets);
 		} catch (/** @type {any} */ error) {
 			if (error instanceof Stale) return;
 			this.note.hidden = false;
-			say(this.note, `Charts could not be counted: ${error.message}`);
+			say(this.note, `The rows could not be counted: ${error.message}`);
 		}
 	}
 
 	show(/** @type {FacetData[]} */ facets) {
-		this.found = facets;
+		this.facetData = facets;
 		const keys = new Set(facets.map((facet) => facet.expression));
 		for (const [key, part] of this.parts) {
 			if (keys.has(key)) continue;
@@ -67,17 +67,17 @@ export class Facets {
 			}
 			part.element.classList.toggle("dl-uncounted", Boolean(facet.ask || facet.problem || facet.only));
 			part.facet = facet;
-			part.note.replaceChildren(...(facet.problem ? [visible(facet.problem)] : facet.only ? [`All are ${facet.only.replace("T", " ")}`] : facet.ask ? [link("Count", () => this.count(facet))] : []));
+			part.note.replaceChildren(...(facet.problem ? [visible(facet.problem)] : facet.only ? [`All values are ${facet.only.replace("T", " ")}`] : facet.ask ? [link("Count", () => this.count(facet))] : []));
 			part.update(facet);
 		});
 	}
 
-	/** Counts a slow facet, which is left out at first. */
+	/** Counts a slow facet, which is initially not counted. */
 	async count(/** @type {Facet} */ { column }) {
 		try {
 			const { facets } = await this.core.ask("facets", { columns: [column] }, { bound: true });
 			const counted = new Map(facets.map((facet) => [facet.expression, facet]));
-			this.show(this.found.map((facet) => counted.get(facet.expression) ?? facet));
+			this.show(this.facetData.map((facet) => counted.get(facet.expression) ?? facet));
 		} catch (error) {
 			this.core.failed(error);
 		}

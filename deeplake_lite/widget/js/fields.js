@@ -6,9 +6,9 @@ import { div, dot, dotted, h, icon, iconButton, quiet, say, select, span, textBu
 /** @import { Core, Row } from "./core.js" */
 /** @import { Op, RowColumn, Value } from "./messages.js" */
 
-/** @typedef {RowColumn & {row: Row}} FieldColumn  with the row that its input edits */
+/** @typedef {RowColumn & {row: Row}} FieldColumn  a column, with the row that its input edits */
 
-/** Creates a line for each column. */
+/** Creates the lines for the columns of a row. */
 export class Fields {
 	/** @param {Core} core @param {() => void} leave  called when the user leaves an input */
 	constructor(core, leave) {
@@ -18,12 +18,12 @@ export class Fields {
 		this.urls = [];
 	}
 
-	/** Releases the URLs of the media that were shown. */
+	/** Releases the URLs of media that were shown. */
 	forget() {
 		this.urls.splice(0).forEach((url) => URL.revokeObjectURL(url));
 	}
 
-	/** The line of a column: its name, its type and its cell. @param {FieldColumn} column @param {Uint8Array<ArrayBuffer>} bytes */
+	/** Creates the line of a column, with its name, type and cell. @param {FieldColumn} column @param {Uint8Array<ArrayBuffer>} bytes */
 	line(column, bytes) {
 		const type = dotted(column.type ?? column.kind, column.shape, column.dtype && column.dtype !== column.type ? column.dtype : "");
 		return h("div", { class: column.staged ? "dl-field dl-staged" : "dl-field" }, h("dt", {}, span(column.name), quiet(type)), h("dd", {}, this.value(column, bytes)));
@@ -45,7 +45,7 @@ export class Fields {
 		return tint ? h("span", { class: "dl-with-dot" }, tint, text) : text;
 	}
 
-	/** The input for a cell, or null for kinds that are not edited here. */
+	/** Creates the input for a cell, or returns null for kinds that are not edited here. */
 	field(/** @type {FieldColumn} */ column) {
 		switch (column.kind) {
 			case "class":
@@ -63,10 +63,10 @@ export class Fields {
 		}
 	}
 
-	/** A button that shows whether the value is null, and switches between null and an empty value. */
+	/** Creates a button that shows whether the value is null, and switches between null and an empty value. */
 	nullButton(/** @type {FieldColumn} */ column) {
 		const empty = column.kind === "text" ? "" : column.kind === "tags" ? [] : undefined;
-		const title = !column.null ? "Set to null" : empty === undefined ? "Null: set a value to change it" : "Null: set to empty";
+		const title = !column.null ? "Set to null" : empty === undefined ? "Null. Enter a value to change it" : "Null. Set to an empty value";
 		return textButton("null", () => this.put(column, column.null ? (empty ?? null) : null), {
 			class: "dl-button dl-null",
 			title,
@@ -89,7 +89,7 @@ export class Fields {
 		return field;
 	}
 
-	/** A choice of true, false and null. */
+	/** Creates a choice of true, false and null. */
 	choiceField(/** @type {FieldColumn} */ column) {
 		const before = String(column.value ?? "");
 		/** @type {HTMLSelectElement} */

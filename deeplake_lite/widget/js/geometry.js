@@ -5,10 +5,10 @@
 /** @typedef {{x: number, y: number, w: number, h: number}} Rect */
 /** @typedef {[number, number]} Point */
 
-/** The number nearest to `v` from `low` to `high`. @param {number} v @param {number} low @param {number} high */
+/** Returns the number between `low` and `high` that is nearest to `v`. @param {number} v @param {number} low @param {number} high */
 export const clamp = (v, low, high) => Math.min(high, Math.max(low, v));
 
-/** The largest rectangle with an image's aspect ratio within another rectangle. @param {number} width @param {number} height @param {Rect} into @returns {Rect} */
+/** Returns the largest rectangle with an image's aspect ratio inside another rectangle. @param {number} width @param {number} height @param {Rect} into @returns {Rect} */
 export function fit(width, height, into, most = Infinity) {
 	const scale = Math.min(into.w / Math.max(1, width), into.h / Math.max(1, height), most);
 	const w = Math.max(1, Math.round(width * scale));
@@ -28,7 +28,7 @@ export function bounds(/** @type {Point[]} */ polygon) {
 }
 
 /**
- * Whether a ray from a point to the right crosses a side.
+ * Whether a ray from a point towards the right crosses a side.
  * @param {number} x @param {number} y @param {number} xi @param {number} yi @param {number} xj @param {number} yj
  */
 const crosses = (x, y, xi, yi, xj, yj) => yi > y !== yj > y && x < ((xj - xi) * (y - yi)) / (yj - yi) + xi;
@@ -42,7 +42,7 @@ export function inPolygon(x, y, polygon) {
 	return inside;
 }
 
-/** Removes points that are closer than `least` to the one before. @param {Point[]} polygon @param {number} least */
+/** Removes points that are closer than `least` to the previous point. @param {Point[]} polygon @param {number} least */
 export function simplify(polygon, least) {
 	const kept = polygon.slice(0, 1);
 	for (const point of polygon) {
@@ -52,7 +52,7 @@ export function simplify(polygon, least) {
 	return kept;
 }
 
-/** The indices of the points (x, y, x, y, …) in a polygon, whose sides are sorted into horizontal bands for speed. */
+/** Returns the indices of the points (x, y, x, y, …) in a polygon. For speed, its sides are sorted into horizontal bands. */
 export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]} */ polygon, bands = 256) {
 	if (polygon.length < 3) return new Uint32Array(0);
 	const [x0, y0, x1, y1] = bounds(polygon);
@@ -63,7 +63,7 @@ export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]
 		const [xj, yj] = polygon[(i || polygon.length) - 1];
 		if (yi !== yj) for (let band = bandOf(Math.min(yi, yj)); band <= bandOf(Math.max(yi, yj)); band++) sides[band].push(xi, yi, xj, yj);
 	});
-	const found = new Uint32Array(xy.length >> 1);
+	const indices = new Uint32Array(xy.length >> 1);
 	let n = 0;
 	for (let i = 0; i < xy.length; i += 2) {
 		const x = xy[i];
@@ -74,12 +74,12 @@ export function pointsInLasso(/** @type {Float32Array} */ xy, /** @type {Point[]
 		for (let k = 0; k < near.length; k += 4) {
 			if (crosses(x, y, near[k], near[k + 1], near[k + 2], near[k + 3])) inside = !inside;
 		}
-		if (inside) found[n++] = i >> 1;
+		if (inside) indices[n++] = i >> 1;
 	}
-	return found.slice(0, n);
+	return indices.slice(0, n);
 }
 
-/** Finds the nearest point to a place, with points sorted into the squares of a raster. */
+/** Finds the point nearest to a place. The points are sorted into the squares of a raster. */
 export class PointIndex {
 	constructor(/** @type {Float32Array} */ xy, side = 128) {
 		this.xy = xy;
@@ -101,7 +101,7 @@ export class PointIndex {
 		return clamp(Math.floor(v * this.side), 0, this.side - 1);
 	}
 
-	/** The index of the nearest point within `radius`, or -1 if there is none. @param {number} x @param {number} y @param {number} radius */
+	/** Returns the index of the nearest point within `radius`, or -1 if there is none. @param {number} x @param {number} y @param {number} radius */
 	nearest(x, y, radius) {
 		let [best, least] = [-1, radius * radius];
 		for (let j = this.row(y - radius); j <= this.row(y + radius); j++) {
@@ -118,10 +118,10 @@ export class PointIndex {
 	}
 }
 
-/** The view in which an image or a map fits. */
+/** The view that fits an image or a map. */
 export const WHOLE = { scale: 1, x: 0, y: 0 };
 
-/** The view after zooming by `by`, with the point under the pointer fixed. @param {View} view @param {number} px @param {number} py @param {number} by @param {[least: number, most: number]} range */
+/** Returns the view after zooming by `by`, with the point under the pointer fixed. @param {View} view @param {number} px @param {number} py @param {number} by @param {[least: number, most: number]} range */
 export function zoomAt(view, px, py, by, [least, most]) {
 	const scale = clamp(view.scale * by, least, most);
 	const ratio = scale / view.scale;

@@ -9,7 +9,7 @@ import { grouped, visible } from "./text.js";
 
 let instances = 0;
 
-/** The transparent layer over the canvas of a grid, with a row of elements for each row of cards. */
+/** The transparent layer over a grid's canvas, with a row of elements for each row of cards. */
 export class GridElements {
 	constructor(/** @type {Grid} */ grid) {
 		this.grid = grid;
@@ -66,7 +66,7 @@ export class GridElements {
 		}
 	}
 
-	/** The caption of a row, also the lines that are not drawn. */
+	/** Returns the caption of a row, including lines that are not drawn. */
 	words(/** @type {number} */ position) {
 		const record = this.grid.cells.lru.peek(position);
 		return record ? this.grid.wordsOf(record) : [];

@@ -15,7 +15,7 @@ import { visible } from "./text.js";
 /** @import { Point, Rect } from "./geometry.js" */
 /** @import { Palette } from "./theme.js" */
 
-/** Cards on a canvas, under elements for screen readers. */
+/** Cards on a canvas, below elements for screen readers. */
 export class Grid extends Painted {
 	/** @param {Core} core @param {{aspect?: number, paint?: typeof drawPicture, open: (position: number) => void, lines?: () => number}} how */
 	constructor(core, { aspect = 1, paint = drawPicture, open, lines }) {
@@ -105,7 +105,7 @@ export class Grid extends Painted {
 		this.relayout();
 	}
 
-	/** Shows another result. If the query is the same, the scroll position stays. */
+	/** Shows another result. If the query is the same, keeps the scroll position. */
 	turned(/** @type {boolean} */ same) {
 		this.cells.clear();
 		this.byKey = false; // another row may be at the focused position
@@ -148,7 +148,7 @@ export class Grid extends Painted {
 		this.moved(at * this.scale.factor);
 	}
 
-	/** Records the direction and speed of scrolling: no rows are requested while it is fast. */
+	/** Records the direction and speed of scrolling. During fast scrolling, no rows are requested. */
 	moved(/** @type {number} */ top) {
 		const now = performance.now();
 		const way = top - this.top;
@@ -232,7 +232,7 @@ export class Grid extends Painted {
 		this.empty.dataset.key = key;
 		this.empty.replaceChildren(
 			h("p", { class: "dl-empty-title", text: filtered ? "No row matches" : "No rows yet" }),
-			h("p", { text: filtered ? "No row matches this query and its filters." : "Rows that are appended to this dataset appear here." }),
+			h("p", { text: filtered ? "No row matches this query and its filters." : "Rows appended to this dataset will appear here." }),
 			...(filtered ? [primary("Show all rows", () => this.core.emit("clear query"))] : []),
 		);
 	}
@@ -271,7 +271,7 @@ export class Grid extends Painted {
 		drawCaption(context, this.palette, this.core, record, columns, at);
 	}
 
-	/** Whether the focus ring is drawn around the active row: only after a key was used. */
+	/** Whether the focus ring is drawn around the active row, which is only so after a key press. */
 	ringed() {
 		return Boolean(this.byKey) && this.scroller.matches(":focus");
 	}
@@ -355,7 +355,7 @@ export class Grid extends Painted {
 		);
 	}
 
-	/** Scrolls while a lasso is near the upper or lower border. */
+	/** Scrolls while a lasso is near the top or bottom edge. */
 	scrollAtEdge(/** @type {number} */ y) {
 		clearInterval(this.edging);
 		const beyond = y < 24 ? y - 24 : y > this.height - 24 ? y - this.height + 24 : 0;
@@ -368,9 +368,9 @@ export class Grid extends Painted {
 	}
 
 	endLasso(/** @type {MouseEvent} */ event) {
-		const found = cardsInLasso(this.layout, simplify(this.lasso, 3), this.core.state.rows);
+		const positions = cardsInLasso(this.layout, simplify(this.lasso, 3), this.core.state.rows);
 		this.lasso = [];
-		this.core.take(found, event);
+		this.core.take(positions, event);
 		this.later();
 	}
 

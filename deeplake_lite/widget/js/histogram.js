@@ -1,4 +1,4 @@
-// The facet of numbers and times: a histogram, a brush, and inputs for both ends.
+// The facet for numbers and times, with a histogram, a brush, and inputs for both ends.
 
 import { fillRect } from "./drawing.js";
 import { div, dotted, drag, h, keepKeys, quiet, say, textField, within } from "./elements.js";
@@ -20,7 +20,7 @@ export class HistogramFacet extends FacetFrame {
 		super(owner, facet);
 		/** @type {[End, End]|null} */
 		this.brush = null;
-		this.said = ["", ""];
+		this.texts = ["", ""];
 		this.canvas = h("canvas", { class: "dl-histogram", "aria-hidden": "true" });
 		this.holder = h(
 			"div",
@@ -56,19 +56,19 @@ export class HistogramFacet extends FacetFrame {
 		this.draw();
 	}
 
-	/** The chosen range; an open end is that of the chart. @returns {[End, End]} */
+	/** Returns the chosen range, with the chart's ends for open ends. @returns {[End, End]} */
 	ends() {
 		const { chosen, edges } = this.facet;
 		return [chosen?.[0] ?? edges[0], chosen?.[1] ?? edges[edges.length - 1]];
 	}
 
 	put(/** @type {Range} */ range) {
-		this.said = range.map((end) => this.format(end));
-		[this.low.value, this.high.value] = this.said;
+		this.texts = range.map((end) => this.format(end));
+		[this.low.value, this.high.value] = this.texts;
 		[this.low.title, this.high.title] = range.map((end) => String(end ?? "").replace("T", " "));
 	}
 
-	/** Shows the rows outside all bins under the chart. */
+	/** Shows the number of rows outside all bins below the chart. */
 	legend() {
 		this.range.classList.remove("dl-pointed");
 		say(this.beside, dotted(...(this.facet.beside ?? []).map(([count, what]) => `${grouped(count)} ${what}`)));
@@ -83,10 +83,10 @@ export class HistogramFacet extends FacetFrame {
 		return span < 600_000 ? String(value).replace("T", " ") : shortTime(timeOf(value), span);
 	}
 
-	/** Filters by the inputs. An unchanged input keeps the exact end, of which it shows fewer digits. */
+	/** Filters by the inputs. An unchanged input keeps the exact end, although it shows fewer digits. */
 	typed() {
 		const read = this.facet.kind === "times" ? readTime : readNumber;
-		const [low, high] = [this.low, this.high].map((field, i) => (field.value === this.said[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));
+		const [low, high] = [this.low, this.high].map((field, i) => (field.value === this.texts[i] ? (this.facet.chosen?.[i] ?? null) : read(field.value)));
 		if (Number.isNaN(low) || Number.isNaN(high)) this.put(this.ends());
 		else if (low !== null && high !== null && numberOf(low) > numberOf(high)) this.choose([high, low]);
 		else this.choose([low, high]);
@@ -112,7 +112,7 @@ export class HistogramFacet extends FacetFrame {
 		);
 	}
 
-	/** The range under a brush. @param {number} x0 @param {number} x1 @param {number} width @returns {[End, End]} */
+	/** Returns the range under a brush. @param {number} x0 @param {number} x1 @param {number} width @returns {[End, End]} */
 	under(x0, x1, width) {
 		const { edges, all } = this.facet;
 		const [low, high] = brushed(all.length, x0, x1, width);

@@ -1,6 +1,6 @@
 // The history of queries, through which the arrow keys step.
 
-/** Earlier queries, the newest last. */
+/** Earlier queries, with the newest last. */
 export class History {
 	constructor(/** @type {string[]} */ entries = [], most = 100) {
 		this.entries = entries.filter((entry) => typeof entry === "string").slice(-most);

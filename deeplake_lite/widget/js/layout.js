@@ -9,8 +9,8 @@ const LEAST_FOR_CAPTION = 88;
 export const LEAST_FOR_NAMES = 128;
 
 /**
- * Computes the layout: as many columns as fit, and then cards as wide as possible, in whole pixels. A caption has at least
- * one line and takes at most half of the card's size; small cards have none.
+ * Computes the layout, with as many columns as fit, and cards as wide as possible in whole pixels. A caption has at least
+ * one line, and fills at most half of the card. Small cards do not have a caption.
  * @param {{width: number, height: number, size: number, rows: number, lines: number, aspect?: number}} of
  */
 export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
@@ -31,7 +31,7 @@ export function gridLayout({ width, height, size, rows, lines, aspect = 1 }) {
 /** @typedef {ReturnType<typeof gridLayout>} Layout */
 
 /**
- * Positions [start, stop) of cards that show between `top` and `top + height`.
+ * Returns the positions [start, stop) of cards that are visible between `top` and `top + height`.
  * @param {Layout} layout @param {number} top @param {number} height @param {number} rows
  */
 export function visibleRange(layout, top, height, rows) {
@@ -40,7 +40,7 @@ export function visibleRange(layout, top, height, rows) {
 	return [Math.min(rows, first * layout.columns), Math.min(rows, last * layout.columns)];
 }
 
-/** The rectangle of a card, relative to the scroll position. @param {Layout} layout @param {number} position @param {number} top @returns {Rect} */
+/** Returns the rectangle of a card relative to the scroll position. @param {Layout} layout @param {number} position @param {number} top @returns {Rect} */
 export function cardRect(layout, position, top) {
 	const row = Math.floor(position / layout.columns);
 	const column = position % layout.columns;
@@ -53,7 +53,7 @@ export function cardRect(layout, position, top) {
 }
 
 /**
- * The position under a point of the view, -1 between cards.
+ * Returns the position under a point of the view, or -1 between cards.
  * @param {Layout} layout @param {number} x @param {number} y @param {number} top @param {number} rows
  */
 export function hitCard(layout, x, y, top, rows) {
@@ -67,7 +67,7 @@ export function hitCard(layout, x, y, top, rows) {
 }
 
 /**
- * Scroll offset that brings a position into view with the least movement.
+ * Returns the nearest scroll offset at which a position is visible.
  * @param {Layout} layout @param {number} position @param {number} top @param {number} height
  */
 export function scrollTo(layout, position, top, height) {
@@ -77,36 +77,36 @@ export function scrollTo(layout, position, top, height) {
 	return beyond > 0 ? Math.min(top + beyond, top + rect.y - MARGIN) : top;
 }
 
-/** The positions of the cards in a lasso, whose points are pixels of the content. @param {Layout} layout @param {Point[]} polygon @param {number} rows */
+/** Returns the positions of cards in a lasso, whose points are in pixels of the content. @param {Layout} layout @param {Point[]} polygon @param {number} rows */
 export function cardsInLasso(layout, polygon, rows) {
 	const [x0, y0, x1, y1] = bounds(polygon);
 	const first = Math.max(0, Math.floor((y0 - MARGIN) / layout.step));
 	const last = Math.min(layout.count - 1, Math.floor((y1 - MARGIN) / layout.step));
 	const touched = new Set();
 	for (const [x, y] of polygon) touched.add(hitCard(layout, x, y, 0, rows));
-	const found = [];
+	const positions = [];
 	for (let row = first; row <= last; row++) {
 		for (let column = 0; column < layout.columns; column++) {
 			const position = row * layout.columns + column;
 			if (position >= rows) break;
 			const { x, y, w, h } = cardRect(layout, position, 0);
 			if (x > x1 || x + w < x0) continue;
-			if (touched.has(position) || inPolygon(x + w / 2, y + h / 2, polygon)) found.push(position);
+			if (touched.has(position) || inPolygon(x + w / 2, y + h / 2, polygon)) positions.push(position);
 		}
 	}
-	return Uint32Array.from(found);
+	return Uint32Array.from(positions);
 }
 
 /** Web browsers clamp the height of an element (Chrome at 33,554,428 px, Firefox lower). */
 export const MAX_HEIGHT = 20_000_000;
 
-/** The height of the scrolled element, and the pixels of content for each of its pixels. @param {number} total @param {number} view */
+/** Returns the height of the scrolled element, and the number of content pixels per pixel of it. @param {number} total @param {number} view */
 export function scrollScale(total, view) {
 	const height = Math.min(total, MAX_HEIGHT);
 	return { height, factor: total > height ? (total - view) / (height - view) : 1 };
 }
 
-/** The size of thumbnails to request: the smallest that is sharp at `pixels`. */
+/** Returns the size of thumbnails to request, which is the smallest that is sharp at `pixels`. */
 export function levelFor(/** @type {number} */ pixels) {
 	for (const level of [64, 96, 128, 160, 192, 256, 384, 512]) if (pixels <= level * 1.12) return level;
 	return 1024;

@@ -20,7 +20,7 @@ export class Lru {
 		return entry.value;
 	}
 
-	/** The value of a key, without counting as a use. @param {number} key */
+	/** Returns the value of a key, without counting this as a use. @param {number} key */
 	peek(key) {
 		return this.entries.get(key)?.value;
 	}
@@ -36,7 +36,7 @@ export class Lru {
 		}
 	}
 
-	/** @param {number} key @param {V} [keep]  a value that is not disposed of, because it is stored under the same key again */
+	/** @param {number} key @param {V} [keep]  a value not to dispose of, because it is stored again under the same key */
 	delete(key, keep) {
 		const entry = this.entries.get(key);
 		if (!entry) return;

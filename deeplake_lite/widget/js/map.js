@@ -19,7 +19,7 @@ import { grouped } from "./text.js";
 /** @import { Point } from "./geometry.js" */
 /** @import { Bytes, Colouring, Points } from "./messages.js" */
 
-/** @typedef {{n: number, xy: Float32Array, positions: Uint32Array, gen: number}} Placed  points, with their rows in one result */
+/** @typedef {{n: number, xy: Float32Array, positions: Uint32Array, gen: number}} Placed  points with the positions of their rows in one result */
 /** @typedef {"lasso"|"pan"} Mode  the action of dragging */
 
 /** @type {Mode[]} */
@@ -63,7 +63,7 @@ export class MapPanel extends Painted {
 				class: "dl-map-box",
 				tabindex: "0",
 				role: "application",
-				"aria-label": "Map of the embedding. Arrows move it, plus and minus zoom, 0 fits. Selecting with a lasso needs a pointer.",
+				"aria-label": "Map of the embedding. Arrow keys move it, plus and minus zoom, and 0 fits it. The lasso needs a pointer.",
 				onpointerdown: (event) => this.press(event),
 				onpointermove: (event) => this.move(event),
 				onpointerleave: () => this.point(-1),
@@ -108,7 +108,7 @@ export class MapPanel extends Painted {
 		else this.later();
 	}
 
-	/** The points if they belong to the shown result, otherwise null: positions in another result refer to other rows. */
+	/** Returns the points if they belong to the shown result, otherwise null, because positions in another result refer to other rows. */
 	get current() {
 		return this.data?.gen === this.core.shown ? this.data : null;
 	}
@@ -146,12 +146,12 @@ export class MapPanel extends Painted {
 		this.index = new PointIndex(xy);
 		this.byPosition = null;
 		this.paints = this.paintsOf(colour, values, n);
-		say(this.note, n ? (of > n ? `${grouped(n)} of ${grouped(of)} points` : "") : "No row here has an embedding.");
+		say(this.note, n ? (of > n ? `${grouped(n)} of ${grouped(of)} points` : "") : "No shown row has an embedding.");
 		this.drawLegend(colour, values);
 		this.later();
 	}
 
-	/** A 32-bit colour for each point. @param {Colouring|null} colour @param {Int32Array|Float32Array|null} values @param {number} n */
+	/** Returns a 32-bit colour for each point. @param {Colouring|null} colour @param {Int32Array|Float32Array|null} values @param {number} n */
 	paintsOf(colour, values, n) {
 		const pack = (/** @type {Rgb} */ [r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 		const paints = new Uint32Array(n);
@@ -186,7 +186,7 @@ export class MapPanel extends Painted {
 		this.later();
 	}
 
-	/** The square in pixels that 0..1 is mapped to: in the middle of the box, moved and scaled. */
+	/** Returns the square in pixels to which 0..1 is mapped, which is at the centre of the box, then moved and scaled. */
 	frame() {
 		const [w, hgt] = [this.box.clientWidth, this.box.clientHeight];
 		const side = Math.max(10, Math.min(w, hgt) - 24);
@@ -211,7 +211,7 @@ export class MapPanel extends Painted {
 		}
 	}
 
-	/** The index of the point of a row, or -1. */
+	/** Returns the index of a row's point, or -1. */
 	indexOf(/** @type {number} */ position) {
 		const { current } = this;
 		if (position < 0 || !current) return -1;
@@ -220,7 +220,7 @@ export class MapPanel extends Painted {
 	}
 
 	/**
-	 * Draws points as squares of pixels: selected ones last and larger, and pale ones for rows of another result.
+	 * Draws points as squares of pixels. Selected points are larger and drawn last. Points of rows in another result are pale.
 	 * @param {CanvasRenderingContext2D} context @param {Placed} points @param {number} scale @param {number} left @param {number} top
 	 */
 	drawPoints(context, { xy, positions, n }, scale, left, top) {
@@ -284,11 +284,11 @@ export class MapPanel extends Painted {
 		this.later();
 		const { current } = this;
 		if (!current) return this.core.note(OLD_MAP);
-		const found = pointsInLasso(current.xy, polygon)
+		const positions = pointsInLasso(current.xy, polygon)
 			.map((i) => current.positions[i])
 			.sort();
-		this.core.take(found, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
-		if (found.length) this.core.emit("reveal", found[0]);
+		this.core.take(positions, { ctrlKey: event.ctrlKey, metaKey: event.metaKey });
+		if (positions.length) this.core.emit("reveal", positions[0]);
 	}
 
 	click(/** @type {MouseEvent} */ event) {

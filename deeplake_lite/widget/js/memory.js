@@ -1,6 +1,6 @@
 // Small settings that are stored between sessions.
 
-/** Reads and writes small settings in local storage, if the page may use it. */
+/** Reads and writes small settings in local storage, if the page has access to it. */
 export const memory = {
 	/** @template T @param {string} name @param {T} fallback @returns {T} */
 	read(name, fallback) {
@@ -14,7 +14,7 @@ export const memory = {
 		try {
 			localStorage.setItem(`dl-browser:${name}`, JSON.stringify(value));
 		} catch {
-			// private windows and file:// may not allow it
+			// private windows and file:// may not allow this
 		}
 	},
 };

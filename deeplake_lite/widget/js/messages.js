@@ -10,7 +10,7 @@
 /** @typedef {[offset: number, length: number, mime: string]} Span  a part of the buffer of a reply */
 
 /**
- * The description of a column. `stored`: whether it can be edited.
+ * The description of a column. Only `stored` columns can be edited.
  * @typedef {{
  *   name: string, kind: Kind, type: string, dtype: string|null, shape: string, nullable: boolean,
  *   role: "overlay"|"picture"|"caption"|null, colours: boolean, classes: string[], class_count: number,
@@ -19,7 +19,7 @@
  */
 
 /**
- * The description of the lake; from `mode` on, of two compared versions and of exported pages.
+ * The description of the lake. The fields from `mode` on describe two compared versions and exported pages.
  * @typedef {{
  *   title?: string, url?: string, version?: string, name?: string|null, branch?: string|null, writable?: boolean,
  *   total?: number, columns: Column[], picture?: string|null, has_ids?: boolean, tags?: string|null,
@@ -33,14 +33,14 @@
 /** @typedef {{expression: string, descending: boolean}} Order */
 
 /**
- * The result that is shown.
+ * The shown result.
  * @typedef {{generation: number, rows: number, ms: number, query: string, order?: Order|null, tab?: Tab, column?: string|null}} State
  */
 
 /** @typedef {{shown: boolean, opacity: number}} Overlay */
 
 /**
- * The settings of the user.
+ * The user's settings.
  * @typedef {{
  *   size: number, picture: string|null, caption: string[]|null, overlays: Record<string, Partial<Overlay>>,
  *   colour_by: string|null, panel: string|null, theme: "auto"|"light"|"dark",
@@ -48,18 +48,18 @@
  */
 
 /** @typedef {{id: number, column: string, rows: number, what: string}} Edit  a staged edit */
-/** @typedef {{id: string, edits: number, rows: number, complete: boolean, changed: string}} Draft  edits that another browser left uncommitted */
+/** @typedef {{id: string, edits: number, rows: number, complete: boolean, changed: string}} Draft  uncommitted edits from another browser */
 /** @typedef {{kind: string, message: string, line?: number, column?: number, hint?: string}} Problem  the reason why a query cannot be shown */
 
 // Rows
 
 /**
- * Marks over an image, in fractions of its sides; a mask as an image of class numbers, with the class of each in `of`.
+ * Marks over an image, in fractions of its sides. A mask is an image of numbers, whose classes are in `of`.
  * @typedef {{boxes?: Box[], rings?: Point[][], points?: number[][][], c?: number[]|null, more?: number, v?: Span, of?: number[]}} Marks
  */
 
 /**
- * A card in place of an image.
+ * A card shown instead of an image.
  * @typedef {{
  *   kind: "null"|"text"|"json"|"numbers"|"value"|"table"|"damaged", text?: string|null, numbers?: (number|null)[],
  *   rows?: [name: string, value: string|null][], more?: number,
@@ -69,8 +69,8 @@
 /** @typedef {{t: string|null, c: number|null, cs?: number[], damaged?: string}} Caption  a short description of a value, and its class */
 
 /**
- * A row in the grid. A pair of two versions has their cells in `a` and `b`, and the names of changed columns in
- * `changed`. In an exported page, a row has its value for each facet, and a pair its kind of change.
+ * A row in the grid. A pair has the cells of two versions in `a` and `b`, and the names of changed columns in
+ * `changed`. In exported pages, rows have a value for each facet, and pairs have their kind of change.
  * @typedef {{
  *   p: number, id?: string|null, main?: string|null, v?: Span|null, w?: number|null, h?: number|null, card?: Card|null,
  *   caption?: Record<string, Caption>, marks?: Record<string, Marks|null|undefined>, unmarked?: Record<string, string>,
@@ -81,7 +81,7 @@
 /** @typedef {boolean|number|string|(string|number)[]|null} Value  the value of an input */
 
 /**
- * A cell in the detail panel. `editable`, `value` and `null` are missing for images; `changed` exists only if two
+ * A cell in the detail panel. `editable`, `value` and `null` are missing for images. `changed` only exists if two
  * versions are compared.
  * @typedef {{
  *   name: string, kind: Kind, type: string, dtype: string|null, shape: string, nullable: boolean, v: Span|null,
@@ -91,7 +91,7 @@
  * }} RowColumn
  */
 
-/** @typedef {{column: string, names: string[], c: number[]|null}} BoxClasses  `c`: the class of each box, null unless all have one */
+/** @typedef {{column: string, names: string[], c: number[]|null}} BoxClasses  `c` is the class of each box, or null unless all boxes have a class */
 /** @typedef {{id: string|null, position: number, picture: string|null, w: number|null, h: number|null, columns: RowColumn[]}} RowData  a row in the detail panel */
 
 /** @typedef {{column: string|null, before: string|null, after: string|null}} Change */
@@ -99,14 +99,14 @@
 
 // Filters
 
-/** @typedef {number|string} End  the end of a range: a number, a string for one that a float cannot hold, or a time */
+/** @typedef {number|string} End  the end of a range: a number, a string for a number that a float cannot represent, or a time */
 /** @typedef {[End|null, End|null]} Range  null for an open end */
-/** @typedef {boolean|number|string} Choice  a value that a facet lists; a class by its name */
+/** @typedef {boolean|number|string} Choice  a value that a facet lists, with classes by name */
 /** @typedef {[value: Choice, name: string, all: number, shown: number, colour?: number|null]} ValueCount */
 
 /**
- * The number of rows for each value (`values`) or bin (`edges`), among all rows and among those shown. `ask`: it is
- * counted only on request. `only`: the single value of all rows. `beside`: rows outside all bins.
+ * The number of rows for each value (`values`) or bin (`edges`), among all rows and among shown rows. If `ask` is set, it
+ * is only counted on request. `only` is the value if all rows have the same. `beside` counts rows outside all bins.
  * @typedef {{
  *   column: string, expression: string, kind: "classes"|"tags"|"booleans"|"numbers"|"times", label: string,
  *   chosen: any[]|null, rows: number, ask?: boolean, problem?: string, values?: ValueCount[], nulls?: [number, number],
@@ -128,7 +128,7 @@
 /** @typedef {{name: string, rows: number|null, query: string}} SavedView */
 /** @typedef {[text: string, kind: string, detail?: string]} Completion */
 /** @typedef {{rows: number, ms?: number, query?: string}} Answer  the reply to a query, a filter or a sort order */
-/** @typedef {{staged_count: number, can_undo: boolean, can_redo: boolean, positions: number[]|null}} Staged  the reply to an edit; positions are null for many rows */
+/** @typedef {{staged_count: number, can_undo: boolean, can_redo: boolean, positions: number[]|null}} Staged  the reply to an edit. Positions are null for many rows */
 /** @typedef {{p?: number, id: string, kind: string, column?: string|null, ours: any, theirs: any}} Conflict */
 
 /**
@@ -148,16 +148,16 @@
 
 /** @typedef {{kind?: string, message?: string, line?: number|null, column?: number|null, hint?: string|null, conflicts?: Conflict[]}} Fault  the reason why a request was rejected, and its place in the query */
 
-/** @typedef {{bytes: Uint8Array<ArrayBuffer>, gen: number, req: number}} Bytes  the fields that every reply has */
+/** @typedef {{bytes: Uint8Array<ArrayBuffer>, gen: number, req: number}} Bytes  the fields of every reply */
 
 /** @typedef {{type: "reply", req: number, gen: number, ok: boolean, error?: Fault, b64?: string}} Reply */
 /** @typedef {{type: "progress", req: number, done: number, total: number}} Progress */
 /** @typedef {{type: "thread"|"note"|"changed", req?: undefined, text?: string, positions?: number[]|null}} Notice  a message from Python that is not a reply */
 
 /**
- * The interface of a notebook's model, which exported pages implement, too.
+ * The interface of a notebook's model, which exported pages also implement.
  * @typedef {{
  *   get: (name: string) => any, set: (name: string, value: any) => void, save_changes: () => void, send: (message: object) => void,
- *   on: (event: string, handler: (...told: any[]) => void) => void, off: (event: string, handler: (...told: any[]) => void) => void,
+ *   on: (event: string, handler: (...args: any[]) => void) => void, off: (event: string, handler: (...args: any[]) => void) => void,
  * }} Model
  */

@@ -35,13 +35,13 @@ export function shortTime(/** @type {number} */ ms, span = Infinity) {
 	return span < 3 * 86_400_000 ? `${day} ${time.slice(0, 5)}` : day;
 }
 
-/** The indices of the first and last edge under a brush. @param {number} bins @param {number} x0 @param {number} x1 @param {number} width */
+/** Returns the indices of the first and last edge under a brush. @param {number} bins @param {number} x0 @param {number} x1 @param {number} width */
 export function brushed(bins, x0, x1, width) {
 	const bin = (/** @type {number} */ x) => clamp(Math.floor((x / width) * bins), 0, bins - 1);
 	return [bin(Math.min(x0, x1)), bin(Math.max(x0, x1)) + 1];
 }
 
-/** The position of a value along a histogram of equal bins, 0..1; exact for edges. @param {End[]} edges @param {End} value */
+/** Returns the position of a value along a histogram of equal bins, 0..1. It is exact for edges. @param {End[]} edges @param {End} value */
 export function alongEdges(edges, value) {
 	const place = edges.indexOf(value);
 	if (place >= 0) return place / (edges.length - 1);
@@ -49,10 +49,10 @@ export function alongEdges(edges, value) {
 	return high > low ? clamp((at - low) / (high - low), 0, 1) : 0;
 }
 
-/** The end of a range as a float: a number, a number as a string, or the milliseconds of a time. */
+/** Converts the end of a range to a float, with times in milliseconds. */
 export const numberOf = (/** @type {End} */ end) => (typeof end === "string" && !Number.isNaN(Number(end)) ? Number(end) : timeOf(end));
 
-/** Parses the end of a range of numbers: a number, a string for a large integer, null for nothing, or NaN. */
+/** Parses the end of a range of numbers. Returns a number, a string for a large integer, null for empty text, or NaN for other text. */
 export function readNumber(/** @type {string} */ text) {
 	const digits = text.trim().replace(/,/g, "");
 	if (!digits) return null;
@@ -61,17 +61,17 @@ export function readNumber(/** @type {string} */ text) {
 	return Number.isFinite(number) ? number : NaN;
 }
 
-/** Parses the end of a range of times: ISO 8601, null for nothing, NaN for anything else. A missing month or day is 1. */
+/** Parses the end of a range of times. Returns ISO 8601, null for empty text, or NaN for other text. A missing month or day is 1. */
 export function readTime(/** @type {string} */ text) {
-	const said = text.trim().replace(" ", "T");
-	if (!said) return null;
-	const [, day, time = ""] = /^(\d{4}(?:-\d\d){0,2})(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?$/.exec(said) ?? [];
+	const iso = text.trim().replace(" ", "T");
+	if (!iso) return null;
+	const [, day, time = ""] = /^(\d{4}(?:-\d\d){0,2})(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?$/.exec(iso) ?? [];
 	if (!day || (time && day.length < 10)) return NaN;
 	const whole = day.padEnd(10, "-01-01".slice(day.length - 10)) + time;
 	return Number.isNaN(timeOf(whole)) ? NaN : whole;
 }
 
-/** Whether a number, perhaps as a string, is in a range that may be open; compares in the same way as a query. */
+/** Whether a number, possibly as a string, is in a range with possibly open ends. Compares in the same way as queries. */
 export function inRange(/** @type {End|null|undefined} */ value, /** @type {Range} */ [low, high]) {
 	if (value === null || value === undefined) return false;
 	const at = comparable(value);
@@ -81,7 +81,7 @@ export function inRange(/** @type {End|null|undefined} */ value, /** @type {Rang
 const comparable = (/** @type {End} */ value) => (typeof value === "string" && /^[+-]?\d+$/.test(value) ? BigInt(value) : Number(value));
 
 /**
- * Rounds an end of a range as a query does when it compares them with floats of 16 or 32 bits: to the nearest of them, if it has a fraction.
+ * Rounds an end of a range in the same way as queries, which round numbers with a fraction to the nearest float of 16 or 32 bits before comparing.
  * @param {End|null} end @param {"float16"|"float32"|undefined} dtype @returns {End|null}
  */
 export function roundedEnd(end, dtype) {
@@ -89,7 +89,7 @@ export function roundedEnd(end, dtype) {
 	return dtype === "float32" ? Math.fround(Number(end)) : nearestHalf(Number(end));
 }
 
-/** The nearest float16 of a finite number; of two equally near ones, the one whose last bit is 0. */
+/** Rounds a finite number to the nearest float16, with ties to even. */
 function nearestHalf(/** @type {number} */ x) {
 	const exponent = Math.max(-14, Math.floor(Math.log2(Math.abs(x))));
 	const step = 2 ** (exponent - 10);
@@ -100,7 +100,7 @@ function nearestHalf(/** @type {number} */ x) {
 
 export const isRange = (/** @type {string} */ kind) => kind === "numbers" || kind === "times";
 
-/** Converts an ISO time, UTC unless it has a zone, to milliseconds; returns numbers unchanged. */
+/** Converts an ISO time to milliseconds, in UTC unless it has a zone. Returns numbers unchanged. */
 export function timeOf(/** @type {End} */ value) {
 	if (typeof value !== "string") return value;
 	const zoned = /T.*(Z|[+-]\d\d:?\d\d)$/.test(value) || !value.includes("T") ? value : `${value}Z`;

@@ -16,7 +16,7 @@ export function setOverlays(core, columns, patch) {
 	core.set({ overlays: { ...core.settings.overlays, ...Object.fromEntries(changed) } });
 }
 
-/** The columns in captions: those in the settings, or else the first column of labels and the suggested labels. */
+/** Returns the columns in captions: the columns in the settings, otherwise the first column of labels and the suggested labels. */
 export function captionColumns(/** @type {Core} */ core, caption = core.settings.caption) {
 	return (
 		caption ??

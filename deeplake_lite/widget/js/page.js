@@ -1,4 +1,4 @@
-// The entry point of pages written by `Browser.to_html`: the same front end over embedded data.
+// The entry point of pages written by `Browser.to_html`, with the same front end and embedded data.
 
 import { render } from "./browser.js";
 import { fromBase64 } from "./bytes.js";

@@ -1,12 +1,12 @@
-// Canvases that are painted at most once per frame, in the resolution of the screen.
+// Canvases that are painted at most once per frame, at the resolution of the screen.
 
 import { h } from "./elements.js";
 
-/** Pixels of the screen for each CSS pixel. */
+/** Number of screen pixels per CSS pixel. */
 export const density = () => globalThis.devicePixelRatio || 1;
 
 /**
- * The context of a canvas. Web browsers refuse one if a page has used up the memory for canvases.
+ * Returns the context of a canvas. Web browsers refuse a context if a page has used up its memory for canvases.
  * @param {HTMLCanvasElement} canvas
  */
 function contextOf(canvas) {
@@ -15,7 +15,7 @@ function contextOf(canvas) {
 	return context;
 }
 
-/** Sizes a canvas to the pixels of the screen; returns its context, which draws in CSS pixels. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+/** Resizes a canvas to the pixels of the screen, and returns its context, which draws in CSS pixels. @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
 export function sharpen(canvas, width, height) {
 	const ratio = Math.min(2, density());
 	const [w, hgt] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
@@ -31,7 +31,7 @@ export function sharpen(canvas, width, height) {
 	return context;
 }
 
-/** A canvas that is redrawn at most once a frame, after a change. */
+/** A canvas that is redrawn after changes, at most once per frame. */
 export class Painted {
 	constructor(/** @type {string} */ name) {
 		this.canvas = h("canvas", { class: name, "aria-hidden": "true" });

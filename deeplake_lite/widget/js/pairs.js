@@ -30,7 +30,7 @@ const CHANGES = [
 ];
 
 /**
- * Draws a pair on one card: the older side at the left, the newer one at the right.
+ * Draws a pair on one card, with the older side on the left and the newer side on the right.
  * @param {CanvasRenderingContext2D} context @param {Palette} palette @param {Core} core @param {DecodedCell} pair @param {Rect} at
  */
 function drawPair(context, palette, core, pair, at) {
@@ -67,7 +67,7 @@ export function diffGrid(core, open) {
 	return grid;
 }
 
-/** The bar with a tab for each kind of change, and a choice of the changed column. @param {Core} core @param {...Node} tools */
+/** Creates the bar with a tab for each kind of change, and a choice of the changed column. @param {Core} core @param {...Node} tools */
 export function diffBar(core, ...tools) {
 	const { about } = core;
 	const show = (/** @type {Tab} */ tab, /** @type {string|null} */ column) => core.attempt("tab", { tab, column });
@@ -86,7 +86,7 @@ export function diffBar(core, ...tools) {
 	return div("dl-top", div("dl-bar dl-bar-2", div("dl-name", span(about.title ?? "Difference", "dl-title"), span(`${brief(about.a)} → ${brief(about.b)}`, "dl-pill")), h("div", { class: "dl-group", role: "group", "aria-label": "Kind of change" }, ...tabs), column, space(), ...tools));
 }
 
-/** The detail panel of a pair: both images side by side with the same zoom, or one over the other with a swipe. */
+/** The detail panel of a pair, with both images side by side at the same zoom, or on top of each other with a swipe. */
 export class PairDetail extends Detail {
 	/** @param {Core} core @param {() => void} closed */
 	constructor(core, closed) {
@@ -97,7 +97,7 @@ export class PairDetail extends Detail {
 		this.other = new Viewer(core, { name: "After", moved: (view) => this.link(this.viewer, view) });
 		this.viewer.moved = (view) => this.link(this.other, view);
 		/** @type {HTMLInputElement} */
-		this.swipe = slider("Share of the version before", {
+		this.swipe = slider("Share of the older version", {
 			value: "50",
 			oninput: () => {
 				this.viewer.split = Number(this.swipe.value) / 100;
@@ -169,7 +169,7 @@ export class PairDetail extends Detail {
 		this.fillBoth(replies[0], replies[1]);
 	}
 
-	/** Shows both values of every column, and marks those that differ. @param {PairSide} a @param {PairSide} b */
+	/** Shows both values of every column, and marks differing values. @param {PairSide} a @param {PairSide} b */
 	fillBoth(a, b) {
 		const names = [...new Set([...(a?.columns ?? []), ...(b?.columns ?? [])].map((column) => column.name))];
 		const columnOf = (/** @type {PairSide} */ reply, /** @type {string} */ name) => reply?.columns?.find((column) => column.name === name);

@@ -1,9 +1,9 @@
-// A small panel under a button.
+// A small panel below a button.
 
 import { focusIn, h } from "./elements.js";
 /** @import { Child } from "./elements.js" */
 
-/** Adds a small panel to a button. Escape and a press elsewhere close it. @param {HTMLElement} button @param {string} name @param {() => Child[]} build */
+/** Adds a small panel to a button. Escape or a press elsewhere closes it. @param {HTMLElement} button @param {string} name @param {() => Child[]} build */
 export function popover(button, name, build) {
 	button.setAttribute("aria-haspopup", "dialog");
 	button.setAttribute("aria-expanded", "false");

@@ -11,7 +11,7 @@ import { errorTitle, visibleLines } from "./text.js";
 /** @import { Core } from "./core.js" */
 /** @import { Completion, Fault } from "./messages.js" */
 
-/** The query box: highlighting, completion, the place of an error, and the history. */
+/** The query box, with highlighting, completion, the place of errors, and the history. */
 export class QueryBox {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;
@@ -60,7 +60,7 @@ export class QueryBox {
 		return this.input.value;
 	}
 
-	/** Takes the query that Python shows, unless the user is typing another one. */
+	/** Accepts the query that Python shows, unless the user is typing another query. */
 	take() {
 		const text = this.core.model.get("query") ?? "";
 		if (document.activeElement === this.input && this.text !== this.sent) return;
@@ -145,7 +145,7 @@ export class QueryBox {
 		markOption(this.input, this.list, this.at);
 	}
 
-	/** Places the list under the word that is completed. */
+	/** Places the list below the completed word. */
 	place() {
 		const probe = h("span", { raw: this.text.slice(0, this.word) || "\u200b" });
 		const after = h("span", { raw: "\u200b" });
@@ -237,7 +237,7 @@ export class QueryBox {
 
 	/** Shows the error of a query, and moves the caret to its place. */
 	fault(/** @type {Fault|null} */ error) {
-		const line = error?.line ?? 0; // 0 for an error without a place
+		const line = error?.line ?? 0; // 0 if the error has no place
 		this.mark = line ? errorSpan(this.text, line, error?.column ?? 1) : null;
 		this.paint();
 		this.error.hidden = !error;

@@ -1,4 +1,4 @@
-// Functions on the text of a query: its tokens, the place of an error, completion and an example.
+// Functions on the text of a query, for its tokens, the place of errors, completion and an example.
 
 /** @import { Column } from "./messages.js" */
 
@@ -11,9 +11,9 @@ const KEYWORDS = new Set(
 );
 const TOKEN = /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^']|'')*'?)|(?<name>"(?:[^"]|"")*"?)|(?<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+)|(?<word>[\p{L}_][\p{L}\p{N}_]*)|(?<space>\s+)|(?<mark>.)/gsu;
 
-/** The tokens of a query for highlighting. Concatenated, they are the whole text. */
+/** Splits a query into tokens for highlighting, which together are the whole text. */
 export function tokens(/** @type {string} */ text) {
-	const found = [];
+	const parts = [];
 	for (const match of text.matchAll(TOKEN)) {
 		const { groups = {} } = match;
 		let kind = Object.keys(groups).find((name) => groups[name] !== undefined) ?? "mark";
@@ -23,15 +23,15 @@ export function tokens(/** @type {string} */ text) {
 			if (KEYWORDS.has(match[0].toUpperCase())) kind = "keyword";
 			else if (/^\s*\(/.test(text.slice(stop, stop + 8))) kind = "function";
 		}
-		found.push({ kind, start, stop, text: match[0] });
+		parts.push({ kind, start, stop, text: match[0] });
 	}
-	return found;
+	return parts;
 }
 
-/** The offset after a number of characters as Python counts them: an emoji is one character. @param {string} text @param {number} characters */
+/** Returns the offset after a number of characters. Python counts an emoji as one character. @param {string} text @param {number} characters */
 export const offsetOf = (text, characters) => [...text].slice(0, characters).join("").length;
 
-/** The offset of a line and column, both counted from 1, clipped to the text. @param {string} text @param {number} line @param {number} column */
+/** Returns the offset of a line and column, both counted from 1 and clipped to the text. @param {string} text @param {number} line @param {number} column */
 export function caretOffset(text, line, column) {
 	const lines = text.split("\n");
 	const at = Math.min(Math.max(1, line), lines.length) - 1;
@@ -39,7 +39,7 @@ export function caretOffset(text, line, column) {
 	return before + offsetOf(lines[at], Math.max(1, column) - 1);
 }
 
-/** The span that an error marks: the token at its place, or the last one. @param {string} text @param {number} line @param {number} column */
+/** Returns the span that an error marks, which is the token at its place, or the last token. @param {string} text @param {number} line @param {number} column */
 export function errorSpan(text, line, column) {
 	const at = caretOffset(text, line, column);
 	const solid = tokens(text).filter((t) => t.kind !== "space");
@@ -52,10 +52,10 @@ export function complete(text, cursor, word, choice) {
 	return { text: text.slice(0, word) + choice + text.slice(cursor), cursor: word + choice.length };
 }
 
-/** An example of a query, with a condition on an existing column. */
+/** Returns an example query, with a condition on an existing column. */
 export function exampleQuery(/** @type {Column[]} */ columns) {
-	const found = columns.find((one) => one.classes?.length && one.kind === "class") ?? columns.find((one) => one.kind === "number");
-	if (!found) return "SELECT * LIMIT 100";
-	const name = /^[a-z_]\w*$/i.test(found.name) ? found.name : `"${found.name.replaceAll('"', '""')}"`;
-	return name + (found.kind === "class" ? ` = '${found.classes[0].replaceAll("'", "''")}'` : " > 0");
+	const column = columns.find((one) => one.classes?.length && one.kind === "class") ?? columns.find((one) => one.kind === "number");
+	if (!column) return "SELECT * LIMIT 100";
+	const name = /^[a-z_]\w*$/i.test(column.name) ? column.name : `"${column.name.replaceAll('"', '""')}"`;
+	return name + (column.kind === "class" ? ` = '${column.classes[0].replaceAll("'", "''")}'` : " > 0");
 }

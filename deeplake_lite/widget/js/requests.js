@@ -4,13 +4,13 @@ import { asBytes, fromBase64 } from "./bytes.js";
 /** @import { Binary } from "./bytes.js" */
 /** @import { Bytes, Fault, Notice, Progress, Replies, Reply } from "./messages.js" */
 
-/** @typedef {{bound?: boolean, progress?: (done: number, total: number) => void}} How  bound: the reply counts only while the generation of the request is shown */
-/** @typedef {Error|{kind?: string, message: string}} Failure  an error that may be shown to the user */
+/** @typedef {{bound?: boolean, progress?: (done: number, total: number) => void}} How  a `bound` reply is ignored if the request's generation is no longer shown */
+/** @typedef {Error|{kind?: string, message: string}} Failure  an error that can be shown to the user */
 
-/** The reply refers to a result that is no longer shown, or the request was replaced by a newer one. */
+/** The reply refers to a result that is no longer shown, or a newer request has replaced the request. */
 export class Stale extends Error {}
 
-export const ENDED = { kind: "Ended", message: "The kernel has restarted or ended, so this view is out of date. Run the cell again. The browser then offers to restore the staged edits." };
+export const ENDED = { kind: "Ended", message: "The kernel has restarted or ended, so this view is out of date. Run the cell again. The browser will then offer to restore the staged edits." };
 
 /** An error from Python, with its place in the query if it has one. */
 export class Refusal extends Error {
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 
 /** @typedef {{busy: boolean, waiting: {type: keyof Replies, fields: object, how: How, resolve: (reply: any) => void, reject: (why: Error) => void}|null}} Lane */
 
-/** The open requests: their numbers, replies and waiting times. */
+/** The open requests, with their numbers, replies and waiting times. */
 export class Requests {
 	/** @param {{send: (message: object) => void, generation?: () => number, now?: () => number, first?: number}} of */
 	constructor({ send, generation = () => 0, now = () => performance.now(), first = 1 }) {
@@ -61,7 +61,7 @@ export class Requests {
 	}
 
 	/**
-	 * Sends a request in a lane, which has at most one open request. Of the other requests, only the newest waits for it.
+	 * Sends a request in a lane, which has at most one open request. Of any further requests, only the newest waits.
 	 * @template {keyof Replies} T
 	 * @param {string} lane @param {T} type @param {object} [fields] @param {How} [how]
 	 * @returns {Promise<Replies[T] & Bytes>}
@@ -90,7 +90,7 @@ export class Requests {
 			});
 	}
 
-	/** Handles a message from Python; returns false if it belongs to no request. @param {Reply|Progress|Notice} content @param {Binary[]} [buffers] */
+	/** Handles a message from Python. Returns false if it does not belong to a request. @param {Reply|Progress|Notice} content @param {Binary[]} [buffers] */
 	receive(content, buffers = []) {
 		const entry = this.open.get(/** @type {number} */ (content?.req));
 		if (!entry) return false;
@@ -107,14 +107,14 @@ export class Requests {
 		return true;
 	}
 
-	/** The milliseconds that the oldest open request has waited. */
+	/** Returns the waiting time of the oldest open request in milliseconds. */
 	waited() {
 		let since = Infinity;
 		for (const entry of this.open.values()) since = Math.min(since, entry.since);
 		return since === Infinity ? 0 : this.now() - since;
 	}
 
-	/** Sends all open requests again, under the same numbers. */
+	/** Sends all open requests again with the same numbers. */
 	retry() {
 		for (const entry of this.open.values()) {
 			entry.since = this.now();

@@ -1,4 +1,4 @@
-// The bar under the grid, with actions on the selected rows.
+// The bar below the grid, with actions for the selected rows.
 
 import { chooser } from "./dialogs.js";
 import { check, div, labelled, link, primary, say, space, span, tickIn } from "./elements.js";
@@ -15,7 +15,7 @@ export class SelectionBar {
 		this.none = link("Clear", () => core.select("none"));
 		this.invert = link("Invert", () => core.select("invert"));
 		this.relabel = labelled("edits", "Relabel", "Set the class (l, or a digit)", () => this.chooseClass());
-		this.accept = labelled("check", "Accept suggested", "Set the class to the suggested one (a)", () => this.acceptSuggested());
+		this.accept = labelled("check", "Accept suggested", "Set the suggested class (a)", () => this.acceptSuggested());
 		this.tagging = labelled("tag", "Tag", "Add or remove a tag (t)", () => this.chooseTag());
 		this.commit = primary("", () => commit());
 		this.element = div("dl-foot", this.chosen, this.all, this.none, this.invert, space(), this.accept, this.relabel, this.tagging, this.commit);
@@ -51,7 +51,7 @@ export class SelectionBar {
 		chooser(this.core.root, `Set ${column.name} of ${counted(rows.count, "row")}`, column.classes ?? [], ({ value }) => this.setClass(value, column, rows), { free: true });
 	}
 
-	/** Sets the labels to those that a ranking of suspects suggests. */
+	/** Sets the labels that a ranking of suspects suggests. */
 	acceptSuggested() {
 		const { suggested } = this.core.about;
 		const rows = suggested && this.core.toEdit();

@@ -3,7 +3,7 @@
 import { asBytes } from "./bytes.js";
 /** @import { Binary } from "./bytes.js" */
 
-/** A set of selected rows, with one bit for each row, so that a million rows take 125 kB. */
+/** A set of selected rows, with one bit per row, so that a million rows use 125 kB. */
 export class Selection {
 	constructor(rows = 0) {
 		this.rows = rows;
@@ -34,21 +34,21 @@ export class Selection {
 		this.set(position, !this.has(position));
 	}
 
-	/** Sets the rows from `a` to `b`, both included, in either order. @param {number} a @param {number} b */
+	/** Sets the rows from `a` to `b` inclusive, in either order. @param {number} a @param {number} b */
 	range(a, b, on = true) {
 		for (let i = Math.min(a, b); i <= Math.max(a, b); i++) this.set(i, on);
 	}
 
-	/** The selected positions, ascending. */
+	/** Returns the selected positions in ascending order. */
 	positions() {
-		const found = new Uint32Array(this.count);
+		const positions = new Uint32Array(this.count);
 		let n = 0;
 		for (let i = 0; i < this.bits.length; i++) {
 			for (let word = this.bits[i]; word; word &= word - 1) {
-				found[n++] = i * 32 + 31 - Math.clz32(word & -word);
+				positions[n++] = i * 32 + 31 - Math.clz32(word & -word);
 			}
 		}
-		return found;
+		return positions;
 	}
 }
 
@@ -67,7 +67,7 @@ export function unpackPositions(/** @type {Binary} */ packed) {
 	return positions;
 }
 
-/** Joins ascending positions to runs [start, stop). */
+/** Joins ascending positions into runs [start, stop). */
 export function runsOf(/** @type {Uint32Array} */ positions) {
 	/** @type {[number, number][]} */
 	const runs = [];

@@ -1,4 +1,4 @@
-// The whole browser: bars, panels, grid and keys.
+// The whole browser, with its bars, panels, grid and keys.
 
 import { Banner } from "./banner.js";
 import { review, showKeys } from "./browser-dialogs.js";
@@ -99,13 +99,13 @@ export class Shell {
 		act();
 	}
 
-	/** The action of a key with Ctrl: undo or redo. @param {string} name @param {boolean} shifted */
+	/** Returns the action of a key with Ctrl, which is undo or redo. @param {string} name @param {boolean} shifted */
 	backAndForth(name, shifted) {
 		if (name !== "z" && name !== "y") return undefined;
 		return () => this.core.edit(name === "y" || shifted ? "redo" : "undo");
 	}
 
-	/** The action of a single key. @param {string} name @returns {(() => unknown)|undefined} */
+	/** Returns the action of a single key. @param {string} name @returns {(() => unknown)|undefined} */
 	action(name) {
 		const { core, side, grid, top, chosen } = this;
 		const index = core.classOf(name);

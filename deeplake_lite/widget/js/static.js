@@ -1,4 +1,4 @@
-// The model of an exported page, which replies in place of Python from data in the page.
+// The model of an exported page, which replies instead of Python, from data in the page.
 
 import { numbersAt } from "./bytes.js";
 import { Listeners } from "./listeners.js";
@@ -9,7 +9,7 @@ import { packPositions, Selection, unpackPositions } from "./selection.js";
 /** @typedef {Record<string, any>} Request  the fields of a message from the page */
 
 /**
- * The data in the page; details of rows by position and side, maps by column and colouring column.
+ * The data in the page, with details of rows by position and side, and maps by column and colouring column.
  * @typedef {{
  *   traits: Record<string, any>, cells: Cell[], details?: Record<string, RowData>, facets?: {facets: FacetData[]},
  *   points?: Record<string, Record<string, Points>>,
@@ -17,7 +17,7 @@ import { packPositions, Selection, unpackPositions } from "./selection.js";
  */
 
 /**
- * A model with the interface of a notebook's model, over data in the page.
+ * A model with the interface of a notebook's model, which reads data in the page.
  * @extends {Listeners<Record<string, any[]>>}
  */
 export class StaticModel extends Listeners {
@@ -56,7 +56,7 @@ export class StaticModel extends Listeners {
 		});
 	}
 
-	/** The reply to a request, in place of Python; `at` is its buffer if that is not the page's. @param {Request} message @returns {{at?: Uint8Array, [field: string]: any}|null|undefined} */
+	/** Returns the reply to a request instead of Python. `at` is its buffer, if different from the page's. @param {Request} message @returns {{at?: Uint8Array, [field: string]: any}|null|undefined} */
 	answer(message) {
 		const rows = this.shown.length;
 		switch (message.type) {
@@ -87,7 +87,7 @@ export class StaticModel extends Listeners {
 		}
 	}
 
-	/** The map of the shown rows. */
+	/** Returns the map of the shown rows. */
 	points(/** @type {Request} */ { column, colour }) {
 		const maps = this.data.points?.[column];
 		const map = maps?.[colour ?? ""] ?? maps?.[""];
@@ -102,7 +102,7 @@ export class StaticModel extends Listeners {
 		return { ...map, n, of, at, v: { xy: [0, 8 * n], positions: [8 * n, 4 * n], colour: values && [12 * n, 4 * n] } };
 	}
 
-	/** The rows of a kind of change, perhaps only those where one column changed. */
+	/** Returns the rows with a kind of change, or only rows in which one column changed. */
 	pairs(/** @type {{tab?: Tab, column?: string|null}} */ { tab, column }) {
 		return this.all.filter((i) => this.data.cells[i].tab === tab && (!column || this.data.cells[i].changed?.includes(column)));
 	}
@@ -138,7 +138,7 @@ export class StaticModel extends Listeners {
 		return this.show(this.filters.size ? this.all.filter((i) => this.passes(i)) : this.all);
 	}
 
-	/** A predicate for a range of numbers. A range of whole bins compares the index of the bin, so that it agrees with the counts. @param {string} expression @param {Range} range @returns {(value: any) => boolean} */
+	/** Returns a predicate for a range of numbers. A range of whole bins compares bin indices, so that it agrees with the counts. @param {string} expression @param {Range} range @returns {(value: any) => boolean} */
 	ranged(expression, range) {
 		const { edges = [], short } = this.data.facets?.facets.find((facet) => facet.expression === expression) ?? {};
 		const [low, high] = range.map((end) => (end === null ? -1 : edges.indexOf(end)));
@@ -148,7 +148,7 @@ export class StaticModel extends Listeners {
 		return ([, number]) => inRange(number, rounded);
 	}
 
-	/** A facet with the counts of the shown rows. */
+	/** Returns a facet with the counts of the shown rows. */
 	count(/** @type {FacetData} */ facet) {
 		const rows = this.shown.map((i) => this.data.cells[i].facet?.[facet.expression]);
 		const chosen = this.filters.get(facet.expression)?.values ?? null;

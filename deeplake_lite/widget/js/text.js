@@ -1,6 +1,6 @@
 // Functions that write names, counts and values.
 
-/** The names that contain the typed text: first those that start with it, then those with a word that does. */
+/** Returns the names that contain the typed text. Names that start with it are first, then names with a word that starts with it. */
 export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ typed, most = 200) {
 	const wanted = typed.trim().toLowerCase();
 	const ranked = [];
@@ -16,23 +16,23 @@ export function typeAhead(/** @type {string[]} */ names, /** @type {string} */ t
 
 const HIDDEN = /\r\n|[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
-/** A name with all its characters visible: control characters and direction marks become escapes, as in a Python repr. */
+/** Makes all characters of a name visible. Control characters and direction marks become escapes, as in a Python repr. */
 export const visible = (/** @type {unknown} */ text) =>
-	String(text).replace(HIDDEN, (found) => {
-		const code = found.codePointAt(0) ?? 0;
+	String(text).replace(HIDDEN, (character) => {
+		const code = character.codePointAt(0) ?? 0;
 		if (code === 9) return "⇥";
 		if (code === 10 || code === 13) return "↵";
-		if (/\p{Zs}/u.test(found)) return " ";
+		if (/\p{Zs}/u.test(character)) return " ";
 		const sign = code < 256 ? "x" : code < 65536 ? "u" : "U";
 		return `\\${sign}${code.toString(16).padStart({ x: 2, u: 4, U: 8 }[sign], "0")}`;
 	});
 
-/** Does the same for text of several lines. */
+/** Does the same for text with several lines. */
 export const visibleLines = (/** @type {unknown} */ text) => String(text).split("\n").map(visible).join("\n");
 
 const GROUPED = new Intl.NumberFormat("en-US");
 
-/** The short form of a commit id; names of branches and tags stay unchanged. */
+/** Returns the short form of a commit id, or the unchanged name of a branch or tag. */
 export const brief = (/** @type {string|null|undefined} */ version) => String(version).replace(/^([0-9A-Z]{8})[0-9A-Z]{8,}$/, "$1");
 export const grouped = (/** @type {number} */ n) => GROUPED.format(n);
 /** @param {number} n @param {string} noun */

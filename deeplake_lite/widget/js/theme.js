@@ -1,12 +1,12 @@
-// The theme, light or dark like the notebook, and the colours of the style sheet for canvases.
+// The theme, which is light or dark like the notebook, and the style sheet's colours for canvases.
 
 import { luminance, parseColour } from "./colours.js";
 
 /** @import { Core } from "./core.js" */
 
-/** @typedef {Record<string, string>} Palette  colours of the style sheet, and its fonts */
+/** @typedef {Record<string, string>} Palette  colours and fonts of the style sheet */
 
-/** The theme, "light" or "dark": from the settings, or else from the host, or else from the system. @param {HTMLElement} root @param {string} wanted */
+/** Returns the theme, "light" or "dark", from the settings, otherwise from the host, otherwise from the system. @param {HTMLElement} root @param {string} wanted */
 function themeOf(root, wanted) {
 	if (wanted === "light" || wanted === "dark") return wanted;
 	const style = getComputedStyle(root);
@@ -33,7 +33,7 @@ export function followTheme(root, core, changed) {
 	media.addEventListener("change", apply);
 	core.on("settings", apply);
 	core.sized(root, () => {
-		// hosts attach the element after `render`, and only then does it have styles
+		// hosts attach the element after `render`, and it has no styles before
 		if (core.palette.bg) return;
 		apply();
 		core.emit("attached");
@@ -45,7 +45,7 @@ export function followTheme(root, core, changed) {
 	apply();
 }
 
-/** The colours of the style sheet, for canvases. */
+/** Returns the style sheet's colours for canvases. */
 export function paletteOf(/** @type {HTMLElement} */ root) {
 	const style = getComputedStyle(root);
 	const names = ["bg", "ink", "muted", "line", "fill", "card", "accent", "on-accent", "soft", "bad", "edit"];

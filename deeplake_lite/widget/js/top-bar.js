@@ -1,4 +1,4 @@
-// The bar over the grid: the dataset and version, the query, and buttons.
+// The bar above the grid, with the dataset, version, query, and buttons.
 
 import { review, savedViews, showKeys } from "./browser-dialogs.js";
 import { div, h, iconButton, labelled, say, space, span } from "./elements.js";
@@ -14,7 +14,7 @@ export class TopBar {
 	constructor(core, side, zoom) {
 		this.core = core;
 		this.query = new QueryBox(core);
-		this.version = h("button", { class: "dl-pill", title: "Branch, tag or commit shown (v)", onclick: () => side.toggle("versions"), disabled: core.static });
+		this.version = h("button", { class: "dl-pill", title: "Shown branch, tag or commit (v)", onclick: () => side.toggle("versions"), disabled: core.static });
 		this.title = span(core.about.title ?? "Dataset", "dl-title", core.about.url);
 		this.count = span("", "dl-count");
 		const saver = iconButton("save", "Save as a named view", () => savedViews(core));
@@ -37,6 +37,6 @@ export class TopBar {
 		say(this.title, about.title ?? "Dataset");
 		this.version.hidden = !about.version && !about.branch;
 		this.version.dataset.writable = String(writable);
-		this.version.title = writable ? "Branch shown (v)" : "Read-only branch, tag or commit shown (v)";
+		this.version.title = writable ? "Shown branch (v)" : "Shown branch, tag or commit (v), read-only";
 	}
 }

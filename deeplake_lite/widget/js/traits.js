@@ -1,4 +1,4 @@
-// The traits of the model: the lake, the shown rows, the staged edits and the settings.
+// The traits of the model, which are the lake, the shown rows, the staged edits and the settings.
 
 import { classOfKey } from "./class-keys.js";
 import { Listeners } from "./listeners.js";
@@ -9,11 +9,11 @@ import { Listeners } from "./listeners.js";
 const SETTINGS = { size: 160, picture: null, caption: null, overlays: {}, colour_by: null, panel: null, theme: "auto" };
 const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
 
-/** @typedef {{level: "error"|"note"|"draft"|"late", text: string, action?: string, run?: () => unknown}} Announcement  a message over the grid */
+/** @typedef {{level: "error"|"note"|"draft"|"late", text: string, action?: string, run?: () => unknown}} Announcement  a message above the grid */
 
 /**
- * The events of the page. `state`: another result is shown, perhaps of the same query; `count`: the number of its rows
- * has changed. `changed`: cells of some rows, or of all (null). `settle`: pending edits are to be staged now.
+ * The events of the page. `state`: another result is shown, possibly of the same query. `count`: its number of rows has
+ * changed. `changed`: cells of some rows, or of all rows (null), have changed. `settle`: pending edits must be staged now.
  * @typedef {{
  *   settings: [], about: [], staged: [], staged_count: [], staged_rows: [], drafts: [], query: [], problem: [],
  *   state: [{same: boolean}], count: [], changed: [number[]|null], selection: [], hover: [], reveal: [number], open: [number],
@@ -23,7 +23,7 @@ const EMPTY_STATE = { generation: 0, rows: 0, ms: 0, query: "" };
  */
 
 /**
- * The traits that Python sets, and the settings of the user.
+ * The traits that Python sets, and the user's settings.
  * @extends {Listeners<Events>}
  */
 export class Traits extends Listeners {
@@ -97,17 +97,17 @@ export class Traits extends Listeners {
 		return this.columns.find((column) => column.name === name);
 	}
 
-	/** Whether cells of a column are data, rather than names of classes or tags. @param {string|null|undefined} name @param {Kind} [kind] */
+	/** Whether cells of a column are data, and not names of classes or tags. @param {string|null|undefined} name @param {Kind} [kind] */
 	holdsData(name, kind = this.column(name)?.kind) {
 		return Boolean(kind) && kind !== "class" && kind !== "tags";
 	}
 
-	/** The columns of labels that can be edited, which excludes those that a query computes. */
+	/** Returns the editable columns of labels, without computed columns. */
 	get labelColumns() {
 		return this.kinds("class").filter(({ stored = true }) => stored);
 	}
 
-	/** The column that number keys set. @returns {Column|undefined} */
+	/** Returns the column that number keys set. @returns {Column|undefined} */
 	get labels() {
 		const columns = this.labelColumns;
 		return columns.find((column) => column.name === this.labelling) ?? columns[0];

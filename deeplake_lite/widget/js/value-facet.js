@@ -1,4 +1,4 @@
-// The facet of classes, tags and other values, with a bar and a button for each.
+// The facet for classes, tags and other values, with a bar and a button for each value.
 
 import { classColour, css } from "./colours.js";
 import { attribute, dotted, h, keepKeys, pressed, quiet, say, span, textField } from "./elements.js";
@@ -10,7 +10,7 @@ import { grouped, typeAhead, visible } from "./text.js";
 
 /** @typedef {{element: HTMLElement, choice: Choice, show: (value: ValueCount, most: number) => void}} ValueRow  the button of a value, and the value that it toggles */
 
-/** Lists values with a bar each: pale for all rows, coloured for the shown ones. */
+/** Lists values, each with a bar that is pale for all rows and coloured for the shown rows. */
 export class ValueFacet extends FacetFrame {
 	/** @param {Facets} owner @param {Facet} facet */
 	constructor(owner, facet) {
@@ -28,7 +28,7 @@ export class ValueFacet extends FacetFrame {
 		super.update(facet);
 		this.find.hidden = facet.values.length <= 12;
 		this.fill();
-		say(this.more, dotted(facet.more && `${grouped(facet.more)} more values`, facet.nulls?.[0] && `${grouped(facet.nulls[0])} of ${grouped(facet.rows)} have none`));
+		say(this.more, dotted(facet.more && `${grouped(facet.more)} more values`, facet.nulls?.[0] && `${grouped(facet.nulls[0])} of ${grouped(facet.rows)} have no value`));
 		this.more.hidden = !this.more.textContent;
 	}
 

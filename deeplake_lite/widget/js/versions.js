@@ -7,7 +7,7 @@ import { brief, counted } from "./text.js";
 /** @import { Core } from "./core.js" */
 /** @import { VersionList } from "./messages.js" */
 
-/** Lists branches, tags and commits, and shows the chosen one. */
+/** Lists branches, tags and commits, and shows the chosen version. */
 export class Versions {
 	constructor(/** @type {Core} */ core) {
 		this.core = core;

@@ -1,4 +1,4 @@
-// Controls for the appearance of rows: the size of cards, overlays and captions.
+// Controls for the size of cards, for overlays and for captions.
 
 import { check, div, h, iconButton, keepKeys, labelled, quiet, select, slider, span, tickIn } from "./elements.js";
 import { LARGEST, SMALLEST } from "./layout.js";
@@ -7,7 +7,7 @@ import { popover } from "./popover.js";
 /** @import { Core } from "./core.js" */
 /** @import { Column, Overlay } from "./messages.js" */
 
-/** The control for the size of the cards. @param {Core} core @param {(by: number) => void} zoom */
+/** Creates the control for the size of the cards. @param {Core} core @param {(by: number) => void} zoom */
 export function zoomControl(core, zoom) {
 	const steps = Math.log(LARGEST / SMALLEST);
 	/** @type {HTMLInputElement} */
@@ -27,7 +27,7 @@ export function zoomControl(core, zoom) {
 	);
 }
 
-/** The button for overlays: their visibility and opacity, and the choice of the image column. */
+/** Creates the button for overlays, with their visibility and opacity, and the choice of the image column. */
 export function layersButton(/** @type {Core} */ core) {
 	const columns = overlayColumns(core);
 	const pictures = core.kinds("image", "mask");
@@ -64,9 +64,9 @@ function layerRow(core, column, layer) {
 	return div("dl-layer", h("label", {}, box, line, span(column.name), quiet(column.kind)), share);
 }
 
-/** The button for the columns in captions. */
+/** Creates the button for the columns in captions. */
 export function captionButton(/** @type {Core} */ core) {
-	const button = labelled("text", "Captions", "Text under the cards");
+	const button = labelled("text", "Captions", "Text below the cards");
 	popover(button, "Captions", () =>
 		core.columns
 			.filter((column) => ![...OVERLAYS, "image"].includes(column.kind))

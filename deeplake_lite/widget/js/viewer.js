@@ -11,7 +11,7 @@ import { Painted, sharpen } from "./painted.js";
 /** @import { Core } from "./core.js" */
 /** @import { Point, Rect, View } from "./geometry.js" */
 
-/** Shows an image with its overlays; `over` is a second image, revealed by a swipe. */
+/** Shows an image with its overlays. `over` is a second image that a swipe reveals. */
 export class Viewer extends Painted {
 	/** @param {Core} core @param {{moved?: (view: View) => void, name?: string}} [how] */
 	constructor(core, { moved = () => {}, name = "Image" } = {}) {
@@ -55,7 +55,7 @@ export class Viewer extends Painted {
 		this.later();
 	}
 
-	/** The rectangle of the whole image, before zoom. */
+	/** Returns the rectangle of the whole image, before zoom. */
 	fitted() {
 		const { clientWidth: w, clientHeight: hgt } = this.element;
 		const of = this.cell ?? this.over;
@@ -82,7 +82,7 @@ export class Viewer extends Painted {
 		this.set(WHOLE);
 	}
 
-	/** Switches between fitting the image and showing its pixels at the pointer one to one. */
+	/** Switches between fitting the image, and showing pixels one to one at the pointer. */
 	toggleSize(/** @type {MouseEvent} */ event) {
 		if (this.boxes) return;
 		if (this.view.scale !== 1) return this.fit();

@@ -1,4 +1,4 @@
-"""The part of the browser that runs and completes the queries of the page."""
+"""The part of the browser that runs and completes the page's queries."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_COMPLETIONS = 200
-"""Maximum number of completions that are offered at a time."""
+"""Maximum number of completions to offer at a time."""
 
 
 class Querying:
-    """The part that answers the query box."""
+    """The part of the browser that serves the query box."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -35,7 +35,7 @@ class Querying:
         }
 
     def hello(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Send four bytes, from which the page learns whether its host passes buffers on."""
+        """Send four bytes, so that the page can tell whether its host delivers buffers."""
         pack.add(b"\x01\x02\x03\x04", "application/octet-stream")
         return {"probe": 4}
 
@@ -54,7 +54,7 @@ class Querying:
 
         text = fields.text(request, "text")
         requested = fields.whole(request, "cursor")
-        # A delayed message may have the cursor position of an earlier text.
+        # A delayed message may contain the cursor position in an earlier text.
         cursor = min(max(requested, 0), len(text))
         completions = complete(text, cursor, self._host.shown.base)[:MOST_COMPLETIONS]
         return {"items": [list(item) for item in completions], "word": word_start(text, cursor)}
@@ -66,7 +66,7 @@ class Querying:
 
 
 def query_reply(host: Host) -> dict[str, object]:
-    """Return the reply to a query: number of rows, time in milliseconds, and text."""
+    """Return the reply to a query, with the number of rows, the time, and the text."""
     shown = host.shown
     return {"rows": len(shown.view), "ms": shown.ms, "query": shown.text}
 

@@ -1,4 +1,4 @@
-"""The part of the browser that saves views under names and shows saved ones."""
+"""The part of the browser that saves views under names, and shows saved views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Saving:
-    """The part that saves, lists and shows saved views."""
+    """The part of the browser that saves, lists and shows views."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

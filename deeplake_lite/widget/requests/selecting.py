@@ -1,6 +1,6 @@
 """The part of the browser that selects many rows at once.
 
-The page sends a selection of single rows as a trait instead.
+The page sends selections of single rows as a trait instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Selecting:
-    """The part that selects all rows, none, the others, or runs of rows."""
+    """The part of the browser that changes the selection of many rows."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -46,7 +46,7 @@ class Selecting:
 
 
 def positions_of(runs: Iterable[tuple[int, int]], rows: int) -> NDArray[np.int64]:
-    """Return the positions in ascending runs, each from a start up to, not including, a stop.
+    """Return the positions in ascending runs of rows. Each run excludes its stop.
 
     >>> positions_of([(2, 4), (7, 99)], 9).tolist()
     [2, 3, 7, 8]
@@ -56,7 +56,7 @@ def positions_of(runs: Iterable[tuple[int, int]], rows: int) -> NDArray[np.int64
 
 
 def selection(what: str, selected: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    """Return the positions of all rows, of none, or of the rows that are not selected.
+    """Return the positions of all rows, of no rows, or of the unselected rows.
 
     >>> selection("invert", np.array([1]), 3).tolist()
     [0, 2]

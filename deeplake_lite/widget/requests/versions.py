@@ -1,4 +1,4 @@
-"""The part of the browser that lists branches, tags and commits, and shows one of them."""
+"""The part of the browser that lists branches, tags and commits, and shows versions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_COMMITS = 500
-"""Maximum number of commits that are listed."""
+"""Maximum number of listed commits."""
 
 
 class Versions:
-    """The part that lists and shows versions of the lake."""
+    """The part of the browser that lists and shows versions of the lake."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -65,7 +65,7 @@ class Versions:
         }
 
     def show_version(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Browse a branch, which can be edited, or another version, which is read-only."""
+        """Browse a branch, which can be edited, or any other version, which is read-only."""
         host = self._host
         host.part(Editing).check_none("another version is shown")
         host.browse(open_version(host.shown.base.rows.lake, fields.text(request, "version")))
@@ -79,7 +79,7 @@ class Versions:
 
 
 def open_version(lake: Lake, version: str) -> Dataset:
-    """Return a writable dataset on a branch, or a read-only one at any other version.
+    """Return a writable dataset on a branch, or a read-only dataset at any other version.
 
     Raises VersionNotFoundError.
 

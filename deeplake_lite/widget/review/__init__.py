@@ -1,1 +1,1 @@
-"""Finding rows to review: the map of an embedding, suspicious labels, and nearest neighbours."""
+"""Ways to find rows to review: embedding maps, suspicious labels, and nearest neighbours."""

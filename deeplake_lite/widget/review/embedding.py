@@ -1,6 +1,6 @@
-"""Projections of vectors to the plane: principal axes, or UMAP if it is installed.
+"""Projections of vectors to the plane by principal axes, or by UMAP if it is installed.
 
-The axes are computed from a sample of the browsed rows, and stay the same for all queries.
+The axes are computed from a sample of the browsed rows, and are the same for all queries.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ type Positions = NDArray[np.int64]
 type Points = NDArray[np.float32]
 
 MOST_POINTS = 200_000
-"""Maximum number of rows of a map; of more rows, a sample is drawn."""
+"""Maximum number of rows on a map. If there are more, the map shows a sample."""
 
 FITTED_ROWS = 20_000
-"""Maximum number of rows from which axes are computed, or which UMAP projects."""
+"""Maximum number of rows from which to compute axes, or that UMAP projects."""
 
 BLOCK_BYTES = 64 * 2**20
-"""Maximum size of vectors that are read at a time, in bytes."""
+"""Maximum size of vectors to read at a time, in bytes."""
 
-_GUESSES = 8  # dimension of the iterated subspace, of which two directions are used
+_GUESSES = 8  # dimension of the iterated subspace; two directions are used
 _ROUNDS = 12
 _MARGIN = 0.02  # around the points, as a fraction of their extent
-_FAR = np.float32(2**60)  # bound for numbers of outliers, which end up at the edge of the map
+_FAR = np.float32(2**60)  # outliers are clipped to this, and end up at the edge of the map
 
 
 def sample(count: int, most: int) -> Positions:
-    """Return the positions of up to `most` rows, ascending, the same ones each time.
+    """Return ascending positions of up to `most` rows, which only depend on the count.
 
     >>> len(sample(10, 20)), len(sample(1000, 20)), (sample(9, 5) == sample(9, 5)).all()
     (10, 20, np.True_)
@@ -67,7 +67,7 @@ def vectors(view: View, f: Field, positions: Positions) -> Iterator[tuple[Positi
 
 
 def read_vectors(view: View, f: Field, positions: Positions) -> tuple[Positions, Points]:
-    """Return the positions of the rows that have a vector, and these vectors, (n, dim)."""
+    """Return the positions of rows with a vector, and their vectors, (n, dim)."""
     parts = list(vectors(view, f, positions))
     if not parts:
         return np.empty(0, np.int64), np.empty((0, 1), np.float32)
@@ -75,7 +75,7 @@ def read_vectors(view: View, f: Field, positions: Positions) -> tuple[Positions,
 
 
 def exponent_of(numbers: Points) -> int:
-    """Return the exponent of a power of two above all numbers, whose products might overflow.
+    """Return the exponent of a power of two that exceeds all numbers, by which to scale them.
 
     >>> exponent_of(np.array([[3, -5]], np.float32)), exponent_of(np.zeros((0, 2), np.float32))
     (3, 0)
@@ -84,7 +84,7 @@ def exponent_of(numbers: Points) -> int:
 
 
 def scaled(numbers: Points, exponent: int) -> Points:
-    """Divide numbers by a power of two, which is exact, and clip them so that squares are finite.
+    """Divide numbers by a power of two exactly, and clip them so that their squares are finite.
 
     >>> scaled(np.array([[1e38, -4]], np.float32), 2).tolist()
     [[1.152921504606847e+18, -1.0]]
@@ -95,9 +95,9 @@ def scaled(numbers: Points, exponent: int) -> Points:
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """The two principal axes of some vectors.
+    """The two principal axes of a set of vectors.
 
-    Vectors are scaled first, so that those of the sample are within ±1.
+    Vectors are scaled first, so that the vectors of the sample are within ±1.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Axes:
     axes: NDArray[np.float32]
     """The axes as unit vectors, (dim, 2)."""
     exponent: int = 0
-    """Exponent of the power of two that vectors are divided by first."""
+    """Exponent of the power of two by which vectors are first divided."""
 
     @classmethod
     def of(cls, sample: Points) -> Self:
@@ -119,9 +119,9 @@ class Axes:
 
         Notes
         -----
-        Subspace iteration from a fixed start, after Halko, Martinsson, Tropp, Finding Structure
-        with Randomness (SIAM Review 53, 2011). The largest component of each axis is positive, so
-        that the map does not flip.
+        Uses subspace iteration with a fixed start, as in Halko, Martinsson, Tropp, Finding
+        Structure with Randomness (SIAM Review 53, 2011). The largest component of each axis is
+        positive, so that the map does not flip.
         """
         dim = sample.shape[1]
         if not len(sample):
@@ -130,7 +130,7 @@ class Axes:
         sample = scaled(sample, exponent)
         mean = sample.mean(axis=0)
         centred = sample - mean
-        # Vectors may be far from 0 but close together, so that products would underflow.
+        # Vectors may be far from 0 but close together. Then, their products would underflow.
         centred = scaled(centred, exponent_of(centred))
         guess = np.random.default_rng(0).standard_normal((dim, min(_GUESSES, dim)))
         for _ in range(_ROUNDS):
@@ -144,7 +144,7 @@ class Axes:
         return cls(mean, (axes * np.where(largest < 0, -1, 1)).astype(np.float32), exponent)
 
     def place(self, vectors: Points) -> Points:
-        """Project vectors, (n, dim), to points, (n, 2), in units of the scale."""
+        """Project vectors, (n, dim), to points, (n, 2), in scaled units."""
         vectors = scaled(vectors, self.exponent)
         return ((vectors - self.mean) @ self.axes).astype(np.float32, copy=False)
 
@@ -158,7 +158,7 @@ class Frame:
 
     @classmethod
     def of(cls, points: Points) -> Self:
-        """Return the smallest square around some points, with a margin."""
+        """Return the smallest square around the given points, with a margin."""
         if not len(points):
             return cls(np.zeros(2, np.float32), 1.0)
         low, high = points.min(axis=0), points.max(axis=0)
@@ -167,7 +167,7 @@ class Frame:
         return cls(middle - np.float32(span / 2), span)
 
     def fit(self, points: Points) -> Points:
-        """Map the square to 0 to 1 in both directions; move points outside to the edge.
+        """Map the square to [0, 1] in both directions, and move outer points to its edge.
 
         >>> points = np.array([[0, 0], [4, 2]], np.float32)
         >>> Frame.of(points).fit(points).round(2)
@@ -203,9 +203,9 @@ def umap(vectors: Points) -> Points:
 
 
 def _load_umap() -> Any:
-    """Import UMAP without TensorFlow, which it imports for a feature that is not used here.
+    """Import UMAP without TensorFlow, which it only needs for a feature that is unused here.
 
-    TensorFlow is hidden only during the import, because cells of the notebook may use it.
+    TensorFlow is only hidden during the import, because notebook cells may use it.
     """
     is_hidden = "tensorflow" not in sys.modules
     if is_hidden:

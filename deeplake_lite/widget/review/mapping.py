@@ -46,13 +46,13 @@ type Points = NDArray[np.float32]
 type Layout = PcaLayout | UmapLayout
 
 MOST_NAMES = 1000
-"""Maximum number of classes that get a colour."""
+"""Maximum number of coloured classes."""
 
 BINARY = "application/octet-stream"
 
 
 class Map:
-    """The part that sends the points of a map, with a layout for each column and method."""
+    """The part of the browser that sends a map's points, with one layout per column and method."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -64,7 +64,7 @@ class Map:
         return {"points": self.points}
 
     def points(self, request: Request, pack: Pack) -> dict[str, object]:
-        """Return the points of the shown rows, and the values that colour them."""
+        """Return the points of the shown rows, and the values by which they are coloured."""
         shown = self._host.shown
         view = shown.view
         f = vector_column(view, fields.text(request, "column"))
@@ -79,10 +79,10 @@ class Map:
         return {"n": len(positions), "of": len(view), "colour": colour, "v": spans}
 
     def _layout(self, shown: Shown, f: Field, method: str) -> Layout:
-        """Return the layout of a column: of all browsed rows, or of the result if it computes it.
+        """Return a column's layout for all browsed rows, or for the result if it is computed.
 
-        It is reused while the rows and their vectors are the same, so that a commit of fixed labels
-        does not move the points.
+        The layout is reused while the rows and their vectors stay the same, so committing fixed
+        labels does not move points.
         """
         if method not in LAYOUTS:
             raise SchemaError(
@@ -102,7 +102,7 @@ class Map:
 
 
 class PcaLayout:
-    """A layout by principal axes, which places any row. It reads the vector of each row once."""
+    """A layout by principal axes, which can place any row. It reads each row's vector only once."""
 
     def __init__(self, view: View, f: Field) -> None:
         _, vectors = read_vectors(view, f, sample(len(view), FITTED_ROWS))
@@ -111,7 +111,7 @@ class PcaLayout:
         self._cache = PointCache()
 
     def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:
-        """Return the positions and the points of the shown rows that have a vector."""
+        """Return the positions and points of the shown rows that have a vector."""
         view = shown.view
         positions = sample(len(view), MOST_POINTS)
         ids = shown.ids(positions)
@@ -123,7 +123,7 @@ class PcaLayout:
         return positions[has_point], points[has_point]
 
     def _read(self, view: View, f: Field, positions: Positions) -> Points:
-        """Return the points of rows, (n, 2); NaN for rows without a vector."""
+        """Return the points of rows, (n, 2), with NaN for rows without a vector."""
         points = np.full((len(positions), 2), np.nan, np.float32)
         for rows, block in vectors(view, f, positions):
             points[np.searchsorted(positions, rows)] = self._frame.fit(self._axes.place(block))
@@ -131,7 +131,7 @@ class PcaLayout:
 
 
 class UmapLayout:
-    """A layout by UMAP, which places only the rows that it was computed from."""
+    """A layout by UMAP, which can only place the rows from which it was computed."""
 
     def __init__(self, view: View, f: Field) -> None:
         positions, vectors = read_vectors(view, f, sample(len(view), FITTED_ROWS))
@@ -140,7 +140,7 @@ class UmapLayout:
         self._points = Frame.of(points).fit(points)
 
     def place(self, shown: Shown, f: Field) -> tuple[Positions, Points]:  # noqa: ARG002
-        """Return the positions and the points of the shown rows that have one."""
+        """Return the positions and points of the shown rows that have a point."""
         if not shown.has_ids:
             raise SchemaError(
                 "UMAP needs rows of the dataset, but the query computes new rows. Clear the "
@@ -157,7 +157,7 @@ LAYOUTS: dict[str, type[Layout]] = {"pca": PcaLayout, "umap": UmapLayout}
 
 
 def _same_vectors(before: View, now: View, name: str) -> bool:
-    """Return whether two versions of the browsed view have the same rows and the same vectors."""
+    """Return whether two versions of the browsed view have the same rows and vectors."""
     a, b = before.rows.table, now.rows.table
     if not (isinstance(a, Table) and isinstance(b, Table)) or name not in before.columns:
         return False
@@ -184,12 +184,12 @@ def is_vector(htype: Htype) -> bool:
 
 
 def vector_column(view: View, name: str) -> Field:
-    """Return a column of vectors. Raises SchemaError for any other column."""
+    """Return a column of vectors. Raises SchemaError for other columns."""
     f = view[name].field
     if not is_vector(f.htype):
         raise SchemaError(
-            f"A map needs a column of vectors, but column {name!r} is {f.htype}. Choose another "
-            "column."
+            f"A map needs a column of vectors, but the type of column {name!r} is {f.htype}. "
+            "Choose another column."
         )
     return f
 
@@ -206,7 +206,7 @@ def about_map(view: View) -> dict[str, object]:
 def colours(
     view: View, name: str | None, positions: Positions
 ) -> tuple[dict[str, object] | None, NDArray[Any] | None]:
-    """Return the legend of the colours, and a value for each row: a number, or a class or -1.
+    """Return the legend of the colours, and each row's number or class, where -1 is no class.
 
     Both are None if no column colours the points.
     """
@@ -222,8 +222,8 @@ def colours(
         case "numbers":
             return _numbers(read_values(view, [f], positions)[f.name])
     raise SchemaError(
-        f"Points can be coloured by classes or numbers, but column {name!r} is {f.htype}. Choose "
-        "another column."
+        f"Points can be coloured by classes or numbers, but the type of column {name!r} is "
+        f"{f.htype}. Choose another column."
     )
 
 
@@ -234,7 +234,7 @@ def _names(htype: Htype, labels: Labels) -> list[str]:
 
 
 def _numbers(values: Any) -> tuple[dict[str, object], NDArray[Any]]:
-    """Return the range of numbers or times, and these as float32; NaN for null."""
+    """Return the range of numbers or times, and their values as float32, with NaN for null."""
     plain = np.ma.getdata(values)
     if plain.dtype.kind in "mM":
         plain = plain.astype("int64")

@@ -1,4 +1,4 @@
-"""A cache of the points of rows, so that a query over known rows reads no vectors."""
+"""A cache of rows' points, so that queries over known rows do not read vectors again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PointCache:
         self._ids, self._points = np.empty(0, np.int64), np.empty((0, 2), np.float32)
 
     def get(self, ids: Ids, place: Callable[[NDArray[np.int64]], Points]) -> Points:
-        """Return points, (n, 2); `place` computes those at the indices of uncached ids."""
+        """Return points, (n, 2). `place` is called with the indices of uncached ids."""
         points = np.full((len(ids), 2), np.nan, np.float32)
         at = np.searchsorted(self._ids, ids)
         known = np.zeros(len(ids), bool)

@@ -1,4 +1,4 @@
-"""The part of the browser that ranks rows: suspicious labels, disagreements and neighbours."""
+"""The part of the browser that ranks rows by suspicion, disagreement or similarity."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SOURCE = "suspects"
-"""Name under which queries read the ranked rows."""
+"""Name by which queries read the ranked rows."""
 
 AGREE_FROM = 0.5
-"""Default for the overlap from which boxes agree."""
+"""Default for the minimum overlap at which boxes agree."""
 
 
 class Reviewing:
-    """The part that shows suspicious rows, and rows near another."""
+    """The part of the browser that shows suspicious rows and the neighbours of rows."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -37,7 +37,7 @@ class Reviewing:
         return {"suspects": self.suspects, "neighbours": self.neighbours}
 
     def suspects(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show the browsed rows, most suspicious first, or those where two columns disagree."""
+        """Show the browsed rows, most suspicious first, or only rows where two columns disagree."""
         base, column = self._host.shown.base, fields.text_or_none(request, "column")
         label, by = fields.text(request, "label"), fields.text(request, "by", "embedding")
         if by == "agreement":
@@ -48,7 +48,7 @@ class Reviewing:
         return self._host.show(base.suspects(label, by, column=column), SOURCE)  # type: ignore[arg-type]
 
     def neighbours(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
-        """Show all rows, sorted by similarity to one of them."""
+        """Show all rows, sorted by similarity to one row."""
         shown = self._host.shown
         position, column = fields.row(request, len(shown.view)), fields.text(request, "column")
         f = vector_column(shown.base, column)
@@ -56,7 +56,7 @@ class Reviewing:
 
 
 def about_review(view: View) -> dict[str, object]:
-    """Return the possible reviews, or what they need, and the columns that neighbours can use."""
+    """Return the possible reviews or their requirements, and the columns usable for neighbours."""
     offers = list(_possible_reviews(view))
     return {
         "suspects": offers,
@@ -66,7 +66,7 @@ def about_review(view: View) -> dict[str, object]:
 
 
 def needs(view: View) -> str:
-    """Describe the columns that a review needs, and the code that adds them, in backquotes.
+    """Describe the columns that a review needs, with the code to add them in backquotes.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _is_label(htype: Htype) -> bool:
 
 
 def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
-    """Yield the possible reviews: a column of labels, and the column that they are judged by."""
+    """Yield the possible reviews as pairs of a label column and the column to judge it by."""
     predictions = list(pairs(view))
     predicted = {prediction for _, prediction in predictions}
     for f in view.schema:
@@ -111,6 +111,6 @@ def _possible_reviews(view: View) -> Iterator[dict[str, str]]:
 
 
 def _scores(htype: Htype, width: int) -> bool:
-    """Return whether vectors of a width may be scores of the classes."""
+    """Return whether vectors of this width can be scores of the classes."""
     names = names_of(htype)
     return bool(names) and len(names) == width

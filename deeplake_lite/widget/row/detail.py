@@ -1,4 +1,4 @@
-"""The part of the browser that shows a single row: a large image, and every column's value."""
+"""The part of the browser that shows a single row, with a large image and all values."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 SMALL = 256
-"""Longer side of the images of other columns, in pixels."""
+"""Longer side of images in other columns, in pixels."""
 
 LARGEST = 16_384
-"""Longest side of an image that web browsers draw, in pixels."""
+"""Maximum side of images that web browsers can draw, in pixels."""
 
 
 class SmallImage(Drawn):
-    """A column of a row as a small image, or the text that stands for it."""
+    """A column of a row as a small image, or the text shown instead of it."""
 
     text: NotRequired[str]
     null: NotRequired[bool]
@@ -64,7 +64,7 @@ class ColumnDetail(Tags, total=False):
     """The value in full."""
     null: bool
     damaged: str
-    """The reason why the value does not read."""
+    """The reason why the value cannot be read."""
     numbers: list[float | None]
     """Bars of a vector."""
     c: int | None
@@ -81,11 +81,11 @@ class ColumnDetail(Tags, total=False):
     """Whether the value is a staged edit."""
     editable: bool
     value: object
-    """The value that an input shows at first."""
+    """The initial value of an input."""
     box_classes: Mapping[str, object] | None
     """The classes that edited boxes may have."""
     changed: bool
-    """Whether the column changed, in a difference."""
+    """Whether the column has changed, in a difference."""
 
 
 class RowDetail(TypedDict):
@@ -100,7 +100,7 @@ class RowDetail(TypedDict):
 
 
 class Detail:
-    """The part that answers the detail panel."""
+    """The part of the browser that serves the detail panel."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -111,7 +111,7 @@ class Detail:
         return {"detail": self.detail}
 
     def detail(self, request: Request, pack: Pack) -> RowDetail:
-        """Return a row: one large image, and the other columns as strings and small images."""
+        """Return a row with a large image, and its other columns as strings and small images."""
         shown = self._host.shown
         position = fields.row(request, len(shown.view))
         ids = shown.ids(np.array([position]))
@@ -152,13 +152,13 @@ class Detail:
         Parameters
         ----------
         view : View
-            The view that is shown.
+            The shown view.
         f : Field
-            A column; one that only a staged edit names need not be in the view.
+            A column of the view, or a column that only a staged edit names.
         position : int
             Position of the row.
         pack : Pack
-            Takes the bytes of images.
+            Pack for the bytes of images.
         cell : dict
             The row as the grid shows it, with the large image and the marks.
         """
@@ -199,19 +199,19 @@ class Detail:
         return {**column, **items, "c": caption["c"]}
 
     def _box_classes(self, f: Field, position: int, boxes: Any) -> dict[str, object] | None:
-        """Return the classes for editing boxes, or None if the column has none or is read-only."""
+        """Return the classes for editing boxes, or None if missing or read-only."""
         about = self._host.about
         if not is_boxes(f.htype) or not about["writable"] or not about["has_ids"]:
             return None
         pending = self._host.part(Editing).pending
         try:
             ds = pending.dataset()
-        except LakeError:  # the dataset takes no edits now; staging one reports the reason
+        except LakeError:  # the dataset cannot be edited now; staging an edit reports why
             return None
         return about_classes(pending, ds, f, position, 0 if boxes is None else len(boxes))
 
     def _small_image(self, f: Field, position: int, pack: Pack) -> SmallImage:
-        """Return a small image of a column, with its size or the text that stands for it."""
+        """Return a small image of a column with its size, or the text shown instead."""
         small: SmallImage = {"v": None}
         view, thumbnails = self._host.shown.view, self._host.thumbnails
         [outcome] = thumbnails.of(view, f.name, np.array([position]), SMALL)
@@ -227,7 +227,7 @@ class Detail:
 
 
 def shape_at(view: View, f: Field, position: int) -> str:
-    """Format the shape of a value; return "" if it has none or cannot be read."""
+    """Format a value's shape, or return "" if it has no shape or cannot be read."""
     layout = f.htype.layout
     if isinstance(layout, Dense):
         return axes_text(layout.shape)
@@ -240,7 +240,7 @@ def shape_at(view: View, f: Field, position: int) -> str:
 
 
 def tags_of(f: Field, value: Any) -> Tags:
-    """Return a row's tags as a list, so that users can remove and add single ones."""
+    """Return a row's tags as a list, so that users can remove and add single tags."""
     if not is_tags(f.htype) or value is None:
         return {}
     if f.htype.classes is not None:

@@ -1,6 +1,6 @@
-"""The history of a row: the versions that changed it, with its cells before and after.
+"""The history of a row, which lists versions that changed it, with cells before and after.
 
-Cells of two versions are compared by their hashes, so that only cells that differ are read.
+Cells of two versions are compared by hash, so only differing cells are read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.parts import Handler, Host, Request
 
 MOST_VERSIONS = 200
-"""Maximum number of versions that are compared."""
+"""Maximum number of versions to compare."""
 
 SECONDS = 2.0
 """Time limit for the comparison of versions."""
@@ -39,7 +39,7 @@ class Change(TypedDict):
     """A change to one column of a row, or to the row as a whole."""
 
     column: str | None
-    """Name of the column; None for the row itself."""
+    """Name of the column, or None for the row itself."""
     before: str | None
     after: str | None
 
@@ -61,11 +61,11 @@ class RowHistory(TypedDict):
     versions: list[Line]
     """Newest first."""
     complete: bool
-    """Whether these are all versions that changed it."""
+    """Whether these are all versions that changed the row."""
 
 
 class History:
-    """The part that sends the history of a row."""
+    """The part of the browser that sends the history of a row."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -81,8 +81,8 @@ class History:
         ids = shown.ids(np.array([fields.row(request, len(shown.view))]))
         if ids is None:
             raise LakeError(
-                "Only rows of the lake have a history, but this row is computed by the query. "
-                "Show rows of the lake, for example with SELECT *."
+                "Only rows of the lake have a history, but the query computes this row. Show rows "
+                "of the lake, for example with SELECT *."
             )
         return row_history(shown.base, int(ids[0]))
 
@@ -105,7 +105,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
     """
     deadline = time.monotonic() + SECONDS
     repository = view.rows.lake.repository
-    # One version more than is listed, so that the oldest one has a version to compare it with.
+    # Reads one more version than it lists, so that the oldest can be compared with another.
     commits = history.history(repository, view.version, MOST_VERSIONS + 1)
     versions: list[Line] = []
     last = commits[0]
@@ -122,7 +122,7 @@ def row_history(view: View, row_id: int) -> RowHistory:
 
 
 def _tables(view: View, commits: list[Commit], row_id: int) -> Iterator[tuple[Commit, Table, int]]:
-    """Yield each version with the row's slot in it, or -1 if it does not have the row."""
+    """Yield each version with the row's slot, or -1 if the row is not in it."""
     repository = view.rows.lake.repository
     for commit in commits:
         table = Table.open(repository, repository.reader(commit.id))
@@ -144,7 +144,7 @@ def _changes(older: Table, before: int, newer: Table, after: int) -> Iterator[Ch
 
 
 def _words(table: Table, f: Field, slot: int) -> str | None:
-    """Format a cell in full, or the error if it cannot be read."""
+    """Format a cell in full, or return the error if it cannot be read."""
     try:
         cells = table.read([f.id], np.array([slot]))[f.id]
         value = with_none(decode_block(f.htype, cells, follow=False))[0]

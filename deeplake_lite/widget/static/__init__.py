@@ -1,1 +1,1 @@
-"""Forms of the browser that need no kernel: a page in a file, and a strip in plain HTML."""
+"""Forms of the browser that do not need a kernel: an HTML page, and a strip in plain HTML."""

@@ -1,7 +1,7 @@
-"""The browser as an HTML file with the data of some rows and the same front end.
+"""The browser as an HTML file with the same front end and the data of some rows.
 
-The page opens without a kernel and sends no requests. Its content security policy enforces that: it
-allows one script and one style sheet, by their hashes. Data are in elements that do not run, and
+The page opens without a kernel and sends no requests. Its content security policy enforces this, by
+allowing only one script and one style sheet by hash. The data are in elements that do not run, and
 are escaped so that they cannot end an element.
 """
 
@@ -48,7 +48,7 @@ POLICY = (
 """Content security policy of the page."""
 
 ABOUT = ("title", "version", "name", "branch", "total")
-"""Fields about the lake in the page. Its URL is left out, because pages are shared."""
+"""Fields about the lake in the page. Its URL is omitted, because pages are shared."""
 
 STYLE = "body{margin:0}main>.dl-browser{height:100vh;resize:none;border:0;border-radius:0}"
 """Style that makes the browser fill the window."""
@@ -64,7 +64,7 @@ PAGE = """<!doctype html>
 </head>
 <body>
 <main id="browser"></main>
-<noscript>This page shows its {rows} rows with JavaScript, which is switched off.</noscript>
+<noscript>This page needs JavaScript to show its {rows} rows, but JavaScript is disabled.</noscript>
 <script type="application/json" id="data">{data}</script>
 <script type="text/plain" id="bytes">{bytes}</script>
 <script type="module">{script}</script>
@@ -74,7 +74,7 @@ PAGE = """<!doctype html>
 
 
 def write(path: Path, page_content: dict[str, Any], pack: Pack) -> Path:
-    """Write a page, whole or not at all. Raises StorageError.
+    """Write a page atomically. Raises StorageError.
 
     Parameters
     ----------
@@ -106,18 +106,18 @@ def write(path: Path, page_content: dict[str, Any], pack: Pack) -> Path:
 def content(
     browser: Browser, pack: Pack, *, query: str, size: int, large: int
 ) -> dict[str, object]:
-    """Return the content of a page: its rows, facets, maps and traits.
+    """Return the content of a page, which is its rows, facets, maps and traits.
 
     Parameters
     ----------
     browser : Browser
-        A browser of exactly the rows of the page.
+        A browser with exactly the rows of the page.
     pack : Pack
-        Takes the bytes.
+                    Pack for the bytes.
     query : str
-        The query whose result the rows are.
+        The query that returned the rows.
     size, large : int
-        Longer side of images in the grid and of a single row, in pixels.
+        Longer side of images in the grid and in the view of a single row, in pixels.
     """
     unavailable = {"url": "", "writable": False, "suspects": [], "alike": [], "umap": False}
     about = {**browser.about, **unavailable, "static": True}
@@ -136,7 +136,7 @@ def content(
             {**request, "start": start, "stop": start + MOST_ROWS}, pack
         )["cells"]
     ]
-    # The page counts and filters by these values, because it has no Python to run queries.
+    # The page counts and filters by these values, because it cannot run queries.
     page_facets = list(facets(browser, names))
     for facet in page_facets:
         for cell, value in zip(cells, facet_values(browser.view, facet), strict=True):
@@ -157,9 +157,9 @@ def content(
 
 
 def points(browser: Browser, name: str, pack: Pack) -> dict[str, object]:
-    """Return the map of a column for each column that can colour it, and for "", without colours.
+    """Return a column's map for each column that can colour it, and without colours for "".
 
-    The pack of a page stores equal bytes once, so the coordinates are not repeated.
+    The pack of a page stores equal bytes only once, so the coordinates are not repeated.
     """
     coloured = [f.name for f in browser.view.schema if colouring(f.htype)]
     request = {"column": name, "method": "pca"}
@@ -170,17 +170,17 @@ def points(browser: Browser, name: str, pack: Pack) -> dict[str, object]:
 
 
 def facets(browser: Browser, names: list[str]) -> Iterator[FacetCounts]:
-    """Yield the facets that the page can count without Python."""
+    """Yield the facets that the page can count by itself."""
     for facet in browser.part(Facets).facets({"columns": names}, Pack())["facets"]:
         if facet["kind"] != "times" and ("values" in facet or "edges" in facet):
             yield {**facet, "chosen": None}
 
 
 def facet_values(view: View, facet: FacetCounts) -> list[object]:
-    """Return the value of a facet for each row: a name, a list of names, or a number.
+    """Return a facet's value for each row, which is a name, a list of names, or a number.
 
-    Numbers come with the index of their bin, because JavaScript compares them differently than a
-    query does.
+    Numbers are paired with the index of their bin, because JavaScript and queries compare numbers
+    differently.
     """
     value, place = unused(view.columns, "value", "place")
     e = facet["expression"]
@@ -196,7 +196,7 @@ def facet_values(view: View, facet: FacetCounts) -> list[object]:
 
 
 def page_number(value: Any) -> object:
-    """Convert a number for JavaScript: a float, or a string if JavaScript would change it.
+    """Convert a number for JavaScript to a float, or to a string if a float would change it.
 
     >>> page_number(np.float16(0.5)), page_number(2**60 + 1)
     (0.5, '1152921504606846977')
@@ -229,7 +229,7 @@ class OncePack(Pack):
 
 
 def to_json(value: object) -> object:
-    """Convert a value to JSON: NumPy numbers become plain ones; NaN and infinity become null.
+    """Convert a value to JSON. NumPy numbers become plain numbers, NaN and infinity null.
 
     >>> to_json({"a": np.float32(0.5), "b": (float("nan"), np.array([1, 2]))})
     {'a': 0.5, 'b': [None, [1, 2]]}
@@ -253,10 +253,10 @@ def to_json(value: object) -> object:
 
 
 def _script() -> str:
-    """Return the script of the page, without sequences that HTML treats specially in scripts."""
+    """Return the page's script, without sequences that HTML treats specially in scripts."""
     return front_end.script("page").replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _hash(text: str) -> str:
-    """Return the hash of an element's text in the form of a content security policy."""
+    """Return the hash of an element's text in the format of content security policies."""
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode('ascii')}"

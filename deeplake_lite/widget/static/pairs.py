@@ -1,4 +1,4 @@
-"""The content of a page about a difference: both sides of each changed, added or removed row."""
+"""The content of a page about a difference, with both sides of each row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def content(
     size: int,
     large: int,
 ) -> dict[str, Any]:
-    """Return the pairs of all kinds of change, and the details of their rows.
+    """Return the pairs for all kinds of change, and the details of their rows.
 
     Details are keyed by the index of the pair and the side, such as ``"3a"``. Bytes go into the
     pack.

@@ -1,7 +1,7 @@
-"""A strip of images and captions in plain HTML, for notebooks that are shown without a kernel.
+"""A strip of images and captions in plain HTML, for notebooks shown without a kernel.
 
-It has no script and no style sheet, so that it is readable wherever a notebook is shown: untrusted,
-converted, or on a web site that removes everything but tags.
+It has no script or style sheet, so it is readable wherever a notebook is shown: untrusted,
+converted, or on a web site that removes everything except tags.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from deeplake_lite.widget.shown import Shown
 
 ROWS = 8
-"""Maximum number of rows of the strip that goes with every browser."""
+"""Maximum number of rows in the strip that accompanies every browser."""
 
 SIDE = 96
-"""Longer side of its images, in pixels."""
+"""Longer side of the strip's images, in pixels."""
 
 MOST_BYTES = 60_000
-"""Maximum size of its HTML, in bytes."""
+"""Maximum size of the strip's HTML, in bytes."""
 
 FROZEN, FROZEN_SIDE, FROZEN_BYTES = 60, 2 * SIDE, 3_000_000
-"""Maximum rows of a frozen browser, longer side of its images, and size of its HTML in bytes."""
+"""The same limits for a frozen browser."""
 
 _BOX = (
     "display:inline-block;vertical-align:top;margin:2px;padding:4px;max-width:{0}px;"

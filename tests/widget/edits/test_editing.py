@@ -437,7 +437,7 @@ def test_views_of_open_edits_and_of_a_deleted_branch_accept_no_edits(lake, page)
     expected = [{"positions": [0], "column": "x", "op": "set", "value": 1}]
     lake["x"][0] = 5
     error = page(lake[:3]).fails("stage", edits=expected)
-    assert "Browse the dataset, ds.browse()" in error["message"]
+    assert "Browse the dataset with ds.browse()" in error["message"]
     lake.discard()
     lake.branch("lost")
     lost = dl.open(lake.url, branch="lost")

@@ -163,7 +163,7 @@ def test_row_without_its_own_image_shows_no_annotations_over_another(make_lake, 
     query = "" if cell == "null" else "SELECT thumb, boxes"
     result = columns(asked(page, ds, query, "thumb"))
     assert result["boxes"]["marks"] is None
-    assert "size is not known" in result["boxes"]["unmarked"]
+    assert "size is unknown" in result["boxes"]["unmarked"]
 
 
 def test_annotations_staged_in_an_empty_row_are_drawn_in_the_grid(make_lake, page):

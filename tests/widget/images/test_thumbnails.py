@@ -159,7 +159,7 @@ def test_corrupted_cache_files_are_detected_by_their_hash(make_lake, monkeypatch
 
     monkeypatch.setattr(RaggedColumn, "read", rotted)
     [result] = Thumbnails(ds.url).of(ds, "image", np.array([1]), 64)
-    assert "column 'image', row 1: the bytes are not those that were written" in str(result)
+    assert "column 'image', row 1: the bytes differ from the bytes that were written" in str(result)
 
 
 def test_images_passed_through_a_query_are_drawn_once(make_lake, drawn):

@@ -225,7 +225,7 @@ def test_positions_out_of_range_are_refused(kind, query, lake, page):
     shown = page(lake)
     shown.w.query = query
     rows = len(shown.w.view)
-    there = f"The position of a row must be 0 to {rows - 1}," if rows else "No rows are shown, so"
+    there = f"The row position must be 0 to {rows - 1}," if rows else "No rows are shown, so"
     for p in (-1, -rows - 1, rows, 10**6, 2**62):
         error = shown.fails(kind, p=p, **ABOUT_ONE_ROW[kind])
         assert error["kind"] == "LakeError"
@@ -235,7 +235,7 @@ def test_positions_out_of_range_are_refused(kind, query, lake, page):
         error = shown.fails("stage", edits=[expected])
         wrong = positions[0]
         assert error["message"].startswith(
-            f"Positions of rows must be at least 0 and less than {rows}, but one is {wrong:,}"
+            f"Row positions must be at least 0 and less than {rows}, but one is {wrong:,}"
         )
         assert shown.asks("cells", positions=positions, columns=[])["cells"] == [] or 0 in positions
     for runs in ([[-5, 0]], [[rows, rows + 5]], [[2**62, 2**62 + 1]], [[5, -5]]):

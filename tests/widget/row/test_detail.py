@@ -83,7 +83,7 @@ def test_row_of_groups_is_shown_and_has_no_history(ds, page):
     p.w.query = "SELECT label, COUNT(*) AS n GROUP BY label"
     reply = p.asks("detail", p=0, size=0)
     assert (reply["id"], reply["picture"]) == (None, None)
-    assert "computed by the query" in p.fails("history", p=0)["message"]
+    assert "the query computes this row" in p.fails("history", p=0)["message"]
 
 
 def test_history_of_a_row_follows_its_id(ds, page):
