@@ -385,7 +385,7 @@ def _wrong_shape(value: object, array: NDArray[Any], dtype: str, shape: Shape) -
     """Build the error for a wrong number of axes or a wrong size."""
     if array.ndim == 0 and array.dtype.kind not in "biufcmM":
         return InvalidValueError(
-            f"must be {dtype} with shape {show_shape(shape)}, but it is {type(value).__name__} "
+            f"must be {dtype} of shape {show_shape(shape)}, but it is {type(value).__name__} "
             f"{brief(value)}."
         )
     if not shape:
