@@ -195,5 +195,5 @@ def test_any_names_make_a_schema_that_round_trips_or_raise(names):
 
 @pytest.mark.parametrize("columns", [["x"], "x", None, 5])
 def test_schema_is_made_from_a_dict(columns):
-    with pytest.raises(SchemaError, match="must be a dict of types by column name"):
+    with pytest.raises(SchemaError, match="must be a dict from column names to types"):
         Schema.build(columns)
