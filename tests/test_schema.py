@@ -128,10 +128,10 @@ def test_invalid_names_are_refused(schema, name, match):
 
 def test_name_is_either_a_column_or_a_group(schema):
     with pytest.raises(
-        SchemaError, match="'boxes' cannot be a column and the group of 'boxes/left'"
+        SchemaError, match="'boxes' cannot be both a column and the group of 'boxes/left'"
     ):
         schema.add("boxes", "boxes")
-    with pytest.raises(SchemaError, match="'x' cannot be a column and the group of 'x/y'"):
+    with pytest.raises(SchemaError, match="'x' cannot be both a column and the group of 'x/y'"):
         schema.add("x/y", "int8")
 
 
