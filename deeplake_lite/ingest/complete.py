@@ -48,9 +48,9 @@ def check_complete(names: Sequence[str]) -> None:
     sets: defaultdict[tuple[str, str, str, str], dict[int, str]] = defaultdict(dict)
     for path in names:
         folder, name = os.path.split(path)
-        if found := _SHARD.search(name):
-            ends = (name[: found.start()], found["count"], name[found.end() :])
-            sets[folder, *ends][int(found["number"])] = found["number"]
+        if match := _SHARD.search(name):
+            ends = (name[: match.start()], match["count"], name[match.end() :])
+            sets[folder, *ends][int(match["number"])] = match["number"]
     for (folder, before, total, after), there in sets.items():
         count = int(total)
         first = int(0 not in there and count in there)
