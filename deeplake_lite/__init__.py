@@ -162,7 +162,7 @@ _HOMES = {
     "schema": "Schema",
     "widget.browser": "Browser",
 }
-"""Which module a public name lives in; it is imported when the name is first used."""
+"""The public names of each module. A module is imported when one of its names is first used."""
 
 _MODULES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
@@ -171,7 +171,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("deeplake-lite")  # slow to import
     if name not in _MODULES:
-        module = sys.modules[__name__]  # with it, Python suggests the nearest name
+        module = sys.modules[__name__]  # lets Python suggest the most similar name
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}", name=name, obj=module
         )

@@ -1,7 +1,7 @@
 """Short representations of values for error messages.
 
-A list may be nested too deeply for `repr`, hold millions of items, or contain itself, and
-`__repr__` of a user's class may raise. The error message must still be produced, and quickly.
+A list may be nested too deeply for `repr`, have millions of items or contain itself, and the
+`__repr__` of a user's class may raise an error. Even then, the message must be produced quickly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def brief(value: Any, most: int = 60) -> str:
 
 
 def alternatives(values: Iterable[object]) -> str:
-    """Format a list of possible values for a message.
+    """Format a list of allowed values for a message.
 
     >>> alternatives(["RGB", "L", "RGBA"]), alternatives([1])
     ("'RGB', 'L' or 'RGBA'", '1')
@@ -39,9 +39,10 @@ def alternatives(values: Iterable[object]) -> str:
 
 
 def _pieces(value: Any, most: int, above: tuple[int, ...]) -> Iterator[str]:
-    """Yield a repr piece by piece, so that no more of it is built than is shown.
+    """Yield a repr in pieces, so that only the part that is shown is built.
 
-    `above` holds the ids of the containers around the value: one that contains itself is cut off.
+    `above` has the ids of the containers around the value, to cut off those that contain
+    themselves.
     """
     kind = next((kind for kind in _BRACKETS if type(value).__repr__ is kind.__repr__), None)
     if kind is None or not value:
@@ -64,10 +65,10 @@ def _pieces(value: Any, most: int, above: tuple[int, ...]) -> Iterator[str]:
 
 
 def _safe_repr(value: Any, most: int) -> str:
-    """Return the repr of a value that is not a container, or the name of its type if that fails."""
+    """Return the repr of a value that is not a container, or the name of its type if repr fails."""
     if type(value) in (str, bytes):
         value = value[: max(most, 8)] if len(value) > most else value
     try:
         return repr(value)
-    except Exception:  # a user's `__repr__` may raise anything; object arrays may nest too deeply
+    except Exception:  # a user's `__repr__` may raise any error; object arrays may nest too deeply
         return f"<{type(value).__name__}>"

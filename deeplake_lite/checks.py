@@ -1,4 +1,4 @@
-"""Argument checks. Each returns the value in the form that callers use, or raises OptionError."""
+"""Argument checks. Each returns the value in canonical form, or raises OptionError."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ UNITS = {
     **{f"{unit}b": 1000**power for power, unit in enumerate(("", "k", "m", "g", "t"))},
     **{f"{unit}ib": 1024**power for power, unit in enumerate(("", "k", "m", "g", "t"))},
 }
-"""Number of bytes in each unit of memory; units in lower case."""
+"""Number of bytes in each unit of memory. Units are in lower case."""
 
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d*)?)\s*([a-z]*)\s*")
 
 
 def integer(name: str, value: object, least: int | None = None) -> int:
-    """Return an integer of any type as a Python int, which JSON supports.
+    """Convert an integer of any type to a Python int, which JSON supports.
 
     Raises
     ------
     OptionError
-        For anything else, and for an integer below `least`.
+        If the value is not an integer, or is below `least`.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def integer(name: str, value: object, least: int | None = None) -> int:
 
 
 def text(name: str, value: object) -> str:
-    """Return a string. Raises OptionError for anything else.
+    """Check a string. Raises OptionError for any other value.
 
     >>> text("label", np.str_("species"))
     'species'
@@ -65,17 +65,17 @@ def text(name: str, value: object) -> str:
 
 
 def optional_text(name: str, value: object) -> str | None:
-    """Return a string, or None if none was given. Raises OptionError for anything else."""
+    """Check a string or None. Raises OptionError for any other value."""
     return None if value is None else text(name, value)
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
-    """Return a list of column names, in order; a single name may be passed without a list.
+    """Return column names as a tuple; a single name may be passed without a list.
 
     Raises
     ------
     OptionError
-        When `value` is not iterable, or is a set, which has no order.
+        If `value` is not iterable, or is a set, which has no order.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     if not np.iterable(value) or isinstance(value, bytes | set | frozenset):
         raise OptionError(
             f"{name} must be a list of names, such as ['image', 'label'], but it is "
-            f"{brief(value, 80)}. Leave it out for all."
+            f"{brief(value, 80)}. To select all, leave it out."
         )
     return tuple(value)
 
@@ -98,7 +98,7 @@ def location(name: str, value: object) -> str:
     Raises
     ------
     OptionError
-        For anything else, and for characters that no file name can have.
+        If the value is not a path or URL, or has characters that file names cannot have.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def location(name: str, value: object) -> str:
 
 
 def mapping(name: str, value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, and None as {}. Raises OptionError for anything else.
+    """Return a mapping as a dict, and None as {}. Raises OptionError for any other value.
 
     >>> mapping("metadata", None), mapping("metadata", {"licence": "CC0"})
     ({}, {'licence': 'CC0'})
@@ -131,13 +131,13 @@ def mapping(name: str, value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise OptionError(
             f"{name} must be a mapping, such as {{'key': 'value'}}, but it is {brief(value, 80)}. "
-            "Leave it out for none."
+            "If you do not need it, leave it out."
         )
     return dict(value)
 
 
 def seconds(name: str, value: object) -> float:
-    """Return a length of time in seconds. Raises OptionError for anything but a number.
+    """Return a number of seconds as a float. Raises OptionError for any other value.
 
     >>> seconds("seconds", 1)
     1.0
@@ -152,7 +152,7 @@ def seconds(name: str, value: object) -> float:
 
 
 def choice[T](name: str, value: T, choices: Sequence[object], way_out: str = "") -> T:
-    """Return one of the choices. Raises OptionError for anything else.
+    """Check that a value is one of the choices. Raises OptionError for any other value.
 
     >>> choice("on_error", "skip", ("raise", "skip"))
     'skip'
@@ -164,7 +164,7 @@ def choice[T](name: str, value: T, choices: Sequence[object], way_out: str = "")
 
 
 def flag(name: str, value: object) -> bool:
-    """Return a boolean. Raises OptionError for anything else, including 0 and 1.
+    """Return a boolean as a bool. Raises OptionError for any other value, including 0 and 1.
 
     >>> flag("progress", np.True_)
     True
@@ -175,15 +175,16 @@ def flag(name: str, value: object) -> bool:
 
 
 def function(name: str, value: object) -> None:
-    """Check that an optional argument is a function. Raises OptionError."""
+    """Check that an argument is a function or None. Raises OptionError."""
     if value is not None and not callable(value):
         raise OptionError(
-            f"{name} must be a function, but it is {brief(value, 80)}. Leave it out for none."
+            f"{name} must be a function, but it is {brief(value, 80)}. If you do not need it, "
+            "leave it out."
         )
 
 
 def height_and_width(name: str, value: Any) -> tuple[int, int]:
-    """Return the size of an image, in pixels. Raises OptionError.
+    """Return the height and width of an image, in pixels. Raises OptionError.
 
     >>> height_and_width("size", [np.int64(24), 32])
     (24, 32)
@@ -194,8 +195,8 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
         is_side = isinstance(value, int | np.integer) and not isinstance(value, bool) and value > 0
         hint = f" Write ({value}, {value}) for a square." if is_side else ""
         raise OptionError(
-            f"{name} must be a height and a width in pixels, such as (224, 224), or a mapping of "
-            f"them by column, but it is {brief(value, 80)}.{hint}"
+            f"{name} must be a height and a width in pixels, such as (224, 224), or a mapping from "
+            f"columns to such sizes, but it is {brief(value, 80)}.{hint}"
         ) from None
     if height * width > MOST_PIXELS:
         raise OptionError(
@@ -206,12 +207,12 @@ def height_and_width(name: str, value: Any) -> tuple[int, int]:
 
 
 def memory(name: str, value: object) -> int:
-    """Return a number of bytes, which may be given as a string with a unit.
+    """Convert an amount of memory, a number of bytes or a string with a unit, to bytes.
 
     Raises
     ------
     OptionError
-        For anything else.
+        For any other value.
 
     Examples
     --------
@@ -234,7 +235,7 @@ def memory(name: str, value: object) -> int:
 
 
 def find_lone_surrogate(text: str) -> int | None:
-    r"""Return the position of a lone surrogate, which UTF-8 cannot encode, or None.
+    r"""Return the position of the first lone surrogate, which UTF-8 cannot encode, or None.
 
     >>> find_lone_surrogate("a\ud800"), find_lone_surrogate("naïve")
     (1, None)
@@ -247,7 +248,7 @@ def find_lone_surrogate(text: str) -> int | None:
 
 
 def package(name: str, extra: str, purpose: str) -> Any:
-    """Return an optional package, which is imported. Raises MissingPackageError.
+    """Import and return an optional package. Raises MissingPackageError if it is not installed.
 
     >>> package("nothing_of_that_name", "torch", "to_torch")
     Traceback (most recent call last):

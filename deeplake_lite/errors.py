@@ -1,4 +1,4 @@
-"""All exceptions and warnings of the package, grouped by what a handler would do about them.
+"""All exceptions and warnings of the package, grouped by how to handle them.
 
 ::
 
@@ -11,7 +11,7 @@
     ├── OptionError (ValueError, TypeError) an invalid argument: pass another
     ├── RowIndexError (IndexError)          a row that does not exist: look at len()
     ├── InvalidValueError (ValueError)      data that the schema rejects: fix the data
-    │   └── TooLargeError                   a value over the limits: raise them, or leave it out
+    │   └── TooLargeError                   a value that exceeds the limits: raise them, or skip it
     ├── QueryError (ValueError)             an invalid query: fix the query
     │   ├── QuerySyntaxError                a syntax error, with its line and column
     │   └── QueryTypeError                  an operation on values of the wrong type or shape
@@ -22,15 +22,15 @@
     ├── LoaderError (RuntimeError)          a row that cannot be loaded: fix it, or skip it
     ├── ConflictError (RuntimeError)        two writers changed the same cell: choose one
     ├── ForkedError (RuntimeError)          a forked process whose parent used a lake: spawn it
-    ├── FormatError (RuntimeError)          data of a newer release: upgrade
-    ├── StorageError (OSError)              a failing store: free space, fix the network
+    ├── FormatError (RuntimeError)          data from a newer release: upgrade
+    ├── StorageError (OSError)              a store that fails: free space, fix the network
     │   └── DamagedError                    stored bytes that have changed: restore them
     └── MissingPackageError (ImportError)   a missing optional package: install it
 
 The warnings are not LakeErrors::
 
     UserWarning
-    ├── ExportWarning                       columns that a format cannot hold: export them apart
+    ├── ExportWarning                       columns that a format cannot store: export separately
     └── ReencodedWarning                    images that lost detail: append files, not pixels
 
 Messages state the rule, the offending value and, if there is one, a fix.
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    r"""A place in the text of a query.
+    r"""A position in the text of a query.
 
     >>> print(Place.at("SELECT a,\n  labl", 12))
     Line 2, column 3:
@@ -72,12 +72,12 @@ class Place:
         return cls(text, before.count("\n") + 1, offset - before.rfind("\n"))
 
     def without(self, prefix: str) -> Place:
-        """Return the same place in the text that remains when a prefix is removed."""
+        """Return the same place in the text without a prefix."""
         column = max(1, self.column - len(prefix)) if self.line == 1 else self.column
         return Place(self.text.removeprefix(prefix), self.line, column)
 
     def excerpt(self) -> str:
-        """Return the line with a caret below the place; a long line is cut around it."""
+        """Return the line with a caret below the place; long lines are cut around it."""
         lines = self.text.splitlines() or [""]
         line, at = lines[min(self.line, len(lines)) - 1], self.column - 1
         first = max(0, at - LINE_WIDTH // 2) if len(line) > LINE_WIDTH else 0
@@ -91,24 +91,24 @@ class Place:
 
 
 LINE_WIDTH = 160
-"""Maximum length of a query's line that an error shows, in characters."""
+"""Maximum number of characters that an error shows of a line of a query."""
 
 
 def message_of(error: BaseException) -> str:
     """Return the message of an error, even if its ``__str__`` raises."""
     try:
         return str(error).encode(errors="backslashreplace").decode()
-    except Exception:  # a user's `__str__` may raise anything
+    except Exception:  # a user's `__str__` may raise any error
         return "an error whose message cannot be read, because its __str__ raises"
 
 
 class LakeError(Exception):
-    """Base of every error that this package raises on purpose.
+    """Base class of all errors that this package raises on purpose.
 
     Attributes
     ----------
     place : Place, optional
-        Place of the error in a query, if there is one.
+        Place of the error in a query, if any.
     """
 
     place: Place | None = None
@@ -119,7 +119,7 @@ class LakeError(Exception):
 
     @property
     def finding(self) -> str:
-        """The message without its last sentence, for callers that can suggest a better fix.
+        """The message without its last sentence, for callers that suggest another fix.
 
         >>> LakeError("The file must not be empty, but it has 0 bytes. Fetch it again.").finding
         'The file must not be empty, but it has 0 bytes'
@@ -146,7 +146,7 @@ class NotFoundError(LakeError, KeyError):
 
 
 class LakeNotFoundError(NotFoundError, FileNotFoundError):
-    """A URL or path without a lake."""
+    """A URL or path at which there is no lake."""
 
 
 class ColumnNotFoundError(NotFoundError):
@@ -175,7 +175,7 @@ class InvalidValueError(LakeError, ValueError):
     Parameters
     ----------
     message : str
-        The rule, the value and the way out.
+        The rule, the value and the fix.
     column : str, optional
         Name of the column.
     row : int, optional
@@ -194,7 +194,7 @@ class InvalidValueError(LakeError, ValueError):
         return (", ".join(place) + ": " if place else "") + super().__str__()
 
     def at(self, *, column: str | None = None, row: int | None = None) -> InvalidValueError:
-        """Return the same error with its place filled in.
+        """Return the same error with its column and row, if these are not given yet.
 
         >>> print(InvalidValueError("must be positive, but it is 0.").at(column="area", row=7))
         column 'area', row 7: must be positive, but it is 0.
@@ -207,7 +207,7 @@ class InvalidValueError(LakeError, ValueError):
 
 
 class TooLargeError(InvalidValueError):
-    """A value that takes more memory once decoded than the lake was opened to allow."""
+    """A value whose decoded size exceeds the limits with which the lake was opened."""
 
 
 class QueryError(LakeError, ValueError):
@@ -215,12 +215,12 @@ class QueryError(LakeError, ValueError):
 
 
 class QuerySyntaxError(QueryError):
-    """A query whose text cannot be parsed.
+    """A query that cannot be parsed.
 
     Attributes
     ----------
     line, column : int
-        Place of the error, counted from 1.
+        Line and column of the error, from 1.
     """
 
     line: int = 1
@@ -230,7 +230,7 @@ class QuerySyntaxError(QueryError):
 
     @classmethod
     def at(cls, text: str, line: int, column: int, reason: str) -> QuerySyntaxError:
-        """Build the error with the line at fault and a caret below it.
+        """Build the error, with the line in question and a caret below it.
 
         >>> print(QuerySyntaxError.at("SELECT a FROM", 1, 13, "Expected a source"))
         Expected a source: line 1, column 13.
@@ -244,7 +244,7 @@ class QuerySyntaxError(QueryError):
         return error
 
     def without(self, prefix: str) -> QuerySyntaxError:
-        """Return the same error for the text that remains when a prefix is removed.
+        """Return the same error for the text without a prefix.
 
         >>> print(QuerySyntaxError.at("SELECT a FROM", 1, 13, "Expected more").without("SELECT "))
         Expected more: line 1, column 6.
@@ -265,7 +265,7 @@ class SchemaError(LakeError, ValueError):
 
 
 class ColumnAttributeError(SchemaError, AttributeError):
-    """An attribute of a column that its type does not have, so that `hasattr` returns False."""
+    """A missing attribute of a column, for which `hasattr` returns False."""
 
 
 class ReadOnlyError(LakeError, PermissionError):
@@ -273,7 +273,7 @@ class ReadOnlyError(LakeError, PermissionError):
 
 
 class UncommittedError(LakeError, RuntimeError):
-    """Uncommitted edits that the operation would lose or leave out."""
+    """Uncommitted edits that the operation would discard or ignore."""
 
 
 class ConflictError(LakeError, RuntimeError):
@@ -282,7 +282,7 @@ class ConflictError(LakeError, RuntimeError):
     Parameters
     ----------
     message : str
-        The conflict, and the way out.
+        The conflict and the fix.
     conflicts : sequence
         One entry per conflicting cell, row or column.
     """
@@ -298,7 +298,7 @@ class LoaderError(LakeError, RuntimeError):
     Parameters
     ----------
     message : str
-        The failure, and the way out.
+        The failure and the fix.
     row_id : int, optional
         Id of the row.
     column : str, optional
@@ -306,7 +306,7 @@ class LoaderError(LakeError, RuntimeError):
     position : int, optional
         Position of the row in its view.
     source : int, optional
-        Index of that view in a mix.
+        Index of the view in a mix.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class LoaderError(LakeError, RuntimeError):
 
 
 class ForkedError(LakeError, RuntimeError):
-    """Use of a lake in a forked process: the storage engine does not survive a fork."""
+    """Use of a lake in a forked process, since the storage engine does not support forks."""
 
 
 class FormatError(LakeError, RuntimeError):
@@ -334,11 +334,11 @@ class FormatError(LakeError, RuntimeError):
 
 
 class StorageError(LakeError, OSError):
-    """A store that cannot be read or written: disk full, no permission, no network."""
+    """A store that cannot be read or written: full disk, missing permission, no network."""
 
 
 class DamagedError(StorageError):
-    """Stored bytes that differ from those that were written."""
+    """Stored bytes that have changed since they were written."""
 
 
 class MissingPackageError(LakeError, ImportError):
@@ -355,27 +355,27 @@ class MissingPackageError(LakeError, ImportError):
 
 
 class ExportWarning(UserWarning):
-    """Columns that an export leaves out, because its format cannot hold them."""
+    """Columns that an export leaves out, because the format cannot store them."""
 
 
 class ReencodedWarning(UserWarning):
-    """Images that were re-encoded with losses, or whose files have more bits than are read."""
+    """Images that lost detail when they were re-encoded, or that are read with fewer bits."""
 
 
 @contextmanager
 def shown_briefly(*, lines: bool = True) -> Iterator[None]:
-    """Make IPython show errors raised in the block without the stack frames of this package.
+    """Make IPython hide the stack frames of this package in errors raised in the block.
 
     Parameters
     ----------
     lines : bool
-        Whether to show the line of the user's code that led to the error.
+        Whether to show the line of the user's code that caused the error.
     """
     try:
         yield
     except LakeError as error:
         render = short_traceback if lines else _message
-        # IPython calls this method of an exception, if it has one, instead of its own formatter.
+        # If an exception has this method, IPython calls it instead of its own formatter.
         error._render_traceback_ = partial(render, error)  # type: ignore[attr-defined]
         raise
 
@@ -385,10 +385,10 @@ def _message(error: BaseException) -> list[str]:
 
 
 def short_traceback(error: BaseException) -> list[str]:
-    """Return the user's last line before an error, the user's frames of its cause, and its message.
+    """Return the last line of user code before an error, user frames of its cause, and its message.
 
-    The cause is shown if it was raised in the user's own code, such as a function in a query. An
-    installed library's frames would say nothing that the message does not.
+    The cause is shown if it was raised in the user's own code, such as a function in a query. The
+    frames of an installed library would add nothing to the message.
 
     >>> short_traceback(QueryError("A query must be a SELECT, but it is 'hello'."))
     ["QueryError: A query must be a SELECT, but it is 'hello'."]

@@ -1,4 +1,4 @@
-"""Modules that are imported on first use, since opening a lake needs few of them."""
+"""Modules that are imported on first use, since only a few are needed to open a lake."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 
 class LazyModule:
-    """A stand-in for a module that imports it when one of its names is first looked up.
+    """A proxy for a module that imports it when one of its names is first looked up.
 
-    Every process pays for its imports, even if it only opens a lake and reads a row. Modules that
-    few processes need are therefore declared like this. Type checkers and import-linter see an
-    ordinary import:
+    Imports take time in every process, even if it only opens a lake and reads a row. Modules that
+    few processes need are therefore declared as below, so that type checkers and import-linter see
+    an ordinary import:
 
     >>> from typing import TYPE_CHECKING
     >>> if TYPE_CHECKING:

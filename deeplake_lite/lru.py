@@ -1,4 +1,4 @@
-"""A cache of bounded size: the least recently used values are evicted first."""
+"""A cache of limited size that evicts the least recently used values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Sized(Protocol):
 
 
 class LRUCache[K: Hashable, V: Sized]:
-    """Values by key, up to a number of bytes. Threads may share it.
+    """A thread-safe cache of values by key, up to a total number of bytes.
 
     Parameters
     ----------
     limit : int
-        Maximum size of all values, in bytes.
+        Maximum total size of the values, in bytes.
     share : int
-        A value larger than the limit divided by this is not cached.
+        Values larger than `limit` divided by `share` are not cached.
 
     Examples
     --------
@@ -45,16 +45,16 @@ class LRUCache[K: Hashable, V: Sized]:
         self._lock = Lock()
 
     def __contains__(self, key: K) -> bool:
-        """Return whether a value is cached, without using it."""
+        """Return whether a value is cached; this does not count as a use."""
         return key in self._values
 
     @property
     def nbytes(self) -> int:
-        """Size of the cached values, in bytes."""
+        """Total size of the cached values, in bytes."""
         return self._size
 
     def has_room(self, nbytes: int) -> bool:
-        """Return whether a value of this size would be cached."""
+        """Return whether a value of the given size would be cached."""
         return nbytes <= self._limit // self._share
 
     def get(self, key: K) -> V | None:
@@ -66,7 +66,7 @@ class LRUCache[K: Hashable, V: Sized]:
             return value
 
     def put(self, key: K, value: V) -> None:
-        """Cache a value in place of the old one, unless it is too large."""
+        """Replace the cached value, or only remove it if the new value is too large."""
         with self._lock:
             self._drop(key)
             if self.has_room(value.nbytes):

@@ -1,10 +1,10 @@
 """A result that one thread hands to another, safe from Ctrl-C at any time.
 
-Python raises KeyboardInterrupt in the main thread between any two instructions. `threading.Event`,
-`Condition` and `concurrent.futures.Future` acquire their locks in Python code, so an interrupt can
-arrive after a lock is acquired and before the ``finally`` that releases it: the other thread then
-waits forever. Here, the waiting thread acquires a single lock of the interpreter, which the other
-thread never waits for.
+Python may raise KeyboardInterrupt between any two instructions of the main thread.
+`threading.Event`, `Condition` and `concurrent.futures.Future` acquire their locks in Python code,
+so an interrupt can arrive after a lock is acquired, but before the ``finally`` that releases it.
+The other thread then waits forever. Here, the waiting thread only acquires a single lock of the
+interpreter, for which the other thread never waits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from threading import Lock
 
 
 class Outcome[T]:
-    """A value or an error that one thread sets once and another thread waits for.
+    """A value or error that one thread sets once, while another thread waits for it.
 
     Examples
     --------
@@ -37,30 +37,30 @@ class Outcome[T]:
         return self._given
 
     def give(self, value: T) -> None:
-        """Hand over the value."""
+        """Set the value."""
         self._value = value
         self._finish()
 
     def fail(self, error: BaseException) -> None:
-        """Hand over an error, which `result` raises."""
+        """Set the error, which `result` raises."""
         self._error = error
         self._finish()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Wait for the outcome, at most some seconds; return whether there is one."""
+        """Wait for the outcome until a timeout, in seconds, and return whether there is one."""
         # An interrupt may arrive just after the lock is acquired. The lock then stays acquired, so
-        # a second call must check `_given` first.
+        # another call must check `_given` first.
         return self._given or self._pending.acquire(timeout=seconds)
 
     def result(self) -> T:
-        """Wait for the outcome; return the value, or raise the error."""
+        """Wait for the outcome, then return the value or raise the error."""
         self.wait()
         try:
             if self._error is not None:
                 raise self._error
             return self._value  # type: ignore[return-value]
         finally:
-            del self  # the error's traceback holds this frame, and `self` holds the error: a cycle
+            del self  # breaks a cycle: the error's traceback refers to this frame, and `self` to it
 
     def _finish(self) -> None:
         self._given = True

@@ -1,4 +1,4 @@
-"""Pickle values for other processes."""
+"""Pickling of values for other processes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import sys
 
 
 def pickled(value: object) -> bytes:
-    """Pickle a value, with cloudpickle if it is installed and pickle does not suffice.
+    """Pickle a value, using cloudpickle if necessary and installed.
 
-    Functions and classes that are defined in a notebook or at a prompt need it, because pickle
-    stores only their names, and no other process can import them.
+    Functions and classes defined in a notebook or at a prompt need cloudpickle, because pickle only
+    stores their names, which other processes cannot import.
 
     Raises
     ------
     Exception
-        Any that pickling the value raises.
+        Any error that pickling the value raises.
     """
     try:
         data = pickle.dumps(value, 5)

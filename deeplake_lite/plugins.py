@@ -1,12 +1,12 @@
-"""Column types and codecs that other packages add.
+"""Column types and codecs from other packages.
 
-A package registers each class by an entry point, under the name that the class has in lakes::
+A package registers each class with an entry point, under the name that the class has in lakes::
 
     [project.entry-points."deeplake_lite.htypes"]
     signal = "my_package.signal:Signal"
 
-Entry points are looked up only for names that this package does not know, so they cost nothing
-otherwise. A lake can use only types and codecs of installed packages.
+Entry points are only looked up for names that this package does not know, so they cost nothing
+otherwise. A lake can only be used if the packages of its types and codecs are installed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CODECS = "deeplake_lite.codecs"
 
 @cache
 def names(group: str) -> tuple[str, ...]:
-    """Return the names that installed packages register in a group, sorted."""
+    """Return the sorted names that installed packages have registered in a group."""
     from importlib.metadata import entry_points
 
     return tuple(sorted({point.name for point in entry_points(group=group)}))
@@ -50,7 +50,7 @@ def load(group: str, name: str, base: type) -> type[Any] | None:
     Raises
     ------
     SchemaError
-        When two packages register the name, or when the class cannot be imported, is not derived
+        If several packages register the name, or if the class cannot be imported, does not derive
         from `base`, or has another name.
     """
     from importlib.metadata import entry_points
@@ -61,7 +61,8 @@ def load(group: str, name: str, base: type) -> type[Any] | None:
     if len({point.value for point in points}) > 1:
         values = " and ".join(sorted(point.value for point in points))
         raise SchemaError(
-            f"Only one package may add {name!r} to {group}, but there are {values}. Uninstall one."
+            f"Only one package may register {name!r} in {group}, but {values} are registered. "
+            "Uninstall all of their packages but one."
         )
     try:
         added = points[0].load()

@@ -1,6 +1,6 @@
 """A thread pool that is safe from Ctrl-C at any time.
 
-`concurrent.futures` acquires its locks in Python code; see `outcome` for why that is not safe.
+`concurrent.futures` is not: it acquires its locks in Python code (see `outcome`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Job[T](Outcome[T]):
-    """A call that a thread of the pool makes, and its outcome. One thread waits for it."""
+    """A function call in a thread of the pool, and its outcome, for which one thread waits."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         super().__init__()
         self._work: Callable[[], T] | None = work
 
     def cancel(self) -> None:
-        """Drop the work, unless it has begun."""
+        """Cancel the work, unless it has begun."""
         self._work = None
 
     def do(self) -> None:
@@ -44,12 +44,12 @@ class Job[T](Outcome[T]):
 
 
 class Pool:
-    """Threads that start jobs in the order of submission, several at a time.
+    """Threads that run jobs concurrently, and start them in the order of submission.
 
     Parameters
     ----------
     threads : int
-        Maximum number of threads; each starts when there is work.
+        Maximum number of threads, which are started when there is work.
 
     Examples
     --------
@@ -68,20 +68,20 @@ class Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Let the threads end when they have finished the submitted jobs."""
+        """Let the threads end after they have finished all submitted jobs."""
         for _ in range(self._started):
             self._jobs.put(None)
 
     def submit[**P, T](self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Job[T]:
-        """Submit a function to be called in a thread."""
+        """Submit a function call to the threads."""
         if self._process != os.getpid():  # threads do not survive a fork
             self._reset()
         job = Job(partial(work, *args, **kwargs))
         self._jobs.put(job)
         if self._started < self.threads:
-            # `threading.Thread` waits for its start in Python code, holding a lock that an
-            # interrupt there would leave locked. The count is increased afterwards: an interrupt
-            # in between costs an extra thread, not a job.
+            # Do not use `threading.Thread`: it waits for its start in Python code while it holds a
+            # lock, which an interrupt would leave locked. Increase the count afterwards, so that an
+            # interrupt in between costs an extra thread rather than a job.
             _thread.start_new_thread(_run_jobs, (self._jobs,))
             self._started += 1
         return job
@@ -97,16 +97,16 @@ class Pool:
                 job.cancel()
 
     def _reset(self) -> None:
-        """Start over with no threads, in a new pool or after a fork."""
+        """Start without threads, in a new pool or after a fork."""
         self._process, self._started = os.getpid(), 0
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
 
 
 _RUNNING = set[Job[Any]]()
-"""Jobs that threads are running; the process waits for them before it exits."""
+"""Running jobs, for which the process waits before it exits."""
 
 _EXITING = Event()
-"""Set when the process exits: no further job is started."""
+"""Set when the process exits, so that no more jobs are started."""
 
 if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_RUNNING.clear)
@@ -122,7 +122,7 @@ def _run_jobs(jobs: SimpleQueue[Job[Any] | None]) -> None:
 
 @atexit.register
 def _finish_jobs() -> None:
-    # These threads are daemons: the interpreter would stop them in the middle of a write.
+    # These threads are daemons, which the interpreter would stop even in the middle of a write.
     _EXITING.set()
     for job in list(_RUNNING):
         job.wait()

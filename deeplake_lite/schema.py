@@ -1,8 +1,8 @@
-"""The schema of a lake: names, types and metadata of its columns, in order.
+"""The schema of a lake: the names, types and metadata of its columns, in order.
 
-A schema is immutable: `add`, `drop` and `rename` return another one. Every column has an internal
-id that never changes and is never reused, so renaming costs nothing and two versions are compared
-by id.
+Schemas are immutable: `add`, `drop` and `rename` return a new one. Every column has an internal id
+that never changes and is never reused. Therefore, renaming a column costs nothing, and two versions
+of a schema can be compared by id.
 """
 
 from __future__ import annotations
@@ -40,27 +40,28 @@ class Field:
     """One column of a schema."""
 
     name: str
-    """Name that users see; ``a/b`` is the column b of the group a."""
+    """Name that users see. ``a/b`` is the column b in the group a."""
 
     id: str
     """Name in storage: ``c`` and eight hexadecimal digits."""
 
     htype: Htype
-    """Type of its values."""
+    """Type of the values."""
 
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
-    """JSON that users attach to the column. It is never changed in place."""
+    """JSON that users attach to the column. It is never edited in place."""
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         if not isinstance(self.id, str) or not _ID.fullmatch(self.id):
             raise SchemaError(
                 f"A column's id must be 'c' and eight hexadecimal digits, but it is "
-                f"{brief(self.id)}."
+                f"{brief(self.id)}. Build a schema from names and types: "
+                "Schema.build({'label': 'int32'})."
             )
         if not isinstance(self.htype, Htype):
             raise SchemaError(
-                f"The type of {self.name!r} must be an htype, but it is {brief(self.htype)}."
+                f"The type of column {self.name!r} must be an htype, but it is {brief(self.htype)}."
             )
         check_metadata("A column's metadata", self.metadata)
         object.__setattr__(self, "metadata", fixed(self.metadata))
@@ -86,14 +87,14 @@ class Schema:
     """
 
     fields: tuple[Field, ...] = ()
-    """The columns, in order."""
+    """The columns in order."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.fields, list | tuple) or not all(
             isinstance(column, Field) for column in self.fields
         ):
             raise SchemaError(
-                f"The fields of a schema must be a list of Field, but they are "
+                f"The fields of a schema must be a list of Field objects, but they are "
                 f"{brief(self.fields)}. Build a schema from names and types: "
                 "Schema.build({'label': 'int32'})."
             )
@@ -110,17 +111,18 @@ class Schema:
             for group in _groups(name):
                 if group in names:
                     raise SchemaError(
-                        f"{group!r} cannot be a column and the group of {name!r}. Rename one of "
-                        "them."
+                        f"{group!r} cannot be both a column and the group of {name!r}. Rename one "
+                        "of them."
                     )
         if len({column.id for column in self.fields}) != len(names):
             raise SchemaError(
-                "Column ids must be unique, but they are not. Restore the schema from a backup."
+                "Column ids must be unique, but two columns have the same id. Restore the schema "
+                "from a backup."
             )
 
     @classmethod
     def build(cls, columns: Mapping[str, object]) -> Self:
-        """Make a schema from names and types, given in any form that `htypes.resolve` reads.
+        """Build a schema from names and types, in any form that `htypes.resolve` accepts.
 
         The columns get random ids.
 
@@ -131,8 +133,8 @@ class Schema:
         """
         if not isinstance(columns, Mapping):
             raise SchemaError(
-                "A schema must be a dict of types by column name, such as {'label': 'int32'}, but "
-                f"it is {type(columns).__name__} {brief(columns)}."
+                "A schema must be a dict from column names to types, such as {'label': 'int32'}, "
+                f"but it is {type(columns).__name__} {brief(columns)}."
             )
         schema = cls()
         for name, spec in columns.items():
@@ -141,7 +143,7 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
+        """Names of the columns in order."""
         return tuple(column.name for column in self.fields)
 
     def __getitem__(self, name: str) -> Field:
@@ -160,7 +162,7 @@ class Schema:
         return len(self.fields)
 
     def add(self, name: str, spec: object, metadata: Mapping[str, object] | None = None) -> Self:
-        """Return the schema with one more column at the end."""
+        """Return the schema with a new column at the end."""
         if name in self:
             raise SchemaError(
                 f"A column {name!r} already exists. Drop it first, or choose another name."
@@ -180,7 +182,7 @@ class Schema:
         return replace(self, fields=tuple(f for f in self.fields if f is not dropped))
 
     def rename(self, old: str, new: str) -> Self:
-        """Return the schema with a column renamed, at the same place."""
+        """Return the schema with a renamed column, in the same position."""
         if new in self and new != old:
             raise SchemaError(
                 f"A column {new!r} already exists. Drop it first, or choose another name."
@@ -188,7 +190,7 @@ class Schema:
         return self._replace(old, name=new)
 
     def replace_metadata(self, name: str, metadata: Mapping[str, object]) -> Self:
-        """Return the schema with other metadata for a column."""
+        """Return the schema with new metadata for a column."""
         return self._replace(name, metadata=dict(metadata))
 
     def _replace(self, name: str, /, **changes: Any) -> Self:
@@ -202,7 +204,7 @@ class Schema:
         )
 
     def limited(self, limits: Limits) -> Self:
-        """Return the schema for a handle with these limits; it equals this one."""
+        """Return the schema with other limits, for a handle; it is equal to this schema."""
         if all(column.htype.limits == limits for column in self.fields):
             return self
         limited = [replace(column, htype=column.htype.limited(limits)) for column in self.fields]
@@ -224,12 +226,12 @@ class Schema:
 
     @classmethod
     def from_json(cls, document: object) -> Self:
-        """Return the schema that `to_json` wrote.
+        """Return the schema that `to_json` converted to JSON.
 
         Raises
         ------
         FormatError, SchemaError
-            When this release cannot read the document.
+            If this release cannot read the document.
         """
         match document:
             case {"columns": [*columns]}:
@@ -240,7 +242,7 @@ class Schema:
         )
 
     def compare(self, other: Schema) -> SchemaChanges:
-        """Return the changes from this schema to `other`; columns are matched by id."""
+        """Return the changes from this schema to `other`, with columns matched by id."""
         before = {column.id: column for column in self.fields}
         after = {column.id: column for column in other.fields}
         both = [(before[key], after[key]) for key in before if key in after]
@@ -257,7 +259,7 @@ class Schema:
 
 @dataclass(frozen=True, repr=False)
 class SchemaChanges:
-    """The changes from one schema to another; true if there are any."""
+    """The changes from one schema to another. It is true if there are any changes."""
 
     added: tuple[Field, ...] = ()
     """Columns that only the second schema has."""
@@ -266,13 +268,13 @@ class SchemaChanges:
     """Columns that only the first schema has."""
 
     renamed: tuple[tuple[Field, Field], ...] = ()
-    """Columns whose name changed: before, after."""
+    """Columns whose name changed, as pairs (before, after)."""
 
     retyped: tuple[tuple[Field, Field], ...] = ()
-    """Columns whose type changed: before, after."""
+    """Columns whose type changed, as pairs (before, after)."""
 
     noted: tuple[tuple[Field, Field], ...] = ()
-    """Columns whose metadata changed: before, after."""
+    """Columns whose metadata changed, as pairs (before, after)."""
 
     def __bool__(self) -> bool:
         return any((self.added, self.dropped, self.renamed, self.retyped, self.noted))
@@ -292,7 +294,7 @@ def _make_id() -> str:
 
 
 def _groups(name: str) -> list[str]:
-    """Return the groups that a column is in, outermost first.
+    """Return the groups that contain a column, outermost first.
 
     >>> _groups("a/b/c")
     ['a', 'a/b']
@@ -313,7 +315,7 @@ def _check_name(name: object) -> None:
     elif any(part in ("", ".", "..") for part in name.split("/")):
         rule = "made of parts joined by single slashes, such as 'a/b', where no part is '.' or '..'"
     elif name.startswith("__"):
-        rule = "without two leading underscores, which are reserved for the lake itself"
+        rule = "without two leading underscores, since these names are reserved"
     if rule:
         raise SchemaError(
             f"A column's name must be {rule}, but it is {brief(name, 80)}. Choose another name."
@@ -337,14 +339,14 @@ def check_metadata(what: str, metadata: object) -> dict[str, Any]:
         ) from error
     if not same_json(copy, metadata):
         raise SchemaError(
-            f"{what} must survive conversion to JSON and back unchanged, but it is "
+            f"{what} must be unchanged by a conversion to JSON and back, but it is "
             f"{brief(metadata)}. Use strings as keys, and lists instead of tuples."
         )
     return copy
 
 
 def _read_field(column: Any) -> Field:
-    """Return the field that `Schema.to_json` wrote."""
+    """Return the field that `Schema.to_json` converted to JSON."""
     match column:
         case {"name": name, "id": id_, "htype": config}:
             return Field(name, id_, from_config(config), column.get("metadata", {}))
@@ -355,7 +357,7 @@ def _read_field(column: Any) -> Field:
 
 
 def free_name(name: str, taken: Container[str]) -> str:
-    """Return a name that is not taken, with underscores appended if necessary.
+    """Append underscores to a name until it is not taken.
 
     >>> free_name("path", ["path", "path_"]), free_name("path", [])
     ('path__', 'path')

@@ -212,7 +212,7 @@ def test_unknown_codec_error_lists_all_names(points):
         ([f"{__name__}:EXAMPLE"], "must be a class derived from Htype, but it is"),
         ([f"{__name__}:Shifted"], "must be a class derived from Htype, but it is"),
         ([f"{__name__}:Unnamed"], "must have the same name, but Unnamed.name is 'other'"),
-        (["a:B", "c:D"], "Only one package may add 'signal'"),
+        (["a:B", "c:D"], "Only one package may register 'signal'"),
     ],
 )
 def test_invalid_entry_points_are_refused(points, values, said):

@@ -128,10 +128,10 @@ def test_invalid_names_are_refused(schema, name, match):
 
 def test_name_is_either_a_column_or_a_group(schema):
     with pytest.raises(
-        SchemaError, match="'boxes' cannot be a column and the group of 'boxes/left'"
+        SchemaError, match="'boxes' cannot be both a column and the group of 'boxes/left'"
     ):
         schema.add("boxes", "boxes")
-    with pytest.raises(SchemaError, match="'x' cannot be a column and the group of 'x/y'"):
+    with pytest.raises(SchemaError, match="'x' cannot be both a column and the group of 'x/y'"):
         schema.add("x/y", "int8")
 
 
@@ -195,5 +195,5 @@ def test_any_names_make_a_schema_that_round_trips_or_raise(names):
 
 @pytest.mark.parametrize("columns", [["x"], "x", None, 5])
 def test_schema_is_made_from_a_dict(columns):
-    with pytest.raises(SchemaError, match="must be a dict of types by column name"):
+    with pytest.raises(SchemaError, match="must be a dict from column names to types"):
         Schema.build(columns)

@@ -1,8 +1,8 @@
 """Lookup of codecs by name, by configuration, or by the first bytes of a file.
 
-A codec's module is imported on first use, because importing Pillow and numcodecs takes longer than
-the time limit for importing this package. A new codec is one file in this folder and one line
-below; other packages add theirs through entry points (`deeplake_lite.plugins`).
+The module of a codec is imported on first use, because importing Pillow and numcodecs takes longer
+than importing this package may take. To add a codec, add a file to this folder and a line below.
+Other packages add codecs through entry points (`deeplake_lite.plugins`).
 
 >>> get("jpeg", quality=95)
 Jpeg(quality=95, subsampling='420')
@@ -51,7 +51,7 @@ _IMAGES = {
     "tiff": "Tiff",
     "bmp": "Bmp",
 }
-"""Class of each codec of image files by its name, which is also the name of its module."""
+"""Class of each codec for image files, by its name. Its module has the same name."""
 
 _NUMBERS = {
     "raw": "Raw",
@@ -59,10 +59,10 @@ _NUMBERS = {
     "lz4": "Lz4",
     "blosc": "Blosc",
 }
-"""Class of each codec of bare numbers by its name, which is also the name of its module."""
+"""Class of each codec for raw numbers, by its name. Its module has the same name."""
 
 IMAGES, NUMBERS = tuple(_IMAGES), tuple(_NUMBERS)
-"""Names of the codecs of this package."""
+"""Names of the codecs in this package."""
 
 
 def names() -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def names() -> tuple[str, ...]:
 
 
 def image_codecs() -> tuple[str, ...]:
-    """Return the names of the codecs of image files.
+    """Return the names of the codecs for image files.
 
     >>> image_codecs()
     ('jpeg', 'png', 'webp', 'tiff', 'bmp')
@@ -85,7 +85,7 @@ def image_codecs() -> tuple[str, ...]:
 
 
 def number_codecs() -> tuple[str, ...]:
-    """Return the names of the codecs for bare numbers, which store neither dtype nor shape.
+    """Return the names of the codecs for raw numbers, which store neither dtype nor shape.
 
     >>> number_codecs()
     ('raw', 'zstd', 'lz4', 'blosc')
@@ -104,21 +104,21 @@ def is_image_codec(name: str) -> bool:
 
 
 def get(codec: str | Mapping[str, object] | Codec, **options: Any) -> Codec:
-    """Return a codec.
+    """Return a codec by name or configuration.
 
     Parameters
     ----------
     codec : str, mapping or Codec
         A name, a configuration as returned by `Codec.get_config`, or a codec.
     **options
-        Fields of the codec; they override those of a configuration.
+        Fields of the codec, which override those of the configuration.
 
     Raises
     ------
     NotFoundError
-        When no codec has the name.
+        If there is no codec with the name.
     SchemaError
-        When the codec has no such field, or the value of a field is invalid.
+        If the codec has no such field, or the value of a field is invalid.
 
     Examples
     --------
@@ -133,14 +133,14 @@ def get(codec: str | Mapping[str, object] | Codec, **options: Any) -> Codec:
 
 
 def from_config(config: Mapping[str, object]) -> Codec:
-    """Return the codec that a configuration describes.
+    """Return the codec with the given configuration.
 
     Raises
     ------
     NotFoundError
-        When no codec has the name.
+        If there is no codec with the name.
     SchemaError
-        When the codec has no such field, or the value of a field is invalid.
+        If the codec has no such field, or the value of a field is invalid.
 
     Examples
     --------
@@ -152,12 +152,12 @@ def from_config(config: Mapping[str, object]) -> Codec:
 
 
 def sniff(data: Buffer) -> ImageCodec:
-    """Return the codec of an image file, judging by its first bytes.
+    """Return the codec of an image file, detected from its first bytes.
 
     Raises
     ------
     InvalidValueError
-        When no codec can read the file.
+        If no codec can read the file.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def sniff(data: Buffer) -> ImageCodec:
     deeplake_lite.errors.InvalidValueError: must be an image file (JPEG, PNG, WEBP, TIFF, BMP),
     but its 8 bytes look like a PDF document. Convert it, or use another column type.
     """
-    # entry points are looked up only if no built-in codec matches
+    # Looking up entry points is slow, so try the built-in codecs first.
     codec = _first_match(data, IMAGES) or _first_match(data, image_codecs())
     if codec is not None:
         return codec
@@ -182,19 +182,19 @@ def sniff(data: Buffer) -> ImageCodec:
 
 
 def _first_match(data: Buffer, names: tuple[str, ...]) -> ImageCodec | None:
-    """Return the first of the codecs of image files that recognises the first bytes of a file."""
+    """Return the first of the named codecs that recognises a file, or None."""
     codecs = (cast("ImageCodec", _build(name, {})) for name in names)
     return next((codec for codec in codecs if codec.matches(data)), None)
 
 
 def _build_config(config: Mapping[str, object], options: Mapping[str, object]) -> Codec:
-    """Return the codec of a configuration, with some fields overridden."""
+    """Return the codec with a configuration, overriding some of its fields."""
     merged = {**config, **options}
     return _build(merged.pop("name", None), merged)
 
 
 def _build(name: object, options: Mapping[str, object]) -> Codec:
-    """Return the codec with a name, with the given fields."""
+    """Return the codec with the given name and fields."""
     cls = _load_class(name)
     known = [field.name for field in fields(cls)]
     unknown = [option for option in options if option not in known]
@@ -207,7 +207,7 @@ def _build(name: object, options: Mapping[str, object]) -> Codec:
 
 @cache
 def _load_class(name: object) -> type[Codec]:
-    """Import a codec's class."""
+    """Import the class of a codec."""
     known = _IMAGES | _NUMBERS
     if isinstance(name, str) and name in known:
         cls: type[Codec] = getattr(import_module(f"{__name__}.{name}"), known[name])

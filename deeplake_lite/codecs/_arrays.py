@@ -1,4 +1,4 @@
-"""Checks of arrays and options that codecs share."""
+"""Checks on arrays and options, shared by all codecs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def little(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in C order and little-endian byte order; it is copied only if necessary.
+    """Convert an array to C order and little-endian byte order, copying it only if necessary.
 
     >>> little(np.array([1, 2], ">i4")).dtype.str
     '<i4'
@@ -34,13 +34,13 @@ def check_pixels(
     Parameters
     ----------
     codec : Codec
-        Codec of the format, named in the message.
+        Codec of the format, for the error message.
     array : ndarray, (h, w) or (h, w, channels)
         Pixels.
     allowed : mapping
-        Possible numbers of channels by the name of the dtype; 1 stands for (h, w).
+        Allowed numbers of channels for each dtype, by its name; 1 means an array (h, w).
     way_out : str
-        Last sentences of the message.
+        Last sentences of the error message.
     """
     channels = array.shape[2] if array.ndim == 3 else 1
     fits = channels in allowed.get(array.dtype.name, ()) and array.ndim == (
@@ -60,7 +60,7 @@ def check_option(codec: Codec, option: str, low: int, high: int) -> None:
     Raises
     ------
     SchemaError
-        When the field is not an integer from `low` to `high`.
+        If the field is not an integer from `low` to `high`.
     """
     value = getattr(codec, option)
     if type(value) is not int or not low <= value <= high:
@@ -71,12 +71,12 @@ def check_option(codec: Codec, option: str, low: int, high: int) -> None:
 
 
 def check_choice(codec: Codec, option: str, choices: Collection[object]) -> None:
-    """Check a field of a codec that has a fixed set of values.
+    """Check a field of a codec that only allows certain values.
 
     Raises
     ------
     SchemaError
-        When the field is not one of the choices.
+        If the value is not one of the choices.
     """
     value = getattr(codec, option)
     if not any(value is choice or (type(value) is str and value == choice) for choice in choices):
@@ -86,5 +86,5 @@ def check_choice(codec: Codec, option: str, choices: Collection[object]) -> None
 
 
 def _shapes(counts: Collection[int]) -> str:
-    """Format shapes for a message."""
+    """Format the shapes of arrays with the given numbers of channels."""
     return " or ".join("(h, w)" if count == 1 else f"(h, w, {count})" for count in counts)

@@ -1,4 +1,4 @@
-"""Checks on image files and the errors that they raise, shared by the codecs of all formats."""
+"""Checks on image files and their errors, shared by the codecs of all formats."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.base import Header, ImageCodec
 
 MAX_BYTES = 1 << 31
-"""Maximum size of one decoded image in bytes, regardless of the limits: 2 GiB, as for any cell.
+"""Maximum size of a decoded image in bytes, regardless of the limits: 2 GiB, as for all cells.
 
-Pillow stops at 179 million pixels by default, which is too few for scans and microscopy. In
-addition, each codec rejects a file of a few kilobytes that claims more pixels than it can hold."""
+Pillow's default limit, 179 million pixels, is too low for scans and microscopy. In addition, each
+codec rejects files whose headers claim more pixels than the files can contain."""
 
 _WAY_OUT = " Fetch it again."
 
@@ -56,7 +56,7 @@ _KINDS: tuple[tuple[int, bytes, str], ...] = (
 
 
 def as_bytes(data: Buffer) -> bytes:
-    """Return a buffer as bytes, without a copy if it is bytes already.
+    """Return a buffer as bytes, without copying it if it already is bytes.
 
     >>> as_bytes(memoryview(b"ab"))
     b'ab'
@@ -65,7 +65,7 @@ def as_bytes(data: Buffer) -> bytes:
 
 
 def looks_like(data: Buffer) -> str:
-    """Describe a file by its first bytes, for a message.
+    """Describe a file by its first bytes, for an error message.
 
     >>> looks_like(b"GIF89a"), looks_like(b"<!DOCTYPE html>"), looks_like(bytes(3))
     ('a GIF image', "text '<!DOCTYPE html>'", 'nothing known (00 00 00)')
@@ -79,7 +79,7 @@ def looks_like(data: Buffer) -> str:
 
 
 def check_begin(data: Buffer, codec: ImageCodec | None = None) -> None:
-    """Check that a file is not empty and, if a codec is given, that it has the codec's format.
+    """Check that a file is not empty, and that it has the format of a codec, if there is one.
 
     >>> check_begin(b"")
     Traceback (most recent call last):
@@ -111,13 +111,13 @@ def check_size(
     height, width : int
         Size in pixels.
     pixel : int
-        Bytes of one decoded pixel.
+        Size of a decoded pixel, in bytes.
     limits : Limits
         Limits on the size.
     """
     if height <= 0 or width <= 0:
         raise InvalidValueError(
-            f"must have pixels, but this {codec.name.upper()} file has {height} x {width}."
+            f"must have pixels, but this {codec.name.upper()} file has {height} x {width} pixels."
             f"{_WAY_OUT}"
         )
     if height * width * pixel > MAX_BYTES:
@@ -129,26 +129,28 @@ def check_size(
 
 
 def check_shape(header_shape: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Check that the shapes in an image's header and in the lake agree; `()` for any shape.
+    """Check that an image's header has the shape stored in the lake; `()` means any shape.
+
+    Call this before you allocate memory for the pixels.
 
     Raises
     ------
     MisfitError
-        When they differ. Call this before you allocate memory for the pixels.
+        If the shapes differ.
     """
     if shape and header_shape != tuple(shape):
-        raise MisfitError(f"the header says {header_shape}, but {tuple(shape)} was recorded")
+        raise MisfitError(f"the header says {header_shape}, but the stored shape is {tuple(shape)}")
 
 
 def check_header(header: Header, shape: tuple[int, ...], dtype: np.dtype[Any] | None) -> None:
-    """Check that an image fits into an array of the given shape and dtype. Raises MisfitError."""
+    """Check that an image fits into an array with a shape and dtype. Raises MisfitError."""
     check_shape(header.shape, shape)
     if dtype is not None and not np.can_cast(header.dtype, dtype):
         raise MisfitError(f"{header.shape} {header.dtype} does not fit into {shape} {dtype}.")
 
 
 def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueError:
-    """Return the error for a file whose structure is broken."""
+    """Build the error for a file with a broken structure."""
     return InvalidValueError(
         f"must be a complete {codec.name.upper()} file, but its {len(data):,} bytes are not: "
         f"{reason}.{_WAY_OUT}"
@@ -156,9 +158,9 @@ def not_whole(codec: ImageCodec, data: bytes, reason: object) -> InvalidValueErr
 
 
 def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
-    """Return the error for a complete file that Pillow cannot read.
+    """Build the error for a complete file that Pillow cannot read.
 
-    The reason completes a sentence about the file, such as ``"has 600 scans"``.
+    The reason continues the words "but it", as ``"has 600 scans"`` does.
     """
     return InvalidValueError(
         f"must be a {codec.name.upper()} file that Pillow can read, but it {reason}. Convert it to "
@@ -167,7 +169,7 @@ def unsupported(codec: ImageCodec, reason: str) -> InvalidValueError:
 
 
 def damaged(codec: ImageCodec, data: bytes, reason: object) -> DamagedError:
-    """Return the error for a file that cannot be decoded."""
+    """Build the error for a stored file that cannot be decoded."""
     why = reason.finding if isinstance(reason, InvalidValueError) else str(reason).removesuffix(".")
     return DamagedError(
         f"{len(data):,} bytes of {codec.name.upper()} cannot be decoded: {why}. Restore the image "

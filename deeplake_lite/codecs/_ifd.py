@@ -1,8 +1,8 @@
-"""A check that everything that the directories of a TIFF file point to is inside the file.
+"""A check that a TIFF file contains everything to which its directories point.
 
-Steps: read a directory, check that the file contains the values of its entries, check that it
-contains the listed strips or tiles and that they are enough for the image, and continue with the
-directories that it points to.
+For each directory, it checks that the file contains the values of the entries and the listed strips
+or tiles, and that these are enough for the image. It then continues with the directories to which
+this one points.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _SUB_PAGES = 330
 _METADATA = (34665, 34853)  # EXIF, GPS
 
 _LARGEST_TILE = 1 << 22
-"""Pixels of a tile that may exceed the image: files with one tile of 2,048 x 2,048 are common."""
+"""Maximum number of pixels of a tile in a small image; files with one tile of 2,048 x 2,048 are
+common."""
 
 _SIZES = {
     1: 1,
@@ -42,10 +43,10 @@ _SIZES = {
     17: 8,
     18: 8,
 }
-"""Size in bytes of each TIFF type, by its number."""
+"""Size of each TIFF type in bytes, by the number of the type."""
 
 _INTEGERS = {1: "u1", 3: "u2", 4: "u4", 13: "u4", 16: "u8", 18: "u8"}
-"""NumPy dtype of each unsigned integer type, by its number."""
+"""NumPy dtype of each unsigned integer type, by the number of the type."""
 
 
 class _Entry(NamedTuple):
@@ -63,13 +64,13 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class _Directory:
-    """One directory: a page, or metadata."""
+    """A directory, which describes a page or metadata."""
 
     entries: dict[int, _Entry]
     """Entries by tag."""
 
     following: int
-    """Offset of the next page's directory, or 0."""
+    """Offset of the directory of the next page, or 0."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +82,15 @@ class _File:
     """Byte order."""
 
     big: bool
-    """Whether the file is a BigTIFF, with offsets of 8 bytes."""
+    """Whether the file is a BigTIFF, which has 8-byte offsets."""
 
     def number(self, at: int, size: int) -> int:
-        """Return an unsigned number."""
+        """Read an unsigned number."""
         self.need(at, size, "a directory")
         return int.from_bytes(self.data[at : at + size], self.order)
 
     def need(self, at: int, size: int, part: str) -> None:
-        """Raise ValueError if the file ends before `at + size`, which is the end of `part`."""
+        """Raise ValueError if the file ends before `part` does, at offset `at + size`."""
         if at + size > len(self.data):
             raise ValueError(f"{part} ends at byte {at + size:,}, so the file is truncated")
 
@@ -104,7 +105,7 @@ class _File:
         return _Directory(entries, self.number(end, word))
 
     def entry(self, at: int, word: int) -> tuple[int, _Entry]:
-        """Read an entry and its tag; values of up to `word` bytes are within the entry itself."""
+        """Read an entry and its tag. Values of up to `word` bytes are in the entry itself."""
         kind, count = self.number(at + 2, 2), self.number(at + 4, word)
         size = count * _SIZES.get(kind, 0)
         start = at + 4 + word
@@ -114,7 +115,7 @@ class _File:
         return self.number(at, 2), _Entry(kind, count, start)
 
     def values(self, entry: _Entry | None) -> NDArray[np.uint64]:
-        """Return the numbers of an entry: (count,), or an empty array if there is no entry."""
+        """Return the numbers of an entry, (count,), or an empty array if there is no entry."""
         if entry is None or entry.kind not in _INTEGERS:
             return np.empty(0, np.uint64)
         dtype = np.dtype(_INTEGERS[entry.kind]).newbyteorder("<" if self.order == "little" else ">")
@@ -127,7 +128,7 @@ def check_whole(data: bytes) -> None:
     Raises
     ------
     ValueError
-        When it is incomplete; the message says why.
+        If it is incomplete. The message says why.
 
     Examples
     --------
@@ -139,8 +140,8 @@ def check_whole(data: bytes) -> None:
     file = _File(data, "little" if data[:1] == b"I" else "big", big=b"+" in data[2:4])
     first = file.number(8, 8) if file.big else file.number(4, 4)
     pages, metadata, seen = [first], list[int](), {0}
-    # An entry takes at least 12 bytes, so a file with more entries has overlapping directories.
-    # Reading them all could take forever.
+    # Each entry takes at least 12 bytes. If a file has more entries than fit, its directories
+    # overlap, and reading all of them could take forever.
     left = len(data) // 12
     while pages or metadata:
         is_page = bool(pages)
@@ -161,7 +162,7 @@ def check_whole(data: bytes) -> None:
 
 
 def _check_pixels(file: _File, entries: dict[int, _Entry], *, needed: bool) -> None:
-    """Check that the strips or tiles of a page are enough, and that they are within the file."""
+    """Check that a page has enough strips or tiles, and that the file contains them."""
     tiled = _TILES in entries
     starts = file.values(entries.get(_TILES if tiled else _STRIPS))
     sizes = file.values(entries.get(_TILE_SIZES if tiled else _STRIP_SIZES))
@@ -191,11 +192,11 @@ def _count_parts(file: _File, entries: dict[int, _Entry], *, tiled: bool) -> int
         return _ceil(height, number(_ROWS_PER_STRIP, height)) * planes
     if number(_TILE_WIDTH, 0) * number(_TILE_HEIGHT, 0) > max(4 * width * height, _LARGEST_TILE):
         raise ValueError(
-            "its tiles are larger than the image, and libtiff allocates a whole tile at a time"
+            "its tiles are larger than the image, and libtiff allocates memory for a whole tile"
         )
     return _ceil(width, number(_TILE_WIDTH, 0)) * _ceil(height, number(_TILE_HEIGHT, 0)) * planes
 
 
 def _ceil(size: int, part: int) -> int:
-    """Return how many parts are needed to cover a size; 0 if the parts are empty."""
+    """Return the number of parts that cover a size, or 0 if the parts are empty."""
     return -(-size // part) if part else 0

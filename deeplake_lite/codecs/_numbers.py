@@ -1,8 +1,8 @@
-"""Base class of the codecs of bare numbers, whose shape and dtype come from the lake.
+"""Base class of the codecs for raw numbers, whose shape and dtype are stored in the lake.
 
-All of these codecs encode an array without elements to zero bytes. Memory is allocated for the
-shape that the lake recorded, never for a size that the bytes claim, so damaged or hostile bytes
-cannot exhaust it.
+All of these codecs encode an array without elements as zero bytes. They allocate memory for the
+shape stored in the lake, and not for the size that the encoded bytes claim, so damaged or malicious
+bytes cannot exhaust memory.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class NumberCodec(Codec):
 
     @abstractmethod
     def _claimed(self, data: memoryview) -> int:
-        """Return the decompressed size that `data` claims to have. May raise anything."""
+        """Return the decompressed size that `data` claims to have. May raise any error."""
 
     @abstractmethod
     def _decompress(self, data: memoryview, into: NDArray[np.uint8]) -> None:
-        """Decompress `data` into (nbytes,) uint8, the size that it claims. May raise anything."""
+        """Decompress `data` into an array (nbytes,) of the claimed size. May raise any error."""
 
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
@@ -53,7 +53,7 @@ class NumberCodec(Codec):
         if array.nbytes > self.max_bytes:
             raise InvalidValueError(
                 f"must have at most {self.max_bytes:,} bytes for codec {self.name!r}, but it has "
-                f"{array.nbytes:,}. Use the codec 'zstd'."
+                f"{array.nbytes:,} bytes. Use the codec 'zstd'."
             )
         return self._compress(little(array)) if array.size else b""
 
@@ -81,9 +81,9 @@ class NumberCodec(Codec):
     def _check_claim(
         self, expected: int, claimed: int, shape: tuple[int, ...], dtype: np.dtype[Any]
     ) -> None:
-        """Check that the bytes hold as many numbers as the lake recorded."""
+        """Check that the claimed size is the size of an array with the stored shape."""
         if claimed != expected:
             raise DamagedError(
                 f"{dtype} of shape {shape} takes {expected:,} bytes, but the {self.name!r} data "
-                f"decodes to {claimed:,}. Restore the cell from a backup."
+                f"decodes to {claimed:,} bytes. Restore the cell from a backup."
             )

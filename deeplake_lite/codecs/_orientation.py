@@ -1,7 +1,7 @@
-"""Orientation of images: read from a file's metadata, and applied to pixels.
+"""Orientation of images, which is read from metadata and applied to pixels.
 
-The orientation is read in the same way as by Pillow's ``ImageOps.exif_transpose``: from EXIF tag
-0x0112 of the first directory, or if that is missing, from XMP's ``tiff:Orientation``.
+As in Pillow's ``ImageOps.exif_transpose``, the orientation is read from EXIF tag 0x0112 of the
+first directory or, if that is missing, from ``tiff:Orientation`` in XMP.
 
 Notes
 -----
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ORIENTATION = 0x0112
-_LONG = 4  # TIFF type LONG, four bytes; the tag should be SHORT, two bytes
+_LONG = 4  # TIFF type LONG, with four bytes; the tag should be SHORT, with two bytes
 _XMP = re.compile(rb'tiff:Orientation(?:="|>)([0-9])')
 _ORDERS: dict[bytes, Literal["little", "big"]] = {b"II": "little", b"MM": "big"}
 
 
 def read_orientation(exif: bytes, xmp: bytes = b"") -> int:
-    """Return the orientation from metadata, 1 to 8. The default is 1, which is upright.
+    """Return the orientation in metadata, 1 to 8, or 1 (upright) if there is none.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def read_orientation(exif: bytes, xmp: bytes = b"") -> int:
 
 
 def upright(pixels: NDArray[Any], orientation: int) -> NDArray[Any]:
-    """Turn pixels upright.
+    """Rotate or mirror pixels so that they are upright.
 
     Parameters
     ----------
     pixels : ndarray, (h, w) or (h, w, channels)
         Pixels as the file stores them.
     orientation : int
-        1 to 8; from 5 on, height and width are swapped.
+        1 to 8. For 5 to 8, height and width are swapped.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Base class of the codecs of image files that Pillow reads.
+"""Base class of the codecs that use Pillow.
 
-Steps: the codec checks that the file is whole; Pillow's plugin for this one format (never another,
-as ``Image.open`` might use) reads the header; `Layout` says what the pixels are converted to;
-decoding loads the pixels, converts them and turns them upright.
+Steps: the codec checks that the file is complete. Pillow's plugin for this format reads the header
+(``Image.open`` might use another plugin). Decoding loads the pixels, converts them to the form that
+`Layout` describes, and rotates them upright.
 
 ==============================  =========================  ===========
 In the file                     Pixels                     dtype
@@ -23,8 +23,8 @@ RGB, CMYK, YCbCr, LAB           (h, w, 3)                  uint8
 RGB and alpha                   (h, w, 4)                  uint8
 ==============================  =========================  ===========
 
-Colours of 16 bits are read as 8 bits, because Pillow holds no more, and a transparent grey level or
-colour of 16 bits is ignored. For a file with several frames, the first one is read.
+Colours with 16 bits are read as 8 bits, because Pillow does not support more, and a transparent
+grey level or colour with 16 bits is ignored. Only the first frame of a file is read.
 """
 
 from __future__ import annotations
@@ -61,16 +61,16 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """Form of the array that the pixels of one Pillow mode are converted to."""
+    """Form of the array to which the pixels of a Pillow mode are converted."""
 
     mode: str
-    """Pillow mode to convert to."""
+    """Pillow mode to which the pixels are converted."""
 
     channels: tuple[int, ...] = ()
-    """Size of the last axis, if there is one."""
+    """Size of the channel axis, if there is one."""
 
     dtype: str = "uint8"
-    """NumPy name of the dtype."""
+    """NumPy's name of the dtype."""
 
 
 _LAYOUTS = {
@@ -93,20 +93,20 @@ _LAYOUTS = {
     "F": Layout("F", (), "float32"),
 }
 CONVERTED = ("CMYK", "YCbCr", "LAB", "HSV")
-"""Colour spaces that are converted to RGB, which cannot be undone."""
+"""Colour spaces that are converted to RGB, which loses information."""
 
 _TRANSPARENT = Layout("RGBA", (4,))
 _CANVAS_PIXEL = 3  # minimum number of bytes per pixel of a canvas
 
 
 class PillowCodec(ImageCodec):
-    """An image format that Pillow reads and writes."""
+    """A codec for an image format that Pillow reads and writes."""
 
     plugin: ClassVar[type[ImageFile]]
     """Pillow's class for files of the format."""
 
     def _open_error(self, data: bytes, reason: object) -> InvalidValueError:
-        """Return the error for a file that Pillow cannot open."""
+        """Build the error for a file that Pillow cannot open."""
         return not_whole(self, data, reason)
 
     @override
@@ -121,7 +121,7 @@ class PillowCodec(ImageCodec):
 
     @abstractmethod
     def _check_whole(self, data: bytes) -> None:
-        """Check by its structure that a file is not truncated. Raises InvalidValueError."""
+        """Raise InvalidValueError if the structure of a file shows that it is truncated."""
 
     @override
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
@@ -169,23 +169,23 @@ class PillowCodec(ImageCodec):
         self._check_whole(data)
         if size := self._canvas(data):
             check_size(self, *size, _CANVAS_PIXEL, limits)
-            # The canvas is as stored, so an orientation may swap its sides.
+            # The canvas is not upright yet, so the orientation may swap its sides.
             check_shape(size, shape and (shape[:2] if size == shape[:2] else shape[1::-1]))
         with open_image(self, self.plugin, data, damaged) as image:
             check_header(self._header(image, data, limits), shape, dtype)
             return self._read(image, data)
 
     def _header(self, image: ImageFile, data: bytes, limits: Limits) -> Header:
-        """Return the header of an open file, after a check against the limits."""
+        """Check an open file against the limits and return its header."""
         layout = self._check_image(image, limits)
         return Header((*self._size(image, data), *layout.channels), layout.dtype)
 
     def _canvas(self, data: bytes) -> tuple[int, int] | None:  # noqa: ARG002 (WebP needs data)
-        """Return height and width if Pillow allocates memory already when it opens the file."""
+        """Return height and width if Pillow allocates memory as soon as it opens the file."""
         return None
 
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
-        """Return the pixels, converted and upright."""
+        """Return the converted, upright pixels."""
         layout = self._layout(image)
         self._before_load(image, data)
         orientation = self._orientation(image, data)
@@ -195,7 +195,7 @@ class PillowCodec(ImageCodec):
         return upright(np.array(converted).astype(layout.dtype, copy=False), orientation)
 
     def _check_image(self, image: ImageFile, limits: Limits) -> Layout:
-        """Return the layout of an image, after a check that it is supported and not too large."""
+        """Check that an image is supported and not too large, and return its layout."""
         layout = self._layout(image)
         width, height = image.size
         pixel = np.dtype(layout.dtype).itemsize * (*layout.channels, 1)[0]
@@ -203,25 +203,25 @@ class PillowCodec(ImageCodec):
         return layout
 
     def _layout(self, image: ImageFile) -> Layout:
-        """Return the layout that the pixels are converted to."""
+        """Return the layout to which the pixels are converted."""
         layout = _LAYOUTS.get(image.mode)
         if layout is None:
             raise unsupported(self, f"has the colour space {image.mode}")
         return _TRANSPARENT if image.mode == "P" and "transparency" in image.info else layout
 
     def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:
-        """Return height and width, upright."""
+        """Return the height and width of the upright image."""
         width, height = image.size
         return (width, height) if self._orientation(image, data) >= 5 else (height, width)
 
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Prepare memory, or make checks that Pillow does not make. May raise anything."""
+        """Prepare memory, or do checks that Pillow does not do. May raise any error."""
 
     def _after_load(self, image: ImageFile, data: bytes) -> None:
-        """Check that all pixels are there. May raise anything."""
+        """Check that the file contained all pixels. May raise any error."""
 
     def _orientation(self, image: ImageFile, data: bytes) -> int:  # noqa: ARG002 (PNG needs data)
-        """Return the orientation of the pixels that Pillow loads, 1 to 8."""
+        """Return the orientation, 1 to 8, of the pixels that Pillow loads."""
         return as_orientation(image.getexif())
 
 
@@ -232,10 +232,10 @@ def open_image(
     data: bytes,
     failure: Callable[[ImageCodec, bytes, object], LakeError],
 ) -> Iterator[ImageFile]:
-    """Open a file with one Pillow plugin; convert errors to ours until the file is closed.
+    """Open a file with a Pillow plugin, and convert errors to ours until the file is closed.
 
-    For malformed bytes, the plugins let any error of their parsers through (struct.error, KeyError,
-    zlib.error, …), so every exception is caught.
+    If the bytes are malformed, plugins raise all kinds of errors (struct.error, KeyError,
+    zlib.error, …), so all exceptions are caught.
     """
     try:
         with plugin(BytesIO(data)) as image:
@@ -247,7 +247,7 @@ def open_image(
 
 
 def as_orientation(exif: Image.Exif) -> int:
-    """Return the orientation in EXIF metadata, 1 to 8; 1 if there is none."""
+    """Return the orientation in EXIF metadata, 1 to 8, or 1 if there is none."""
     value = exif.get(ExifTags.Base.Orientation, 1)
     return value if type(value) is int and 1 <= value <= 8 else 1
 

@@ -1,8 +1,8 @@
 """Base classes of codecs, which convert one sample to bytes and back.
 
-`encode` turns an array into bytes, and `decode` turns bytes into an array. For image files, `probe`
-reads shape and dtype from the header and rejects incomplete files. A codec knows nothing about
-htypes or rows.
+`encode` converts an array to bytes, and `decode` converts bytes to an array. For image files,
+`probe` reads the shape and dtype from the header and rejects incomplete files. Codecs do not know
+about htypes or rows.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Header(NamedTuple):
     """Shape of the decoded sample, after EXIF orientation."""
 
     dtype: str
-    """NumPy name of the decoded sample's dtype, such as ``"uint8"``."""
+    """Dtype of the decoded sample, by NumPy's name, such as ``"uint8"``."""
 
 
 @dataclass(frozen=True)
 class Codec(ABC):
-    """Converts one array to bytes and back.
+    """Convert one array to bytes and back.
 
-    A codec is a small frozen value: its fields are its whole configuration, so that
+    A codec is a small frozen value whose fields are its entire configuration, so
     ``from_config(codec.get_config()) == codec``.
     """
 
@@ -44,37 +44,37 @@ class Codec(ABC):
 
     @abstractmethod
     def encode(self, array: NDArray[Any]) -> Buffer:
-        """Return the bytes of `array`. Raises InvalidValueError if the codec cannot store it."""
+        """Encode `array` to bytes. Raises InvalidValueError if the codec cannot store it."""
 
     @abstractmethod
     def decode(self, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return a new writable array from `data`.
+        """Decode `data` to a new writable array.
 
-        `shape` and `dtype` are those that the lake recorded. A codec whose bytes have a header
-        follows the header, which must agree with the shape; `()` stands for any shape. Raises
-        DamagedError if `data` cannot be decoded, before it allocates memory for more than `shape`.
+        `shape` and `dtype` are those stored in the lake. If the bytes have a header, the codec
+        follows the header, which must have the same shape; `()` means any shape. Raises
+        DamagedError if `data` cannot be decoded, and allocates no more memory than `shape` needs.
         """
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode into a C-contiguous array of the sample's own shape and dtype."""
+        """Decode into a C-contiguous array with the shape and dtype of the sample."""
         put(self.decode(data, shape, out.dtype), out)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the codec as JSON: its name and its fields."""
+        """Return the name and fields of the codec as JSON."""
         return {"name": self.name, **asdict(self)}
 
 
 class MisfitError(ValueError):
-    """Values that do not fit into an array, because of its shape or dtype."""
+    """Raised if values do not fit into an array, because of its shape or dtype."""
 
 
 def put(values: NDArray[Any], out: NDArray[Any]) -> None:
-    """Copy values into an array of the same shape, and of a dtype that holds them.
+    """Copy values into an array with the same shape and a sufficient dtype.
 
     Raises
     ------
     MisfitError
-        For any other array: values are never cut off or broadcast.
+        For any other array. Values are never truncated or broadcast.
 
     Examples
     --------
@@ -108,29 +108,29 @@ class ImageCodec(Codec):
         dtype: np.dtype[Any],
         limits: Limits = NO_LIMITS,
     ) -> NDArray[Any]:
-        """Return the pixels like `Codec.decode`. Raises TooLargeError over the limits."""
+        """Decode like `Codec.decode`. Raises TooLargeError if the image exceeds the limits."""
 
     @abstractmethod
     def probe(self, data: Buffer, limits: Limits = DEFAULT_LIMITS) -> Header:
-        """Return shape and dtype from the header alone, checking that the file has its end.
+        """Read shape and dtype from the header, and check that the file is not truncated.
 
-        Raises InvalidValueError for bytes that have another format or are truncated, and
-        TooLargeError for an image over the limits. Allocates no memory for pixels.
+        Raises InvalidValueError for truncated files and for other formats, and TooLargeError for
+        images that exceed the limits. Allocates no memory for pixels.
         """
 
     def keeps_numbers(self, data: bytes) -> bool:  # noqa: ARG002 (most formats do)
-        """Return whether `decode` returns the stored numbers, neither stretched nor inverted.
+        """Return whether `decode` returns the stored numbers without stretching or inverting them.
 
-        Like the methods below, this takes only files that `probe` has accepted.
+        Call this method, and those below, only with files that `probe` has accepted.
         """
         return True
 
     def frames(self, data: bytes) -> int:  # noqa: ARG002 (most formats have one)
-        """Return the number of frames or pages of a file; `decode` returns the first."""
+        """Return the number of frames or pages in a file, of which `decode` returns the first."""
         return 1
 
     def colour_space(self, data: bytes) -> str:  # noqa: ARG002 (most formats have RGB)
-        """Return the colour space of a file if `decode` converts it to RGB, or else ""."""
+        """Return the colour space of a file if `decode` converts it to RGB, otherwise ""."""
         return ""
 
     def reads_fewer_bits(self, data: bytes) -> bool:  # noqa: ARG002 (most formats have 8 bits)
@@ -146,15 +146,15 @@ class ImageCodec(Codec):
         *,
         fast: bool = False,  # noqa: ARG002
     ) -> NDArray[Any]:
-        """Return the pixels like `decode`, possibly scaled down: for thumbnails.
+        """Decode an image, possibly at a smaller size, for thumbnails.
 
-        The longer side keeps at least `side` pixels, or all of its pixels if it has fewer. With
-        `fast`, the result may be coarser, for images that only people look at. `shape` is the full
+        The longer side of the result has at least `side` pixels, or its full size if that is
+        smaller. With `fast`, the result may be less precise, for display only. `shape` is the full
         shape of the image.
         """
         return self.decode(data, shape, dtype)
 
     def matches(self, data: Buffer) -> bool:
-        """Return whether `data` begins like a file of this format."""
+        """Return whether `data` begins with the first bytes of this format."""
         head = data if isinstance(data, bytes) else bytes(memoryview(data)[:16])
         return head.startswith(self.magic)

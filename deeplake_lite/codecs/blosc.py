@@ -2,7 +2,7 @@
 
 Notes
 -----
-c-blosc, README_CHUNK_FORMAT.rst, describes the header of 16 bytes.
+README_CHUNK_FORMAT.rst of c-blosc describes the 16-byte header.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 _COMPRESSORS = ("zstd", "lz4", "lz4hc", "blosclz", "zlib")
 _SHUFFLES = {"none": blosc.NOSHUFFLE, "byte": blosc.SHUFFLE, "bit": blosc.BITSHUFFLE}
 
-# Blosc's threads write their blocks in the order in which they finish, so the same array would be
-# compressed to different bytes each time. zarr disables them too.
+# Disable Blosc's threads, as zarr does: they write blocks in the order in which they finish, so an
+# array would be compressed to different bytes each time.
 blosc.use_threads = False
 
 
 @dataclass(frozen=True)
 class Blosc(NumberCodec):
-    """One Blosc 1 chunk, as numcodecs' Blosc reads it.
+    """One Blosc 1 chunk, which numcodecs' Blosc can read.
 
     Parameters
     ----------
     compressor : {"zstd", "lz4", "lz4hc", "blosclz", "zlib"}
         Compressor of the shuffled bytes.
     level : int
-        Level of compression, 0 to 9.
+        Compression level, 0 to 9.
     shuffle : {"byte", "bit", "none"}
-        Whether the bytes, or the bits, at the same place in all numbers are grouped together.
+        Whether to group the bytes, or the bits, at the same position in all numbers.
 
     Examples
     --------
@@ -55,10 +55,10 @@ class Blosc(NumberCodec):
     """Compressor of the shuffled bytes."""
 
     level: int = 5
-    """Level of compression, 0 to 9."""
+    """Compression level, 0 to 9."""
 
     shuffle: str = "byte"
-    """Whether bytes or bits of all numbers are grouped together."""
+    """Whether to group the bytes or bits of all numbers."""
 
     name: ClassVar[str] = "blosc"
     max_bytes = blosc.MAX_BUFFERSIZE

@@ -1,8 +1,8 @@
 """BMP: uncompressed pixels, grey and RGB.
 
-A file is complete if it contains all pixels that its header announces. The file size in the header
-is ignored, since many programs write it incorrectly. The exception is compressed pixels, because
-nothing else shows where they end.
+A file is complete if it contains as many pixels as its header says. The file size in the header is
+ignored, since many programs write it incorrectly, except if the pixels are compressed and their
+size is missing.
 
 Notes
 -----
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.ImageFile import ImageFile
 
-_CORE_HEADER = 12  # bytes of OS/2's header, with sides of 16 bits
+_CORE_HEADER = 12  # size in bytes of OS/2's header, with 16-bit width and height
 _RUN_LENGTH = (1, 2)
 
 
@@ -67,7 +67,7 @@ class Bmp(PillowCodec):
 
 
 def _end_of_pixels(data: bytes) -> int:
-    """Return the end of the pixels in the file, according to its headers."""
+    """Return the offset at which the pixels end, according to the headers."""
     if len(data) < 18:
         return 18
     file_size, start, header = _read_number(data, 2), _read_number(data, 10), _read_number(data, 14)
@@ -93,7 +93,7 @@ def _end_of_pixels(data: bytes) -> int:
 
 
 def _row_size(width: int, bits: int) -> int:
-    """Return the number of bytes in one row, a multiple of four."""
+    """Return the number of bytes in a row, padded to a multiple of four."""
     return (width * bits + 31) // 32 * 4
 
 

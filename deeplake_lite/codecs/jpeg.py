@@ -1,8 +1,8 @@
 """JPEG, decoded by libjpeg-turbo without holding the GIL.
 
-Steps of a probe: one walk over the segments up to the first scan yields size, channels and
-orientation; a file is whole if an end marker follows. Steps of decoding: probe, decode in the
-colour space of the file, convert CMYK to RGB like Pillow, turn upright.
+`probe` walks over the segments up to the first scan to find size, channels and orientation. The
+file is complete if an end marker follows. `decode` probes the file, decodes it in its own colour
+space, converts CMYK to RGB as Pillow does, and rotates the pixels upright.
 
 Notes
 -----
@@ -50,17 +50,18 @@ _PROGRESSIVE = frozenset({0xC2, 0xCA})
 _FRAMES = _HUFFMAN | _ARITHMETIC | _HIERARCHICAL
 
 _SCAN_MARKER = b"\xff\xda"
-_MAX_SCANS = 500  # a usual value of djpeg's -maxscans; encoders write about ten
+_MAX_SCANS = 500  # a common value of djpeg's -maxscans; encoders write about ten scans
 
 _MAX_SIDE = 65_500  # libjpeg's JPEG_MAX_DIMENSION
-_MAX_PIXELS_PER_BYTE = 512  # a Huffman code of one bit for each block of 8 x 8
+_MAX_PIXELS_PER_BYTE = 512  # with a one-bit Huffman code for each block of 8 x 8 pixels
 _EXIF = b"Exif\0\0"
 _XMP = b"http://ns.adobe.com/xap/1.0/\0"
 _COLORS = {1: "GRAY", 3: "RGB", 4: "CMYK"}
 
 _STRAY = re.compile(r"data: (\d|1[0-6]) extraneous bytes before marker 0xd9")
-"""libjpeg's warning about padding before the end marker, which does not affect the pixels. Real
-archives have such files. More than a few bytes would mean that the decoder lost the bit stream."""
+"""libjpeg's warning about padding before the end marker, which does not affect the pixels and
+occurs in real data sets. More than a few bytes would mean that the decoder lost track of the bit
+stream."""
 
 
 class _Frame(NamedTuple):
@@ -80,7 +81,7 @@ class _Frame(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the pixels, upright and with CMYK converted to RGB."""
+        """Shape of the upright pixels, after CMYK is converted to RGB."""
         is_turned = self.orientation >= 5
         sides = (self.width, self.height) if is_turned else (self.height, self.width)
         return sides if self.channels == 1 else (*sides, 3)
@@ -88,20 +89,19 @@ class _Frame(NamedTuple):
 
 @dataclass(frozen=True)
 class Jpeg(ImageCodec):
-    """Photographs, 8 bits, grey or RGB, with small losses.
+    """Photographs with 8 bits per channel, grey or RGB, slightly lossy.
 
     Parameters
     ----------
     quality : int
         Quality, 1 to 100.
     subsampling : {"444", "422", "420"}
-        How much coarser colour is stored than brightness; ``"444"`` stores colour at full
-        resolution.
+        Chroma subsampling. ``"444"`` stores colour at full resolution.
 
     Notes
     -----
-    CMYK is converted to RGB like in Pillow. Shapes are those after EXIF orientation. Decoding is
-    strict: an image that libjpeg could only patch up counts as damaged.
+    CMYK is converted to RGB as in Pillow. Shapes take EXIF orientation into account. Decoding is
+    strict: images that libjpeg can only decode in part count as damaged.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Jpeg(ImageCodec):
     """Quality, 1 to 100."""
 
     subsampling: str = "420"
-    """How much coarser colour is stored than brightness."""
+    """Chroma subsampling."""
 
     name: ClassVar[str] = "jpeg"
     magic: ClassVar[tuple[bytes, ...]] = (b"\xff\xd8\xff",)
@@ -132,9 +132,7 @@ class Jpeg(ImageCodec):
 
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
-        check_pixels(
-            self, array, {"uint8": (1, 3)}, "Convert it, or use PNG, which holds alpha and 16 bits."
-        )
+        check_pixels(self, array, {"uint8": (1, 3)}, "Convert it, or use PNG for alpha or 16 bits.")
         if max(array.shape[:2]) > _MAX_SIDE:
             raise InvalidValueError(
                 f"JPEG allows at most {_MAX_SIDE:,} pixels per side, but the shape is "
@@ -157,7 +155,7 @@ class Jpeg(ImageCodec):
         return color if color == "CMYK" else ""
 
     def orientation(self, data: Buffer) -> int:
-        """Return the EXIF orientation of the pixels in a file, 1 to 8; 1 is upright.
+        """Return the EXIF orientation of a file, 1 (upright) to 8.
 
         >>> codec = Jpeg()
         >>> codec.orientation(codec.encode(np.zeros((8, 8), "uint8")))
@@ -195,7 +193,7 @@ class Jpeg(ImageCodec):
         *,
         fast: bool = False,
     ) -> NDArray[Any]:
-        """Return the pixels at the smallest of libjpeg's scales, 1/8 to 1, that keeps `side`.
+        """Decode at the smallest scale, 1/8 to 1, whose longer side has at least `side` pixels.
 
         >>> codec = Jpeg()
         >>> data = codec.encode(np.zeros((480, 640, 3), "uint8"))
@@ -218,11 +216,11 @@ class Jpeg(ImageCodec):
         fast: bool = False,
         limits: Limits = NO_LIMITS,
     ) -> NDArray[Any]:
-        """Return the pixels, upright.
+        """Return the upright pixels.
 
-        With `side`, they are scaled down as long as the longer side keeps that many pixels. They
-        are decoded into `out` if the file stores them in the same way; the caller has to check.
-        Raises MisfitError if the header's shape differs from `shape`; `()` stands for any.
+        With `side`, they are scaled down as long as the longer side has at least `side` pixels.
+        They are decoded directly into `out` if possible; the caller has to check. Raises
+        MisfitError if the header's shape differs from `shape`; `()` means any shape.
         """
         try:
             frame = self._read_frame(data, limits)
@@ -239,7 +237,7 @@ class Jpeg(ImageCodec):
         return pixels if frame.orientation == 1 else upright(pixels, frame.orientation)
 
     def _read_frame(self, data: bytes, limits: Limits = NO_LIMITS) -> _Frame:
-        """Walk over the segments and check that the file has its end."""
+        """Walk over the segments, and check that the file is not truncated."""
         if not data.startswith(self.magic):
             check_begin(data, self)
         at, frame, exif, xmp = 2, 0, b"", b""
@@ -284,7 +282,7 @@ class Jpeg(ImageCodec):
     def _check_frame(
         self, data: bytes, process: int, bits: int, height: int, width: int, channels: int
     ) -> None:
-        """Check that libjpeg can decode an image, and that the file can hold as many pixels."""
+        """Check that libjpeg can decode an image, and that the file is large enough for it."""
         if bits != 8 or channels not in _COLORS or process in _HIERARCHICAL:
             raise unsupported(
                 self, f"has {channels} channels, {bits} bits and process SOF{process - 0xC0}"
@@ -302,7 +300,7 @@ class Jpeg(ImageCodec):
     def _decode_frame(
         self, data: bytes, frame: _Frame, options: dict[str, int], out: NDArray[Any] | None
     ) -> NDArray[Any]:
-        """Return the pixels as the file stores them, with CMYK converted to RGB."""
+        """Return the pixels before rotation, with CMYK converted to RGB."""
         color = _COLORS[frame.channels]
         try:
             pixels = _decode(data, color, frame.scan, options, None if color == "CMYK" else out)
@@ -311,13 +309,13 @@ class Jpeg(ImageCodec):
                 raise damaged(self, data, error) from error
             return self._decode_with_pillow(data)
         if color == "CMYK":
-            inks = (255 - pixels).tobytes()  # Adobe stores them inverted; Pillow expects that too
+            inks = (255 - pixels).tobytes()  # Adobe inverts inks, and so does Pillow
             height, width = pixels.shape[:2]
             return np.array(Image.frombytes("CMYK", (width, height), inks).convert("RGB"))
         return pixels[..., 0] if color == "GRAY" else pixels
 
     def _decode_with_pillow(self, data: bytes) -> NDArray[Any]:
-        """Return pixels with a colour subsampling that simplejpeg does not support."""
+        """Decode a file with a chroma subsampling that simplejpeg does not support."""
         with open_image(self, JpegImageFile, data, damaged) as image:
             image.load()
             return np.array(image if image.mode == "L" else image.convert("RGB"))
@@ -326,7 +324,7 @@ class Jpeg(ImageCodec):
 def _decode(
     data: bytes, color: str, scan: int, options: dict[str, int], out: NDArray[Any] | None
 ) -> NDArray[np.uint8]:
-    """Decode. Raises ValueError if libjpeg warns of anything that changes pixels."""
+    """Decode pixels. Raises ValueError if libjpeg warns about damage that affects pixels."""
     try:
         pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(data, color, buffer=out, **options)
     except ValueError as error:
@@ -335,12 +333,12 @@ def _decode(
             data = _fix_scan_header(data, scan)
         elif not _STRAY.search(str(error)):
             raise
-        # Without `strict`, libjpeg's warnings are ignored: here, only that about padding.
+        # Without `strict`, libjpeg's warnings are ignored. Here, that is only the padding.
         pixels = simplejpeg.decode_jpeg(data, color, buffer=out, strict=strict, **options)
     return pixels
 
 
 def _fix_scan_header(data: bytes, scan: int) -> bytes:
-    """Fill in parameters that a sequential scan does not use, and that some cameras leave zero."""
+    """Set parameters that sequential scans do not use, but that some cameras set to zero."""
     start = scan + 5 + 2 * data[scan + 4]
     return data[:start] + bytes([0, 63, 0]) + data[start + 3 :]

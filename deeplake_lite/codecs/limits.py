@@ -1,8 +1,8 @@
 """Limits on the memory that one decoded value may take.
 
-A few bytes may decode to gigabytes: a WebP file of 34 bytes to 268 million pixels, a block of zeros
-in Zstandard to any size that its header says. So sizes are compared with limits as soon as they are
-known from the header or the lake, before memory is allocated.
+A few bytes may decode to gigabytes: a WebP file of 34 bytes to 268 million pixels, or Zstandard
+blocks of zeros to almost any size. Sizes are therefore checked against limits as soon as they are
+known from a header or the lake, before memory is allocated.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 MOST_PIXELS = 1 << 28
-"""Default limit on height times width of an image."""
+"""Default limit on the number of pixels of an image."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits on the memory that one decoded value may take, given when a lake is opened.
+    """Limits on the memory that one decoded value may take, set when a lake is opened.
 
     Parameters
     ----------
     max_pixels : int, optional
-        Maximum number of pixels, height times width, of an image or mask; 268 million by default,
-        16,384 by 16,384. None for no limit.
+        Maximum number of pixels of an image or mask, height times width. The default is 268
+        million, 16,384 by 16,384. None for no limit.
     max_bytes : int, optional
-        Maximum size in bytes of the pixels or numbers in one cell that is stored encoded; 512 MiB
-        by default. None for no limit. Decoding may briefly take a few times as much.
+        Maximum size in bytes of the decoded pixels or numbers in one cell. The default is 512 MiB.
+        None for no limit. While a cell is decoded, it may take a few times as much memory.
 
     Notes
     -----
-    An image may never take more than 2 GiB, regardless of the limits.
+    Regardless of the limits, an image may not take more than 2 GiB.
 
     Examples
     --------
@@ -52,10 +52,10 @@ class Limits:
     """
 
     max_pixels: int | None = MOST_PIXELS
-    """Maximum number of pixels, height times width, of an image or mask."""
+    """Maximum number of pixels of an image or mask, height times width."""
 
     max_bytes: int | None = 1 << 29
-    """Maximum size of the pixels or numbers of one cell, in bytes."""
+    """Maximum size of the decoded pixels or numbers in one cell, in bytes."""
 
     def __post_init__(self) -> None:
         for name in ("max_pixels", "max_bytes"):
@@ -66,14 +66,14 @@ class Limits:
                 )
 
     def check_picture(self, shape: Sequence[int], item: int) -> None:
-        """Raise TooLargeError for an image, (h, w) or (h, w, channels), over the limits."""
+        """Raise TooLargeError if an image (h, w) or (h, w, channels) exceeds the limits."""
         if self.max_pixels is not None and math.prod(shape[:2]) > self.max_pixels:
             sides = " x ".join(f"{side:,}" for side in shape[:2])
             raise _too_large(f"{self.max_pixels:,} pixels", sides, "max_pixels")
         self.check_bytes(shape, item)
 
     def check_bytes(self, shape: Sequence[int], item: int) -> None:
-        """Raise TooLargeError for an array with too many bytes, `item` per element."""
+        """Raise TooLargeError if an array, with `item` bytes per element, exceeds the limits."""
         nbytes = math.prod(shape) * item
         if self.max_bytes is not None and nbytes > self.max_bytes:
             raise _too_large(f"{self.max_bytes:,} bytes", f"{nbytes:,}", "max_bytes")

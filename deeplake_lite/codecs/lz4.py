@@ -1,4 +1,4 @@
-"""LZ4, the fastest codec to decode."""
+"""LZ4, the codec that decodes fastest."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lz4(NumberCodec):
-    """The size as little-endian uint32, then one LZ4 block, as numcodecs' LZ4 reads it.
+    """The size as little-endian uint32, then one LZ4 block, which numcodecs' LZ4 can read.
 
     Parameters
     ----------
     acceleration : int
-        Speed, 1 to 65537; larger values are faster, but compress less.
+        Speed, 1 to 65537. Larger values are faster, but compress less.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Lz4(NumberCodec):
     """
 
     acceleration: int = 1
-    """Speed, 1 to 65537; larger values are faster, but compress less."""
+    """Speed, 1 to 65537. Larger values are faster, but compress less."""
 
     name: ClassVar[str] = "lz4"
     max_bytes = 0x7E000000  # LZ4_MAX_INPUT_SIZE

@@ -1,7 +1,7 @@
-"""PNG: lossless images of 8 and 16 bits, and masks.
+"""PNG: lossless images with 8 or 16 bits, and masks.
 
-A file is whole if its chunks lead up to IEND. Decoding also checks the CRC of the critical chunks,
-and that the pixels reach the last row, which Pillow does not.
+A file is complete if its chunks end with IEND. Decoding also checks the CRCs of critical chunks,
+and that the last row is not missing, which Pillow does not check.
 
 Notes
 -----
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL.ImageFile import ImageFile
 
-_HEADER_END = 33  # signature 8, IHDR 25
+_HEADER_END = 33  # 8 bytes of signature, 25 of IHDR
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by colour type
-_MAX_INFLATION = 1032  # deflate's best: 258 bytes in 2 bits
-_METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may hold an orientation
+_MAX_INFLATION = 1032  # deflate's best ratio: 258 bytes in 2 bits
+_METADATA = frozenset({b"eXIf", b"iTXt", b"zTXt"})  # chunks that may contain an orientation
 _GREY = 0
 _PIECE = 1 << 20  # number of bytes to decompress at a time
 _ADAM7 = [
@@ -44,25 +44,25 @@ _ADAM7 = [
     (1, 0, 2, 2),
     (0, 1, 1, 2),
 ]
-"""Left, top, horizontal step and vertical step of each pass of an interlaced image."""
+"""First column, first row, column step and row step of each pass of an interlaced image."""
 
-_STRETCH = {2: 85, 4: 17}  # factor by which Pillow multiplies grey, by the number of bits
+_STRETCH = {2: 85, 4: 17}  # factor by which Pillow multiplies grey levels, by the number of bits
 _INDEXED = {"1": Layout("1"), "P": Layout("P")}
 _KEYED = {"L": Layout("LA", (2,)), "RGB": Layout("RGBA", (4,))}
-"""Layout, by Pillow mode, of images whose chunk tRNS makes one colour transparent."""
+"""Layout of images with one transparent colour (chunk tRNS), by Pillow mode."""
 
 
 class _Chunk(NamedTuple):
     """Location of a chunk in the file."""
 
     kind: bytes
-    """Type of the chunk, four letters."""
+    """Type of the chunk: four letters."""
 
     start: int
-    """Offset of its payload."""
+    """Offset of the payload."""
 
     length: int
-    """Length of its payload."""
+    """Length of the payload."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,10 @@ class Png(PillowCodec):
     Parameters
     ----------
     indexed : bool
-        Whether to return the numbers that the file stores, (h, w), for masks: indices of a palette,
-        not their colours, and grey of 1, 2 and 4 bits from 0 to 1, 3 and 15, not stretched to 255.
+        Whether to return the stored numbers, (h, w), for masks: palette indices instead of colours,
+        and 1-, 2- and 4-bit grey levels without stretching them to 255.
     level : int
-        Level of compression, 0 to 9.
+        Compression level, 0 to 9.
 
     Examples
     --------
@@ -89,10 +89,10 @@ class Png(PillowCodec):
     """
 
     indexed: bool = False
-    """Whether to return the numbers that the file stores."""
+    """Whether to return the stored numbers."""
 
     level: int = 6
-    """Level of compression, 0 to 9."""
+    """Compression level, 0 to 9."""
 
     name: ClassVar[str] = "png"
     magic: ClassVar[tuple[bytes, ...]] = (b"\x89PNG\r\n\x1a\n",)
@@ -110,13 +110,13 @@ class Png(PillowCodec):
             self,
             array,
             {"uint8": counts, "uint16": (1,)},
-            "Convert it, or use a codec of numbers such as 'zstd'.",
+            "Convert it, or use a codec for numbers, such as 'zstd'.",
         )
         return save(array, "PNG", compress_level=self.level)
 
     @override
     def reads_fewer_bits(self, data: bytes) -> bool:
-        depth, colours = data[24:26]  # of the header IHDR: grey is 0, palettes are 3
+        depth, colours = data[24:26]  # in IHDR, where colours is 0 for grey and 3 for palettes
         return depth == 16 and colours != 0
 
     @override
@@ -139,8 +139,8 @@ class Png(PillowCodec):
     def _orientation(self, image: ImageFile, data: bytes) -> int:
         """Return the orientation, without decoding the pixels.
 
-        Pillow would decode them to reach metadata stored after them. So the metadata are copied
-        into a file with a single pixel, which Pillow reads instead.
+        Pillow would have to decode the pixels to reach metadata that is stored after them.
+        Therefore, the metadata is copied to a file with a single pixel, which Pillow reads instead.
         """
         chunks = list(self._chunks(data))
         kinds = [chunk.kind for chunk in chunks]
@@ -159,7 +159,7 @@ class Png(PillowCodec):
 
     @override
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Check the CRCs, and fill the memory with a colour, so that missing rows keep it."""
+        """Check the CRCs, and fill the memory with a colour that missing rows will keep."""
         for kind, start, length in self._chunks(data):
             end = start + length
             critical = not kind[0] & 0x20
@@ -171,10 +171,10 @@ class Png(PillowCodec):
 
     @override
     def _after_load(self, image: ImageFile, data: bytes) -> None:
-        """Check that Pillow reached the last row: it does not complain if the pixels end early."""
+        """Check that the last row is not missing, since Pillow does not complain if it is."""
         width, height = image.size
         extrema = image.crop((0, height - 1, width, height)).getextrema()
-        # Inflating the data again is slow, so it is done only if the last row may be missing.
+        # Inflating the data again is slow, so only do it if the last row may be missing.
         is_suspect = set(np.ravel(extrema).tolist()) == {_fill_value(image)} or _is_interlaced(data)
         if is_suspect and self._inflated_size(data) < _unpacked_size(data):
             raise damaged(self, data, "the IDAT chunks end before the last row")
@@ -182,13 +182,13 @@ class Png(PillowCodec):
     @override
     def _read(self, image: ImageFile, data: bytes) -> NDArray[Any]:
         bits, color = data[24], data[25]
-        if color == _GREY and "transparency" in image.info:  # Pillow does not stretch this one
+        if color == _GREY and "transparency" in image.info:  # Pillow does not stretch this level
             image.info["transparency"] *= _STRETCH.get(bits, 1)
         pixels = super()._read(image, data)
         return pixels // _STRETCH.get(bits, 1) if self.indexed and color == _GREY else pixels
 
     def _inflated_size(self, data: bytes) -> int:
-        """Return how many bytes the IDAT chunks inflate to."""
+        """Return the number of bytes in the IDAT chunks after inflation."""
         stream, size = zlib.decompressobj(), 0
         for kind, start, length in self._chunks(data):
             packed = data[start : start + length] if kind == b"IDAT" else b""
@@ -198,7 +198,7 @@ class Png(PillowCodec):
         return size
 
     def _chunks(self, data: bytes) -> Iterator[_Chunk]:
-        """Yield the chunks up to IEND. Raises InvalidValueError if the file ends before."""
+        """Yield the chunks up to IEND. Raises InvalidValueError if the file ends before IEND."""
         at, kind, size = 8, b"", len(data)
         while kind != b"IEND":
             kind, length = data[at + 4 : at + 8], int.from_bytes(data[at : at + 4])
@@ -209,17 +209,17 @@ class Png(PillowCodec):
 
 
 def _has_transparent_colour(image: ImageFile) -> bool:
-    """Return whether one colour is transparent; with 16 bits, Pillow does not say which one."""
+    """Return whether one colour is transparent. With 16 bits, Pillow does not say which one."""
     return "transparency" in image.info and "16" not in str(image.tile[0].args)
 
 
 def _is_interlaced(data: bytes) -> bool:
-    """Return whether the rows come in seven passes."""
+    """Return whether the rows are stored in seven passes."""
     return data[28] == 1
 
 
 def _unpacked_size(data: bytes) -> int:
-    """Return the number of bytes in all rows once inflated."""
+    """Return the number of bytes in all rows after inflation."""
     width, height = int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     bits = data[24] * _CHANNELS.get(data[25], 1)
     passes = _ADAM7 if _is_interlaced(data) else [(0, 0, 1, 1)]
@@ -231,5 +231,5 @@ def _unpacked_size(data: bytes) -> int:
 
 
 def _fill_value(image: ImageFile) -> int:
-    """Return the value to fill memory with, chosen so that a last row rarely consists of it."""
+    """Return a value to fill memory with, of which a last row rarely consists."""
     return 255 if image.mode == "1" else 0xA5

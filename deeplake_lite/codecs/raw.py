@@ -1,4 +1,4 @@
-"""Raw: the numbers of an array without compression or header."""
+"""Raw: the numbers of an array, without compression or a header."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_COPY_BELOW = 1 << 20  # bytes: a smaller copy costs less than a view
+_COPY_BELOW = 1 << 20  # bytes; copying a smaller array is faster than making a view of it
 
 
 @dataclass(frozen=True)
 class Raw(NumberCodec):
     r"""The numbers of an array in C order, little-endian, without a header.
 
-    A large array is not copied: `encode` returns a view of it.
+    Large arrays are not copied: `encode` returns a view.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""TIFF: lossless images of 8, 16 and 32 bits, as used in science and print.
+"""TIFF: lossless images with 8, 16 or 32 bits, as used in science and print.
 
-A file is whole if it contains all directories, the values that they point to and the strips or
-tiles that they list, and if there are as many strips or tiles as the image needs.
+A file is complete if it contains all directories, all values and all strips or tiles to which these
+point, and if there are enough strips or tiles for the image.
 
 Notes
 -----
@@ -32,16 +32,16 @@ _BITS_PER_SAMPLE, _PHOTOMETRIC, _SAMPLE_FORMAT = 0x0102, 0x0106, 0x0153
 _UNSIGNED, _SIGNED = 1, 2
 _WHITE_IS_ZERO = 0
 _UNKNOWN_PIXELS = ("unknown pixel mode", "string index out of range")
-"""Pillow's messages about kinds of pixels that it does not support."""
+"""Pillow's messages about unsupported kinds of pixels."""
 
 _ORIENTATION = 0x0112
-_BIG_BIG_ENDIAN = b"MM\0+"  # BigTIFF that is big-endian; Pillow 13 reads it as a classic TIFF
+_BIG_BIG_ENDIAN = b"MM\0+"  # big-endian BigTIFF, which Pillow 13 reads as a classic TIFF
 _COMPRESSIONS = {
     "none": "raw",
     "deflate": "tiff_adobe_deflate",
     "lzw": "tiff_lzw",
 }
-"""Pillow's names of compressions by ours."""
+"""Pillow's name of each compression, by our name."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Tiff(PillowCodec):
     Parameters
     ----------
     compression : {"deflate", "lzw", "none"}
-        Compression of encoded pixels. Files can have any compression that libtiff supports.
+        Compression of encoded pixels. Existing files may use any compression that libtiff supports.
 
     Examples
     --------
@@ -78,7 +78,9 @@ class Tiff(PillowCodec):
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
         allowed = {"uint8": (1, 2, 3, 4), "uint16": (1,), "int32": (1,), "float32": (1,)}
-        check_pixels(self, array, allowed, "Convert it, or use a codec of numbers such as 'zstd'.")
+        check_pixels(
+            self, array, allowed, "Convert it, or use a codec for numbers, such as 'zstd'."
+        )
         return save(array, "TIFF", compression=_COMPRESSIONS[self.compression])
 
     @override
@@ -87,8 +89,7 @@ class Tiff(PillowCodec):
             return super()._open_error(data, reason)
         return InvalidValueError(
             "must be a TIFF file that Pillow can read, but Pillow does not support its number of "
-            "channels, or its type of numbers. Append its pixels as an array to a column of "
-            "dl.Array."
+            "channels or its dtype. Append its pixels as an array to a column of type dl.Array."
         )
 
     @override
@@ -126,9 +127,9 @@ class Tiff(PillowCodec):
 
     @override
     def _size(self, image: ImageFile, data: bytes) -> tuple[int, int]:
-        """Return height and width, upright.
+        """Return the height and width of the upright image.
 
-        `image.size` already follows TIFF's own orientation tag, but not an orientation in XMP.
+        `image.size` already follows TIFF's orientation tag, but not an orientation in XMP.
         """
         width, height = image.size
         is_turned = as_orientation(image.getexif()) >= 5 and _ORIENTATION not in _tags(image)
@@ -136,12 +137,12 @@ class Tiff(PillowCodec):
 
     @override
     def _orientation(self, image: ImageFile, data: bytes) -> int:
-        """Return 1: Pillow turns the pixels of a TIFF itself."""
+        """Return 1, since Pillow itself rotates the pixels of TIFF files upright."""
         return 1
 
     @override
     def _before_load(self, image: ImageFile, data: bytes) -> None:
-        """Allocate memory, since Pillow would refuse to for more than 179 million pixels."""
+        """Allocate memory, since Pillow refuses to do so for more than 179 million pixels."""
         image.im = Image.new(image.mode, getattr(image, "_tile_size", image.size)).im
 
 

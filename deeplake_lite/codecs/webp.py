@@ -1,6 +1,6 @@
 """WebP: small files, lossy or lossless, RGB and RGBA.
 
-A file is whole if it has as many bytes as its RIFF header says.
+A file is complete if it has as many bytes as its RIFF header says.
 
 Notes
 -----
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
 _MAX_SIDE = 16_383
-_SIDE = 0x3FFF  # mask of the 14 bits of a side
-_HEADER_END = 30  # RIFF header 12, first chunk's header 8, its first bytes
+_SIDE = 0x3FFF  # bit mask of a 14-bit side length
+_HEADER_END = 30  # 12 bytes of RIFF header, and 18 of the first chunk
 
 
 @dataclass(frozen=True)
 class Webp(PillowCodec):
-    """Small image files, uint8 RGB or RGBA; no grey.
+    """Small image files, uint8 RGB or RGBA, but not grey.
 
     Parameters
     ----------
     quality : int
-        Quality, 0 to 100; with `lossless`, the effort to make the file small.
+        Quality, 0 to 100. With `lossless`, the effort spent on making the file smaller.
     lossless : bool
-        Whether every pixel is preserved, including the colours of transparent ones.
+        Whether to preserve every pixel, including the colours of transparent pixels.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Webp(PillowCodec):
     """Quality, 0 to 100."""
 
     lossless: bool = False
-    """Whether every pixel is preserved."""
+    """Whether to preserve every pixel."""
 
     name: ClassVar[str] = "webp"
     magic: ClassVar[tuple[bytes, ...]] = (b"RIFF",)
@@ -109,4 +109,4 @@ class Webp(PillowCodec):
     def _check_whole(self, data: bytes) -> None:
         size = 8 + int.from_bytes(data[4:8], "little")
         if size > len(data):
-            raise not_whole(self, data, f"the header says {size:,}, so the file is truncated")
+            raise not_whole(self, data, f"the header says {size:,} bytes, so the file is truncated")

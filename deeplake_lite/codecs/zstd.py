@@ -1,4 +1,4 @@
-"""Zstandard: small, fast to decode, and with a checksum that detects damage."""
+"""Zstandard, which compresses well, decodes fast, and detects damage with a checksum."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Zstd(NumberCodec):
-    """One Zstandard frame with its content size and checksum, as numcodecs' Zstd reads it.
+    """One Zstandard frame with its content size and a checksum, which numcodecs' Zstd can read.
 
     Parameters
     ----------
     level : int
-        Level of compression, from -7, the fastest, to 22, the smallest.
+        Compression level, from -7 (fastest) to 22 (smallest).
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Zstd(NumberCodec):
     """
 
     level: int = 3
-    """Level of compression, from -7, the fastest, to 22, the smallest."""
+    """Compression level, from -7 (fastest) to 22 (smallest)."""
 
     name: ClassVar[str] = "zstd"
 
@@ -54,7 +54,9 @@ class Zstd(NumberCodec):
         size, start = content_size(data)
         most = most_bytes(data, start)
         if size is None or size > most:
-            raise ValueError(f"the header says {size} bytes, but the blocks hold at most {most:,}")
+            raise ValueError(
+                f"the header says {size} bytes, but the blocks decompress to at most {most:,}"
+            )
         return size
 
     @override

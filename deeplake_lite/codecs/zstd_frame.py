@@ -2,23 +2,23 @@
 
 Notes
 -----
-RFC 8878, section 3.1.1: magic, header, blocks, and optionally a checksum of 4 bytes.
+RFC 8878, section 3.1.1: magic number, header, blocks, and an optional 4-byte checksum.
 """
 
 from __future__ import annotations
 
 MAGIC = 0xFD2FB528
 BLOCK_BYTES = 128 * 1024
-"""Maximum number of bytes that one block of a frame decompresses to (section 3.1.1.2.4)."""
+"""Maximum size of a decompressed block, in bytes (section 3.1.1.2.4)."""
 
 
 def content_size(data: memoryview) -> tuple[int | None, int]:
-    """Return the content size that a frame declares, if any, and the offset of its first block.
+    """Return the content size in a frame's header, or None, and the offset of the first block.
 
     Raises
     ------
     ValueError
-        When `data` is not a Zstandard frame, or is truncated in its header.
+        If `data` is not a Zstandard frame, or its header is truncated.
     """
     if len(data) < 6 or int.from_bytes(data[:4], "little") != MAGIC:
         raise ValueError("it is not a Zstandard frame")
@@ -27,7 +27,7 @@ def content_size(data: memoryview) -> tuple[int | None, int]:
     at = 5 + (not single) + (0, 1, 2, 4)[descriptor & 3]
     length = (1 if single else 0, 2, 4, 8)[flag]
     if len(data) < at + length:
-        raise ValueError("the Zstandard frame is truncated in its header")
+        raise ValueError("the header of the Zstandard frame is truncated")
     if not length:
         return None, at
     size = int.from_bytes(data[at : at + length], "little") + (256 if length == 2 else 0)
@@ -37,12 +37,12 @@ def content_size(data: memoryview) -> tuple[int | None, int]:
 def most_bytes(data: memoryview, at: int) -> int:
     """Return the maximum number of bytes that the blocks of a frame can decompress to.
 
-    The frame must be all of `data`: further frames after it would each add to the size.
+    `data` must be a single frame, since further frames would add to the size.
 
     Raises
     ------
     ValueError
-        When the end of the frame is not the end of `data`.
+        If the frame does not end where `data` ends.
     """
     bound, trailer = 0, 4 if data[4] & 4 else 0
     while True:

@@ -1,4 +1,4 @@
-"""The type of arrays, of fixed or varying shape."""
+"""The type of arrays with a fixed or varying shape."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 1 << 31  # of one cell
 _MOST_AXES = 32
 MOST_ANY_AXES = 8
-"""Maximum number of axes of an array whose number of axes differs from row to row."""
+"""Maximum number of axes if that number differs from row to row."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,9 +57,9 @@ class Array(Htype):
         Size of each axis; None for an axis whose size varies from row to row. Pass None instead of
         a tuple if the number of axes also varies, from 0 to 8.
     codec : {"raw", "zstd", "lz4", "blosc"}, optional
-        Codec that stores each row's array separately, either as it is (``"raw"``) or compressed.
-        Without a codec, arrays of varying shape are stored as raw bytes, and arrays of fixed shape
-        as one Zarr array, whose chunks Zarr compresses.
+        Codec with which each row's array is stored separately, either as it is (``"raw"``) or
+        compressed. Without a codec, arrays of varying shape are stored as raw bytes, and arrays of
+        fixed shape as one Zarr array with compressed chunks.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Array(Htype):
     """Name of the dtype that users see."""
 
     shape: Shape | None
-    """Size of each axis, None where it varies; None if the number of axes varies."""
+    """Size of each axis, or None if it varies; None as a whole if the number of axes varies."""
 
     codec: str | None = None
     """Name of the codec that stores each row's array."""
@@ -105,7 +105,7 @@ class Array(Htype):
 
     @property
     def _sizes(self) -> Shape:
-        """Sizes of the axes as stored, None where they vary."""
+        """Size of each stored axis, or None if it varies."""
         return (None,) * MOST_ANY_AXES if self.shape is None else self.shape
 
     @property
@@ -135,7 +135,7 @@ class Array(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return values as plain numbers, without their meaning in the other type."""
+        """Return values as plain numbers, regardless of their meaning in the other type."""
         return values
 
     @property
@@ -185,7 +185,7 @@ class Array(Htype):
         if len(shape) != len(self.shape) or any(n not in (None, m) for n, m in sizes):
             raise DamagedError(
                 f"An array must have shape {show_shape(self.shape)}, but a cell has {shape}. "
-                "Run ds.verify() to find such cells."
+                "Run ds.verify() to find all such cells."
             )
 
     @override
@@ -201,7 +201,7 @@ class Array(Htype):
         return array.view(self.dtype) if is_time(self.dtype) else array
 
     def _check_size(self, shape: tuple[int, ...]) -> None:
-        """Check a compressed array against the limits, since few bytes may expand to many."""
+        """Check the size of a compressed array, since a few bytes may decompress to gigabytes."""
         if self.shape is not None:
             check_recorded(shape, (len(self.shape),))
         if self.codec not in (None, "raw"):
@@ -231,7 +231,7 @@ def check_shape(shape: object, dtype: str) -> Shape:
     ):
         raise SchemaError(
             f"shape must be a tuple of 1 to {_MOST_AXES} positive sizes, with None for an axis of "
-            f"any size, but it is {brief(shape, 80)}. Declare a column of single numbers as "
+            f"any size, but it is {brief(shape, 80)}. For a column of single numbers, declare "
             f"Scalar({dtype!r})."
         )
     nbytes = np.dtype(dtype).itemsize
@@ -246,7 +246,7 @@ def check_shape(shape: object, dtype: str) -> Shape:
 
 
 def _axes_of(value: Any) -> int:
-    """Return the number of axes of a value, judging by the first item of each list.
+    """Return the number of axes of a value, as deep as the first items of its lists are nested.
 
     >>> _axes_of([np.zeros((2, 3))]), _axes_of([]), _axes_of(5)
     (3, 1, 0)
@@ -257,5 +257,5 @@ def _axes_of(value: Any) -> int:
 
 
 def shapes_of(arrays: Sequence[NDArray[Any]], ndim: int) -> NDArray[np.int32]:
-    """Return the shapes of arrays as (n, ndim) int32, -1 for axes that an array does not have."""
+    """Return the shapes of arrays as (n, ndim) int32, with -1 for missing axes."""
     return as_recorded([array.shape for array in arrays], ndim)

@@ -1,8 +1,8 @@
 """Conversion of values to arrays of the column's dtype and shape.
 
-Steps: `as_block` converts a whole block at once; if that fails, `each` converts value by value with
-`as_array` to find the row and the number at fault. Casting never changes a value silently, except
-that a float column rounds numbers, integers included, to its precision.
+`as_block` converts a whole block at once. If that fails, `each` converts the values one by one with
+`as_array`, so that the error names the row and the bad number. Casting never changes a value
+silently, except that float columns round numbers, including integers, to their precision.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ type Shape = tuple[int | None, ...]
 
 _CAST_FROM = {"b": "b", "i": "bui", "u": "bui", "f": "buif", "c": "buifc"}  # kinds by target kind
 _THREADS = 8
-_SHARE = 64  # values that a thread takes at a time
-_LONGEST_AXIS = 2**31 - 1  # elements: sizes are recorded as int32
-_COPY_BELOW = 1 << 20  # bytes: a smaller copy costs less than a view, and cells own their memory
+_SHARE = 64  # maximum number of values that a thread converts at a time
+_LONGEST_AXIS = 2**31 - 1  # elements, since sizes are stored as int32
+_COPY_BELOW = 1 << 20  # bytes; copying a smaller array is faster than making a view of it
 
 
 def each[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
-    """Convert values one by one; an InvalidValueError names the row.
+    """Convert values one by one, and add the row to an InvalidValueError.
 
     >>> each([1, 2], str)
     ['1', '2']
@@ -55,7 +55,7 @@ def each[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
 
 
 def each_in_threads[T](values: Iterable[object], convert: Callable[[Any], T]) -> list[T]:
-    """Convert like `each`, in several threads: for reading files and for codecs.
+    """Convert values like `each`, but in several threads, for reading files and for codecs.
 
     >>> each_in_threads([1, 2], str)
     ['1', '2']
@@ -95,13 +95,13 @@ def as_block(values: Values, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> 
         try:
             return as_array(values, dtype, (len(values), *shape))
         except InvalidValueError:
-            pass  # the row at fault is found below
+            pass  # the code below finds the bad row
     rows = each(values, lambda value: as_array(value, dtype, shape, dtypes))
     return np.stack(rows) if rows else np.empty((0, *(size or 0 for size in shape)), dtype)
 
 
 def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> NDArray[Any]:
-    """Return one value as an array of `dtype` whose shape fits `shape` (None: any size).
+    """Return one value as an array of `dtype` and `shape`, where None stands for any size.
 
     Errors suggest one of `dtypes`.
 
@@ -112,14 +112,15 @@ def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> N
     array = value if type(value) is np.ndarray else _to_numpy(value, dtype, shape)
     array = with_numpys_dtype(array)
     if array.shape == (0,) and len(shape) > 1 and shape[0] in (None, 0):
-        return np.zeros([size or 0 for size in shape], dtype)  # an empty list has an unknown rank
+        # An empty list does not tell the number of axes.
+        return np.zeros([size or 0 for size in shape], dtype)
     if not fits(array.shape, shape):
         raise _wrong_shape(value, array, dtype, shape)
     return cast(array, dtype, dtypes)
 
 
 def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Return whether a shape matches the wanted one, in which None stands for any size.
+    """Return whether a shape matches `wanted`, in which None stands for any size.
 
     >>> fits((7, 3), (None, 3)), fits((7, 4), (None, 3)), fits((3,), (None, 3))
     (True, False, False)
@@ -135,7 +136,8 @@ def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
     Raises
     ------
     InvalidValueError
-        For strings, for numbers outside the dtype's range, and for fractions in an integer dtype.
+        For strings, for numbers outside the dtype's range, and for fractions if the dtype is an
+        integer.
 
     >>> cast(np.array([1, 300]), "int8")
     Traceback (most recent call last):
@@ -166,7 +168,7 @@ def cast(array: NDArray[Any], dtype: str, dtypes: Dtypes = ANY) -> NDArray[Any]:
 
 
 def as_buffer(array: NDArray[Any]) -> Buffer:
-    r"""Return the bytes of an array in C order; a large C-contiguous array is not copied.
+    r"""Return the bytes of an array in C order, without copying a large C-contiguous array.
 
     >>> as_buffer(np.array([1, 2], "int16"))
     b'\x01\x00\x02\x00'
@@ -177,7 +179,7 @@ def as_buffer(array: NDArray[Any]) -> Buffer:
 
 
 def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    r"""Return a new array from its bytes.
+    r"""Return a new array with the given bytes, dtype and shape.
 
     >>> from_buffer(b"\x01\x00\x02\x00", "int16", (2, 1))
     array([[1],
@@ -187,18 +189,18 @@ def from_buffer(data: Buffer, dtype: str, shape: tuple[int, ...]) -> NDArray[Any
         return np.frombuffer(data, dtype).reshape(shape).copy()
     except ValueError as error:
         raise DamagedError(
-            f"The {memoryview(data).nbytes:,} bytes of a cell must make an array of dtype {dtype} "
-            f"and shape {shape}, but they do not. Run ds.verify() to find the damage."
+            f"A cell must hold an array of dtype {dtype} and shape {shape}, but it has "
+            f"{memoryview(data).nbytes:,} bytes. Run ds.verify() to find the damage."
         ) from error
 
 
 def as_recorded(shapes: Sequence[tuple[int, ...]], ndim: int) -> NDArray[np.int32]:
-    """Return shapes as a lake stores them: (n, ndim) int32, -1 for missing axes.
+    """Return shapes as lakes store them: (n, ndim) int32, with -1 for missing axes.
 
     Raises
     ------
     InvalidValueError
-        For an axis that is too long for int32, which an array without elements may have.
+        For an axis that is too long for int32, as an array without elements may have.
 
     >>> as_recorded([(2, 3), (4,)], 2).tolist()
     [[2, 3], [4, -1]]
@@ -222,8 +224,8 @@ def check_recorded(shape: tuple[int, ...], axes: Sequence[int]) -> None:
     """
     if len(shape) not in axes or min(shape, default=0) < 0:
         raise DamagedError(
-            f"A cell must have {' or '.join(map(str, axes))} axes, but the shape {shape} was "
-            "recorded. Restore it from a backup; ds.verify() lists all damage."
+            f"A cell must have {' or '.join(map(str, axes))} axes, but its stored shape is "
+            f"{shape}. Restore it from a backup; ds.verify() lists all damage."
         )
 
 
@@ -233,7 +235,7 @@ def holds_text(values: Iterable[object]) -> bool:
 
 
 def show_shape(shape: Shape) -> str:
-    """Format a shape as in NumPy, with ``…`` for an axis of any size.
+    """Format a shape as NumPy does, with ``…`` for an axis of any size.
 
     >>> show_shape((None, 3))
     '(…, 3)'
@@ -243,7 +245,7 @@ def show_shape(shape: Shape) -> str:
 
 
 def _to_numpy(value: object, dtype: str, shape: Shape) -> NDArray[Any]:
-    """Convert a list, a tensor or a column of another library to an array."""
+    """Convert a list, a tensor or another library's column to an array."""
     is_list = isinstance(value, list | tuple)
     try:
         if is_list and np.dtype(dtype).kind in "mM":
@@ -260,7 +262,7 @@ def _to_numpy(value: object, dtype: str, shape: Shape) -> NDArray[Any]:
             is_mixed = isinstance(error, TypeError)
             reason = "items without a common type" if is_mixed else "lists of different lengths"
         raise InvalidValueError(
-            f"must be one array of shape {show_shape(shape)}, but it is {type(value).__name__} "
+            f"must be an array of shape {show_shape(shape)}, but it is {type(value).__name__} "
             f"({reason})."
         ) from error
     if is_list and np.dtype(dtype).kind in "iu" and array.dtype == np.float64:
@@ -271,8 +273,8 @@ def _to_numpy(value: object, dtype: str, shape: Shape) -> NDArray[Any]:
 def _times(value: object, dtype: str) -> NDArray[Any]:
     """Return a nested list of times as an array.
 
-    NumPy would convert them all to the finest unit, in which early and late ones wrap around, and
-    would turn numbers mixed with them into times.
+    NumPy would convert all of them to the finest unit, in which early and late times wrap around.
+    It would also turn numbers in the list into times.
 
     >>> _times([["2026-01-02"], np.array(["9999"], "M8[Y]")], "datetime64[s]").tolist()
     [[datetime.datetime(2026, 1, 2, 0, 0)], [datetime.datetime(9999, 1, 1, 0, 0)]]
@@ -295,12 +297,12 @@ def _wrap_object(value: object) -> NDArray[Any]:
 
 
 def _is_array(kind: type) -> bool:
-    """Return whether values of a type are arrays, of any library."""
+    """Return whether values of a type are arrays of any library."""
     return not issubclass(kind, np.generic) and (hasattr(kind, "__array__") or is_column(kind))
 
 
 def _without_columns(value: Any) -> object:
-    """Return a list with arrays for columns of other libraries; their nulls are None.
+    """Replace other libraries' columns in a list by arrays, in which nulls are None.
 
     >>> import pandas as pd
     >>> _without_columns([pd.array([1, None]), [2, 3]])
@@ -320,7 +322,7 @@ def _without_columns(value: Any) -> object:
 
 
 def _restore_integers(value: object, array: NDArray[Any]) -> NDArray[Any]:
-    """Return integers as objects if NumPy read them as floats, which it does beyond int64.
+    """Return integers as objects if NumPy read them as floats, as it does beyond int64.
 
     >>> _restore_integers([2**63, 1], np.asarray([2**63, 1]))
     array([9223372036854775808, 1], dtype=object)
@@ -331,7 +333,7 @@ def _restore_integers(value: object, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _from_objects(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
-    """Return an object array of numbers with a numeric dtype; any other array unchanged.
+    """Convert an object array of numbers to a numeric dtype; return any other array unchanged.
 
     >>> _from_objects(np.array([2**63, 1], object), np.dtype("uint64"))
     array([9223372036854775808,                   1], dtype=uint64)
@@ -355,7 +357,7 @@ def _from_objects(array: NDArray[Any], target: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _decimals_to_floats(array: NDArray[Any]) -> NDArray[Any]:
-    """Replace decimals by floats in an object array, except for those too large for any float.
+    """Replace decimals in an object array by floats, unless they are too large for any float.
 
     >>> _decimals_to_floats(np.array([Decimal("0.1"), Decimal("1e400")], object))
     array([0.1, Decimal('1E+400')], dtype=object)
@@ -371,7 +373,7 @@ def _to_float(number: Decimal) -> float | Decimal:
 
 
 def _all_are(kinds: Iterable[type], *those: type) -> bool:
-    """Return whether each type is one of those; a NumPy duration does not count as an integer."""
+    """Return whether all types are among `those`; NumPy durations do not count as integers."""
     return all(issubclass(kind, those) and not issubclass(kind, np.timedelta64) for kind in kinds)
 
 
@@ -388,7 +390,7 @@ def _wrong_shape(value: object, array: NDArray[Any], dtype: str, shape: Shape) -
         )
     if not shape:
         return InvalidValueError(
-            f"must be one {dtype} per row, but it has shape {array.shape}. "
+            f"must be a single {dtype} per row, but it has shape {array.shape}. "
             f"Declare the column as Array({dtype!r}, {array.shape})."
         )
     return InvalidValueError(
@@ -427,11 +429,11 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> I
         hint = f"Convert it to {target.name} first"
         if first is None:
             hint = (
-                "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
+                "To store lists with nulls, declare dl.Sequence(dl.Scalar("
                 f"{target.name!r}, nullable=True))"
             )
     elif array.dtype.kind == "V" and array.dtype.names:
-        hint = f"Take one of its fields, x[{array.dtype.names[0]!r}], or give each field a column"
+        hint = f"Select a field, x[{array.dtype.names[0]!r}], or store each field in its own column"
     elif array.dtype.kind in "USVmM":
         hint = f"Convert it to {target.name} first"
     elif target.kind in "iu":
@@ -439,6 +441,6 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> I
     elif target.kind == "b":
         hint = "Compare first, x != 0, or declare an integer column"
     else:
-        hint = f"Take its .real{dtypes.or_declare('c')}"
+        hint = f"Pass x.real{dtypes.or_declare('c')}"
     kind = type(first).__name__.rstrip("_")  # NumPy's str_ and bytes_
     return InvalidValueError(f"must be {target.name}, but it is {kind} {shown(first)}. {hint}.")

@@ -1,7 +1,8 @@
-"""Arrow values as Python objects, or as NumPy times where Python's calendar is too short.
+"""Conversion of Arrow values to Python objects, or to NumPy times that Python cannot represent.
 
-Python's times range from the year 1 to 9999, also in their time zone, and its durations have at
-most 999,999,999 days. For values outside, pyarrow raises errors that do not name the row.
+Python's datetimes are limited to the years 1 to 9999, even after conversion to their time zone, and
+its durations to 999,999,999 days. Beyond these limits, pyarrow raises errors that do not name the
+row.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from deeplake_lite.errors import InvalidValueError
 
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Convert a column like `python_value`; if one time becomes a NumPy time, all times do.
+    """Return the values of a column as `python_value` does; either all or no times are NumPy's.
 
     >>> python_values(pa.array([0, 3_000_000], pa.int32()).cast(pa.date32()))
     [np.datetime64('1970-01-01'), np.datetime64('10183-09-21')]
@@ -30,13 +31,13 @@ def python_value(item: pa.Scalar) -> Any:
     r"""Return a value as a Python object.
 
     Times that Python cannot represent become NumPy times. Invalid UTF-8 bytes in a string become
-    lone surrogates, which no type accepts, so an error names the row and `on_error="skip"` leaves
+    lone surrogates. No type accepts these, so the error names the row, and `on_error="skip"` leaves
     it out.
 
     Raises
     ------
     InvalidValueError
-        For a struct that has two fields with the same name.
+        For a struct with two fields of the same name.
 
     Examples
     --------
@@ -80,6 +81,6 @@ def _fields(item: pa.StructScalar) -> dict[str, object]:
     names = [f.name for f in item.type]
     if len({*names}) < len(names):
         raise InvalidValueError(
-            f"the field names of a struct must be unique, but it is {item.type}. Rename one."
+            f"the field names of a struct must be unique, but its type is {item.type}. Rename one."
         )
     return {name: _exact(item[i]) for i, name in enumerate(names)}

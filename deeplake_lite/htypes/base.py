@@ -1,8 +1,8 @@
 """The base class of column types.
 
 An htype is a small frozen value. It names the storage `layout` of its cells, checks and encodes a
-block of values (`encode`), decodes a stored cell (`decode`), and shows a value (`preview`). Nulls
-and masked arrays are handled here, so subclasses see only values.
+block of values (`encode`), decodes a stored cell (`decode`), and renders a value (`preview`). The
+base class handles nulls and masked arrays, so subclasses only see values.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Values
 
 type Check = Literal["header", "full"]
-"""How thoroughly files are checked: by header and end only, or by decoding them."""
+"""How to check files: only their header and end, or also by decoding them."""
 
-_MAX_ITEMS = 5  # items of the longest list that str() writes in full
-_MAX_CHARACTERS = 80  # characters of the longest field that str() writes
+_MAX_ITEMS = 5  # str() shortens longer lists
+_MAX_CHARACTERS = 80  # str() shortens longer fields
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A small image that shows a value in HTML."""
+    """A small image that represents a value in HTML."""
 
     data: bytes
     """Encoded image."""
@@ -65,16 +65,16 @@ class Picture:
 class Htype(Facets):
     """Base class of column types.
 
-    Htypes are values: two with the same configuration are equal, and ``repr`` gives the constructor
-    call.
+    Htypes are values: two htypes with the same configuration are equal, and ``repr`` is the
+    constructor call.
 
     Parameters
     ----------
     nullable : bool
         Whether a cell may be None.
     default : object, optional
-        Value of cells that an append leaves out. Without one, a nullable column gets null, and any
-        other column rejects the append.
+        Value for the cells of an append that leaves the column out. Without a default, these are
+        null if the column is nullable; otherwise the append is rejected.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Htype(Facets):
     """Whether a cell may be None."""
 
     default: Any = field(default=None, kw_only=True)
-    """Value of cells that an append leaves out, in built-in types."""
+    """Value for the cells of an append that leaves the column out, in built-in types."""
 
     _limits: Limits = field(default=DEFAULT_LIMITS, kw_only=True, metadata={"stored": False})
     """Limits of the handle that the type belongs to; not part of the type itself."""
@@ -105,7 +105,7 @@ class Htype(Facets):
         try:
             self._set_default(self._plain_default(_as_numpy(self.default)))
         except InvalidValueError as error:
-            raise SchemaError(f"The default of {type(self).__name__}: {error}") from error
+            raise SchemaError(f"Invalid default of {type(self).__name__}: {error}") from error
         except RecursionError as error:
             raise SchemaError(
                 f"The default of {type(self).__name__} is nested too deeply: "
@@ -130,16 +130,16 @@ class Htype(Facets):
 
     @property
     def bare(self) -> Self:
-        """The type without nulls and default, for comparisons of what values mean."""
+        """The type without nulls or a default, for comparing the meaning of values."""
         return replace(self, nullable=False, default=None)
 
     @property
     def limits(self) -> Limits:
-        """How much memory a value may take, set by the handle that the type belongs to."""
+        """Memory limits for decoding, set by the handle that the type belongs to."""
         return self._limits
 
     def limited(self, limits: Limits) -> Self:
-        """Return the type for a handle with these limits; it equals this one."""
+        """Return the type with other limits, for a handle; it is equal to this type."""
         if limits == self._limits:
             return self
         changes: dict[str, Any] = {
@@ -151,7 +151,7 @@ class Htype(Facets):
 
     @property
     def varying(self) -> int:
-        """Number of axes up to the last one along which rows may differ in size."""
+        """Number of axes up to and including the last one whose size may differ between rows."""
         match self.layout:
             case Ragged(ndim=ndim):
                 return ndim
@@ -162,30 +162,30 @@ class Htype(Facets):
 
     @property
     def stores_shapes(self) -> bool:
-        """Whether the shape stored with a cell is the shape of its value."""
+        """Whether the stored shape of a cell is the shape of its value."""
         return True
 
     @property
     def takes_files(self) -> bool:
-        """Whether a value may be a file: its path, its URL or its bytes."""
+        """Whether users may pass a file as a value, by its path, URL or bytes."""
         return False
 
     def hands_files_to(self, other: Htype) -> bool:  # noqa: ARG002 (types that store files use it)
-        """Return whether stored cells are files that `other` reads as the same values."""
+        """Return whether the stored cells are files from which `other` reads the same values."""
         return False
 
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Convert the values of a column of another type to a form that this type accepts.
+        """Convert values of another type to a form that this type accepts.
 
-        Equal numbers may mean different things in two types: classes, corners, points. A type whose
-        numbers have a meaning converts them here, or raises an error.
+        The same number may mean different things in two types: a class, a corner, a point. Types
+        whose numbers have such a meaning convert them here, or raise an error.
 
         Parameters
         ----------
         of : Htype
             Type of the values.
         values : sequence or ndarray
-            Decoded values, None where null; files may be bytes.
+            Decoded values, None where null. Files may be passed as bytes.
 
         Raises
         ------
@@ -195,60 +195,60 @@ class Htype(Facets):
         return of.named(values)
 
     def named(self, values: Values) -> Values:
-        """Return decoded values with class names in place of class numbers."""
+        """Return decoded values with class numbers replaced by class names."""
         return values
 
     @abstractmethod
     def _encode(self, values: Values, check: Check) -> Cells:
-        """Check and encode values without nulls. Raises InvalidValueError with the row at fault."""
+        """Check and encode values, none of which is null. InvalidValueError names the bad row."""
 
     @abstractmethod
     def decode(self, data: Any, shape: tuple[int, ...]) -> Any:
-        """Return one value.
+        """Decode a stored cell.
 
         Parameters
         ----------
         data : Buffer | ndarray | list
-            Ragged: the cell's bytes. Dense: the cell, or a block of cells, as stored. Nested: its
-            decoded items.
+            The bytes of a ragged cell, a dense cell or block of dense cells as stored, or the
+            decoded items of a nested cell.
         shape : tuple of int
-            Ragged: the stored shape. Otherwise ``()``.
+            Stored shape of a ragged cell, otherwise ``()``.
         """
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
-        """Check a stored shape. Raises DamagedError if no value of the type has it."""
+        """Check a stored shape. Raises DamagedError if no value of the type can have it."""
 
     def decode_into(self, data: Buffer, shape: tuple[int, ...], out: NDArray[Any]) -> None:
-        """Decode one ragged cell into a C-contiguous array of its shape and dtype."""
+        """Decode a ragged cell into a C-contiguous array of the same shape and dtype."""
         put(self.decode(data, shape), out)
 
     def decode_small(
         self,
         data: Buffer,
         shape: tuple[int, ...],
-        side: int,  # noqa: ARG002 (types whose files are decoded at a scale use it)
+        side: int,  # noqa: ARG002 (used by types whose files can be decoded at a smaller scale)
         *,
         fast: bool = False,  # noqa: ARG002 (likewise)
     ) -> Any:
-        """Decode one ragged cell of pixels, perhaps scaled down.
+        """Decode a ragged cell of pixels, at a smaller size if that is faster.
 
         Parameters
         ----------
         data : Buffer
             The cell's bytes.
         shape : tuple of int
-            The shape that was kept.
+            Stored shape.
         side : int
-            Pixels that the longer side keeps at least.
+            Minimum length of the longer side of the result, in pixels.
         fast : bool
-            Whether detail may be lost to save time.
+            Whether to decode faster with less detail.
         """
         return self.decode(data, shape)
 
     @property
     @abstractmethod
     def blank(self) -> object:
-        """Placeholder that is stored in a null cell: zeros, an empty string."""
+        """Placeholder stored in null cells, such as zeros or an empty string."""
 
     @abstractmethod
     def preview(self, value: Any) -> Picture | str:
@@ -258,7 +258,7 @@ class Htype(Facets):
         """
 
     def preview_stored(self, data: Buffer, shape: tuple[int, ...]) -> Picture | str:
-        """Return a preview of a stored ragged cell, without decoding all of it if possible."""
+        """Return a preview of a stored ragged cell, decoding only a part of it if possible."""
         return self.preview(self.decode(data, shape))
 
     def encode(self, values: Values, *, check: Check = "header") -> Cells:
@@ -267,14 +267,14 @@ class Htype(Facets):
         Parameters
         ----------
         values : sequence or ndarray
-            One value per row; None, or a masked element, where null.
+            One value per row. None and masked elements mean null.
         check : {"header", "full"}
-            How files are checked: by header and end only, or by decoding them too.
+            Whether to check only the header and end of files, or also to decode them.
 
         Raises
         ------
         InvalidValueError
-            With `row` set to the position of the first bad value.
+            For a bad value; the error's `row` is the position of the first one.
         """
         checks.choice("check", check, ("header", "full"))
         block = self._without_masks(_as_block(values))
@@ -285,29 +285,29 @@ class Htype(Facets):
             row = int(np.flatnonzero(~valid)[0])
             null = None if np.ma.is_masked(block[row]) else block[row]
             raise InvalidValueError(
-                f"must not be null, but it is {null}. Declare a nullable type with schema={{…: "
-                f"{pasted(replace(self, nullable=True))}}}, or, if the column exists already, call "
+                f"must not be null, but it is {null}. Declare a nullable type, schema={{…: "
+                f"{pasted(replace(self, nullable=True))}}}, or, if the column already exists, call "
                 "ds.set_nullable(…).",
                 row=row,
             )
         return _with_nulls(self._encode(_fill(block, valid, self.blank), check), valid)
 
     def computed(self) -> Htype:
-        """Return the type for these values in the result of a query: nullable and lossless."""
+        """Return the nullable, lossless type that these values have in the result of a query."""
         return replace(self, nullable=True, default=None)
 
     def encode_default(self, n: int) -> Cells:
-        """Return `n` cells with the default, or null, for a column that an append leaves out.
+        """Return `n` cells with the default or null, for an append that leaves the column out.
 
         Raises
         ------
         InvalidValueError
-            When the type has no default and is not nullable.
+            If the type has no default and is not nullable.
         """
         if self.default is None and not self.nullable:
             raise InvalidValueError(
-                "has no default, so every append must include it. Declare default= or "
-                "nullable=True."
+                "has no default, so every append must include it. Declare the column with "
+                "default= or nullable=True."
             )
         return take(self.encode([self.default]), np.zeros(n, np.int64))
 
@@ -334,7 +334,7 @@ class Htype(Facets):
         return [self.decode(*value) if v else None for value, v in zip(values, valid, strict=True)]
 
     def get_config(self) -> dict[str, Any]:
-        """Return the htype as JSON: its name and the fields that differ from their defaults."""
+        """Return the name of the htype and its non-default fields as JSON."""
         config: dict[str, object] = {"htype": self.name}
         for f in self._changed():
             value = getattr(self, f.name)
@@ -342,14 +342,12 @@ class Htype(Facets):
         return config
 
     def _without_masks(self, block: Values) -> Values:
-        """Return a block with None for masked rows.
-
-        In lists and JSON, single masked items become None.
+        """Replace masked rows by None; in lists and JSON, replace masked items too.
 
         Raises
         ------
         InvalidValueError
-            For an array with some masked elements, since there are no nulls within an array.
+            For an array with only some masked elements, since arrays cannot contain nulls.
         """
         takes_none = isinstance(self.layout, Nested) or self.layout.dtype == "json"
         if isinstance(block, np.ma.MaskedArray):
@@ -363,12 +361,12 @@ class Htype(Facets):
         try:
             if not is_list or not _holds_mask(block, deep=not takes_none):
                 return block
-        except RecursionError:  # a list that contains itself, which the type rejects
+        except RecursionError:  # a list that contains itself; encoding it raises an error
             return block
         return [_unmask(value, row, takes_none=takes_none) for row, value in enumerate(block)]
 
     def _validity(self, values: Values) -> NDArray[np.bool_] | None:
-        """Return which rows are not null: (n,) bool, or None if none is null."""
+        """Return a bool array (n,) that is False where a row is null, or None if no row is null."""
         if isinstance(values, np.ma.MaskedArray):
             mask = np.ma.getmaskarray(values)
             valid = ~mask.any(axis=tuple(range(1, mask.ndim)))
@@ -383,16 +381,16 @@ class Htype(Facets):
         return None if valid.all() else valid
 
     def _plain_default(self, value: object) -> object:
-        """Return a default in built-in types."""
+        """Convert a default to built-in types."""
         return plain(value)
 
     def _set(self, **values: object) -> None:
-        """Set fields of this frozen dataclass to their normalised form, in `__post_init__`."""
+        """Set fields of this frozen dataclass to normalised values, in `__post_init__`."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def _changed(self) -> list[Field[object]]:
-        """Return the fields that differ from their defaults, positional ones first."""
+        """Return the fields with non-default values, positional ones first."""
         needed = [
             f
             for f in fields(self)
@@ -402,7 +400,7 @@ class Htype(Facets):
         return sorted(needed, key=lambda f: (bool(f.kw_only), f.name in ("nullable", "default")))
 
     def _call(self, show: Callable[[object], str]) -> str:
-        """Format the constructor call, with positional arguments until a field is left out."""
+        """Format the constructor call, with positional arguments up to the first omitted field."""
         positional = iter([f.name for f in fields(self) if not f.kw_only])
         arguments = []
         for f in self._changed():
@@ -426,12 +424,12 @@ class Htype(Facets):
 
     @cached_property
     def _hash(self) -> int:
-        """A hash that is the same in all processes, since a pickle of the type contains it."""
+        """A hash that is the same in all processes, since pickles of the type contain it."""
         return crc32(canonical_json(self.get_config()).encode("utf-8", "surrogatepass"))
 
 
 def _as_numpy(default: object) -> object:
-    """Convert other libraries' arrays and objects in a default to those of NumPy and Python."""
+    """Convert other libraries' objects in a default to NumPy arrays and Python objects."""
     [value] = _as_block([default])
     return array_of(value) if is_column(type(value)) else value
 
@@ -446,7 +444,7 @@ def _fits_json(default: object) -> bool:
 
 
 def is_null(kind: type) -> bool:
-    """Return whether a Python type is that of None or of pandas' NA.
+    """Return whether a Python type is the type of None or pandas' NA.
 
     >>> is_null(type(None)), is_null(int)
     (True, False)
@@ -455,7 +453,7 @@ def is_null(kind: type) -> bool:
 
 
 def pasted(htype: Htype) -> str:
-    """Return a type as code that users can paste if they have imported the package as dl.
+    """Return a type as code that users can paste after ``import deeplake_lite as dl``.
 
     >>> from deeplake_lite.htypes import Sequence, ClassLabel
     >>> pasted(Sequence(ClassLabel(["Text("])))
@@ -467,7 +465,7 @@ def pasted(htype: Htype) -> str:
 
 
 def is_nan(value: object) -> bool:
-    """Return whether a value is a float that is NaN."""
+    """Return whether a value is a float NaN."""
     return isinstance(value, float | np.floating) and value != value
 
 
@@ -492,13 +490,13 @@ def _as_block(values: Any) -> Values:
 
 
 def _partly_masked(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which rows have both masked and unmasked elements: (n,) bool."""
+    """Return a bool array (n,) that is True for rows with masked and unmasked elements."""
     axes = tuple(range(1, mask.ndim))
     return np.asarray(mask.any(axis=axes) & ~mask.all(axis=axes))
 
 
 def _holds_mask(values: Values, *, deep: bool) -> bool:
-    """Return whether a list has a masked array; with `deep`, at any depth."""
+    """Return whether a list contains a masked array; with `deep`, at any depth."""
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         return True
@@ -509,7 +507,7 @@ def _holds_mask(values: Values, *, deep: bool) -> bool:
 
 
 def _unmask(value: object, row: int, *, takes_none: bool) -> object:
-    """Return a row's value without its mask, or None if all of it is masked."""
+    """Return a row's value without its mask, or None if all elements are masked."""
     if isinstance(value, list | tuple):
         if takes_none or not _holds_mask(value, deep=True):
             return value
@@ -527,7 +525,7 @@ def _unmask(value: object, row: int, *, takes_none: bool) -> object:
 
 
 def _collect_masks(values: Iterable[object]) -> list[NDArray[np.bool_]]:
-    """Return the masks of a list's items at any depth; False for an item without a mask."""
+    """Return the masks of a list's items at any depth, with False for items without a mask."""
     masks = []
     for value in values:
         if isinstance(value, list | tuple):
@@ -549,7 +547,7 @@ def _strip_masks(value: object) -> object:
 
 
 def _masks_to_none(value: object) -> object:
-    """Replace masked arrays in a list by lists with None for masked elements."""
+    """Replace masked arrays in a list by lists in which masked elements are None."""
     if isinstance(value, list | tuple):
         return [_masks_to_none(item) for item in value]
     return value.tolist() if isinstance(value, np.ma.MaskedArray) else value
@@ -558,9 +556,8 @@ def _masks_to_none(value: object) -> object:
 def _partly_masked_error(value: object, row: int) -> InvalidValueError:
     shown = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
-        "a row must be either entirely masked, which means null, or not masked at all, but some "
-        f"of its elements are masked: {shown!s:.60}. Fill them, x.filled(0), or declare a Sequence "
-        "of a nullable type.",
+        "a row must be entirely masked (null) or not masked at all, but some of its elements are "
+        f"masked: {shown!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
         row=row,
     )
 
@@ -576,7 +573,7 @@ def _fill(values: Values, valid: NDArray[np.bool_], blank: object) -> Values:
 
 
 def _with_nulls(cells: Cells, valid: NDArray[np.bool_]) -> Cells:
-    """Mark cells as null, and drop the blanks of ragged cells, which would take space."""
+    """Mark cells as null; in ragged cells, also drop the blanks to save space."""
     match cells:
         case DenseCells(values):
             return DenseCells(values, valid)
@@ -601,7 +598,7 @@ def _show(value: object) -> str:
 
 
 def _show_short(value: object) -> str:
-    """Format a field, shortened."""
+    """Format a field, shortened if it is long."""
     if isinstance(value, Htype):
         return str(value)
     if (isinstance(value, list) or _is_strings(value)) and len(value) > _MAX_ITEMS:
@@ -611,5 +608,5 @@ def _show_short(value: object) -> str:
 
 
 def _is_strings(value: object) -> TypeGuard[tuple[str, ...]]:
-    """Return whether a field is a non-empty tuple of strings, which is written as a list."""
+    """Return whether a field is a non-empty tuple of strings; `_show` writes these as lists."""
     return isinstance(value, tuple) and bool(value) and all(isinstance(item, str) for item in value)

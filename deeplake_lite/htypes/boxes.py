@@ -1,4 +1,4 @@
-"""The type of bounding boxes: n boxes per row, four numbers each."""
+"""The type of bounding boxes: n boxes per row, with four numbers each."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.cells import Values
 
 FORMATS = ("xyxy", "xywh", "cxcywh")
-"""Formats of a box: two corners; first corner and size; centre and size."""
+"""Formats of a box: two corners, first corner and size, or centre and size."""
 
 _UNITS = ("pixels", "fraction")
 _DTYPES = ("float16", "float32", "float64", "int16", "int32", "int64")
-_TOLERANCE = 1e-3  # fractions may be below 0 or above 1 by this much, since converters round
+_TOLERANCE = 1e-3  # how far fractions may be below 0 or above 1, since converters round
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -40,8 +40,7 @@ class Boxes(Htype):
     Parameters
     ----------
     format : {"xyxy", "xywh", "cxcywh"}
-        Two corners (COCO's converters, torchvision), first corner and size (COCO), centre and size
-        (YOLO).
+        Two corners (torchvision), first corner and size (COCO), or centre and size (YOLO).
     units : {"pixels", "fraction"}
         Units of the numbers: pixels, or fractions of the image's width and height.
     dtype : str
@@ -79,7 +78,8 @@ class Boxes(Htype):
         )
         if self.units == "fraction" and not self.dtype.startswith("float"):
             raise SchemaError(
-                f"dtype must be a float for boxes in fractions, but it is {self.dtype!r}."
+                "boxes in fractions must have a float dtype, but the dtype is "
+                f"{self.dtype!r}. Declare 'float32', or units='pixels'."
             )
         super().__post_init__()
 
@@ -150,15 +150,15 @@ class Boxes(Htype):
     def _encode(self, values: Values, check: Check) -> RaggedCells:
         arrays = each(values, self._read)
         if arrays and self._find_fault(np.concatenate(arrays)):
-            each(arrays, self._check)  # one pass over the whole block is faster than one per row
+            each(arrays, self._check)  # slower than the check of the whole block, but finds the row
         return RaggedCells([as_buffer(array) for array in arrays], shapes_of(arrays, 2))
 
     def _read(self, value: object) -> NDArray[Any]:
         """Return the boxes of a row as an array."""
         if _is_box(value):
             raise InvalidValueError(
-                f"must be boxes of shape (n, 4), but it is a single box, {brief(value)}. Wrap it: "
-                f"[{brief(value)}]."
+                f"must be boxes of shape (n, 4), but it is a single box, {brief(value)}. Put it in "
+                f"a list: [{brief(value)}]."
             )
         return as_array(value, self.dtype, (None, 4), Dtypes(_DTYPES, self))
 
@@ -168,11 +168,11 @@ class Boxes(Htype):
             raise InvalidValueError(message)
 
     def _find_fault(self, boxes: NDArray[Any]) -> str | None:
-        """Return the message about the first bad box, or None if all boxes are good."""
+        """Return an error message for the first bad box, or None if all boxes are valid."""
         finite = np.isfinite(boxes).all(axis=1)
         if not finite.all():
             box = int(np.flatnonzero(~finite)[0])
-            return f"box {box} must be finite, but it is {boxes[box].tolist()}. Leave it out."
+            return f"box {box} must be finite, but it is {boxes[box].tolist()}. Leave the box out."
         negative = boxes[:, 2:] < (boxes[:, :2] if self.format == "xyxy" else 0)
         if negative.any():
             return self._negative_size(boxes, *(int(index) for index in np.argwhere(negative)[0]))
@@ -187,10 +187,13 @@ class Boxes(Htype):
         return None
 
     def _negative_size(self, boxes: NDArray[Any], box: int, axis: int) -> str:
-        """Return the message about a box with a negative width or height."""
+        """Return an error message for a box with a negative width or height."""
         size, letter = (("width", "x"), ("height", "y"))[axis]
         if self.format != "xyxy":
-            return f"box {box} has a negative {size}: {boxes[box, 2 + axis]}. Swap its corners."
+            return (
+                f"box {box} has a negative {size}: {boxes[box, 2 + axis]}. Swap the corners that "
+                "it was computed from."
+            )
         return (
             f"box {box} has a negative {size}: {letter}1 is {boxes[box, axis]} and {letter}2 is "
             f"{boxes[box, 2 + axis]}. Swap them, or declare Boxes('xywh') if they are sizes."
@@ -201,7 +204,7 @@ class Boxes(Htype):
         if len(shape) != 2 or shape[1] != 4:
             raise DamagedError(
                 f"Boxes must have shape (n, 4), but a cell has {shape}. Run ds.verify() to find "
-                "such cells."
+                "all such cells."
             )
 
     @override
@@ -233,14 +236,14 @@ def _is_box(value: object) -> bool:
 
 
 def convert_boxes(boxes: NDArray[Any], source: str, target: str) -> NDArray[Any]:
-    """Return boxes in another format.
+    """Convert boxes to another format.
 
     Parameters
     ----------
     boxes : ndarray, (..., 4)
         Boxes in the format `source`.
     source, target : {"xyxy", "xywh", "cxcywh"}
-        Format of `boxes`, and of the result.
+        Formats of `boxes` and of the result.
 
     >>> convert_boxes(np.array([[10., 20., 30., 60.]]), "xyxy", "cxcywh")
     array([[20., 40., 20., 40.]])

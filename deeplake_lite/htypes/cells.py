@@ -1,7 +1,7 @@
 """Blocks of checked, encoded cells of one column, passed between htypes and storage.
 
-There is one class per storage layout. Cells may be shared but must not be changed. They may also
-share memory with the values that a caller passed in: copy them to keep them beyond the call.
+There is one class per storage layout. Cells may be shared, so they must not be changed. They may
+also share memory with the values that the caller passed in, so copy cells that outlive the call.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DenseCells:
-    """Cells of one fixed shape."""
+    """Cells that all have the same shape."""
 
     values: NDArray[Any]
-    """Values in the stored dtype: (n, *shape). Null cells hold the htype's blank."""
+    """Values in the stored dtype, (n, *shape). Null cells contain the htype's blank."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""
@@ -36,11 +36,11 @@ class RaggedCells:
     """Cells of varying size, each stored as bytes."""
 
     buffers: list[Buffer]
-    """Stored bytes of each cell, C-contiguous; ``b""`` where null."""
+    """Stored C-contiguous bytes of each cell; ``b""`` where null."""
 
     shapes: NDArray[np.int32]
-    """(n, ndim) int32: shape of each decoded value; -1 for axes that a cell does not have (a null
-    cell has none). (n, 0) if the layout stores no shapes."""
+    """(n, ndim) int32: shape of each decoded value, with -1 for missing axes. Null cells have no
+    axes. (n, 0) if the layout stores no shapes."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""
@@ -54,7 +54,7 @@ class FlatCells:
     """The bytes of ragged cells in one array."""
 
     data: NDArray[np.uint8]
-    """Bytes of all cells, one after the other."""
+    """Concatenated bytes of all cells."""
 
     lengths: NDArray[np.int64]
     """(n,) int64: number of bytes of each cell; 0 where null."""
@@ -64,7 +64,7 @@ class FlatCells:
 
     @classmethod
     def of(cls, cells: RaggedCells) -> Self:
-        """Return the bytes of ragged cells.
+        """Concatenate the bytes of ragged cells.
 
         >>> FlatCells.of(RaggedCells([b"ab", b"", b"c"], np.empty((3, 0), np.int32))).lengths
         array([2, 0, 1])
@@ -85,7 +85,7 @@ class NestedCells:
     """(n,) int64: number of items in each cell; 0 where null."""
 
     items: Cells
-    """Items of all cells, one after the other."""
+    """Items of all cells, in order."""
 
     valid: NDArray[np.bool_] | None = None
     """(n,) bool, False where null; None if no cell is null."""
@@ -95,7 +95,7 @@ class NestedCells:
 
 
 type Values = Sequence[Any] | NDArray[Any]
-"""A block of decoded values, one per row; None, or a masked element, where null."""
+"""A block of decoded values, one per row. None and masked elements mean null."""
 
 type Cells = DenseCells | RaggedCells | NestedCells
 
@@ -119,7 +119,7 @@ def take(cells: Cells, rows: NDArray[np.integer[Any]]) -> Cells:
 
 
 def concat(parts: Sequence[Cells]) -> Cells:
-    """Return the cells of all `parts` in order; there is at least one, and all have one layout.
+    """Concatenate `parts`: at least one block of cells, all with the same layout.
 
     >>> concat([DenseCells(np.array([5, 6])), DenseCells(np.array([7]))]).values
     array([5, 6, 7])
@@ -146,13 +146,13 @@ def concat(parts: Sequence[Cells]) -> Cells:
 
 
 def _validity(parts: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_] | None:
-    """Concatenate validity arrays; None if no cell is null."""
+    """Concatenate validity arrays, or return None if no cell is null."""
     valid = np.concatenate(parts)
     return None if valid.all() else valid
 
 
 def _spans(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions in all spans, one span after the other.
+    """Return all positions in spans, given their starts and lengths.
 
     >>> _spans(np.array([7, 2]), np.array([2, 3])).tolist()
     [7, 8, 2, 3, 4]

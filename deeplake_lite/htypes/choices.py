@@ -1,7 +1,7 @@
 """Options with a fixed set of values: codecs, formats, units, dtypes.
 
-Users may write a value in any case or use a common alias; it is stored under its canonical name.
-The error for anything else lists the values and suggests the most similar one.
+Users may write values in upper or lower case, or use common aliases; a lake stores the canonical
+name. The error for any other value lists the valid ones and suggests the most similar one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 ALIASES = {"jpg": "jpeg", "jpe": "jpeg", "tif": "tiff", "zst": "zstd"}
-"""Other names of codecs: the extensions of their files."""
+"""Aliases of codecs: their file extensions."""
 
 
 def choice(
@@ -29,12 +29,12 @@ def choice(
     *,
     else_: str = "",
 ) -> str:
-    """Return the known value that the user means; `else_` is a final sentence for the error.
+    """Return the known value that the user means; `else_` is added to the error as a last sentence.
 
     Raises
     ------
     SchemaError
-        When there is no such value.
+        If there is no such value.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def choice(
 
 
 def dtype_choice(name: str, value: object, known: Sequence[str]) -> str:
-    """Return the known dtype that the user means, in any form that NumPy reads.
+    """Return the known dtype that the user means; `value` may have any form that NumPy accepts.
 
     >>> dtype_choice("dtype of boxes", np.float32, ("float32", "int32"))
     'float32'
@@ -69,12 +69,12 @@ def dtype_choice(name: str, value: object, known: Sequence[str]) -> str:
 
 
 def dtype_name(value: object) -> str:
-    """Return NumPy's name for a dtype, or anything else as a string.
+    """Return NumPy's name for a dtype, or any other value as a string.
 
     >>> dtype_name(float), dtype_name("Float32"), dtype_name("floaty")
     ('float64', 'float32', 'floaty')
     """
-    if not isinstance(value, str | type | np.dtype):  # NumPy takes None for float64
+    if not isinstance(value, str | type | np.dtype):  # to NumPy, None means float64
         return str(value)
     for spec in (value, value.casefold()) if isinstance(value, str) else (value,):
         try:
@@ -85,7 +85,7 @@ def dtype_name(value: object) -> str:
 
 
 def nearest(value: object, known: Mapping[str, str] | Sequence[str]) -> str:
-    """Return a hint that suggests the nearest known value, or an empty string if none is close.
+    """Return a hint with the most similar known value, or an empty string if none is similar.
 
     >>> nearest("lable", ["image", "label"]), nearest("x", ["image"])
     (" Did you mean 'label'?", '')

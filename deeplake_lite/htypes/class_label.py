@@ -1,4 +1,4 @@
-"""The type of class labels: integers in the data, names for people."""
+"""The type of class labels: stored as integers, shown as names."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ClassLabel(Htype):
-    """One class, or several, per row; reads as int32.
+    """One or several classes per row, read as int32.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Names of the classes 0, 1, 2… Without names, any class number from 0 on is valid.
+        Names of the classes 0, 1, 2… Without names, any non-negative class number is valid.
     multiple : bool
-        Whether a row holds any number of classes.
+        Whether a row may have any number of classes.
 
     Notes
     -----
-    Booleans stand for the classes 0 and 1 of a column with two names, or without names. Otherwise,
-    and in rows of several classes, they are rejected. To convert a boolean vector with an entry for
-    each class, use ``np.flatnonzero``. A row of several classes keeps their order, and may contain
-    a class more than once, like the objects in an image.
+    If a column has two class names or none, booleans mean the classes 0 and 1. Other columns, and
+    those with several classes per row, reject booleans. To convert a boolean vector with an entry
+    for each class, use ``np.flatnonzero``. A row with several classes keeps their order, and may
+    repeat a class, like the objects in an image.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class ClassLabel(Htype):
     _: KW_ONLY
 
     multiple: bool = False
-    """Whether a row holds any number of classes."""
+    """Whether a row may have any number of classes."""
 
     name: ClassVar[str] = "class_label"
     nan_is_null: ClassVar[bool] = True
@@ -161,7 +161,7 @@ class ClassLabel(Htype):
     @property
     @override
     def item(self) -> Htype | None:
-        """Type of a single class, in a column of several classes per row."""
+        """Type of a single class, if rows have several classes."""
         return ClassLabel(self.names) if self.multiple else None
 
     @override
@@ -179,7 +179,7 @@ class ClassLabel(Htype):
 
     @property
     def takes_truth(self) -> bool:
-        """Whether a boolean stands for a class number, 0 or 1."""
+        """Whether booleans mean the class numbers 0 and 1."""
         return not self.multiple and len(self.names) in (0, 2)
 
     def index(self, name: str) -> int:
@@ -188,7 +188,7 @@ class ClassLabel(Htype):
         Raises
         ------
         InvalidValueError
-            When no class has that name.
+            If no class has that name.
         """
         number = self._numbers.get(name) if isinstance(name, str) else None
         if number is None:
@@ -196,9 +196,9 @@ class ClassLabel(Htype):
         return number
 
     def to_names(self, values: Any) -> Any:
-        """Return the names of class numbers: a string for one, a list for several, None for null.
+        """Return the name of a class number, the names of a list of them, or None for null.
 
-        Classes without names give their numbers as strings.
+        If the classes have no names, their numbers are returned as strings.
         """
         if values is None or values is np.ma.masked:
             return None
@@ -214,7 +214,7 @@ class ClassLabel(Htype):
         return DenseCells(self._read(values))
 
     def _read(self, values: Values) -> NDArray[np.int32]:
-        """Return class numbers for numbers and names, one per row."""
+        """Convert class numbers and names, one per row, to class numbers."""
         if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
             values = values.tolist()
         self._check_no_booleans(values)
@@ -230,20 +230,20 @@ class ClassLabel(Htype):
             most = f"to {len(self.names) - 1}" if self.names else "or more"
             raise InvalidValueError(
                 f"a class number must be 0 {most}, but it is {numbers[row]}. "
-                "For rows without a class, pass None to a column declared nullable=True.",
+                "For rows without a class, declare nullable=True and pass None.",
                 row=row,
             )
         return numbers
 
     def _check_no_booleans(self, values: Values) -> None:
-        """Reject booleans that may be one-hot vectors, which have True for each class of a row."""
+        """Reject booleans that may be part of a one-hot vector."""
         if self.takes_truth:
             return
         row = _find_boolean(values)
         if row is None:
             return
         if self.multiple:
-            hint = "Pass the numbers of the row's classes: np.flatnonzero(row)."
+            hint = "Pass the class numbers of each row: np.flatnonzero(row)."
         else:
             hint = "Pass class numbers: x.astype(int)."
         raise InvalidValueError(
@@ -252,7 +252,7 @@ class ClassLabel(Htype):
         )
 
     def _to_number(self, value: object) -> object:
-        """Return the number of a class name, and anything else unchanged."""
+        """Convert a class name to its number; return any other value unchanged."""
         if isinstance(value, str):
             return self.index(value)
         if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
@@ -268,8 +268,8 @@ class ClassLabel(Htype):
             isinstance(value, np.ndarray) and value.ndim
         ):
             raise InvalidValueError(
-                f"must be a list of classes (multiple=True), but it is {brief(value)}. Put it in "
-                "a list."
+                f"must be a list of classes, since multiple=True, but it is {brief(value)}. Put it "
+                "in a list."
             )
         try:
             return self._read(value)
@@ -299,9 +299,9 @@ class ClassLabel(Htype):
         count = len(self.names)
         if count and numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
             raise DamagedError(
-                f"A label must be a number below {count}, the number of classes, but it is "
+                f"A label must be 0 or more, and below {count}, the number of classes, but it is "
                 f"{int(numbers.max() if numbers.min() >= 0 else numbers.min())}. Run ds.verify() "
-                "to find such cells."
+                "to find all such cells."
             )
         return numbers
 
@@ -326,7 +326,7 @@ def _find_boolean(values: Values) -> int | None:
 
 
 def _is_boolean(value: Any) -> bool:
-    """Return whether a value is a boolean of Python, NumPy or PyTorch, without axes."""
+    """Return whether a value is a single boolean of Python, NumPy or PyTorch."""
     if isinstance(value, bool | np.bool_):
         return True
     return getattr(value, "ndim", 1) == 0 and str(value.dtype) in ("bool", "torch.bool")

@@ -1,4 +1,4 @@
-"""Decimals as the numbers that JSON and float64 have."""
+"""Conversion of decimals to the numbers that JSON and float64 support."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from decimal import Decimal
 
 
 def survives_float64(number: Decimal) -> bool:
-    """Return whether the nearest float64 is printed as the same number, so that it can come back.
+    """Return whether a decimal survives a round trip through float64.
 
     >>> [survives_float64(Decimal(s)) for s in ("0.30000000000000004", "0.10000000000000001")]
     [True, False]
@@ -15,12 +15,12 @@ def survives_float64(number: Decimal) -> bool:
 
 
 def as_json_number(number: Decimal) -> int | float:
-    """Return a decimal as the number that a column of such decimals has: an integer, or a float.
+    """Convert a decimal to an integer if its exponent is 0, and otherwise to a float.
 
     Raises
     ------
     TypeError
-        When float64 would round the decimal.
+        If float64 would round the decimal.
 
     Examples
     --------
@@ -35,4 +35,4 @@ def as_json_number(number: Decimal) -> int | float:
         return int(number)
     if number.is_finite() and not survives_float64(number):
         raise TypeError(f"float64 would round the decimal {number}")
-    return float(number)  # JSON has no NaN and no infinity, and its encoder says so
+    return float(number)  # the JSON encoder rejects NaN and infinity

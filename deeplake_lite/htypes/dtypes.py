@@ -1,4 +1,4 @@
-"""Suggestions of a dtype for a number that does not fit its column."""
+"""Suggestions of a dtype for numbers that do not fit their column."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 
 _INTEGERS = ("int16", "uint16", "int32", "uint32", "int64", "uint64")
-_NO_DTYPE = "No column of this type holds it. Leave it out, or map it to a smaller number."
+_NO_DTYPE = "No column of this type can store it. Leave it out, or map it to a smaller number."
 
 
 @dataclass(frozen=True)
 class Dtypes:
-    """The dtypes that columns of a type may have, and how users declare one."""
+    """The dtypes that columns of a type may have, and how users declare them."""
 
     names: tuple[str, ...] = (*_INTEGERS, "float64", "complex128")
-    """Names of the dtypes that a message may suggest."""
+    """Names of the dtypes that error messages may suggest."""
 
     of: Any = None
-    """Name of the type that takes the dtype as its argument; None if the dtype is enough."""
+    """The htype to declare with another dtype; None if the name of the dtype is enough."""
 
     def declared(self, name: str) -> str:
-        """Return the declaration of a column with one of the dtypes.
+        """Return the code that declares a column with one of the dtypes.
 
         >>> Dtypes().declared("int16")
         "'int16'"
@@ -33,7 +33,7 @@ class Dtypes:
         return repr(name) if self.of is None else str(replace(self.of, dtype=name))
 
     def wider(self, value: int, target: np.dtype[Any]) -> str:
-        """Return a sentence that suggests a dtype for an integer beyond the current one.
+        """Return a sentence that suggests a dtype for an integer that `target` cannot store.
 
         >>> Dtypes().wider(300, np.dtype("int8")), Dtypes().wider(-1, np.dtype("uint8"))
         ("Declare the column as 'int16'.", "Declare the column as 'int16'.")
@@ -49,7 +49,7 @@ class Dtypes:
             return _NO_DTYPE
         unsigned = "'uint64' if no number is negative, else as " if 0 <= value < 2**64 else ""
         floats = "'float64', which rounds it, or " if fits_float else ""
-        return f"Declare the column as {unsigned}{floats}'text', and give str(value)."
+        return f"Declare the column as {unsigned}{floats}'text', and pass str(value)."
 
     def out_of_range(self, value: Any, target: np.dtype[Any]) -> InvalidValueError:
         """Build the error for an integer that is too large or too small for a dtype."""
@@ -63,7 +63,7 @@ class Dtypes:
         """Build the error for a number that would become infinite in a float dtype."""
         widest = "float64" if target.kind == "f" else "complex128"
         largest = float(np.finfo(widest).max)
-        with np.errstate(over="ignore"):  # a float32 is compared in float32
+        with np.errstate(over="ignore"):  # NumPy compares a float32 in float32
             is_finite = all(abs(part) <= largest for part in (value.real, value.imag))
         if widest in self.names and is_finite:
             hint = f"Declare the column as {self.declared(widest)}."
@@ -77,7 +77,7 @@ class Dtypes:
         )
 
     def or_declare(self, kind: str) -> str:
-        """Return a clause that suggests a float or complex dtype, or an empty string if none fits.
+        """Return a clause that suggests a float or complex dtype, or "" if the type has none.
 
         >>> Dtypes().or_declare("f"), Dtypes(("uint8",)).or_declare("f")
         (', or declare a float column', '')
@@ -89,10 +89,10 @@ class Dtypes:
 
 
 ANY = Dtypes()
-"""Dtypes of arrays and single numbers."""
+"""Dtypes of arrays and scalars."""
 
 FIXED = Dtypes(())
-"""For types whose dtype cannot be chosen."""
+"""For types with a fixed dtype."""
 
 
 def shown(value: object) -> str:

@@ -40,7 +40,7 @@ class Embedding(Htype):
 
     Notes
     -----
-    NaN and infinity are rejected, since one such vector spoils every ranking that includes it.
+    NaN and infinity are rejected, since a single such vector would spoil every ranking.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Embedding(Htype):
             row, index = (int(i) for i in np.argwhere(~finite)[0])
             raise InvalidValueError(
                 f"an embedding must be finite, but it is {vectors[row, index]} at index {index}. "
-                "Leave the row out, or pass None to a column declared nullable=True.",
+                "Leave the row out, or declare nullable=True and pass None.",
                 row=row,
             )
         return DenseCells(vectors)

@@ -1,9 +1,9 @@
-"""Properties of a type that the layers above need, other than the storage of its cells.
+"""Properties of htypes that the layers above use, apart from how cells are stored.
 
-Each of them is plain data, so that no layer depends on the class of a type:
+Each property is plain data, so that no layer depends on the class of an htype:
 
 ===============  ===================================================================
-asked by         questions
+used by          properties
 ===============  ===================================================================
 everyone         `item`, `target`, `load`, `classes`, `labels`, `scalar`, `is_array`, `is_embedding`
 ``dataset``      `axes`, `value_dtype`, `details`, `to_words`, `with_classes`; `is_plain` (Arrow)
@@ -14,7 +14,7 @@ versions, mixes  `continues`, `united`, `with_mode`
 ``ingest``       `widened`, `describes`
 ===============  ===================================================================
 
-A type overrides, in its own file, the properties whose default is wrong for it.
+In its own file, an htype overrides the properties whose default is wrong for it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.layouts import Layout
 
 type Axes = tuple[int | None, ...]
-"""Size of each axis of a value, None where rows differ."""
+"""Size of each axis of a value, or None if it differs between rows."""
 
 type Sql = Literal["bool", "number", "time", "class", "text", "bytes", "json"]
-"""How SQL sees a column of scalars; it has no tensors."""
+"""How SQL treats a column of scalars. SQL has no tensors."""
 
 type BrowserKind = Literal[
     "image", "mask", "text", "json", "embedding", "boxes", "polygons", "keypoints", "class",
@@ -48,27 +48,27 @@ type BrowserKind = Literal[
 
 @dataclass(frozen=True)
 class Pixels:
-    """Values are images, or masks that belong to an image."""
+    """Description of values that are images, or masks that belong to an image."""
 
     role: Literal["image", "class_mask", "object_masks"]
     """An image (h, w) or (h, w, channels); a class number per pixel (h, w); or a binary mask per
     object (n, h, w)."""
 
     codec: str
-    """How cells are stored: the name of a file format, ``"auto"`` for any of them, or the codec of
-    bare pixels."""
+    """How cells are stored: the name of a file format, ``"auto"`` for any file format, or the codec
+    of raw pixels."""
 
     dtype: str | None = None
-    """Dtype of the pixels; None if each file has its own."""
+    """Dtype of the pixels; None if it differs between files."""
 
     mode: str | None = None
-    """Mode that images are converted to when they are read."""
+    """Mode to which images are converted when they are read."""
 
     names: tuple[str, ...] = ()
     """Names of the classes of a mask."""
 
     files: bool = False
-    """Whether cells are image files, each of which has its own dtype and channels."""
+    """Whether cells are image files, whose dtypes and channels may differ."""
 
     @property
     def is_image(self) -> bool:
@@ -83,13 +83,13 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Values are positions in an image, drawn over it; they move when the image is resized."""
+    """Description of positions in an image, which are drawn over it and scale with it."""
 
     marks: Literal["boxes", "keypoints", "polygons"]
     """Shape of the marks: rectangles, points that may be connected, or outlines."""
 
     parts: tuple[Literal["x", "y", "visibility"], ...]
-    """Meaning of each number of the last axis."""
+    """Meaning of each number along the last axis."""
 
     units: Literal["pixels", "fraction"] = "pixels"
     """Unit of the numbers: pixels, or fractions of the image's width and height."""
@@ -101,7 +101,7 @@ class Coordinates:
     """Names of the points."""
 
     connections: tuple[tuple[int, int], ...] = ()
-    """Pairs of points that a drawing connects."""
+    """Pairs of points to connect with a line."""
 
 
 @dataclass(frozen=True)
@@ -109,42 +109,42 @@ class Browser:
     """How the browser shows a column."""
 
     kind: BrowserKind
-    """How its values are drawn; an ``"image"`` without `pixels` is what `Htype.preview` returns."""
+    """How values are drawn. For ``"image"`` without `pixels`, `Htype.preview` draws them."""
 
     editable: bool = False
-    """Whether a cell can be edited there, rather than in Python only."""
+    """Whether cells can be edited in the browser, and not only in Python."""
 
 
 class Facets(ABC):
-    """The properties with their defaults, which describe numbers without further meaning."""
+    """The properties and their defaults, which are right for plain numbers."""
 
     # ---- structure
 
     @property
     @abstractmethod
     def layout(self) -> Layout:
-        """How storage keeps the cells."""
+        """How cells are stored."""
 
     @property
     def item(self) -> Htype | None:
-        """Type of the items if a value is a list whose items are values themselves, else None."""
+        """Type of the items if a value is a list of values, else None."""
         return None
 
     @property
     def target(self) -> Htype | None:
-        """Type of the file that a value is the path of; None for other values."""
+        """Type of the linked file if a value is a link, else None."""
         return None
 
     # ---- meaning
 
     @property
     def classes(self) -> ClassLabel | None:
-        """The labels that the numbers stand for; None where numbers are not classes."""
+        """The classes if values are class numbers, else None."""
         return None
 
     @property
     def scalar(self) -> str | None:
-        """Dtype of a single number, boolean or time; None for values of another kind."""
+        """Dtype if a value is a single number, boolean or time, else None."""
         return None
 
     @property
@@ -154,17 +154,17 @@ class Facets(ABC):
 
     @property
     def is_embedding(self) -> bool:
-        """Whether a value is a vector whose distance to others tells how similar rows are."""
+        """Whether a value is a vector whose distance to other vectors measures similarity."""
         return False
 
     @property
     def pixels(self) -> Pixels | None:
-        """Properties of images and masks; None for other values."""
+        """Description of images and masks; None for other values."""
         return None
 
     @property
     def is_image(self) -> bool:
-        """Whether values are images, rather than masks or anything else."""
+        """Whether values are images."""
         return self.pixels is not None and self.pixels.is_image
 
     @property
@@ -174,14 +174,14 @@ class Facets(ABC):
 
     @property
     def coordinates(self) -> Coordinates | None:
-        """Properties of positions in an image; None for other values."""
+        """Description of positions in an image; None for other values."""
         return None
 
     # ---- description
 
     @property
     def axes(self) -> Axes | None:
-        """Shape of a value as far as the type knows it; None where the number of axes differs."""
+        """Size of each axis, or None if it varies; None as a whole if the number of axes varies."""
         layout = self.layout
         if isinstance(layout, Dense):
             return layout.shape
@@ -191,7 +191,7 @@ class Facets(ABC):
 
     @property
     def value_dtype(self) -> str:
-        """Dtype of the numbers of a value; empty where it has none, or files differ in it."""
+        """Dtype of the numbers in a value; empty if it has none, or if it differs between files."""
         layout = self.layout
         if isinstance(layout, Nested):
             return layout.item.value_dtype
@@ -200,11 +200,11 @@ class Facets(ABC):
         return str(getattr(self, "dtype", layout.dtype))
 
     def details(self) -> Iterator[str]:
-        """Yield short descriptions of the rest of the configuration: codec, classes, format."""
+        """Yield short descriptions of the configuration, such as its codec, classes or format."""
         yield from ()
 
     def to_words(self, value: Any) -> str | None:
-        """Return text that differs from that of any other value; None if values are drawn instead.
+        """Return text that differs for any two values, or None if values are drawn instead.
 
         Parameters
         ----------
@@ -213,8 +213,8 @@ class Facets(ABC):
         """
         return in_words(value)
 
-    def load(self, value: Any, allow: tuple[str, ...]) -> Any:  # noqa: ARG002 (links look at it)
-        """Return the content of the file that a value links to; return other values unchanged.
+    def load(self, value: Any, allow: tuple[str, ...]) -> Any:  # noqa: ARG002 (links use it)
+        """Return the content of the linked file if the value is a link, else the value itself.
 
         Parameters
         ----------
@@ -229,12 +229,12 @@ class Facets(ABC):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the bytes of a ragged cell are the numbers of its value, in C order."""
+        """Whether a ragged cell is stored as the raw bytes of its array, in C order."""
         return False
 
     @property
     def sql(self) -> Sql | None:
-        """How SQL sees the values; None for tensors, which NumPy evaluates."""
+        """How SQL treats the values; None for tensors, with which NumPy computes."""
         return None
 
     @property
@@ -247,15 +247,15 @@ class Facets(ABC):
             return Browser("time")
         return Browser("bool" if layout.dtype == "bool" else "number")
 
-    def with_mode(self, mode: str | None) -> Self | None:  # noqa: ARG002 (images look at it)
-        """Return the type with images converted to another mode; None where it has no mode."""
+    def with_mode(self, mode: str | None) -> Self | None:  # noqa: ARG002 (images use it)
+        """Return the type with another mode; None if values are not images."""
         return None
 
     @property
     def is_per_object(self) -> bool:
-        """Whether a value has an item for each object of a row, such as its boxes.
+        """Whether a value has one item per object in the row, such as a box.
 
-        Items of several such columns belong together by their position.
+        Items at the same position in such columns belong to the same object.
         """
         if self.pixels is not None:
             return self.pixels.role == "object_masks"
@@ -268,30 +268,30 @@ class Facets(ABC):
 
     @property
     def labels(self) -> ClassLabel | None:
-        """The classes of the values or, in lists, of their items; None if these are no classes."""
+        """The classes of the values, or of their items if they are lists; None without classes."""
         if self.classes is not None or self.item is None:
             return self.classes
         return self.item.labels
 
     def with_classes(self, names: Iterable[str]) -> Htype | None:  # noqa: ARG002 (see `labels`)
-        """Return the type with further classes; None if its values are not named classes."""
+        """Return the type with added classes; None if its values are not named classes."""
         return None
 
     # ---- two types
 
     def continues(self, other: Htype) -> bool:
-        """Return whether cells stored as `other` mean the same when they are read as this type."""
+        """Return whether cells stored as `other` keep their meaning when read as this type."""
         return self == other
 
     def united(self, other: Htype) -> Htype | None:
-        """Return a type that can hold the values of both, or None if they mean different things.
+        """Return a type for the values of both types, or None if they mean different things.
 
-        Neither type takes nulls or has a default: the caller decides about those.
+        The caller handles nulls and defaults, so neither type is nullable or has a default here.
         """
         return other if self == other else None
 
     def widened(self, coming: Htype) -> Htype | None:  # noqa: ARG002 (few types can be widened)
-        """Return this type, extended so that it also accepts values of another type.
+        """Extend this type so that it also accepts values of another type.
 
         Parameters
         ----------
@@ -301,14 +301,14 @@ class Facets(ABC):
         Returns
         -------
         Htype or None
-            The extended type, with the nullability and default of this type. None if no change is
-            needed or possible.
+            The extended type, with this type's nullability and default; None if no change is needed
+            or possible.
         """
         return None
 
     def describes(self, other: Htype) -> bool:
-        """Return whether `other` meets everything that this type specifies; it may specify more.
+        """Return whether `other` fits this type's configuration; it may be more specific.
 
-        The caller handles nulls and defaults, so neither type takes nulls or has a default here.
+        The caller handles nulls and defaults, so neither type is nullable or has a default here.
         """
         return self == other

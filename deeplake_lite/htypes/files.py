@@ -1,8 +1,7 @@
 """Reading of files from paths and URLs.
 
-`read` opens local paths and ``file://`` itself, http(s) through urllib and every other scheme
-through fsspec. To follow links that you do not trust, pass `permit`, which is called before a
-redirect is followed.
+`read` opens local paths and ``file://`` URLs itself, http(s) URLs with urllib, and all other URLs
+with fsspec. To read from untrusted links, pass `permit`: it is called before each redirect.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
 
 _SCHEME = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*(?=://|::[A-Za-z][A-Za-z0-9+.-]*:)"
-)  # a::b:// is a chain of fsspec
+)  # fsspec chains schemes: a::b://
 
 
 def scheme_of(source: str) -> str | None:
-    """Return the scheme of a URL in lower case; None for a path.
+    """Return the scheme of a URL in lower case, or None for a path.
 
     >>> scheme_of("S3://bucket/a.jpg"), scheme_of("photos/a.jpg")
     ('s3', None)
@@ -36,7 +35,7 @@ def scheme_of(source: str) -> str | None:
 
 
 def is_file_struct(value: object) -> bool:
-    """Return whether a value is a file in the form of Hugging Face datasets: its bytes or its path.
+    """Return whether a value is a file as in Hugging Face datasets: a dict of bytes and path.
 
     >>> is_file_struct({"bytes": b"...", "path": None}), is_file_struct({"bytes": None})
     (True, False)
@@ -49,7 +48,7 @@ def is_file_struct(value: object) -> bool:
 
 
 def rebased(value: Any, folder: str) -> Any:
-    """Return a value with the relative paths of its files joined to a folder.
+    """Return a value in which relative file paths are joined to a folder.
 
     >>> rebased("a.jpg", "/data"), rebased("/b.jpg", "/data"), rebased("s3://bucket/c.jpg", "/data")
     ('/data/a.jpg', '/b.jpg', 's3://bucket/c.jpg')
@@ -87,14 +86,14 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
     source : str | PathLike
         Path or URL.
     permit : callable, optional
-        Called with every URL that a web server redirects to; raises to reject it.
+        Function that is called with the target of each redirect, and raises an error to reject it.
 
     Raises
     ------
     InvalidValueError
-        When the file does not exist, cannot be read or is empty. The message names `source`.
+        If the file does not exist, cannot be read or is empty. The message names `source`.
     MissingPackageError
-        When a package that fsspec needs for the scheme is not installed.
+        If fsspec needs a package for the scheme that is not installed.
     """
     text = os.fspath(source)
     scheme = scheme_of(text)
@@ -104,7 +103,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         elif scheme == "file":
             data = Path(local_path(text)).read_bytes()
         elif scheme in ("http", "https"):
-            from deeplake_lite.htypes.web import read_web  # takes 30 ms, and is rarely needed
+            from deeplake_lite.htypes.web import read_web  # imports in 30 ms and is rarely needed
 
             data = read_web(text, permit)
         else:
@@ -127,14 +126,14 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
 
 
 def _read_store(url: str) -> bytes:
-    """Read a URL through fsspec."""
-    import fsspec  # takes 30 ms, and is rarely needed
+    """Read a URL with fsspec."""
+    import fsspec  # imports in 30 ms and is rarely needed
 
     try:
         with fsspec.open(url, "rb") as file:
             data: bytes = file.read()
     except ImportError as error:
         raise MissingPackageError(
-            f"A package that is needed to read {brief(url, 120)} is not installed: {error}."
+            f"To read {brief(url, 120)}, fsspec needs a package that is not installed: {error}."
         ) from error
     return data

@@ -1,8 +1,8 @@
 r"""Conversion of pandas, polars and Arrow columns to NumPy without loss.
 
-NumPy has no nulls and cuts strings at a trailing NUL: it would convert a null to NaN, the integers
-around it to floats, and "a\0" to "a". None of these libraries is imported; a column is recognised
-by the name of its class.
+NumPy has no nulls and strips trailing NULs from strings: it would convert a null to NaN, the
+integers around it to floats, and "a\0" to "a". None of these libraries is imported; columns are
+recognised by their class names.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def _is_one_of(kind: type, classes: set[tuple[str, str]]) -> bool:
     return not _names_of(kind).isdisjoint(classes)
 
 
-@lru_cache(maxsize=1_000)  # each item of a sequence is asked for its type
+@lru_cache(maxsize=1_000)  # called for each item of a sequence
 def _names_of(kind: type) -> frozenset[tuple[str, str]]:
-    """Return the package and the name of a class and its bases."""
+    """Return the package and name of a class and of each of its base classes."""
     return frozenset((c.__module__.partition(".")[0], c.__name__) for c in kind.__mro__)
 
 
 def frame_array(frame: Any) -> np.ndarray[Any, Any]:
-    """Return a data frame of numbers as an array (rows, columns), None where null.
+    """Convert a data frame of numbers to an array (rows, columns), with None where null.
 
     >>> import pandas as pd
     >>> frame_array(pd.DataFrame({"a": pd.array([1, None]), "b": [2, 3]})).tolist()
@@ -78,9 +78,9 @@ def frame_array(frame: Any) -> np.ndarray[Any, Any]:
 
 
 def column_array(column: Any) -> np.ndarray[Any, Any]:
-    """Return a column as an array; strings, and columns with nulls, become an object array.
+    """Convert a column to an array: an object array for strings and for columns with nulls.
 
-    Nulls become None in it. NaN in a NumPy-backed pandas column stays NaN, and null times are NaT.
+    Nulls become None, but null times become NaT. NaN in a NumPy-backed pandas column stays NaN.
 
     >>> import pandas as pd
     >>> column_array(pd.array([1, None])), column_array(pd.Series([1.5, None]))
@@ -96,7 +96,7 @@ def column_array(column: Any) -> np.ndarray[Any, Any]:
 
 def _is_plain(column: Any) -> bool:
     """Return whether NumPy can hold all values of a column: times, or numbers without nulls."""
-    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # there, NaN means null
+    if str(getattr(column, "dtype", "")).startswith("Sparse"):  # in sparse columns, NaN means null
         return True
     kind = np.asarray(column[:1]).dtype.kind
     return kind in "mM" or (kind in "biufc" and not _find_nulls(column).any())
@@ -113,7 +113,7 @@ def _to_list(column: Any) -> list[object]:
 
 
 def _find_nulls(column: Any) -> np.ndarray[Any, Any]:
-    """Return which values of a column are null: (n,) bool."""
+    """Return a bool array (n,) that is True where a value is null."""
     if isinstance(getattr(column, "dtype", None), np.dtype) and column.dtype.kind != "O":
         return np.zeros(len(column), bool)
     if not hasattr(column, "isna"):
@@ -125,7 +125,7 @@ def _find_nulls(column: Any) -> np.ndarray[Any, Any]:
 
 
 def text_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array of NumPy's StringDType as objects, None where missing.
+    """Convert an array of NumPy's StringDType to objects, with None for missing strings.
 
     >>> text_objects(np.array(["a", None], np.dtypes.StringDType(na_object=None))).tolist()
     ['a', None]
@@ -136,15 +136,18 @@ def text_objects(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def without_arrow(values: Any) -> Any:
-    """Return a list with Python objects for Arrow scalars, and None for pandas' nulls.
+    """Replace Arrow scalars in a list by Python objects, and pandas' nulls by None.
 
-    NumPy would read the memory of an Arrow scalar through the buffer protocol as its value.
+    NumPy would read Arrow scalars as raw memory, through the buffer protocol.
 
     >>> import pandas as pd, pyarrow as pa
     >>> without_arrow([pa.scalar("rose"), pa.scalar(None), 1, [pd.NA, pd.NaT]])
     ['rose', None, 1, [None, None]]
     """
-    return _unwrap(values) if _holds_scalar(values) else values
+    try:
+        return _unwrap(values) if _holds_scalar(values) else values
+    except RecursionError:  # a list that contains itself; the type rejects it later
+        return values
 
 
 def _unwrap(value: Any) -> object:
@@ -156,7 +159,7 @@ def _unwrap(value: Any) -> object:
 
 
 def _holds_scalar(values: Any) -> bool:
-    """Return whether a list has an Arrow scalar or a pandas null at any depth.
+    """Return whether a list contains an Arrow scalar or a pandas null at any depth.
 
     All lists of a depth are examined at once, which is much faster than one after the other.
     """

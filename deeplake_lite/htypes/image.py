@@ -1,7 +1,7 @@
 """The type of images, stored as image files.
 
-Steps for a value: a path or URL is read; a file in the column's codec is checked and stored
-unchanged; any other file, array or Pillow image is decoded to pixels and encoded.
+Paths and URLs are read. Files in the column's codec are checked and stored unchanged. All other
+files, arrays and Pillow images are decoded to pixels and encoded.
 """
 
 from __future__ import annotations
@@ -84,51 +84,52 @@ class _Cell(NamedTuple):
     """Stored shape, padded to three axes."""
 
     notice: str = ""
-    """The warning for users if detail or channels were lost, otherwise empty."""
+    """Warning for the user if detail or channels were lost, otherwise empty."""
 
 
 def _known_codecs(given: object) -> tuple[str, ...]:
-    """Return the names of codecs; plugins are looked up only if `given` is not built in."""
+    """Return the names of all codecs, without plugins if `given` is built in."""
     ours = ("auto", *codecs.IMAGES, *codecs.NUMBERS)
     return ours if str(given) in ours else ("auto", *codecs.names())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Image(Htype):
-    """One image per row; reads as an array (h, w) or (h, w, channels).
+    """One image per row, read as an array (h, w) or (h, w, channels).
 
     Parameters
     ----------
     codec : str
-        ``"jpeg"``, ``"png"``, ``"webp"``, ``"tiff"`` or ``"bmp"`` stores files of that format.
+        ``"jpeg"``, ``"png"``, ``"webp"``, ``"tiff"`` and ``"bmp"`` store files of that format.
         ``"auto"`` stores files of any of these formats unchanged, and arrays as PNG. ``"raw"``,
-        ``"zstd"``, ``"lz4"`` or ``"blosc"`` stores pixels of `dtype`.
+        ``"zstd"``, ``"lz4"`` and ``"blosc"`` store pixels of `dtype`.
     mode : {"RGB", "L", "RGBA"}, optional
-        Mode that every image is converted to when it is read, by Pillow's rules. 8-bit images only.
-        Values that have to be encoded are stored in that mode too; if that loses channels, a
-        `ReencodedWarning` says so. ``Image("auto", mode="L")`` stores files with all of their
-        channels.
+        Mode to which images are converted when they are read, by Pillow's rules. For 8-bit images
+        only. Values that have to be encoded are also stored in this mode; if they lose channels, a
+        `ReencodedWarning` says so. Files that are stored unchanged, as by
+        ``Image("auto", mode="L")``, keep all of their channels.
     quality : int, optional
         Quality of ``"jpeg"`` and ``"webp"``, 1 to 100, for values that have to be encoded.
     dtype : str
-        Dtype of the pixels, with ``"raw"``, ``"zstd"``, ``"lz4"`` and ``"blosc"``. With the other
-        codecs, each image has its own.
+        Dtype of the pixels, for ``"raw"``, ``"zstd"``, ``"lz4"`` and ``"blosc"``. With the other
+        codecs, the dtype may differ between images.
 
     Notes
     -----
     Values may be paths, URLs, files as bytes, arrays, Pillow images or Hugging Face's
-    ``{"bytes": …, "path": …}``. Files are checked for a header and an end; with ``check="full"``
-    they are decoded. Files in the column's codec are stored unchanged; so is the file that a Pillow
-    image was opened from, unless the image was edited since. Other files and images are decoded and
-    encoded again; if that loses detail, as in JPEG, or converts CMYK, LAB, HSV or YCbCr to RGB, a
-    `ReencodedWarning` says so once per column. Shapes are those after EXIF orientation.
+    ``{"bytes": …, "path": …}``. Files are checked for a header and an end; with ``check="full"``,
+    they are also decoded. Files in the column's codec are stored unchanged, including the file from
+    which a Pillow image was opened, unless the image has been edited. Other files and images are
+    decoded and encoded again. If they lose detail, as in JPEG, or if CMYK, LAB, HSV or YCbCr is
+    converted to RGB, a `ReencodedWarning` says so once per column. Stored shapes take EXIF
+    orientation into account.
 
-    For a file with several frames or pages, such as an animation, the first one is read. The stored
-    file has all of them, unless it has to be encoded again: then only the first is stored, with a
-    warning.
+    Of a file with several frames or pages, such as an animation, only the first one is read. The
+    stored file has all of them, unless it was encoded again: then it has only the first one, and a
+    warning says so.
 
-    Image files have no axis for a single channel: an array (h, w, 1) comes back as (h, w). WebP
-    drops an alpha channel that is opaque everywhere: (h, w, 4) comes back as (h, w, 3).
+    Image files have no axis for a single channel, so an array (h, w, 1) is read as (h, w). WebP
+    drops an alpha channel that is fully opaque, so (h, w, 4) is then read as (h, w, 3).
 
     Examples
     --------
@@ -148,13 +149,13 @@ class Image(Htype):
     _: KW_ONLY
 
     mode: str | None = None
-    """Mode that images are converted to when they are read."""
+    """Mode to which images are converted when they are read."""
 
     quality: int | None = None
     """Quality with which values are encoded; None for the codec's default."""
 
     dtype: str = "uint8"
-    """Dtype of the pixels, if the codec stores none itself."""
+    """Dtype of the pixels, if the codec does not store one."""
 
     name: ClassVar[str] = "image"
     nan_is_null: ClassVar[bool] = True
@@ -172,12 +173,12 @@ class Image(Htype):
             raise SchemaError(
                 f"dtype={self.dtype!r} needs the codec {alternatives(codecs.NUMBERS)} and no mode, "
                 f"but the codec is {self.codec!r} and the mode is {self.mode!r}. Leave dtype out: "
-                "with other codecs, each image has its own."
+                "with the other codecs, each image has its own dtype."
             )
         if self.quality is not None and self.codec not in ("jpeg", "webp"):
             raise SchemaError(
                 f"quality needs the codec 'jpeg' or 'webp', but the codec is {self.codec!r}. "
-                "Leave it out."
+                "Leave quality out."
             )
         if self.quality is not None:
             codecs.get(self.codec, quality=self.quality)  # raises if it is out of range
@@ -192,7 +193,7 @@ class Image(Htype):
 
     @property
     def _is_bare(self) -> bool:
-        """Whether cells are pixels without a header, rather than image files."""
+        """Whether cells are raw pixels without a header, rather than image files."""
         if self.codec in codecs.NUMBERS:
             return True
         return self.codec not in ("auto", *codecs.IMAGES) and not codecs.is_image_codec(self.codec)
@@ -262,7 +263,7 @@ class Image(Htype):
     @property
     @override
     def varying(self) -> int:
-        """Two: height and width."""
+        """2, for the height and width."""
         return 2
 
     @property
@@ -318,8 +319,8 @@ class Image(Htype):
         return self._encode_pixels(pixels_of(value))
 
     def _encode_pillow(self, image: Pillow, check: Check) -> _Cell:
-        """Store the file that a Pillow image was opened from, or encode its pixels."""
-        self._limits.check_picture(image.size[::-1], len(image.getbands()))  # before it is loaded
+        """Store the file from which a Pillow image was opened, or encode its pixels."""
+        self._limits.check_picture(image.size[::-1], len(image.getbands()))  # before loading it
         with lock_of(image):
             is_own = self.codec in ("auto", CODECS.get(image.format or ""))
             if is_own or is_turned_tiff(image):
@@ -334,7 +335,7 @@ class Image(Htype):
             frames = frames_of(image)  # loading the pixels below would close the file
             notice = _bits_notice(image)
             pixels = pillow_pixels(image)
-        source = f"a Pillow image that shows no unchanged {self.codec.upper()} file"
+        source = f"a Pillow image that is not an unchanged {self.codec.upper()} file"
         space = image.mode if image.mode in RECOLOURED else ""
         cell = self._encode_pixels(pixels, source)
         cell = cell if cell.notice or not notice else cell._replace(notice=notice)
@@ -361,14 +362,14 @@ class Image(Htype):
         return _Cell(data, _pad_shape(self._converted_shape(header.shape)), notice)
 
     def _add_loss_notice(self, cell: _Cell, source: str, frames: int, space: str) -> _Cell:
-        """Return a cell with the warning for losses that would occur in any codec."""
+        """Add the warning for losses that would occur with any codec."""
         codec = self._codec.name.upper()
         if frames > 1:
             return cell._replace(notice=frames_dropped(source, frames, codec))
         return cell._replace(notice=colours_converted(source, space, codec)) if space else cell
 
     def _encode_pixels(self, pixels: NDArray[Any], source: str = "") -> _Cell:
-        """Encode pixels in the column's codec; `source` describes their origin, if not an array."""
+        """Encode pixels with the column's codec; `source` describes where they came from."""
         check_pixels(pixels)
         self._check_size(pixels.shape, pixels.dtype)
         notice = ""
@@ -390,17 +391,17 @@ class Image(Htype):
         if self.codec == "jpeg" and pixels.ndim == 3 and pixels.shape[2] in (2, 4):
             raise InvalidValueError(
                 f"JPEG cannot store alpha, but the image has {pixels.shape[2]} channels. Declare "
-                "Image('png') or Image('webp'), or drop the alpha: Image('jpeg', mode='RGB')."
+                "Image('png') or Image('webp'), or drop alpha: Image('jpeg', mode='RGB')."
             )
         data = bytes(self._codec.encode(pixels))
         if source and not notice and not self._codec.lossless:
             notice = pixels_changed(f"{source} and was encoded as {self._codec.name.upper()}")
-        # The shape is read back from the file, since WebP drops an alpha that is opaque everywhere.
+        # Read the shape back from the file, since WebP drops a fully opaque alpha channel.
         shape = self._codec.probe(data, NO_LIMITS).shape
         return _Cell(data, _pad_shape(self._converted_shape(shape)), notice)
 
     def _codec_of(self, data: Buffer) -> ImageCodec:
-        """Return the codec of a file: the column's codec if it matches, or else the first match."""
+        """Return the codec of a file: the column's own codec, or another one that matches."""
         own = self._own
         return own if own is not None and own.matches(data) else codecs.sniff(data)
 
@@ -429,7 +430,7 @@ class Image(Htype):
         return self._decode_converted(data, shape)
 
     def _decode_converted(self, data: Buffer, shape: tuple[int, ...]) -> NDArray[Any]:
-        """Decode a file and convert it to the column's mode; it may have other channels."""
+        """Decode a file and convert it to the column's mode."""
         codec = self._file_codec(data)
         try:
             header = codec.probe(data, self._limits)
@@ -441,8 +442,8 @@ class Image(Htype):
             ) from error
         if header.shape[:2] != shape[:2]:
             raise DamagedError(
-                f"An image must have the recorded size, {shape[:2]}, but its header says "
-                f"{header.shape[:2]}. Restore the image from a backup."
+                f"An image must have the size stored with its cell, {shape[:2]}, but its header "
+                f"says {header.shape[:2]}. Restore the image from a backup."
             )
         pixels = codec.decode(data, header.shape, np.dtype(self.dtype))
         return convert_pixels(pixels, self.mode) if self.mode and header.shape != shape else pixels
@@ -457,7 +458,7 @@ class Image(Htype):
             ) from error
 
     def _check_size(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        """Check an image against the limits, by its stored shape."""
+        """Check the stored shape of an image against the limits."""
         check_recorded(shape, (2, 3))
         self._limits.check_picture(shape, dtype.itemsize)
 
@@ -505,7 +506,7 @@ class Image(Htype):
 
 
 def _bits_notice(image: Pillow) -> str:
-    """Return a warning if a file has more bits than Pillow reads, or else an empty string."""
+    """Return a warning if a file has more bits than Pillow reads, otherwise an empty string."""
     if image.format not in _DEEP or (file := source_file(image)) is None:
         return ""
     try:
@@ -517,10 +518,10 @@ def _bits_notice(image: Pillow) -> str:
 
 
 def _pad_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape with three axes, -1 for a missing one."""
+    """Return a shape with three axes, of which a missing one has size -1."""
     return shape if len(shape) == 3 else (*shape, -1)
 
 
 def _trim_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a stored shape without the axis that an image does not have."""
+    """Remove missing axes from a stored shape."""
     return tuple(size for size in shape if size >= 0)

@@ -31,9 +31,9 @@ class Json(Htype):
     Notes
     -----
     Values are stored as compact UTF-8, with keys in their original order. NumPy numbers and arrays
-    become numbers and lists, tuples become lists, keys become strings; two keys that become the
-    same string are rejected. None by itself is null. NaN and infinity are rejected, since JSON
-    supports neither.
+    become numbers and lists, tuples become lists, and keys become strings. Two keys that become the
+    same string are rejected, and so are NaN and infinity, which JSON does not support. A row that
+    is None is null.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Json(Htype):
         Raises
         ------
         InvalidValueError
-            For a file that is not JSON, and for NaN, infinity or a key that an object has twice.
+            If the file is not JSON, or contains NaN, infinity or an object with a duplicate key.
         """
         try:
             return json.loads(data, object_pairs_hook=object_of, parse_constant=_no_constant)
@@ -106,7 +106,7 @@ _ENCODER = json.JSONEncoder(
 
 
 def _write(value: object) -> bytes:
-    """Return one value as JSON."""
+    """Encode one value as JSON."""
     try:
         check_keys(value)
         return _ENCODER.encode(value).encode()

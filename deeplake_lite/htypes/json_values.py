@@ -13,11 +13,11 @@ from deeplake_lite.htypes.decimals import as_json_number
 
 
 def same_json(a: object, b: object) -> bool:
-    """Return whether two values are the same JSON, for which ``==`` is not strict enough.
+    """Return whether two values are the same JSON; this is stricter than ``==``.
 
-    Numbers are compared by value, and objects regardless of the order of their keys, but true is
-    not 1, and 0.0 is not -0.0. Values that JSON does not support, such as bytes in a default, are
-    compared with ``==``.
+    Numbers are compared by value, and objects regardless of key order. But true differs from 1, and
+    0.0 from -0.0. Values that JSON does not support, such as bytes in a default, are compared with
+    ``==``.
 
     Examples
     --------
@@ -33,17 +33,17 @@ def same_json(a: object, b: object) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(same_json, a, b))
     if isinstance(a, bool) or isinstance(b, bool):
-        return False  # equal booleans are identical, so `a is b` has covered them
+        return False  # equal booleans are the same object, so `a is b` is true for them
     if isinstance(a, int | float) and isinstance(b, int | float) and a == 0 == b:
         return copysign(1, a) == copysign(1, b)
     return bool(a == b)
 
 
 def canonical_json(value: object) -> str:
-    """Return a string that is the same for all JSON values that queries treat as equal.
+    """Return a string that is the same for JSON values that are equal in queries.
 
-    Objects are equal regardless of the order of their keys. Numbers are compared by value, so -0.0
-    equals 0, but the number 1, the string ``"1"`` and true are three values.
+    Objects are equal regardless of key order. Numbers are compared by value, so -0.0 equals 0. The
+    number 1, the string ``"1"`` and true are three different values.
 
     Raises
     ------
@@ -59,12 +59,12 @@ def canonical_json(value: object) -> str:
 
 
 def check_keys(value: object) -> None:
-    """Reject a dict with two keys that become the same string in JSON, losing a value.
+    """Reject a dict in which two keys become the same string in JSON.
 
     Raises
     ------
     ValueError
-        When there are two such keys; the message names the string.
+        If two keys become the same string, which the message names.
 
     Examples
     --------
@@ -94,12 +94,12 @@ def check_keys(value: object) -> None:
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object as a dict, for ``json.loads(text, object_pairs_hook=object_of)``.
+    """Build the dict of a JSON object, for ``json.loads(text, object_pairs_hook=object_of)``.
 
     Raises
     ------
     ValueError
-        When a key occurs twice: Python would silently keep the last value.
+        If a key occurs twice. Without the hook, Python silently keeps the last value.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def built_in(value: object) -> Any:
     """Convert a NumPy value or a decimal to built-in types. Raises TypeError for anything else."""
     if isinstance(value, Decimal):
         return as_json_number(value)
-    if isinstance(value, np.longdouble):  # its tolist() returns a longdouble again
+    if isinstance(value, np.longdouble):  # its tolist() returns a longdouble
         if value == value and float(value) != value:
             raise TypeError(f"float64 would round the longdouble {value!s}")
         return float(value)
@@ -141,7 +141,7 @@ def _with_whole_numbers(value: object) -> object:
 
 
 def _key_to_string(key: object) -> str:
-    """Return a key as the string to which JSON converts it."""
+    """Convert a key to a string as JSON does."""
     if isinstance(key, str):
         return key
     [text] = json.loads(json.dumps({key: None}))

@@ -1,4 +1,4 @@
-"""The type of keypoints, such as of bodies, faces or hands: n instances per row, k points each."""
+"""The type of keypoints of bodies, faces or hands: n instances per row, with k points each."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Keypoints(Htype):
-    """Keypoints of bodies, (n, k, dims) float32 per row, in pixels.
+    """Keypoints of instances such as bodies, (n, k, dims) float32 per row, in pixels.
 
     Parameters
     ----------
     names : sequence of str, optional
         Names of the k points. Without names, k may differ from row to row.
     connections : sequence of (int, int), optional
-        Pairs of points that a drawing connects, counted from 0.
+        Pairs of points to connect with lines, counted from 0.
     dims : {3, 2}
         3 for (x, y, visibility) as in COCO (0: not labelled, 1: hidden, 2: visible), 2 for (x, y).
 
@@ -50,7 +50,7 @@ class Keypoints(Htype):
     """Names of the points."""
 
     connections: Sequence[tuple[int, int]] = ()
-    """Pairs of points that a drawing connects."""
+    """Pairs of points to connect with lines."""
 
     _: KW_ONLY
 
@@ -104,7 +104,7 @@ class Keypoints(Htype):
     @property
     @override
     def varying(self) -> int:
-        """1, for the instances, or 2 if the points have no names, so that their number varies."""
+        """1, for the number of instances, or 2 if the number of points varies too."""
         return 1 if self.names else 2
 
     @property
@@ -114,12 +114,12 @@ class Keypoints(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return points in the order of the names.
+        """Return points in the order of this type's names.
 
         Raises
         ------
         InvalidValueError
-            For points with other names or another number of dims.
+            If the points have other names or another number of dims.
         """
         if not isinstance(of, Keypoints):
             return super().values_from(of, values)
@@ -137,7 +137,7 @@ class Keypoints(Htype):
             other = min(set(self.names) ^ set(of.names))
             raise InvalidValueError(
                 "points are matched by name, so both types must have the same point names, but "
-                f"only one has {other!r}. Select the points yourself, and pass them as arrays: "
+                f"only one of them has {other!r}. Select the points yourself, and pass arrays: "
                 "[row[:, order] for row in column[:]]."
             )
         order = [of.names.index(name) for name in self.names]
@@ -165,7 +165,7 @@ class Keypoints(Htype):
         return points
 
     def _check_points(self, points: NDArray[Any]) -> None:
-        """Check that points are finite, and that visibilities are in COCO's range."""
+        """Check that points are finite, and that their visibilities are in COCO's range."""
         bad = ~np.isfinite(points).all(axis=2)
         hint = (
             "Write points that are not labelled as (0, 0, 0)"
@@ -190,7 +190,7 @@ class Keypoints(Htype):
         ):
             raise DamagedError(
                 f"Keypoints must have shape {show_shape((None, *points))}, but a cell has {shape}. "
-                "Run ds.verify() to find such cells."
+                "Run ds.verify() to find all such cells."
             )
 
     @override
@@ -215,7 +215,7 @@ def _reorder(points: object, order: list[int]) -> NDArray[Any]:
 
 
 def _check_connections(connections: Any, count: int) -> tuple[tuple[int, int], ...]:
-    """Return pairs of points as tuples. Raises SchemaError for anything else."""
+    """Return pairs of points as tuples. Raises SchemaError for invalid pairs."""
     pairs = connections if isinstance(connections, list | tuple) else [connections]
     for pair in pairs:
         if (

@@ -1,4 +1,4 @@
-"""How storage keeps the cells of a column: one of three layouts."""
+"""The three layouts in which storage keeps the cells of a column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Dense:
     """One Zarr array ``(n, *shape)``."""
 
     dtype: str
-    """Stored dtype, a Zarr v3 core name: ``"int32"``, ``"float32"``, ``"bool"``."""
+    """Stored dtype, by its core name in Zarr v3, such as ``"int32"`` or ``"bool"``."""
 
     shape: tuple[int, ...] = ()
     """Shape of one cell."""
@@ -22,22 +22,22 @@ class Dense:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Bytes of varying length, one cell after the other."""
+    """Cells of varying length, stored as concatenated bytes."""
 
     dtype: str
-    """Content of the bytes: a dtype name, ``"utf8"``, ``"json"`` or ``"bytes"`` (including files).
-    Part of each cell's hash."""
+    """Content of the bytes: the name of a dtype, ``"utf8"``, ``"json"`` or ``"bytes"``, which may
+    be files. The hash of each cell includes it."""
 
     ndim: int = 0
-    """Number of axes whose sizes are stored with a cell."""
+    """Number of axes whose sizes are stored with each cell."""
 
     compressed: bool = False
-    """Whether chunks of the bytes are compressed with Zstd: text is, encoded values are not."""
+    """Whether storage compresses chunks of the bytes with Zstd, as it does for text."""
 
 
 @dataclass(frozen=True)
 class Nested:
-    """Items in a column of their own, with the range of items of each row."""
+    """Rows that are ranges of items, which are stored in a separate column."""
 
     item: Htype
     """Type of the items."""

@@ -1,4 +1,4 @@
-"""The type of links to files outside the lake: a row stores the path or URL."""
+"""The type of links to files outside the lake, stored as paths or URLs."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ class Link(Htype):
     ----------
     of : Htype | str | type
         Type of the files' contents: an image, mask, text, JSON or bytes, in any form that `resolve`
-        reads.
+        accepts.
 
     Notes
     -----
-    Paths are stored as given. Relative paths are looked up under the roots that a reader allows.
+    Paths are stored as they are passed. Relative paths are looked up under the roots that a reader
+    of the lake allows.
 
     Examples
     --------
@@ -67,8 +68,8 @@ class Link(Htype):
         self._set(of=resolve(self.of))
         if not isinstance(self.of, ReadsFiles):
             raise SchemaError(
-                "A link must lead to an image, mask, text, json or bytes, but the type is "
-                f"{self.of}."
+                "A link must point to an image, mask, text, JSON or bytes, but the type is "
+                f"{self.of}. Use one of these types."
             )
         super().__post_init__()
 
@@ -108,13 +109,13 @@ class Link(Htype):
     @property
     @override
     def stores_shapes(self) -> bool:
-        """False: a cell is the path of a file, whose shape is not known."""
+        """False, since the shape of the linked file is not known."""
         return False
 
     @property
     @override
     def varying(self) -> int:
-        """The varying axes of the linked values."""
+        """Number of axes as for the linked values."""
         return int(self.of.varying)
 
     @override
@@ -124,12 +125,12 @@ class Link(Htype):
 
     @override
     def load(self, value: str, allow: tuple[str, ...]) -> Any:
-        """Return the value in the linked file, as read by `of`.
+        """Read the linked file as a value of type `of`.
 
         Raises
         ------
         InvalidValueError
-            When the link leads outside the roots in `allow`, or when `of` cannot read the file.
+            If the link points outside the roots in `allow`, or if `of` cannot read the file.
         """
         data = resolve_link(value, allow)
         try:
@@ -143,7 +144,7 @@ class Link(Htype):
 
 
 def _read(value: object) -> bytes:
-    """Return one link as UTF-8."""
+    """Check one link and encode it as UTF-8."""
     if not isinstance(value, str | os.PathLike) or not isinstance(text := os.fspath(value), str):
         raise InvalidValueError(
             f"must be a path or URL, but it is {type(value).__name__} {brief(value)}. "

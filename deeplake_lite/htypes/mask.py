@@ -1,4 +1,4 @@
-"""The type of segmentation masks: a class per pixel, or one binary mask per object."""
+"""The type of segmentation masks: a class for each pixel, or a binary mask for each object."""
 
 from __future__ import annotations
 
@@ -54,17 +54,18 @@ class Mask(Htype):
     Parameters
     ----------
     kind : {"semantic", "instance"}
-        A class number per pixel, (h, w); or a binary mask per object, (n, h, w) bool.
+        A class number per pixel, (h, w), or a binary mask per object, (n, h, w) bool.
     dtype : {"uint8", "uint16", "int32"}
         Dtype of class numbers.
     names : sequence of str, optional
-        Names of the classes 0, 1, 2… Pixels of 255 have no class, as in Pascal VOC and Cityscapes.
+        Names of the classes 0, 1, 2… The number 255 means no class, as in Pascal VOC and
+        Cityscapes.
 
     Notes
     -----
-    Semantic masks of 8 and 16 bits are stored as PNG, and PNG files (palette or grey) unchanged;
-    masks of 32 bits are compressed with Zstd. Instance masks are packed to bits, in C order, and
-    compressed with Zstd. The numbers in a PNG file are compared with `names` only with
+    Semantic masks with 8 or 16 bits are stored as PNG; palette and grey PNG files are stored
+    unchanged. Masks with 32 bits are compressed with Zstd. Instance masks are packed into bits in C
+    order, and compressed with Zstd. The numbers in a PNG file are only checked against `names` with
     ``check="full"``.
 
     Examples
@@ -155,7 +156,7 @@ class Mask(Htype):
         Raises
         ------
         InvalidValueError
-            For a class whose name this type does not have, and for masks of another kind.
+            For masks of another kind, and for classes whose name this type does not have.
         """
         if not isinstance(of, Mask):
             return super().values_from(of, values)
@@ -173,7 +174,7 @@ class Mask(Htype):
         return each(values, partial(self._renumber, of))
 
     def _renumber(self, of: Mask, value: object) -> NDArray[Any] | None:
-        """Return a mask of another type with this type's numbers for the same names."""
+        """Replace the class numbers of another type by this type's numbers of the same names."""
         if value is None:
             return None
         mask = np.asarray(of.from_file(value) if isinstance(value, bytes) else value, np.int64)
@@ -202,7 +203,7 @@ class Mask(Htype):
 
     @cached_property
     def _codec(self) -> Codec:
-        """The codec of the array, or of the packed bits."""
+        """The codec of semantic masks, or of packed bits."""
         if self.kind == "instance" or self.dtype == "int32":
             return codecs.get("zstd")
         return codecs.get("png", indexed=True)
@@ -218,7 +219,7 @@ class Mask(Htype):
         return RaggedCells([data for data, _ in cells], shapes)
 
     def _encode_objects(self, value: object) -> tuple[Buffer, tuple[int, ...]]:
-        """Return stored bytes and shape of one row's binary masks."""
+        """Return the stored bytes and the shape of one row's binary masks."""
         masks = (
             as_array(value, "bool", (None, None, None))
             if _is_bool(value)
@@ -228,7 +229,7 @@ class Mask(Htype):
         return self._codec.encode(np.packbits(masks.reshape(-1))), masks.shape
 
     def _encode_classes(self, value: Any, check: Check) -> tuple[Buffer, tuple[int, ...]]:
-        """Return stored bytes and shape of one semantic mask."""
+        """Return the stored bytes and the shape of one semantic mask."""
         if isinstance(value, str | os.PathLike):
             data = read(value)
             try:
@@ -256,8 +257,8 @@ class Mask(Htype):
             source = _indexed()
         if not source.lossless:
             raise InvalidValueError(
-                f"a mask must be in a lossless format, but {source.name.upper()} changes its "
-                "numbers. Save it as PNG."
+                f"a mask must be in a lossless format, but {source.name.upper()} is lossy. Save it "
+                "as PNG."
             )
         header = source.probe(data, self._limits)
         if len(header.shape) != 2:
@@ -267,9 +268,9 @@ class Mask(Htype):
             )
         if not source.keeps_numbers(data):
             raise InvalidValueError(
-                "the pixels of a mask must decode to exactly the stored numbers, which "
-                f"{source.name.upper()} files with fewer than 8 bits per pixel, or with "
-                "WhiteIsZero, do not. Pass a PNG, or the numbers as an array."
+                "a mask must decode to exactly the numbers in the file, but this "
+                f"{source.name.upper()} has fewer than 8 bits per pixel, or is WhiteIsZero, so its "
+                "numbers would change. Pass a PNG, or the numbers as an array."
             )
         is_storable = source == self._codec and header.dtype == self.dtype
         if is_storable and check == "header":
@@ -277,7 +278,7 @@ class Mask(Htype):
         if not is_storable and (frames := source.frames(data)) > 1:
             raise InvalidValueError(
                 f"a mask must have one frame, but this {source.name.upper()} has {frames} frames "
-                "or pages. Pass the numbers of one as an array."
+                "or pages. Pass the numbers of one frame as an array."
             )
         encoded = self._encode_numbers(decode_file(source, data, header))  # checks the numbers
         return (data, header.shape) if is_storable else encoded
@@ -294,9 +295,9 @@ class Mask(Htype):
             wrong = (numbers >= len(self.names)) & (numbers != _VOID) | (numbers < 0)
             if wrong.any():
                 raise InvalidValueError(
-                    f"a mask of {len(self.names)} classes must contain 0 to {len(self.names) - 1}, "
-                    f"or {_VOID} for no class, but it contains {numbers[wrong][0]}. Declare more "
-                    "names, or map the numbers."
+                    f"a mask with {len(self.names)} classes must contain 0 to "
+                    f"{len(self.names) - 1}, or {_VOID} for no class, but it contains "
+                    f"{numbers[wrong][0]}. Declare more names, or map the numbers."
                 )
         return self._codec.encode(np.ascontiguousarray(numbers)), numbers.shape
 
@@ -336,7 +337,7 @@ class Mask(Htype):
 
 
 def _same_numbers(of: Mask, to: Mask) -> bool:
-    """Return whether class numbers have the same names in two types, where both have names.
+    """Return whether each class name of `of` has the same number in `to`, or one has no names.
 
     >>> _same_numbers(Mask(names=["a"]), Mask(names=["a", "b"]))
     True
@@ -360,12 +361,12 @@ def _is_bool(value: Any) -> bool:
 
 
 def _zeros_and_ones(value: Any) -> NDArray[np.bool_]:
-    """Return masks of 0 and 1 as bool. Raises InvalidValueError for other numbers."""
+    """Convert masks of 0 and 1 to bool. Raises InvalidValueError for other numbers."""
     masks = as_array(value, "int64", (None, None, None), FIXED)
     if masks.size and (masks.min() < 0 or masks.max() > 1):
         bad = masks[(masks < 0) | (masks > 1)][0]
         raise InvalidValueError(
-            f"an instance mask must be bool (or 0 and 1), but it contains {bad}. Compare first: "
-            "x > 0."
+            f"an instance mask must be bool, or consist of 0 and 1, but it contains {bad}. Convert "
+            "it: x > 0."
         )
     return masks.astype(bool)

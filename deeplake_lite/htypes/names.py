@@ -1,4 +1,4 @@
-"""Checks of the names of classes and keypoints."""
+"""Checks on the names of classes and keypoints."""
 
 from __future__ import annotations
 

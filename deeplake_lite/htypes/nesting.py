@@ -1,4 +1,4 @@
-"""Encoding of rows that hold lists: the items of all rows as one column, and a count per row."""
+"""Encoding of rows of lists as one column of all items, and the number of items in each row."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def nest(
     item : Htype
         Type of the items.
     check : {"header", "full"}
-        How files are checked.
+        How to check files.
     without_nulls : callable
-        Returns what to do about a null item, for messages.
+        Returns the sentence of the error message that tells users how to fix null items.
 
     Raises
     ------
     InvalidValueError
-        With the row, and a message that names the item.
+        For an invalid item. The error has the row, and its message names the item.
     """
     lists = [_as_list(value, row) for row, value in enumerate(rows)]
     counts = np.fromiter(map(len, lists), np.int64, len(lists))

@@ -1,12 +1,12 @@
-"""Access to the pixels of Pillow images and to the files that they were opened from.
+"""Access to the pixels of Pillow images, and to the files from which they were opened.
 
-An image remembers its file's name, or the stream that it was read from, until its pixels are
-loaded. This does not prove that the image still shows that file: it may have been painted on,
-rotated in place or moved to another frame, and the file may have been replaced. So the file is
-opened again and compared with the image. Headers are compared while neither is loaded, and pixels
-afterwards.
+An image remembers the name of its file, or its stream, until its pixels are loaded. But the image
+may no longer show that file: it may have been painted on, rotated in place or moved to another
+frame, and the file may have been replaced. Therefore, the file is opened again and compared with
+the image: by headers as long as the image is not loaded, and otherwise also by pixels.
 
-Pillow is imported with the first image, since the import takes as long as the rest of this package.
+Pillow is imported when the first image is used, since importing it takes as long as importing the
+rest of this package.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CODECS = {
     "TIFF": "tiff",
     "BMP": "bmp",
 }
-"""Name of our codec for each format, by Pillow's name."""
+"""Codec of this package for each format, by Pillow's name of the format."""
 
 _SINGLE = ("JPEG", "MPO", "BMP")
 """Formats that count as having one image; further images in an MPO are previews or depth maps."""
@@ -54,10 +54,10 @@ _MODES = {
     "RGBa": "RGBA",
     "La": "LA",
 }
-"""Mode that images in rarely stored modes are converted to."""
+"""Mode to which images in rare modes are converted."""
 
 RECOLOURED = ("CMYK", "YCbCr", "LAB", "HSV", "RGBa", "La")
-"""Modes whose conversion cannot be undone: other colour spaces, and premultiplied alpha."""
+"""Modes with another colour space or premultiplied alpha, whose conversion loses information."""
 
 _LOCKS = [RLock() for _ in range(64)]
 
@@ -76,14 +76,13 @@ def is_pillow(value: object) -> bool:
 def lock_of(image: Image) -> AbstractContextManager[Any]:
     """Return a lock to hold while an image is read.
 
-    Loading an image changes it, and one image may be the value of several rows, which different
-    threads encode.
+    Loading an image changes it, and several threads may encode rows with the same image.
     """
     return _LOCKS[id(image) // 64 % len(_LOCKS)]
 
 
 def untouched_file(image: Image) -> bytes | None:
-    """Return the file that an image was opened from, or None if the image may not show it.
+    """Return the file from which an image was opened, or None if the image may have changed since.
 
     >>> from PIL import Image
     >>> file = BytesIO()
@@ -105,9 +104,9 @@ def untouched_file(image: Image) -> bytes | None:
 
 
 def source_file(image: Image) -> bytes | None:
-    """Return the file that an image was opened from, even if the image was edited since.
+    """Return the file from which an image was opened, even if the image was edited since.
 
-    None if the file no longer exists or was replaced by an image of another size or mode.
+    Returns None if the file no longer exists, or was replaced by an image of another size or mode.
     """
     from PIL.ImageFile import ImageFile
 
@@ -125,12 +124,12 @@ def source_file(image: Image) -> bytes | None:
 
 @contextmanager
 def loading(image: Image) -> Iterator[None]:
-    """Convert errors while an image is loaded, when Pillow notices a damaged file, to ours.
+    """Convert Pillow's errors to ours while an image is loaded, which is when it detects damage.
 
     Raises
     ------
     InvalidValueError
-        For any error of the format's plugin.
+        For any error in Pillow's plugin.
     """
     try:
         yield
@@ -138,16 +137,16 @@ def loading(image: Image) -> Iterator[None]:
         raise
     except Exception as error:
         raise InvalidValueError(
-            f"must be a Pillow image that loads, but this {image.format or 'image'} of size "
-            f"{image.size} does not: {error}. Fetch its file again, or leave the row out."
+            f"must be a Pillow image that can be loaded, but this {image.format or 'image'} of "
+            f"size {image.size} cannot: {error}. Fetch its file again, or leave the row out."
         ) from error
 
 
 def frames_of(image: Image) -> int:
-    """Return the number of frames in the file of an image that shows the first one; otherwise 1.
+    """Return the number of frames in the file of an image, or 1 if it does not show the first one.
 
-    The TIFF plugin counts pages by seeking to each, which would discard edits to the image, so
-    they are counted on a fresh copy.
+    The TIFF plugin counts pages by seeking to each of them, which would discard edits to the image.
+    Therefore, the pages are counted in a fresh copy.
 
     >>> from PIL import Image
     >>> file, page = BytesIO(), Image.new("L", (4, 3))
@@ -191,19 +190,19 @@ def _pixels(image: Image) -> NDArray[Any]:
     upright = upright.convert(_MODES.get(upright.mode, upright.mode))
     pixels = np.array(upright)
     if pixels.dtype == np.int32 and pixels.min() >= 0 and pixels.max() < 1 << 16:
-        return pixels.astype(np.uint16)  # mode I, in which Pillow holds 16-bit images too
+        return pixels.astype(np.uint16)  # Pillow also uses mode I for 16-bit images
     return pixels.astype(pixels.dtype.newbyteorder("="), copy=False)
 
 
 def _unpacked_mode(image: Image) -> str:
-    """Return the mode of an image's colours: with alpha if one of them is transparent."""
+    """Return the mode for an image's colours, with alpha if one of them is transparent."""
     if "transparency" not in image.info:
         return "RGB"
     return {"1": "LA", "L": "LA", "P": "RGBA", "RGB": "RGBA"}.get(image.mode, image.mode)
 
 
 def _read_again(image: ImageFile) -> bytes | None:
-    """Return the bytes of the stream or file that an image was read from, if it still exists."""
+    """Return the bytes of an image's stream or file, or None if it no longer exists."""
     stream = image.fp
     if isinstance(stream, BytesIO):
         return stream.getvalue()
@@ -223,7 +222,7 @@ def _read_stream(stream: IO[bytes]) -> bytes:
 
 
 def _read_path(path: Any) -> bytes | None:
-    """Return the bytes of a regular file, or None; reading a pipe would block."""
+    """Return the bytes of a regular file, or None for a pipe, since reading it would block."""
     if not os.path.isfile(path):
         return None
     with open(path, "rb") as file:
@@ -232,11 +231,11 @@ def _read_path(path: Any) -> bytes | None:
 
 def _shows(image: ImageFile, data: bytes) -> bool:
     """Return whether an image still shows the file with these bytes."""
-    # An image is opened again in the same way, because Pillow loads turned TIFF files differently
-    # from a path: it drops their EXIF orientation without turning the pixels.
+    # Open the image again in the same way, because Pillow loads rotated TIFF files differently from
+    # a path: it drops their EXIF orientation without rotating the pixels.
     path = image.filename if image.filename and os.path.isfile(image.filename) else None
     with type(image)(path or BytesIO(data)) as fresh:
-        # `draft` changes how a JPEG will be decoded, without loading it.
+        # `draft` changes how a JPEG will be decoded, but does not load it.
         is_same_decoding = (image.tile, image.decoderconfig) == (fresh.tile, fresh.decoderconfig)
         is_loaded = _has_pixels(image) or not is_same_decoding
         if is_loaded:
@@ -244,7 +243,7 @@ def _shows(image: ImageFile, data: bytes) -> bool:
             fresh.load()
         if (image.tell(), image.size, image.mode) != (fresh.tell(), fresh.size, fresh.mode):
             return False
-        if _palette(image) != _palette(fresh):  # `putpalette` changes it without loading the pixels
+        if _palette(image) != _palette(fresh):  # `putpalette` does not load the pixels
             return False
         if is_loaded and image.tobytes() != fresh.tobytes():
             return False
@@ -252,7 +251,7 @@ def _shows(image: ImageFile, data: bytes) -> bool:
 
 
 def _palette(image: ImageFile) -> tuple[str, bytes] | None:
-    """Return the palette of an image, which is loaded or not."""
+    """Return the palette of an image, loaded or not."""
     palette = image.palette
     return None if palette is None else (palette.rawmode or palette.mode, bytes(palette.palette))
 
@@ -260,8 +259,8 @@ def _palette(image: ImageFile) -> tuple[str, bytes] | None:
 def is_turned_tiff(image: Image) -> bool:
     """Return whether an image was opened from a TIFF file with an EXIF orientation.
 
-    Pillow turns such an image while it loads, or loses the orientation, so that only the file shows
-    which way is up.
+    When Pillow loads such an image, it either rotates the pixels or drops the orientation, so only
+    the file tells which way is up.
     """
     from PIL.ImageFile import ImageFile
 
@@ -288,9 +287,9 @@ _ORIENTATION = 0x0112
 
 
 def _has_pixels(image: ImageFile) -> bool:
-    """Return whether the pixels were loaded, and so may have been changed since.
+    """Return whether the pixels were loaded, and therefore may have been edited.
 
-    Calling `load` instead would close the stream, which is needed by the next row with this image.
+    `load` is not called here, since it closes the stream, which another row with this image needs.
     """
     return getattr(image, "_im", image) is not None
 
@@ -298,14 +297,15 @@ def _has_pixels(image: ImageFile) -> bool:
 def _same_metadata(image: ImageFile, fresh: ImageFile) -> bool:
     """Return whether an image still has the metadata of its file.
 
-    Users may add to `info`, but not remove or change entries: without its GPS position, say, the
-    image is no longer the file on disk. Adding a transparent colour changes the pixels.
+    Users may add entries to `info`, but not remove or change any: an image without its GPS
+    position, for example, is no longer the file on disk. Adding a transparent colour changes the
+    pixels.
     """
     from PIL.Image import Image
 
     if "transparency" in image.info and "transparency" not in fresh.info:
         return False
     has_all = all(key in image.info and image.info[key] == v for key, v in fresh.info.items())
-    # The base class's method, since that of PNG images loads the pixels.
+    # Call the method of the base class, since the method of PNG images loads the pixels.
     exif, fresh_exif = (dict(Image.getexif(i)) for i in (image, fresh))
     return has_all and exif == fresh_exif

@@ -1,6 +1,7 @@
-"""Conversion of arrays, Pillow images and image files to pixels, and of pixels to modes and sizes.
+"""Conversion of arrays, Pillow images and files to pixels, and of pixels to other modes and sizes.
 
-Pillow is imported with the first image, since the import takes as long as the rest of this package.
+Pillow is imported when the first image is used, since importing it takes as long as importing the
+rest of this package.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_CHANNELS = 4
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
-"""Pillow's mode by the number of channels."""
+"""Pillow's mode for each number of channels."""
 
 
 def pixels_of(value: Any) -> NDArray[Any]:
@@ -64,7 +65,7 @@ def check_pixels(pixels: NDArray[Any]) -> None:
 
 
 def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
-    """Return 8-bit pixels in another mode, by Pillow's rules.
+    """Convert 8-bit pixels to another mode, by Pillow's rules.
 
     >>> convert_pixels(np.zeros((2, 3, 4), "uint8"), "L").shape
     (2, 3)
@@ -81,9 +82,9 @@ def convert_pixels(pixels: NDArray[Any], mode: str) -> NDArray[Any]:
 
 
 def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
-    """Return the mode of pixels if conversion to another mode loses information, otherwise "".
+    """Return the mode of `pixels` if `converted` has lost information, otherwise "".
 
-    Grey pixels lose nothing in any mode, and opaque pixels lose nothing if alpha is dropped.
+    Grey pixels can be converted to any mode without loss, and opaque pixels can lose their alpha.
 
     >>> colour, grey = np.full((1, 1, 3), [[[9, 0, 0]]], "uint8"), np.full((1, 1, 3), 9, "uint8")
     >>> [lost_channels(p, convert_pixels(p, "L")) for p in (colour, grey)]
@@ -95,7 +96,7 @@ def lost_channels(pixels: NDArray[Any], converted: NDArray[Any]) -> str:
 
 
 def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
-    """Return an image at another size, by bilinear interpolation with antialiasing.
+    """Resize an image with antialiased bilinear interpolation.
 
     >>> resized(np.zeros((8, 6, 3), "uint16"), 4, 5).shape
     (4, 5, 3)
@@ -116,7 +117,7 @@ def resized(pixels: NDArray[Any], height: int, width: int) -> NDArray[Any]:
 
 
 def decode_file(source: ImageCodec, data: bytes, header: Header) -> NDArray[Any]:
-    """Return the pixels of a user's file. Raises InvalidValueError for a damaged one."""
+    """Decode a user's file. Raises InvalidValueError if it is damaged."""
     try:
         return source.decode(data, header.shape, np.dtype(header.dtype))
     except DamagedError as error:

@@ -1,8 +1,8 @@
 """Conversion of htype configurations to strict JSON and back.
 
-Defaults may hold NaN, bytes and complex numbers, which JSON does not support. They are written as
-an object with a single key that begins with ``$``; an object that has such a key itself is written
-as ``$object``.
+Defaults may contain NaN, bytes and complex numbers, which JSON does not support. These are written
+as objects with a single key that begins with ``$``. If an object in the default has such a key, it
+is wrapped in ``$object``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deeplake_lite.htypes.times import exact_span
 
 
 def plain(value: object) -> Any:
-    """Return `value` in built-in types: lists for arrays and tuples, ISO text for times.
+    """Convert a value to built-in types: arrays and tuples to lists, and times to ISO 8601 strings.
 
     >>> plain((np.float64(0.5), np.array([1, 2]), np.datetime64("2026-01-02")))
     [0.5, [1, 2], '2026-01-02']
@@ -48,7 +48,7 @@ def plain(value: object) -> Any:
 
 
 def fixed(value: object) -> Any:
-    """Return a plain value with read-only lists and dicts, whose deep copies can be changed.
+    """Make the lists and dicts in a plain value read-only; their deep copies can be edited.
 
     >>> fixed({"tags": ["new"]})["tags"].append("old")
     Traceback (most recent call last):
@@ -65,7 +65,7 @@ def fixed(value: object) -> Any:
 def _refuse(*_: object, **__: object) -> NoReturn:
     raise TypeError(
         "A schema is shared and cannot be edited in place. Set another default with "
-        "ds.set_default(name, value), or other metadata with ds[name].metadata[key] = value."
+        "ds.set_default(name, value), or edit metadata with ds[name].metadata[key] = value."
     )
 
 
@@ -96,7 +96,7 @@ class FixedDict(dict[str, Any]):
 
 
 def to_json(value: object) -> Any:
-    """Return a plain value as strict JSON. Raises TypeError for keys that are not strings.
+    """Convert a plain value to strict JSON. Raises TypeError for keys that are not strings.
 
     >>> to_json([1.5, float("nan"), b"ab"])
     [1.5, {'$float': 'nan'}, {'$bytes': 'YWI='}]
@@ -118,7 +118,7 @@ def to_json(value: object) -> Any:
 
 
 def from_json(value: object) -> Any:
-    """Return the value that `to_json` wrote.
+    """Return the value that `to_json` converted.
 
     Raises
     ------
@@ -143,14 +143,14 @@ def from_json(value: object) -> Any:
             return {key: from_json(item) for key, item in items.items()}
     if any(key.startswith("$") for key in value):
         raise FormatError(
-            f"A value is stored in the form {', '.join(value)}, which this release does not know. "
+            f"A value is stored in the form {', '.join(value)}, which this release cannot read. "
             "Upgrade deeplake-lite."
         )
     return {key: from_json(item) for key, item in value.items()}
 
 
 def _time_text(value: np.datetime64 | np.timedelta64) -> str:
-    """Format a time as a string that a time column reads: ISO 8601, or ``"5 s"``."""
+    """Format a time as a string that time columns accept, such as ISO 8601 or ``"5 s"``."""
     if isinstance(value, np.datetime64):
         return str(value)
     return f"{int(value.astype(np.int64))} {np.datetime_data(value.dtype)[0]}"

@@ -1,4 +1,4 @@
-"""The type of polygons: any number of outlines per row, any number of corners each."""
+"""The type of polygons: any number of outlines per row, with any number of corners."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _Polygon(Array):
-    """One outline: an array (k, 2) of at least three corners, all finite."""
+    """One outline: an array (k, 2) of at least three finite corners."""
 
     _dtypes: ClassVar[Dtypes] = FIXED
 
     @override
     def _encode(self, values: Values, check: Check) -> Cells:
-        if _are_outlines(values):  # one pass over the whole block is faster than one per outline
+        if _are_outlines(values):  # checking a whole block is faster than checking each outline
             shapes = np.array([array.shape for array in values], np.int32).reshape(-1, 2)
             return RaggedCells([as_buffer(array) for array in values], shapes)
         return super()._encode(values, check)
@@ -47,7 +47,7 @@ _POLYGON = _Polygon("float32", (None, 2))
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Polygons(Htype):
-    """Outlines in an image: per row a list of arrays (k, 2) float32, in pixels, x before y.
+    """Outlines in an image: a list of arrays (k, 2) float32 per row, in pixels, x before y.
 
     Examples
     --------
@@ -83,11 +83,11 @@ class Polygons(Htype):
 
     @override
     def values_from(self, of: Htype, values: Values) -> Values:
-        """Return outlines. Raises InvalidValueError for keypoints, which are not corners."""
+        """Return outlines. Raises InvalidValueError for keypoints, since these are not corners."""
         if of.name == "keypoints":
             raise InvalidValueError(
-                "keypoints are usually not the corners of a polygon. If these are, pass them as "
-                "arrays: column[:]."
+                "must be polygons, but the values are keypoints, which are rarely the corners of a "
+                "polygon. If these are, pass them as arrays: column[:]."
             )
         return super().values_from(of, values)
 
@@ -111,7 +111,7 @@ class Polygons(Htype):
 
 
 def _are_outlines(values: Values) -> bool:
-    """Return whether values are arrays that need no conversion, and no check fails."""
+    """Return whether all values are valid outlines that need no conversion."""
     return all(
         type(v) is np.ndarray and v.dtype == np.float32 and v.ndim == 2 and v.shape[1] == 2
         and len(v) >= 3
@@ -120,14 +120,15 @@ def _are_outlines(values: Values) -> bool:
 
 
 def _check_corners(polygon: NDArray[Any]) -> NDArray[Any]:
-    """Check that a polygon has at least three corners, all finite."""
+    """Check that a polygon has at least three finite corners."""
     if len(polygon) < 3:
         raise InvalidValueError(
-            f"a polygon must have three corners or more, but it has {len(polygon)}. Leave it out."
+            f"a polygon must have at least three corners, but it has {len(polygon)}. Leave it out."
         )
     if not np.isfinite(polygon).all():
         corner = int(np.flatnonzero(~np.isfinite(polygon).all(axis=1))[0])
         raise InvalidValueError(
-            f"corner {corner} must be finite, but it is {polygon[corner].tolist()}. Leave it out."
+            f"corner {corner} must be finite, but it is {polygon[corner].tolist()}. Leave the "
+            "corner out."
         )
     return polygon

@@ -1,7 +1,7 @@
 """Warnings about images that lose detail or channels when they are re-encoded or read.
 
-An htype calls `add_notice` in the thread that called `encode`. The caller of `encode` collects the
-notices with `collect_notices` and warns once per column.
+Htypes call `add_notice` in the thread that called `encode`. The caller of `encode` collects the
+notices with `collect_notices`, and warns once per column.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _warned: set[str] = set()
 class collect_notices:
     """Collect the notices that are added in this thread.
 
-    This is a class because a generator that an interrupt leaves suspended would reset the variable
-    when it is freed, possibly in another context, where that fails.
+    This is a class rather than a generator, because an interrupt may leave a generator suspended.
+    It would then reset the variable when it is freed, which fails in another context.
 
     >>> with collect_notices() as notices:
     ...     add_notice("a PNG file")
@@ -43,7 +43,7 @@ class collect_notices:
 
 
 def pixels_changed(description: str) -> str:
-    """Return the notice about an image that was encoded again with losses."""
+    """Return the notice about an image that lost detail when it was encoded again."""
     return (
         f"{description}, so its pixels have changed. To store files unchanged, append their paths "
         "or bytes, or images just as Image.open returns them (from a Hugging Face dataset: "
@@ -53,7 +53,7 @@ def pixels_changed(description: str) -> str:
 
 
 def frames_dropped(source: str, frames: int, codec: str) -> str:
-    """Return the notice about an image of which only the first frame or page was encoded."""
+    """Return the notice about an image whose other frames or pages were not encoded."""
     return (
         f"{source} has {frames} frames or pages, but only the first was encoded, as {codec}. "
         f"{_KEEP} To store every frame, append each as an array to a column of "
@@ -80,21 +80,21 @@ _KEEP = (
 def reads_8_bits(source: str) -> str:
     """Return the notice about a file with 16 bits per colour channel."""
     return (
-        f"{source} has 16 bits per colour channel, of which 8 are read, because Pillow holds no "
-        "more. To store all bits, append uint16 arrays to a column of "
+        f"{source} has 16 bits per colour channel, of which only 8 are read, because Pillow does "
+        "not support more. To store all bits, append uint16 arrays to a column of "
         "Image('zstd', dtype='uint16')."
     )
 
 
 def add_notice(notice: str) -> None:
-    """Add a notice about a value to those that the caller of `encode` collects, if it does."""
+    """Add a notice about a value, if the caller of `encode` collects notices."""
     notices = _collecting.get()
     if notices is not None:
         notices.append(notice)
 
 
 def warn_once(column_id: str, name: str, notices: Sequence[str]) -> None:
-    """Warn about the first notice, unless this process has warned about the column before."""
+    """Show the first notice, unless this process has already warned about the column."""
     if not notices or column_id in _warned:
         return
     _warned.add(column_id)

@@ -1,7 +1,7 @@
 """Lookup of htypes by name, dtype or stored configuration.
 
-`resolve` reads what users write in a schema, `from_config` what a lake has stored. A type is
-registered by one line in `CLASSES`, or by another package through an entry point
+`resolve` looks up the types that users write in a schema, and `from_config` those that a lake has
+stored. A type is registered by one line in `CLASSES`, or by another package through an entry point
 (`deeplake_lite.plugins`). Its module is imported when a schema uses it.
 """
 
@@ -40,7 +40,7 @@ CLASSES = {
     "sequence": "Sequence",
     "link": "Link",
 }
-"""Class of each type by its name, which is also the name of its module in this package."""
+"""Class of each type, by its name. The module of a type has the same name."""
 
 _BUILTIN: dict[Any, str] = {
     bool: "bool",
@@ -57,7 +57,7 @@ _BUILTIN: dict[Any, str] = {
 
 @cache
 def load_class(name: str) -> type[Htype] | None:
-    """Import a type by its name, from this package or a plugin; None if there is no such type.
+    """Import a type by name, from this package or a plugin. None if there is no such type.
 
     >>> load_class("class_label")
     <class 'deeplake_lite.htypes.class_label.ClassLabel'>
@@ -69,7 +69,7 @@ def load_class(name: str) -> type[Htype] | None:
 
 
 def resolve(spec: object) -> Htype:
-    """Return the htype that a user's `spec` means.
+    """Return the htype that a user specified.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def resolve(spec: object) -> Htype:
     Raises
     ------
     SchemaError
-        When `spec` is unknown, or is a type that needs arguments.
+        If `spec` is unknown, or is a type that needs arguments.
 
     >>> resolve("float32"), resolve(int), resolve(np.dtype("uint8"))
     (Scalar('float32'), Scalar('int64'), Scalar('uint8'))
@@ -105,14 +105,14 @@ def resolve(spec: object) -> Htype:
 
 
 def from_config(config: Any) -> Htype:
-    """Return the htype of a configuration that `get_config` wrote.
+    """Build an htype from a configuration that `get_config` returned.
 
     Raises
     ------
     FormatError
-        When this release does not know the type or one of its fields.
+        If this release does not know the type or one of its fields.
     SchemaError
-        When a field has an invalid value.
+        If a field has an invalid value.
 
     >>> from_config({"htype": "scalar", "dtype": "int32"})
     Scalar('int32')
@@ -150,7 +150,7 @@ def from_config(config: Any) -> Htype:
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type with a name, or with the name of a dtype; case does not matter.
+    """Return the type for the name of a type or dtype, in upper or lower case.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))
@@ -173,7 +173,7 @@ def _from_word(word: str) -> Htype:
 
 
 def _without_arguments(cls: type[Htype] | None) -> Htype:
-    """Make a type with its default arguments."""
+    """Create a type with its default arguments."""
     assert cls is not None
     try:
         return cls()

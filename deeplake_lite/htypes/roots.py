@@ -1,8 +1,8 @@
 """Reading of linked files, restricted to the roots that the reader of a lake allows.
 
-A lake from a stranger may hold links to your files. Local paths are compared after symbolic links
-and ``..`` are resolved. URLs are compared by scheme, host and path, and are rejected if servers
-could interpret them in different ways.
+A lake from a stranger may contain links to your private files. Symbolic links and ``..`` are
+resolved before a local path is compared with the roots. URLs are compared by scheme, host and path,
+and rejected if servers could interpret them in different ways.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def resolve_link(url: str, allow: tuple[str, ...]) -> bytes:
     Raises
     ------
     InvalidValueError
-        When the link leads outside the roots, or when there is no regular file.
+        If the link points outside the roots, or not to a regular file.
 
     >>> resolve_link("/etc/hostname", ("/data/photos",))
     Traceback (most recent call last):
@@ -59,16 +59,16 @@ def _permitted_path(url: str, allow: tuple[str, ...]) -> Path:
     if not inside:
         raise _outside_error(url, allow)
     for real in inside:
-        if os.path.isfile(real):  # false for names that the system refuses
+        if os.path.isfile(real):  # false for names that the operating system rejects
             return real
     raise InvalidValueError(
-        f"the link {brief(url, 200)} leads to no file under the allowed roots "
+        f"there is no file for the link {brief(url, 200)} under the allowed roots "
         f"({', '.join(map(repr, allow))}). Restore the file, or fix the link."
     )
 
 
 def _real_path(path: str, root: str) -> Path | None:
-    """Return the real path of `path` relative to a root, or None if it is outside the root."""
+    """Resolve `path` relative to a root; return None if it is outside the root."""
     scheme = scheme_of(root)
     if scheme not in (None, "file"):
         return None
@@ -78,7 +78,7 @@ def _real_path(path: str, root: str) -> Path | None:
 
 
 def _is_under(url: str, root: str) -> bool:
-    """Return whether a URL is under a root with the same scheme and host.
+    """Return whether a URL has the scheme and host of a root, and a path under it.
 
     >>> _is_under("https://a.org/x/1.jpg", "https://a.org/x"), _is_under("https://a.org/xy", "https://a.org/x")
     (True, False)
@@ -99,9 +99,9 @@ def _is_under(url: str, root: str) -> bool:
 
 
 def _outside_error(url: str, allow: tuple[str, ...]) -> InvalidValueError:
-    """Build the error for a link that leads outside the roots."""
+    """Build the error for a link that points outside the roots."""
     roots = ", ".join(map(repr, allow)) or "none"
     return InvalidValueError(
         f"the link {brief(url, 200)} is outside the allowed roots ({roots}). If you trust the "
-        f"lake, allow the folder of its files: dl.open(url, allow=[…])."
+        f"lake, allow the folder with its files: dl.open(url, allow=[…])."
     )

@@ -28,10 +28,10 @@ DTYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
-"""Names of the dtypes that columns may have, besides times."""
+"""Names of the dtypes that columns may have, apart from times."""
 
 WORDS = {"str": "text", "string": "text", "bytes": "bytes", "int": "int64", "float": "float64"}
-"""Other words that users may write for a type or dtype."""
+"""Aliases that users may write for a type or dtype."""
 
 _TIME = re.compile(rf"(datetime|timedelta)64\[({'|'.join(UNITS)})\]")
 
@@ -44,14 +44,14 @@ class Scalar(Htype):
     ----------
     dtype : str
         ``"bool"``, ``"int8"`` to ``"uint64"``, ``"float16"`` to ``"complex128"``, or a time with
-        its unit: ``"datetime64[us]"``, ``"timedelta64[s]"``.
+        its unit, such as ``"datetime64[us]"`` or ``"timedelta64[s]"``.
 
     Notes
     -----
-    Values are cast only if nothing is lost, except that a float column rounds numbers, integers
-    included (in float64, those beyond 2**53), to its precision. It rejects numbers that would
-    become infinite. Times may be given as datetime, date, ISO 8601 string or datetime64; those with
-    a time zone are converted to UTC. Times are stored as int64. NaT is null.
+    Values are only cast if nothing is lost, except that float columns round numbers to their
+    precision, including integers (in float64, those beyond 2**53). Float columns reject numbers
+    that would become infinite. Times may be datetimes, dates, ISO 8601 strings or datetime64, and
+    are converted to UTC if they have a time zone. Times are stored as int64. NaT is null.
 
     Examples
     --------
@@ -153,12 +153,12 @@ def check_dtype(dtype: object) -> str:
 
 
 def is_time(dtype: str) -> bool:
-    """Return whether values are stored as int64 and read as times."""
+    """Return whether a dtype is a time, which is stored as int64."""
     return dtype.endswith("]")
 
 
 def stored_dtype(dtype: str) -> str:
-    """Return the dtype that cells have in storage.
+    """Return the dtype in which values are stored.
 
     >>> stored_dtype("datetime64[ns]"), stored_dtype("float32")
     ('int64', 'float32')
@@ -167,12 +167,12 @@ def stored_dtype(dtype: str) -> str:
 
 
 def as_stored(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in the stored dtype: times as int64."""
+    """Return an array in its stored dtype, which is int64 for times."""
     return array.view(np.int64) if array.dtype.kind in "mM" else array
 
 
 def _is_nat(value: object) -> bool:
-    """Return whether a value is None, or NaT of NumPy or pandas."""
+    """Return whether a value is None, masked, or the NaT of NumPy or pandas."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     kind = type(value)

@@ -27,7 +27,7 @@ class Sequence(Htype):
     Parameters
     ----------
     of : Htype | str | type
-        Type of the items, in any form that `resolve` reads.
+        Type of the items, in any form that `resolve` accepts.
 
     Examples
     --------
@@ -123,10 +123,10 @@ class Sequence(Htype):
         return nest(values, self.of, check, without_nulls=self._without_nulls)
 
     def _without_nulls(self) -> str:
-        """Return what to do about a null item, for messages."""
+        """Return the sentence of an error message that tells users how to fix null items."""
         return (
-            f"Declare items that may be null, {pasted(replace(self.of, nullable=True))}; for a "
-            "column that exists already, this takes a new column: ds.add_column(…)."
+            f"Declare nullable items, {pasted(replace(self.of, nullable=True))}. If the column "
+            "already exists, this requires a new column: ds.add_column(…)."
         )
 
     @override
@@ -165,7 +165,7 @@ def _itemwise(convert: Callable[[Values], Values], rows: Values) -> list[object]
 
 
 def _locate(lists: list[list[object]], item: int) -> tuple[int, int]:
-    """Return the row of an item, and its index in the row.
+    """Return the row of an item and its index in that row.
 
     >>> _locate([["a"], [], ["b", "c"]], 2)
     (2, 1)

@@ -1,6 +1,7 @@
 """Previews of values: thumbnails of images, and short strings for everything else.
 
-Pillow is imported with the first image, since the import takes as long as the rest of this package.
+Pillow is imported when the first image is used, since importing it takes as long as importing the
+rest of this package.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 THUMBNAIL = 96
-"""Longer side of a thumbnail, pixels."""
+"""Longer side of a thumbnail, in pixels."""
 
 _WIDTH = 80  # characters of a line
 _VALUES = 4  # shown numbers of an array
@@ -34,7 +35,7 @@ def short_text(text: str) -> str:
 
 
 def short_array(array: NDArray[Any]) -> str:
-    """Format dtype, shape and the first values of an array.
+    """Format the dtype, shape and first values of an array.
 
     >>> short_array(np.arange(6.0).reshape(2, 3))
     'float64 (2, 3): 0, 1, 2, 3, …'
@@ -50,12 +51,12 @@ def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL, slack: float = 1.0) -
     Parameters
     ----------
     pixels : ndarray, (h, w) or (h, w, 1 to 4)
-        Pixels. Those of 16-bit and float images are stretched from their range to 8 bits.
+        Pixels. The range of values in 16-bit and float images is stretched to 8 bits.
     side : int
-        Longer side of the thumbnail, in pixels; images are never enlarged.
+        Longer side of the thumbnail, in pixels. Images are never enlarged.
     slack : float
-        An image keeps its size if its longer side is at most `slack` times `side`: encoding it
-        takes less time than resizing it.
+        An image is not resized if its longer side is at most `slack` times `side`, since encoding
+        it as it is takes less time.
 
     >>> thumbnail(np.zeros((200, 100), "uint8")).width
     48
@@ -75,7 +76,7 @@ def thumbnail(pixels: NDArray[Any], side: int = THUMBNAIL, slack: float = 1.0) -
 
 
 def class_thumbnail(classes: NDArray[Any], side: int = THUMBNAIL) -> Picture:
-    """Return a small PNG of a segmentation mask, (h, w) integer, with a colour for each class.
+    """Return a small PNG of a segmentation mask, (h, w) integers, with a colour for each class.
 
     >>> class_thumbnail(np.eye(300, dtype="uint8")).mime
     'image/png'
@@ -88,7 +89,7 @@ def class_thumbnail(classes: NDArray[Any], side: int = THUMBNAIL) -> Picture:
 
 
 def class_colour(number: int) -> tuple[int, int, int]:
-    """Return the fixed colour of a class: black for 0, then hues a golden angle apart.
+    """Return the colour of a class number: black for 0, then hues a golden angle apart.
 
     >>> class_colour(0), class_colour(1), class_colour(2)
     ((0, 0, 0), (240, 84, 84), (84, 129, 240))
@@ -108,7 +109,7 @@ def _encode(pixels: NDArray[np.uint8], codec: str, **options: object) -> Picture
 
 
 def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
-    """Stretch an image to 8 bits, from its smallest to its largest finite number.
+    """Stretch an image to 8 bits, so that its finite values range from 0 to 255.
 
     >>> eight_bits(np.array([[0, np.nan], [2, np.inf]])).tolist()
     [[0, 0], [255, 255]]
@@ -120,7 +121,7 @@ def eight_bits(pixels: NDArray[Any]) -> NDArray[np.uint8]:
     values = pixels.astype(np.float64 if pixels.dtype.itemsize > 4 else np.float32)
     finite = values[np.isfinite(values)] if values.size else values
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    # Halves, because `most - least` may overflow.
+    # Subtract halves, because `most - least` may overflow.
     halves = np.clip(np.nan_to_num(values, nan=least), least, most) / 2 - least / 2
     stretched: NDArray[np.uint8] = (halves * (255 / ((most / 2 - least / 2) or 1))).astype(np.uint8)
     return stretched

@@ -1,6 +1,6 @@
 """Conversion of tensors and other libraries' arrays to NumPy arrays.
 
-None of these libraries is imported; a tensor is recognised by the name of its class.
+None of these libraries is imported; tensors are recognised by their class names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deeplake_lite.htypes.foreign import (
 
 
 def is_tensor(kind: type) -> bool:
-    """Return whether values of a type are PyTorch tensors, parameters included.
+    """Return whether a type is a PyTorch tensor or a subclass of it, such as a parameter.
 
     >>> is_tensor(np.ndarray)
     False
@@ -32,14 +32,14 @@ def is_tensor(kind: type) -> bool:
 
 
 def without_tensors(value: object) -> Any:
-    """Return a value, or a nested list of values, with arrays for tensors.
+    """Replace tensors by arrays in a value or a nested list of values.
 
     >>> without_tensors([1, [2]])
     [1, [2]]
     """
     try:
         return _convert(value) if "torch" in sys.modules and _holds_tensor(value) else value
-    except RecursionError:  # a list that contains itself, which the type rejects
+    except RecursionError:  # a list that contains itself; the type rejects it later
         return value
 
 
@@ -61,14 +61,14 @@ def _holds_tensor(value: object) -> bool:
 
 
 def array_of(value: Any) -> np.ndarray[Any, Any]:
-    """Return a tensor, or anything that NumPy can convert, as an array of a NumPy dtype.
+    """Convert a tensor, or any value that NumPy can convert, to an array with a NumPy dtype.
 
-    Columns of pandas, polars and Arrow keep their nulls and strings: see `column_array`.
+    Columns of pandas, polars and Arrow keep their nulls and strings; see `column_array`.
 
     Raises
     ------
     InvalidValueError
-        For a tensor without values, such as one on the device "meta".
+        For a tensor without values, such as a tensor on the device "meta".
     """
     if not is_tensor(type(value)):
         return with_numpys_dtype(_to_numpy(value))
@@ -81,15 +81,15 @@ def array_of(value: Any) -> np.ndarray[Any, Any]:
     except (RuntimeError, TypeError, NotImplementedError) as error:
         raise InvalidValueError(
             f"a tensor must have values that NumPy can read, but its dtype is {value.dtype}, its "
-            f"device {str(value.device)!r} and its layout {value.layout}. Pass it as an array: "
-            "x.numpy(force=True)."
+            f"device is {str(value.device)!r} and its layout is {value.layout}. Pass it as an "
+            "array: x.numpy(force=True)."
         ) from error
 
 
 def object_in(value: Any) -> Any:
-    """Return the Python object in an array without axes, such as a string tensor of TensorFlow.
+    """Return the Python object in an array without axes, such as TensorFlow's string tensors.
 
-    Other values are returned unchanged.
+    Returns other values unchanged.
 
     >>> object_in(np.array(b"a", object)), object_in(7)
     (b'a', 7)
@@ -103,9 +103,9 @@ def object_in(value: Any) -> Any:
 
 
 def with_numpys_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return an array of another library's dtype in the smallest NumPy dtype that holds it exactly.
+    """Convert another library's dtype to the smallest NumPy dtype that represents it exactly.
 
-    JAX and TensorFlow use bfloat16, float8 and int4 of the package ml_dtypes.
+    JAX and TensorFlow use bfloat16, float8 and int4 from the package ml_dtypes.
 
     >>> with_numpys_dtype(np.ones(2, "int8"))
     array([1, 1], dtype=int8)
@@ -117,10 +117,10 @@ def with_numpys_dtype(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 _REGISTERED = 2
-"""`dtype.isbuiltin` of a dtype that another package has registered with NumPy."""
+"""The value of `dtype.isbuiltin` for dtypes that other packages have registered with NumPy."""
 
 _WIDER = ("uint8", "int8", "float32")
-"""NumPy dtypes that hold those of other libraries, smallest first."""
+"""NumPy dtypes that can represent other libraries' dtypes, smallest first."""
 
 
 def _to_numpy(value: object) -> np.ndarray[Any, Any]:
@@ -132,4 +132,4 @@ def _to_numpy(value: object) -> np.ndarray[Any, Any]:
 
 
 _WITHOUT_NUMPY = ("torch.bfloat16", "torch.float8")
-"""Dtypes that NumPy does not have, and whose values float32 represents exactly."""
+"""Dtypes that NumPy does not have, but that float32 represents exactly."""

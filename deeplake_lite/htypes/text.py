@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Text(Htype):
-    r"""One string per row, stored as UTF-8. A path is stored as its string.
+    r"""One string per row, stored as UTF-8. Paths are stored as strings.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Text(Htype):
 
 
 def encode_text(value: object) -> bytes:
-    """Return a string or path as UTF-8.
+    """Encode a string or path as UTF-8.
 
     >>> encode_text("a")
     b'a'
@@ -108,7 +108,7 @@ def encode_text(value: object) -> bytes:
 
 
 def _suggest_conversion(value: object) -> str:
-    r"""Return a sentence that says how to convert a value to text.
+    r"""Return a sentence that tells users how to convert a value to text.
 
     >>> _suggest_conversion(5), _suggest_conversion(b"a")
     ('Convert it: str(value).', 'Decode it: value.decode().')
@@ -128,10 +128,10 @@ def _suggest_conversion(value: object) -> str:
 
 
 def not_utf8(text: str, at: int) -> InvalidValueError:
-    r"""Return the error for a string with a lone surrogate.
+    r"""Build the error for a string with a lone surrogate.
 
-    Python's "surrogateescape" decodes a byte that is not UTF-8 to such a surrogate; the message
-    then names the byte.
+    Python's "surrogateescape" decodes invalid bytes to such surrogates. In that case, the message
+    names the byte.
 
     >>> str(not_utf8("caf\udce9", 3))
     "must be text in UTF-8, but the byte 0xe9 at 3 is not. Decode the bytes with their ..."
@@ -142,13 +142,13 @@ def not_utf8(text: str, at: int) -> InvalidValueError:
             "bytes with their encoding, such as 'latin-1'."
         )
     return InvalidValueError(
-        f"must be text that UTF-8 can encode, but it has a lone surrogate at {at}. "
+        f"must be text that UTF-8 can encode, but it has a lone surrogate at character {at}. "
         f"Replace it: value.encode(errors='replace').decode()."
     )
 
 
 def decode_text(data: Buffer) -> str:
-    """Decode a string from UTF-8.
+    """Decode a stored UTF-8 string.
 
     >>> decode_text(memoryview(b"a"))
     'a'

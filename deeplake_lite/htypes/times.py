@@ -1,8 +1,8 @@
-"""Lossless conversion of dates, times and durations to datetime64 and timedelta64 of one unit.
+"""Lossless conversion of dates, times and durations to datetime64 and timedelta64 with one unit.
 
-Steps: `cast_time` reads times (datetime, date, pandas' Timestamp, ISO 8601 strings) like NumPy,
-then converts them to the unit and back, so that neither overflow nor truncation goes unnoticed.
-Times with a time zone are converted to UTC.
+`cast_time` reads times (datetime, date, pandas' Timestamp, ISO 8601 strings) as NumPy does. It then
+converts them to the unit and back, to detect overflow and truncation. Times with a time zone are
+converted to UTC.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
-"""Units that a time column may have, coarse to fine."""
+"""Units that a time column may have, from coarse to fine."""
 
 COUNTED = ("timedelta64[Y]", "timedelta64[M]")
 """Durations without a fixed length, which Arrow, pandas and CSV represent as integers."""
@@ -37,10 +37,10 @@ _WORDS = {
     "microsecond": "us",
     "nanosecond": "ns",
 }
-"""Units as NumPy writes them, in the singular."""
+"""Abbreviation of each unit, by its name in the singular, as NumPy writes it."""
 
 _TIME = re.compile(
-    # a year of five or more digits needs a month, since the digits may be a whole date: 20260131
+    # a year with five or more digits needs a month, since 20260131 may be a whole date
     r"(?P<time>(?P<year>\d{4}|[+-]?\d{5,12}(?=-)|-\d{1,4}(?=-)|-\d{3,6})"
     r"(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?)?)?)?)"
     r"(?P<zone>Z|(?P<sign>[+-])(?P<hours>\d\d):?(?P<minutes>\d\d))?"
@@ -51,13 +51,13 @@ _DURATION = re.compile(
 
 
 def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return `array` as `dtype`, which is datetime64 or timedelta64 with a unit.
+    """Convert an array to `dtype`, which is datetime64 or timedelta64 with a unit.
 
     Raises
     ------
     InvalidValueError
-        For values that are not times (or durations), are out of the unit's range, or are finer than
-        the unit.
+        For values that are not times (or durations), are outside the unit's range, or are finer
+        than the unit.
 
     >>> cast_time(np.array(["2026-01-02", "2026-01-02T03:00+01:00"]), np.dtype("datetime64[s]"))
     array(['2026-01-02T00:00:00', '2026-01-02T02:00:00'], dtype='datetime64[s]')
@@ -80,9 +80,9 @@ def cast_time(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def spans_of(values: Any, dtype: str) -> Any:
-    """Convert whole numbers in a table, also within lists, to the durations that they count.
+    """Convert integers in a table, including those in lists, to durations of months or years.
 
-    Values are returned unchanged if `dtype` is not a duration, or if they are not whole numbers.
+    Values are returned unchanged if `dtype` is not such a duration, or if they are not integers.
 
     >>> spans_of([5, None, [np.array([1])]], "timedelta64[M]")
     [np.timedelta64(5,'M'), None, [array([1], dtype='timedelta64[M]')]]
@@ -104,16 +104,16 @@ def spans_of(values: Any, dtype: str) -> Any:
 
 
 _MAX_COUNT = 2**63 - 1
-"""Largest count of a unit; the smallest int64 is NaT."""
+"""Largest number of units in a duration. The smallest int64 means NaT."""
 
 
 def read_time(value: object, dtype: np.dtype[Any]) -> np.datetime64 | np.timedelta64:
-    """Read a time, or a duration, in its own unit.
+    """Read a time or a duration in its own unit.
 
     Raises
     ------
     InvalidValueError
-        For anything else.
+        If the value is neither.
 
     >>> read_time("2026-01-02", np.dtype("datetime64[ns]"))
     np.datetime64('2026-01-02')
@@ -135,7 +135,7 @@ def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
             try:
                 block = np.array(values, "datetime64")
             except ValueError:
-                return None  # the caller finds the value at fault
+                return None  # the caller then finds the bad value
             years = [int(match["year"]) for match in matches]
             return block if np.array_equal(_years_of(block), years) else None
     return None
@@ -144,8 +144,8 @@ def _read_uniform_times(values: list[Any]) -> NDArray[Any] | None:
 def _years_of(times: NDArray[Any]) -> NDArray[np.int64]:
     """Return the years of times.
 
-    A parsed string must have the year that it says: NumPy silently wraps nanoseconds around for
-    years that they do not reach.
+    Parsed times are checked against the years in their strings, since NumPy silently wraps around
+    if nanoseconds cannot represent a year.
     """
     return times.astype("datetime64[Y]").astype(np.int64) + 1970
 
@@ -170,7 +170,7 @@ def _convert(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _find_overflows(times: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[np.bool_]:
-    """Return which times are out of the range of another unit."""
+    """Return a bool array that is True for times outside the range of another unit."""
     lost = np.zeros(times.shape, bool)
     for at in np.ndindex(times.shape):
         try:
@@ -184,7 +184,7 @@ def _read_datetime(value: object, dtype: np.dtype[Any]) -> np.datetime64:
     """Read one time in its own unit."""
     if isinstance(value, np.datetime64):
         return value
-    if hasattr(value, "to_datetime64"):  # pandas' Timestamp, which has nanoseconds
+    if hasattr(value, "to_datetime64"):  # pandas' Timestamp, which supports nanoseconds
         stamp: np.datetime64 = value.to_datetime64()
         return stamp
     if isinstance(value, datetime):
@@ -198,16 +198,16 @@ def _read_datetime(value: object, dtype: np.dtype[Any]) -> np.datetime64:
             raise _not_a_time(value, dtype) from None
         except OverflowError:
             raise InvalidValueError(
-                "is outside the range of years that times with this many decimal places can "
-                f"represent: {brief(value)}. Write the seconds with fewer decimal places."
+                "must be in a year that times with this many decimal places can represent, but it "
+                f"is {brief(value)}. Write the seconds with fewer decimal places."
             ) from None
     raise _not_a_time(value, dtype)
 
 
 def _match_to_utc(match: re.Match[str]) -> np.datetime64:
-    """Return the time of a parsed string in UTC.
+    """Return the time in a parsed string, in UTC.
 
-    Raises ValueError for an impossible date, and OverflowError for a year out of the unit's range.
+    Raises ValueError for an impossible date, and OverflowError for a year outside the unit's range.
     """
     time = np.datetime64(match["time"])
     if _years_of(np.asarray(time)) != int(match["year"]):
@@ -219,7 +219,7 @@ def _match_to_utc(match: re.Match[str]) -> np.datetime64:
 
 
 def _datetime_to_utc(value: datetime) -> np.datetime64:
-    """Return a datetime in UTC, even if that is in a year that `datetime` does not support.
+    """Convert a datetime to UTC, even if the result is in a year that `datetime` does not support.
 
     >>> from datetime import timezone
     >>> _datetime_to_utc(datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=1))))
@@ -231,9 +231,9 @@ def _datetime_to_utc(value: datetime) -> np.datetime64:
 
 
 def exact_span(span: timedelta) -> np.timedelta64:
-    """Return a timedelta in microseconds, or in a coarser unit if int64 cannot hold as many.
+    """Convert a timedelta to microseconds, or to a coarser unit if they would overflow int64.
 
-    NumPy's own conversion wraps around beyond 292,271 years.
+    NumPy's conversion wraps around beyond 292,271 years.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def _not_a_time(value: object, dtype: np.dtype[Any]) -> InvalidValueError:
     )
     if value is None:
         hint = (
-            "A list with nulls is a Sequence: dl.Sequence(dl.Scalar("
+            "To store lists with nulls, declare dl.Sequence(dl.Scalar("
             f"{dtype.name!r}, nullable=True))"
         )
     kind = "time" if dtype.kind == "M" else "duration"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from http.client import HTTPMessage
     from typing import IO
 
-_SECONDS = 60  # how long a server may stay silent
+_SECONDS = 60  # how long to wait for a server's next bytes
 
 
 def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
@@ -24,12 +24,12 @@ def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
     url : str
         An http or https URL.
     permit : callable, optional
-        Called with every URL that the server redirects to; raises to reject it.
+        Function that is called with the target of each redirect, and raises an error to reject it.
 
     Raises
     ------
     OSError
-        When there is no successful response.
+        If there is no successful response.
     """
     try:
         with build_opener(_Redirects(permit)).open(url, timeout=_SECONDS) as response:
@@ -41,7 +41,7 @@ def read_web(url: str, permit: Callable[[str], None] | None = None) -> bytes:
 
 
 class _Redirects(HTTPRedirectHandler):
-    """Follows redirects to permitted addresses."""
+    """Follow redirects only to permitted addresses."""
 
     def __init__(self, permit: Callable[[str], None] | None) -> None:
         self._permit = permit

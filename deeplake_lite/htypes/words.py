@@ -1,6 +1,6 @@
-"""Formatting of values as text that distinguishes them: every digit, every name, every letter.
+"""Formatting of values as text in full detail, so that different values have different text.
 
-A preview (`Htype.preview`) is only an impression: two different values may look the same.
+Previews (`Htype.preview`) are shorter, so two different values may look the same in them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from deeplake_lite.htypes.base import Htype
 
 NUMBERS = 20_000
-"""Maximum length of an array that is written in full; of longer ones, only the ends are written."""
+"""Maximum number of elements of an array that is written in full; longer arrays are shortened."""
 
 
 def in_words(value: object) -> str:
-    """Format an array with all digits of its numbers, and any other value as Python does.
+    """Format an array with all digits of its numbers, and any other value with `str`.
 
-    Numbers have the fewest digits that identify them in their dtype.
+    Numbers are written with the fewest digits that identify them in their dtype.
 
     >>> in_words(np.float32(0.1)), in_words(np.float64(1700000123.25))
     ('0.1', '1700000123.25')
@@ -32,9 +32,9 @@ def in_words(value: object) -> str:
 
 
 def numbers(array: NDArray[Any]) -> str:
-    """Return an array with all digits of its numbers, a line for each row.
+    """Format an array with all digits of its numbers, one line per row.
 
-    Of a long array the first and the last few numbers are written, and a digest of the rest.
+    A long array is shortened to its first and last few numbers, and a digest of its bytes.
 
     >>> print(numbers(np.array([[1700000123.25, -0.0], [0.1, 2]])))
     [[1700000123.25, -0.0],
@@ -52,12 +52,12 @@ _FORMATS: Any = {"float_kind": str, "complex_kind": str}
 
 
 def digest_of(data: bytes) -> str:
-    """Return a digest that distinguishes long values, which are shortened; empty for short ones."""
+    """Return a digest to distinguish long values after they are shortened, or "" for short ones."""
     return f" … {blake2b(data, digest_size=8).hexdigest()}" if len(data) > NUMBERS else ""
 
 
 def quoted(text: str) -> str:
-    """Format a string in a list, with quotes if it could be mistaken for something else.
+    """Format a string for a list, with quotes if they are needed to tell it from other items.
 
     >>> quoted("a"), quoted("a, b"), quoted("null")
     ('a', '"a, b"', '"null"')
@@ -67,7 +67,7 @@ def quoted(text: str) -> str:
 
 
 def item_in_words(of: Htype, item: object) -> str:
-    """Format an item of a list; None becomes "null", and lists of lists keep their brackets.
+    """Format an item of a list. None becomes "null", and nested lists keep their brackets.
 
     >>> from deeplake_lite.htypes import Sequence, Text
     >>> item_in_words(Text(), "a, b"), item_in_words(Sequence("int8"), [1, 2])
@@ -85,7 +85,7 @@ def item_in_words(of: Htype, item: object) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
+    """Format a number with its noun.
 
     >>> counted(1, "class"), counted(1000, "class"), counted(2, "point")
     ('1 class', '1,000 classes', '2 points')
@@ -94,5 +94,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a noun in the form that agrees with a number."""
+    """Return a noun in the singular or plural."""
     return noun if number == 1 else noun + ("es" if noun.endswith("s") else "s")

@@ -1,7 +1,7 @@
-"""Ingesting existing data into lakes: one file for each kind of source, one writer for all.
+"""Ingesting existing data into lakes, with a module for each kind of source and a common writer.
 
-A source (`source.Source`) has columns and yields blocks of rows. `writer.ingest` checks them in
-threads, appends rows whose key is new, updates rows that differ, and can resume after a crash.
+A source (`source.Source`) has columns and yields blocks of rows. `writer.ingest` checks the rows in
+threads, appends those with new keys, updates those that differ, and can resume after a crash.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ def __getattr__(name: str) -> Any:
 
 
 class _Ingest(ModuleType):
-    """A package that is also a function: `deeplake_lite.ingest` is the name of both."""
+    """A package that can be called, since `deeplake_lite.ingest` is also the name of a function."""
 
     def __call__(self, data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
-        """Ingest data of any format; see `deeplake_lite.ingest.ingest` for the arguments."""
+        """Ingest data in any format; see `deeplake_lite.ingest.ingest` for the arguments."""
         return self.ingest(data, url, **options)  # type: ignore[no-any-return]
 
 

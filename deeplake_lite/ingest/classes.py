@@ -1,4 +1,4 @@
-"""Numbers in a column of classes: they may be class numbers or names of classes."""
+"""Numbers in a column of classes, which may be class numbers or class names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
 def takes_class_numbers(htype: Htype) -> bool:
-    """Return whether integers in a text file are class numbers, because no class has such a name.
+    """Return whether integers in a text file are class numbers, since no class name is an integer.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> [takes_class_numbers(ClassLabel(names)) for names in ([], ["cat", "dog"], ["7", "8"])]
@@ -32,12 +32,12 @@ def takes_class_numbers(htype: Htype) -> bool:
 
 
 def check_class_numbers(values: object, htype: Htype) -> None:
-    """Reject ambiguous numbers: the name of one class, and the number of another.
+    """Reject numbers that are ambiguous, because they name one class and number another.
 
     Raises
     ------
     InvalidValueError
-        For the column.
+        If a number is ambiguous. The error does not have a row.
 
     Examples
     --------
@@ -54,25 +54,25 @@ def check_class_numbers(values: object, htype: Htype) -> None:
         number = min(ambiguous)
         raise InvalidValueError(
             f"{number} is ambiguous: it could mean class number {number} or the class named "
-            f"'{number}'. Pass class names, as strings."
+            f"'{number}'. Pass class names as strings."
         )
 
 
 def _numbers_among(values: object, wanted: set[int]) -> set[int]:
-    """Return the wanted numbers that occur in values, at any depth of lists and arrays.
+    """Return the numbers in `wanted` that occur in nested values at any depth.
 
     >>> sorted(_numbers_among([[np.array(1)], [[2.0], "3"], None], {1, 2, 3}))
     [1, 2]
     """
     try:
         present = set(_numbers_in(without_tensors(values)))
-    except RecursionError:  # a list that contains itself, which the type rejects
+    except RecursionError:  # a list that contains itself; the type rejects it later
         return set()
     return {number for number in wanted if number in present}
 
 
 def _numbers_in(values: object) -> Iterator[object]:
-    """Yield the numbers in values; those of an array without repetition."""
+    """Yield the numbers in nested values, but only the unique numbers of arrays."""
     if isinstance(values, int | float | np.number | np.bool_ | Decimal):
         yield values
     elif isinstance(values, np.ndarray) and values.dtype != object:
@@ -86,7 +86,7 @@ def _numbers_in(values: object) -> Iterator[object]:
 
 
 def _numbers_in_names(htype: Htype) -> dict[int, int]:
-    """Return the class number of each name that is an integer, for a column or its items.
+    """Return the class number of each class name that is an integer, keyed by that integer.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _numbers_in_names(ClassLabel(["7", "cat", "03", "-1"]))

@@ -1,7 +1,7 @@
-"""Finding out whether all files of a sharded dataset are there.
+"""Detection of missing files in sharded datasets.
 
-Many tools number the files that they write, with their count: ``train-00000-of-00003.parquet``,
-``mnist-train.tfrecord-00000-of-00010``. So an interrupted download or copy can be noticed.
+Many tools number their files and include the total, as in ``train-00000-of-00003.parquet`` and
+``mnist-train.tfrecord-00000-of-00010``. This makes it possible to detect an interrupted download.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAMED = 3
-"""Number of missing files that an error names."""
+"""Maximum number of missing files that the error lists."""
 
 _SHARD = re.compile(
     r"(?<!\d)(?P<number>\d{4,18})-of-(?P<count>\d{4,18})(?P<hash>-[0-9a-f]+)?(?!\d)"
 )
-"""The part of a file name that has its number and their count, and perhaps a digest."""
+"""The part of a file name with its number, the number of files and, optionally, a digest."""
 
 
 def check_complete(names: Sequence[str]) -> None:
-    """Reject files that belong to a set of numbered files of which some are missing.
+    """Raise an error if some files of a numbered set are missing.
 
-    Call it for the files of a folder or a pattern; a list that the user gave is read as it is.
-    Numbers start from 0 or from 1. Sets in different folders, or with different names, are
-    separate.
+    Call this for the files in a folder or matching a pattern, but not for a list that the user
+    passed. Numbers start at 0 or 1. Files in different folders, or with different names, belong to
+    different sets.
 
     Raises
     ------
     InvalidValueError
-        If files are missing; the error names some of them.
+        If files are missing. The message lists some of them.
 
     Examples
     --------
@@ -48,9 +48,9 @@ def check_complete(names: Sequence[str]) -> None:
     sets: defaultdict[tuple[str, str, str, str], dict[int, str]] = defaultdict(dict)
     for path in names:
         folder, name = os.path.split(path)
-        if found := _SHARD.search(name):
-            ends = (name[: found.start()], found["count"], name[found.end() :])
-            sets[folder, *ends][int(found["number"])] = found["number"]
+        if match := _SHARD.search(name):
+            ends = (name[: match.start()], match["count"], name[match.end() :])
+            sets[folder, *ends][int(match["number"])] = match["number"]
     for (folder, before, total, after), there in sets.items():
         count = int(total)
         first = int(0 not in there and count in there)
@@ -61,8 +61,8 @@ def check_complete(names: Sequence[str]) -> None:
             gaps = (number for number in numbers if number not in there)
             shown = [f"'{before}{n:0{width}}-of-{total}{after}'" for n in islice(gaps, NAMED)]
             raise InvalidValueError(
-                f"All files of a set must be there, but {missing} of {count} files "
+                f"A numbered set of files must be complete, but {missing} of {count} files "
                 f"{'is' if missing == 1 else 'are'} missing in {folder or '.'!r}: "
                 f"{', '.join(shown)}{', …' if missing > NAMED else ''}. Get the missing files, or "
-                "pass the list of the files that you have to read only those."
+                "pass a list of the files to read."
             )

@@ -1,10 +1,10 @@
-"""Edits that people have made in a lake since ingests wrote it.
+"""Edits that people have made in a lake after it was ingested.
 
-They are found in the history. A difference between an ingest and the next one, or between the last
-ingest and the current version, is an edit: changed cells and keys, deleted rows, and the values of
-new rows and columns. If a later ingest overwrites an edited cell, the cell belongs to the source
-again. Merged branches are treated in the same way. A restore brings back the edits of the older
-version. Edits of versions that a vacuum has deleted are unknown.
+Edits are found in the history. Everything that changed between one ingest and the next, or since
+the last ingest, is an edit: changed cells and keys, deleted rows, and the values of new rows and
+columns. If a later ingest overwrites an edited cell, the cell no longer counts as edited. Merged
+branches are treated in the same way. A restore brings back the edits of the older version. Edits in
+versions that a vacuum has deleted are unknown.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Edited:
     """Cells and rows that people have edited."""
 
     cells: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """Ids of the rows whose cell was edited, by column id."""
+    """Ids of the rows with an edited cell, by column id."""
 
     deleted: NDArray[np.uint64] = field(default_factory=lambda: NO_KEYS)
     """Digests of the keys of deleted rows."""
@@ -49,14 +49,14 @@ class Edited:
     """Digests of the former keys of rows whose key was changed."""
 
     begun: bool = False
-    """Whether there has been an ingest. Data written before the first ingest is not an edit."""
+    """Whether there was an ingest. Data written before the first ingest does not count as edits."""
 
     def has(self, column: str, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for which rows the cell of a column was edited."""
+        """Return a bool array that is True for rows whose cell in a column was edited."""
         return np.isin(ids, self.cells.get(column, NONE))
 
     def joined(self, other: Edited) -> Edited:
-        """Return the union of both."""
+        """Return the union of both sets of edits."""
         cells = dict(self.cells)
         for column, ids in other.cells.items():
             cells[column] = np.union1d(cells.get(column, NONE), ids)
@@ -68,12 +68,12 @@ class Edited:
         )
 
     def without_cells(self, written: Mapping[str, NDArray[np.int64]]) -> Edited:
-        """Return the edits without cells that have been overwritten."""
+        """Return the edits without overwritten cells."""
         cells = {c: _difference(ids, written.get(c)) for c, ids in self.cells.items()}
         return replace(self, cells=cells)
 
     def without_keys(self, undone: Edited) -> Edited:
-        """Return the edits without keys whose deletion or change has been undone."""
+        """Return the edits without keys whose deletion or change was undone."""
         deleted = _difference(self.deleted, undone.deleted)
         return replace(self, deleted=deleted, rekeyed=_difference(self.rekeyed, undone.rekeyed))
 
@@ -83,9 +83,9 @@ def _difference(values: NDArray[Any], others: NDArray[Any] | None) -> NDArray[An
 
 
 def _new_cells(table: Table, changes: Changes) -> dict[str, NDArray[np.int64]]:
-    """Return the ids of the rows with a value in new columns, and of new rows, by column id.
+    """Return the ids of rows with a value in a new column, or with a new value, by column id.
 
-    Defaults do not count, because columns are added for a source to fill them.
+    Default values do not count, since a column may be added for the source to fill it.
     """
     added, fields = {f.id for f in changes.schema.added}, table.schema.fields
     everywhere = table.ids(table.rows.live()) if added else NONE
@@ -102,7 +102,7 @@ def _not_default(table: Table, f: Field, ids: NDArray[np.int64]) -> NDArray[np.i
 
 
 class History:
-    """Finds people's edits in the commits of a lake.
+    """The edits that people have made, as found in the commits of a lake.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class History:
         return edited.joined(self._edits_between(since, version)) if since else edited
 
     def _events(self, version: str) -> list[Step]:
-        """Return the ingests and merges up to a version, from the last one with known edits."""
+        """Return the ingests and merges up to a version, starting at one whose edits are known."""
         events = []
         for step in self._lineage.line(version):
             if METADATA_KEY in step.commit.metadata or step.joined is not None:
@@ -141,7 +141,7 @@ class History:
         return events[::-1]
 
     def _after(self, step: Step, before: Edited) -> Edited:
-        """Return the edits after an ingest or a merge, from the edits before it."""
+        """Return the edits after an ingest or merge, given the edits before it."""
         if step.joined is not None:
             return self._merge(step, before, step.joined)
         if any(map(len, before.cells.values())):
@@ -149,10 +149,10 @@ class History:
         return replace(before, begun=True)
 
     def _merge(self, step: Step, ours: Edited, joined: str) -> Edited:
-        """Return the edits after a step that joins a version.
+        """Return the edits after a step that merges a version.
 
-        A cell is edited if it is on the side whose value it has. Edits of keys that one side has
-        undone since the base are undone.
+        A merged cell is edited if it was edited on the side from which its value comes. An edit of
+        a key is undone if one side has undone it since the merge base.
         """
         theirs = self.edited(joined)
         undone = self._undone(step, ours, theirs)
@@ -162,13 +162,13 @@ class History:
         return edited.joined(self._edits_in_restore(step)) if step.is_restore else edited
 
     def _remaining(self, edited: Edited, version: str, merged: str) -> Edited:
-        """Return the edits of a version without cells to which a merge gave another value."""
+        """Return the edits of a version without cells whose value changed in a merge."""
         if not any(map(len, edited.cells.values())):
             return edited
         return edited.without_cells(self._changes(version, merged).cells)
 
     def _undone(self, step: Step, ours: Edited, theirs: Edited) -> Edited:
-        """Return key edits that the merge base has, but at least one side does not."""
+        """Return edits of keys that are in the merge base, but not on both sides."""
         undone = Edited()
         if len(ours.deleted) or len(theirs.deleted) or len(ours.rekeyed) or len(theirs.rekeyed):
             for version in self._lineage.bases(step):
@@ -179,7 +179,7 @@ class History:
     def _edits_in_restore(self, step: Step) -> Edited:
         """Return the edits that were made in the same transaction as a restore.
 
-        Such a cell differs from the restored version and from the one that was joined.
+        Such cells differ from both the restored version and the merged one.
         """
         restored, joined = (
             self._edits_between(str(v), step.commit.id) for v in (step.before, step.joined)
@@ -193,7 +193,7 @@ class History:
         return difference(self._open(older), self._open(newer), by_meaning=True)
 
     def _edits_between(self, older: str, newer: str) -> Edited:
-        """Return the differences of two versions without an ingest between them, as edits."""
+        """Return the differences between two versions as edits, without an ingest in between."""
         if older == newer:
             return Edited()
         a, b = self._open(older), self._open(newer)
@@ -202,12 +202,12 @@ class History:
         return Edited(changes.cells, deleted, rekeyed).joined(Edited(_new_cells(b, changes)))
 
     def _keys(self, table: Table, ids: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return digests of the keys of rows in a version."""
+        """Return the digests of the keys of rows in a version."""
         key = self._key_in(table)
         return NO_KEYS if key is None else digests_by_value(table, key, slots_of(table, ids))
 
     def _rekeyed(self, a: Table, b: Table, changes: Changes) -> NDArray[np.uint64]:
-        """Return digests of the keys in `a` whose rows have a different key in `b`."""
+        """Return the digests of keys in `a` whose rows have other keys in `b`."""
         old, new = self._key_in(a), self._key_in(b)
         if old is None or new is None:
             return NO_KEYS
@@ -218,7 +218,7 @@ class History:
         return np.asarray(before[before != after])
 
     def _key_in(self, table: Table) -> Field | None:
-        """Return the key's column in another version, by its name if the column was replaced."""
+        """Return the key column in another version, matched by id or else by name."""
         by_id = next((f for f in table.schema if f.id == self._key.id), None)
         return by_id or next((f for f in table.schema if f.name == self._key.name), None)
 

@@ -1,7 +1,7 @@
-"""Checking and encoding a block of rows; bad rows are raised or skipped.
+"""Checking and encoding of blocks of rows, skipping bad rows if desired.
 
-A block is encoded column by column. If a column rejects a value and bad rows are to be skipped, it
-is encoded row by row in threads, to find all bad rows at once.
+A block is encoded column by column. If a column rejects a value and bad rows are skipped, the
+column is encoded again, row by row in threads, to find all bad rows.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ type OnError = Literal["raise", "skip"]
 _SKIP = 'Or skip such rows: on_error="skip".'
 
 THREADS = 8
-"""Number of threads that encode single rows. They mostly wait for files."""
+"""Number of threads that encode single rows. Mostly, they wait for files."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """An encoded block, without its bad rows."""
+    """An encoded block without its bad rows."""
 
     cells: Mapping[str, Cells]
     """Cells by column id."""
@@ -53,25 +53,25 @@ class Encoded:
     """Name of each row."""
 
     taken: int
-    """Number of rows of the source that the block covers."""
+    """Number of rows that were taken from the source, including bad and unread ones."""
 
     skipped: tuple[Skipped, ...] = ()
-    """The bad rows."""
+    """The bad rows, with reasons."""
 
     bad: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """Numbers of the bad rows within the block."""
+    """Positions of the bad rows in the block."""
 
     keys: Cells | None = None
     """Cells of the first column of all rows, also of the bad ones."""
 
     unread: int = 0
-    """Number of rows that the lake already has, for which only the key was read."""
+    """Number of rows that are already in the lake, so that only their keys were read."""
 
     linked: Collection[str] = ()
     """Ids of columns whose cells belong together, because they describe the objects of a row."""
 
     reencoded: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Notices of values that were re-encoded with losses, by column id."""
+    """Notices about values that lost detail when they were re-encoded, by column id."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -83,7 +83,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     Raises
     ------
     InvalidValueError
-        For the first bad row, unless bad rows are to be skipped.
+        For the first bad row, unless bad rows are skipped.
     """
     block = with_named_files(block, fields)
     good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
@@ -114,7 +114,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
 
 
 def _encode(htype: Htype, values: Any, check: Check) -> Cells:
-    """Encode values. Errors of values from a column of another type name both types."""
+    """Encode values. If they come from a column of another type, errors name both types."""
     if not isinstance(values, Transfer):
         return htype.encode(values, check=check)
     with naming_types(values.of, htype):
@@ -122,15 +122,15 @@ def _encode(htype: Htype, values: Any, check: Check) -> Cells:
 
 
 def _part(values: Any, row: int) -> object:
-    """Return the values of a single row."""
+    """Return a block with a single row of a column."""
     return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
 
 
 def _values(block: Block, f: Field) -> Any:
-    """Return a column's values; paths of files are made relative to the working directory."""
+    """Return the values of a column, in which relative file paths start at the base folder."""
     column = block.columns[f.name]
     values = wrap_source(column, f.htype)
-    if values is column:  # it is not a column of a lake, whose class numbers are unambiguous
+    if values is column:  # not a column of a lake, in which class numbers are unambiguous
         check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values
@@ -138,7 +138,7 @@ def _values(block: Block, f: Field) -> Any:
 
 
 def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
-    """Return some rows of a block; `taken` is unchanged."""
+    """Return some rows of a block, with the same `taken`."""
     if rows.all():
         return encoded
     indices = np.flatnonzero(rows)
@@ -148,9 +148,9 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Pause the garbage collector, which would visit the many new objects of a block repeatedly.
+    """Pause the garbage collector, which would repeatedly visit the many new objects of a block.
 
-    They take a quarter of the time of an import of JSON annotations. Between blocks, it runs.
+    This would take a quarter of the time that JSON annotations need. It can run between blocks.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -162,7 +162,7 @@ def paused_collector() -> Iterator[None]:
 
 
 def ahead[T](blocks: Iterable[T]) -> Iterator[T]:
-    """Yield from an iterator that computes one block ahead in a separate thread.
+    """Yield the items of an iterator, computing the next one in a separate thread.
 
     >>> list(ahead(iter([1, 2, 3])))
     [1, 2, 3]
@@ -180,7 +180,7 @@ def ahead[T](blocks: Iterable[T]) -> Iterator[T]:
                 job = pool.submit(read)
                 yield block  # type: ignore[misc]
         finally:
-            job.wait()  # after an error or an interrupt, no thread must still be reading
+            job.wait()  # so that no thread is still reading after an error or interrupt
 
 
 @cache
@@ -189,7 +189,7 @@ def _pool() -> Pool:
 
 
 def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[int, str]]:
-    """Encode rows one by one; return the cells, with blanks for bad rows, and reasons by row."""
+    """Encode rows one by one; return cells, blank for bad rows, and the reasons by row."""
 
     def encode_row(i: int) -> tuple[Cells | str, list[str]]:
         with collect_notices() as notices:
@@ -208,7 +208,7 @@ def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[i
 
 
 def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidValueError:
-    """Return an error with the name of the row in the source, and a hint."""
+    """Add the column, the name of the row in the source, and a hint to an error."""
     if error.row is None:
         return error.at(column=column)
     place, message = block.places[error.row], str(error.args[0])

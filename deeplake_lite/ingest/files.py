@@ -1,4 +1,4 @@
-"""Finding the files of a source, and fingerprints of their state."""
+"""Search for the files of a source, and fingerprints of their state."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ type Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A file, a folder or a pattern, or a list of these."""
 
 SAMPLED_FILES = 64
-"""Number of files in the fingerprint of a folder, by which it is recognised after files have been
-added or removed."""
+"""Number of files in the fingerprint of a folder. It is recognised by these files even if others
+have been added or removed."""
 
 
 def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
-    """Return the files of a path, folder or pattern, sorted, or those of a list in its order.
+    """Return the sorted files of a path, folder or pattern, or of each item of a list.
 
-    In folders, the case of suffixes does not matter. Files and folders below them whose name begins
-    with "." or "_" are ignored, because tools keep their own data there: ``_SUCCESS``,
+    In folders, suffixes may be in upper or lower case. Files and subfolders whose name begins with
+    "." or "_" are ignored, because tools use such names for their own data: ``_SUCCESS``,
     ``.ipynb_checkpoints``.
 
     Raises
     ------
     NotFoundError
-        If there are none.
+        If there are no files.
     InvalidValueError
-        For a pipe or device, reading which might never end.
+        For a pipe or device, since reading it might never end.
     """
     if isinstance(path, list | tuple) and path:
         return [file for one in path for file in find_files(one, suffix, *suffixes)]
@@ -54,8 +54,8 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
     elif here.exists():
         if not here.is_file():
             raise InvalidValueError(
-                f"{str(path)!r} must be a regular file, but it is a pipe or a device. Copy it to a "
-                "file."
+                f"{str(path)!r} must be a regular file, but it is a pipe or device. Copy its "
+                "content to a file."
             )
         files = [str(here)]
     else:
@@ -66,12 +66,12 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
 
 
 def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
-    """Return the files that `find_files` finds, if no file of a numbered set is missing.
+    """Return the files that `find_files` finds, after a check that numbered sets are complete.
 
     Raises
     ------
     NotFoundError, InvalidValueError
-        As `find_files` does; also if files are missing in a folder or for a pattern.
+        As for `find_files`, and if a folder or pattern has incomplete numbered sets.
     """
     files = find_files(path, suffix, *suffixes)
     if isinstance(path, str | os.PathLike) and not Path(path).expanduser().is_file():
@@ -80,7 +80,7 @@ def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
 
 
 def name_of(path: Paths, files: Sequence[str]) -> str:
-    """Return a string for a path or a list of paths, by which it is recognised.
+    """Return a string that identifies a path or list of paths.
 
     >>> name_of("a", ["a/1.parquet"]), name_of(["a/1.parquet"], ["a/1.parquet"])
     ('a', 'a/1.parquet')
@@ -89,7 +89,7 @@ def name_of(path: Paths, files: Sequence[str]) -> str:
 
 
 def title_of(path: Paths, files: Sequence[str]) -> str:
-    """Return the name of a source for users.
+    """Return the name of a source that users see.
 
     >>> title_of("data/a", ["data/a/1.csv"]), title_of(["b/1.csv", "b/2.csv"], ["b/1.csv", "b/2"])
     ('a', 'b')
@@ -111,10 +111,10 @@ def folder_of(files: Sequence[str]) -> str:
 def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
     """Return a string that identifies files and their state.
 
-    The part before the dash identifies the files, regardless of their content: the digest of the
-    given path and of the path of each file, joined by dots. For many files, only the smallest
+    The part before the dash identifies the files, regardless of their content. It has the digests
+    of `path` and of each file's path, joined by dots. If there are many files, only the smallest
     digests are used, so that similar sets of files share some of them. The part after the dash is a
-    digest of all paths, sizes and times.
+    digest of all paths, sizes and modification times.
     """
     stats = [(str(Path(f).resolve()), Path(f).stat()) for f in files]
     text = "\n".join(f"{path} {s.st_size} {s.st_mtime_ns}" for path, s in stats)
@@ -123,7 +123,7 @@ def fingerprint(path: str | os.PathLike[str], files: Sequence[str]) -> str:
 
 
 def fingerprint_of(names: Sequence[str], state: object) -> str:
-    """Return a fingerprint, as of files, for a source that has a name and a state.
+    """Return a fingerprint like that of files, for a source with names and a state.
 
     >>> a, b = fingerprint_of(["s3://a"], 1), fingerprint_of(["s3://a"], 2)
     >>> are_same_files(a, b), are_same_state(a, b)
@@ -137,7 +137,7 @@ def _digest(text: str) -> str:
 
 
 def are_same_files(a: str, b: str) -> bool:
-    """Return whether two fingerprints share a file, or were made from the same path.
+    """Return whether two fingerprints have the same path, or have a file in common.
 
     >>> are_same_files("f1.a1-00", "f1.a2.a3-11"), are_same_files("f1.a1-00", "f2.a2-00")
     (True, False)
@@ -147,7 +147,7 @@ def are_same_files(a: str, b: str) -> bool:
 
 
 def are_same_state(a: str | None, b: str | None) -> bool:
-    """Return whether two fingerprints describe the same files in the same state, or both are None.
+    """Return whether two fingerprints have the same files in the same state, or both are None.
 
     >>> are_same_state("f1.a1-00", "f2.a1-00"), are_same_state("f1.a1-00", "f1.a1-11")
     (True, False)

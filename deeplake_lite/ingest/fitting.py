@@ -1,8 +1,8 @@
 """Reconciling the columns of a source with those of an existing lake.
 
-The lake's types take precedence, because its rows are stored in them. There are three exceptions:
-new classes are added to the names, an image column that gets files of another format accepts both,
-and a lake without rows takes over the columns of the source.
+The lake's types take precedence, because its rows are stored with them. There are three exceptions:
+new classes are added to the class names, an image column that gets files in another format then
+accepts both formats, and a lake without rows adopts the columns of the source.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str, Htype]:
-    """Return the type of each column of a source: the declared one, or else the inferred one.
+    """Return the declared or inferred type of each column of a source.
 
     Raises
     ------
     SchemaError
-        For a column that the source does not have.
+        If a declared column, or the key column, is not in the source.
     """
     types = dict(source.columns)
     for name in declared:
         if name not in types:
             raise SchemaError(
-                f"schema= names column {name!r}, which {source.title} does not have. "
+                f"schema= has a column {name!r}, but {source.title} does not. "
                 f"It has: {', '.join(map(repr, types))}."
             )
     for name, htype in ((name, resolve(spec)) for name, spec in declared.items()):
         types[name] = _named(htype, types[name])
     if source.key is not None and source.key not in types:
         raise SchemaError(
-            f"on= names column {source.key!r}, which {source.title} does not have. "
-            f"It has: {', '.join(map(repr, types))}."
+            f"on= must be a column of {source.title}, but it is {source.key!r}. "
+            f"Columns: {', '.join(map(repr, types))}."
         )
     if source.key is not None:
         types[source.key] = replace(types[source.key], nullable=False)
@@ -51,7 +51,7 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
 
 
 def _named(declared: Htype, inferred: Htype) -> Htype:
-    """Return a declared type. Classes without names keep those that the source has collected.
+    """Return the declared type, with the inferred class names if it has none.
 
     >>> from deeplake_lite.htypes import ClassLabel
     >>> _named(ClassLabel(nullable=True), ClassLabel(["cat"]))
@@ -65,7 +65,7 @@ def _named(declared: Htype, inferred: Htype) -> Htype:
 
 
 def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object]) -> None:
-    """Stage the changes of a lake's schema that the rows of a source need.
+    """Stage the changes to a lake's schema that the rows of a source need.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object
     columns : mapping
         Types of the source's columns.
     declared : mapping
-        Types that the user declares.
+        Types that the user has declared.
 
     Raises
     ------
     SchemaError
-        If the lake has no such column, or its type differs from the one that the user declares.
+        If the lake does not have a column, or if its type is not the declared one.
     """
     fresh = len(ds) == 0
     for name, htype in columns.items():
@@ -98,8 +98,8 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object
                 ds.add_column(name, htype)
             elif not is_compatible(resolve(declared[name]), existing.htype):
                 raise SchemaError(
-                    f"Column {name!r} of {ds.url!r} is {existing.htype}, not {htype}. Leave it out "
-                    "of schema=, or ingest into a new lake."
+                    f"Column {name!r} of {ds.url!r} has the type {existing.htype}, not {htype}. "
+                    "Leave it out of schema=, or ingest into a new lake."
                 )
     _check_defaults(ds, columns)
 
@@ -107,7 +107,7 @@ def fit(ds: Dataset, columns: Mapping[str, Htype], declared: Mapping[str, object
 def is_compatible(declared: Htype, existing: Htype) -> bool:
     """Return whether the declared type of a column agrees with its existing type.
 
-    Nulls and defaults do not matter, and the existing type may have more classes, or a mode for its
+    Nullability and defaults do not matter. The existing type may have more classes, or a mode for
     images. ``"class_label"`` agrees with any classes.
 
     >>> from deeplake_lite.htypes import ClassLabel
@@ -121,26 +121,26 @@ def is_compatible(declared: Htype, existing: Htype) -> bool:
 
 
 def _widen(ds: Dataset, existing: Field, htype: Htype) -> None:
-    """Change a column to a wider type of the same layout."""
+    """Change a column to a wider type with the same layout."""
     changed = tuple(replace(f, htype=htype) if f is existing else f for f in ds.schema)
     ds.handle.edit(lambda table: table.set_document(schema=Schema(changed)))
 
 
 def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
-    """Before anything is read, reject a source without a column that has no default in the lake."""
+    """Raise SchemaError if the source lacks a column that has no default in the lake."""
     for f in ds.schema:
         if f.name not in columns:
             try:
                 f.htype.encode_default(1)
             except InvalidValueError as error:
                 raise SchemaError(
-                    f"The rows have no column {f.name!r}, and the lake's column has no default. "
+                    f"The source has no column {f.name!r}, and the lake's column has no default. "
                     f"Set one, ds.set_default({f.name!r}, …), commit, and ingest again."
                 ) from error
 
 
 def _missing_column(ds: Dataset, name: str, htype: Htype) -> SchemaError:
-    """Build the error for a column that the lake does not have."""
+    """Build the error for a column that is not in the lake."""
     added = htype if htype.default is not None else replace(htype, nullable=True)
     return SchemaError(
         f"The lake {ds.url!r} has no column {name!r}. Add it first, ds.add_column({name!r}, "

@@ -1,4 +1,4 @@
-"""The commits that led to a version, except those that a restore has undone."""
+"""The commits that led to a version, except those that were undone by a restore."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Step:
 
     commit: Commit
     before: str | None
-    """The version that the commit is based on: its parent, or the version that it restored."""
+    """The version on which the commit is based: its parent, or the version that it restored."""
     joined: str | None = None
     """The version that the commit merged into `before`."""
 
@@ -33,11 +33,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Lineage:
-    """The versions that a lake descends from, including restored ones of other branches.
+    """The versions from which a lake descends, including versions restored from other branches.
 
-    A restore continues from the older version, not from the one that it replaced. Commits that
-    others made while the restore was staged are kept, as if they were merged. If a vacuum has
-    deleted the older version, the restore counts as an ordinary commit.
+    After a restore, the lineage continues from the older version, not from the one that was
+    replaced. Commits that others made while the restore was staged are kept, as if they were
+    merged. If a vacuum has deleted the older version, the restore counts as an ordinary commit.
     """
 
     graph: Graph
@@ -80,7 +80,7 @@ class Lineage:
         return [self.graph.commits[version] for version in versions]
 
     def bases(self, step: Step) -> list[str]:
-        """Return the merge bases of a step that joins a version."""
+        """Return the merge bases of a step that merges a version."""
         restore = self._restore(step.commit)
         if restore is not None:
             return [restore[0]]
@@ -100,13 +100,13 @@ class Lineage:
         return version if version in self.graph.commits else None
 
     def _restore(self, commit: Commit) -> tuple[str, str] | None:
-        """Return the version that a restore replaced, and the older one if it still exists."""
+        """Return the version that a restore replaced and the older one, if that still exists."""
         restore = _restored(commit)
         return restore if restore is not None and restore[1] in self.graph.commits else None
 
 
 def _restored(commit: Commit) -> tuple[str, str] | None:
-    """Return the version that a restore replaced, and the older one; None for other commits."""
+    """Return the version that a restore replaced and the older one, or None for other commits."""
     match commit.metadata.get(RESTORED):
         case [str(replaced), str(older)]:
             return replaced, older

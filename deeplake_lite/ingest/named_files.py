@@ -1,7 +1,7 @@
-"""Reading the files that the records of a source name, as far as the source may name them.
+"""Reading of files by the paths in a source, if the source is allowed to contain such paths.
 
-A dataset that someone else made may name any file: ``/etc/passwd``, a URL of the local network.
-So its files are read only if they lie in its folder.
+A dataset from someone else may contain any path, such as ``/etc/passwd`` or a URL in the local
+network. Therefore, files are only read if they are in the folder of the dataset.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 type Reach = Literal["inside", "local"]
-"""The files that a column may name: those inside the folder of the source, or all local files."""
+"""The files whose paths a column may contain: those in the folder of the source, or all local
+files."""
 
 
 def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
-    """Return a block in which rows that name other files than their column may are bad.
+    """Return a block in which rows with paths that their column may not contain are bad.
 
-    Columns of bytes get the content of the files. Columns of images read their files themselves,
-    when they are encoded.
+    In columns of bytes, paths are replaced by the content of the files. Columns of images read
+    their files later, when they are encoded.
     """
     columns, errors = dict(block.columns), dict(block.errors)
     for f in fields:
@@ -53,13 +54,13 @@ def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
 
 
 class _Column:
-    """A column that may name files."""
+    """A column that may contain paths of files."""
 
     def __init__(self, f: Field, base: str | None, reach: Reach) -> None:
         self._field, self._base, self._reach = f, base, reach
 
     def checked(self, values: Any, of: Htype) -> tuple[Any, dict[int, str]]:
-        """Return values with the files of columns of bytes, and reasons for bad rows."""
+        """Return the values, with the content of files in columns of bytes, and bad rows."""
         takes_files = self._field.htype.takes_files or of.takes_files
         if not (takes_files or _is_of_bytes(of)) or _has_no_names(values):
             return values, {}
@@ -78,7 +79,7 @@ class _Column:
         return (rows if bad or not takes_files else values), bad
 
     def _check(self, value: Any) -> None:
-        """Check the files that a value names. Raises InvalidValueError."""
+        """Check the paths in a value. Raises InvalidValueError."""
         if isinstance(value, str | os.PathLike):
             self._check_path(os.fspath(value))
         elif files.is_file_struct(value):
@@ -91,7 +92,7 @@ class _Column:
                 self._check(item)
 
     def _content(self, value: Any) -> Any:
-        """Return a value with the content of the files in it. Raises InvalidValueError."""
+        """Replace the files in a value by their content. Raises InvalidValueError."""
         if files.is_file_struct(value):
             if value["bytes"] is not None:
                 return value["bytes"]
@@ -100,7 +101,7 @@ class _Column:
         return [self._content(item) for item in value] if isinstance(value, list) else value
 
     def _check_path(self, path: Any) -> None:
-        """Check that a file may be read. Raises InvalidValueError."""
+        """Check that the file at a path may be read. Raises InvalidValueError."""
         text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
         if self._reach == "local":
             if files.scheme_of(text):
@@ -110,20 +111,20 @@ class _Column:
                 )
         elif text and (self._base is None or files.scheme_of(text) or not is_inside(text)):
             raise InvalidValueError(
-                "the path of a file must be relative and must not lead out of the dataset's "
-                f"folder, but it is {brief(text, 120)}. Store the bytes of the file in the "
-                "dataset, or put it into the folder. If you trust paths in a column of strings, "
-                f"declare its type in schema=, {self._field.name!r}."
+                "the path of a file must be relative and must not leave the folder of the "
+                f"dataset, but it is {brief(text, 120)}. Store the bytes of the file in the "
+                "dataset, or move the file into the folder. If you trust the paths in a column of "
+                f"strings, declare its type in schema=, {self._field.name!r}."
             )
 
 
 def _is_of_bytes(htype: Htype) -> bool:
-    """Return whether values are bytes, or lists of bytes."""
+    """Return whether values are bytes or lists of bytes."""
     return htype.sql == "bytes" or (htype.item is not None and _is_of_bytes(htype.item))
 
 
 def _has_no_names(values: Any) -> bool:
-    """Return whether values are numbers, or no values that could name a file."""
+    """Return whether values cannot contain the path of a file, because they are numbers."""
     if isinstance(values, np.ndarray):
         return values.dtype.kind not in "OUST"
     return not isinstance(values, Iterable)

@@ -1,4 +1,4 @@
-"""The options that all ingests have, and their checks."""
+"""The options that all ingests share, and their checks."""
 
 from __future__ import annotations
 
@@ -27,37 +27,38 @@ type Types = Mapping[str, object] | Schema | None
 
 
 class Options(TypedDict, total=False):
-    """The options that all ingests have."""
+    """The options that all ingests share."""
 
     schema: Mapping[str, object] | Schema
-    """Types of columns, instead of those that are inferred: ``{"image": dl.Image("jpeg")}``, or the
-    schema of another lake."""
+    """Types of columns, in place of the inferred ones, such as ``{"image": dl.Image("jpeg")}`` or
+    the schema of another lake."""
     branch: str
     """The branch to write to, ``"main"`` by default."""
     on_error: OnError
-    """Handling of bad rows: ``"raise"`` raises an error, and ``"skip"`` leaves the row out and
-    lists it in `Ingested.skipped`."""
+    """How to handle bad rows: ``"raise"`` raises an error, and ``"skip"`` skips the row and lists
+    it in `Ingested.skipped`."""
     check: Check
     """How to check files: ``"header"`` checks their beginning and end, ``"full"`` decodes them."""
     update: Update
-    """Handling of rows that the lake has already. With True, they are updated from the source,
-    except for cells and rows that people have changed or deleted in the lake; those are listed in
+    """How to handle rows that are already in the lake. With True, they are updated from the source,
+    except for cells and rows that people have changed or deleted in the lake, which are listed in
     `Ingested.kept`. With False, they are not read. With ``"force"``, the source overwrites every
     cell, and rows without a key are appended again."""
     commit_every: int | None
-    """Commit after this number of rows. If an interrupted ingest is run again, it resumes there."""
+    """Number of rows after which to commit. If an interrupted ingest is run again, it resumes from
+    the last commit."""
     message: str
     """Commit message."""
     progress: bool
     """Whether to show a progress bar if the ingest takes longer than a second."""
     limits: Limits
-    """How much memory one decoded value may take, as for `open`."""
+    """Limits on the memory that a decoded value may take, as for `open`."""
     storage_options: Mapping[str, object] | None
     """Options of the object store."""
 
 
 def _delimiter(name: str, value: object) -> str:
-    """Return a delimiter. Raises OptionError."""
+    """Check a delimiter. Raises OptionError."""
     if not isinstance(value, str) or len(value) != 1 or not value.isascii() or value in '\r\n"':
         raise OptionError(
             f"{name} must be one ASCII character, such as ';' or '\\t', but it is "
@@ -67,7 +68,7 @@ def _delimiter(name: str, value: object) -> str:
 
 
 def _update(value: object) -> Update:
-    """Return the value of `update`. Raises OptionError."""
+    """Check the value of `update`. Raises OptionError."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if not isinstance(value, str) or value != "force":
@@ -76,7 +77,7 @@ def _update(value: object) -> Update:
 
 
 def _types(name: str, value: object) -> object:
-    """Return types of columns, or the schema of a lake. Raises OptionError."""
+    """Check types of columns or the schema of a lake. Raises OptionError."""
     return value if isinstance(value, Schema) else checks.mapping(name, value)
 
 
@@ -96,7 +97,7 @@ _CHECKS: dict[str, Callable[[str, object], object]] = {
     "message": checks.text,
     "progress": checks.flag,
 }
-"""Functions that check the value of an option and return it in canonical form."""
+"""Functions that check the value of each option and return it in canonical form."""
 
 TABLE_PLACE = """    on, columns
         See `TABLE_LINES`.
@@ -104,12 +105,12 @@ TABLE_PLACE = """    on, columns
 """The part of a docstring that `TABLE_LINES` replaces."""
 
 TABLE_LINES = """    on : str, optional
-        The column that identifies rows: rows that exist already are updated where they differ. By
-        default, all rows are appended.
+        The column that identifies rows. Rows that are already in the lake are updated if they
+        differ. By default, all rows are appended.
     columns : sequence of str, optional
-        The columns to ingest; by default all.
+        The columns to ingest. By default, all columns.
 """
-"""A description of the parameters that sources of tables have, for ``help``."""
+"""A description of the parameters of sources that are tables, for ``help``."""
 
 PLACE = """    **options
         See `Options`.
@@ -117,24 +118,25 @@ PLACE = """    **options
 """The part of a docstring that `LINES` replaces."""
 
 LINES = """    schema : mapping or Schema, optional
-        Types of columns, instead of those that are inferred: ``{"image": dl.Image("jpeg")}``, or
+        Types of columns, in place of the inferred ones, such as ``{"image": dl.Image("jpeg")}`` or
         the schema of another lake, ``ds.schema``.
     branch : str
         The branch to write to, ``"main"`` by default.
     on_error : {"raise", "skip"}
-        Raise an error for a bad row, or skip it and list it in ``ingested.skipped``.
+        Whether to raise an error for a bad row, or to skip it and list it in ``ingested.skipped``.
     check : {"header", "full"}
-        Check the beginning and the end of files, or decode them.
+        Whether to check only the beginning and end of files, or to decode them.
     update : bool or "force"
-        Whether to update rows that the lake has already; "force" also overwrites edits.
+        Whether to update rows that are already in the lake. "force" also overwrites edits.
     commit_every : int, optional
-        Commit after this number of rows. If an interrupted ingest is run again, it resumes there.
+        Number of rows after which to commit. If an interrupted ingest is run again, it resumes from
+        the last commit.
     message : str
         Commit message.
     progress : bool
         Whether to show a progress bar if the ingest takes longer than a second.
     limits : Limits
-        How much memory one decoded value may take, as for ``dl.open``.
+        Limits on the memory that a decoded value may take, as for ``dl.open``.
     storage_options : mapping, optional
         Options of the object store.
 """
@@ -142,7 +144,7 @@ LINES = """    schema : mapping or Schema, optional
 
 
 def types_of(schema: Types) -> Mapping[str, object]:
-    """Return the declared types of columns by name; an empty mapping for None.
+    """Return declared types by column name; None becomes an empty mapping.
 
     >>> types_of(Schema.build({"x": "int32"}))
     {'x': Scalar('int32')}
@@ -153,7 +155,7 @@ def types_of(schema: Types) -> Mapping[str, object]:
 
 
 def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Add the options to a function's docstring, check their values, and reject unknown ones."""
+    """Add the options to a docstring, and check the options of each call of the function."""
     own = [n for n in inspect.signature(function).parameters if n != "options"]
     known = [*own, *Options.__annotations__]
 
@@ -175,9 +177,9 @@ def takes_options[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_commit_every(commit_every: int | None, source: Source) -> None:
-    """Reject `commit_every` if an interrupted ingest could not resume. Raises OptionError."""
+    """Raise OptionError for `commit_every` if an interrupted ingest could not be resumed."""
     if commit_every is not None and source.key is None and source.fingerprint is None:
         raise OptionError(
-            f"commit_every= needs a key for rows from {source.title}. Without one, rerunning an "
-            "interrupted ingest would write rows twice. Name the key column: on=…."
+            f"commit_every= needs a key for rows from {source.title}. Without a key, rerunning an "
+            "interrupted ingest would write rows twice. Pass the key column: on=…."
         )

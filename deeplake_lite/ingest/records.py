@@ -1,4 +1,4 @@
-"""Records in the metadata of commits: which rows an ingest took, and how far it got."""
+"""Records of ingests in the metadata of commits: which rows were read, and whether all were."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ class Record:
     """The record of one commit of an ingest."""
 
     source: str | None
-    """Fingerprint of the source, None for data in memory."""
+    """Fingerprint of the source; None for data in memory."""
 
     rows: int
-    """Number of rows of the source that were read so far."""
+    """Number of rows that were read from the source so far."""
 
     done: bool
-    """Whether all rows of the source have been read."""
+    """Whether all rows of the source were read."""
 
     columns: Sequence[str]
     """Names of the ingested columns, sorted."""
 
     content: str | None = None
-    """Digest of the rows that were appended without a key, once the ingest is complete."""
+    """Digest of the rows that were appended without a key, if the ingest is complete."""
 
     skipped: Sequence[tuple[int, int]] = ()
-    """Rows of the source that were skipped so far, as runs of (first row, end)."""
+    """Rows of the source that were skipped so far, as ranges (first row, end)."""
 
     def to_json(self) -> dict[str, object]:
-        """Return the record as it is stored.
+        """Return the record in its stored form.
 
         >>> record = Record("5f3a", 10, done=False, columns=["x"], skipped=[(7, 8)])
         >>> list(record.to_json().values())
@@ -61,7 +61,7 @@ class Record:
 
     @property
     def missing(self) -> NDArray[np.int64]:
-        """Numbers of the skipped rows.
+        """Row numbers of the skipped rows.
 
         >>> Record("5f3a", 9, done=True, columns=["x"], skipped=[(2, 4), (7, 8)]).missing
         array([2, 3, 7])
@@ -70,7 +70,7 @@ class Record:
 
 
 class Content:
-    """The digest of rows, column by column, independent of how they are divided into blocks.
+    """A digest of rows that does not depend on how they are divided into blocks.
 
     >>> whole, parts = Content(), Content()
     >>> whole.add({"a": np.array([1, 2], "u8")})
@@ -84,7 +84,7 @@ class Content:
         self._columns: dict[str, xxhash.xxh3_64] = {}
 
     def add(self, digests: Mapping[str, NDArray[np.uint64]]) -> None:
-        """Add the digests of the cells of the given rows, by column name."""
+        """Add rows, given the digests of their cells by column name."""
         for column, values in digests.items():
             self._columns.setdefault(column, xxhash.xxh3_64()).update(values.tobytes())
 
@@ -95,7 +95,7 @@ class Content:
 
 
 def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return the runs of consecutive row numbers as (first row, end).
+    """Return the ranges of consecutive row numbers as (first row, end).
 
     >>> runs_of(np.array([2, 3, 7]))
     [(2, 4), (7, 8)]
@@ -105,10 +105,10 @@ def runs_of(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 class Records:
-    """The records of all ingests into a version, and into the branches that were merged into it.
+    """The records of all ingests into a version and the branches merged into it.
 
-    A record counts as long as any row of its ingest exists. Once people have deleted all of them,
-    the rows may be ingested again. Commits that a restore has undone do not count.
+    A record counts as long as any row of its ingest exists. If people have deleted all of these
+    rows, they may be ingested again. Commits that were undone by a restore do not count.
 
     Parameters
     ----------
@@ -126,17 +126,17 @@ class Records:
         ]
 
     def last(self, matches: Callable[[Record], object]) -> tuple[str, Record] | None:
-        """Return the newest version whose record matches and still counts, and the record."""
+        """Return the newest version with a matching record that still counts, and the record."""
         for at, (commit, record) in enumerate(self._commits):
             if matches(record) and self._counts(at):
                 return commit.id, record
         return None
 
     def _counts(self, at: int) -> bool:
-        """Return whether a record counts: whether any row that its ingest had added still exists.
+        """Return whether a record counts, since any row that its ingest added still exists.
 
-        A record also counts if its ingest had not added any rows, or if a vacuum has deleted the
-        versions that would show this.
+        A record also counts if its ingest did not add any rows, or if this is unknown because a
+        vacuum has deleted the versions.
         """
         has_added = False
         for commit in self._parts(at):
@@ -149,7 +149,7 @@ class Records:
     def _parts(self, at: int) -> Iterator[Commit]:
         """Yield the commits of an ingest up to one of its records, newest first.
 
-        An ingest of a source without a fingerprint is a single commit.
+        If the source has no fingerprint, its ingest is a single commit.
         """
         newest, last = self._commits[at]
         yield newest
@@ -158,7 +158,7 @@ class Records:
                 yield commit
 
     def _added(self, commit: Commit) -> NDArray[np.int64] | None:
-        """Return the ids of the rows that a commit added, or None if a vacuum deleted them."""
+        """Return the ids of rows that a commit added, or None if a vacuum deleted the version."""
         try:
             new, old = (
                 self._ds.handle.open(str(version)) for version in (commit.id, commit.parent)

@@ -1,4 +1,4 @@
-"""The result of an ingest: the dataset, and a summary of what was done."""
+"""The result of an ingest: the dataset and a summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kept:
-    """A row that differs from the source, because people have changed it in the lake.
+    """A row that differs from the source because people have changed it in the lake.
 
     >>> print(Kept("lily/1.png", ("label",)))
     lily/1.png: 'label' was changed in the lake
@@ -23,14 +23,14 @@ class Kept:
     """
 
     path: str
-    """Path of the file, or the source and the number of the row."""
+    """Path of the file, or name of the source and row number."""
 
     columns: tuple[str, ...] = ()
     """The changed columns; empty for a deleted row."""
 
     linked: tuple[str, ...] = ()
-    """Columns that were kept although they were not changed, because their items belong to those of
-    the changed columns: boxes, if their labels were changed."""
+    """Unchanged columns that were kept because their items belong to those in the changed columns,
+    such as boxes whose labels were changed."""
 
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.columns))
@@ -43,30 +43,31 @@ class Kept:
 
 @dataclass(frozen=True, repr=False)
 class Ingested:
-    """A summary of what an ingest has done.
+    """The summary of an ingest.
 
     >>> Ingested(added=1797, changed=0, unchanged=0, skipped=(), kept=(), repeated="", seconds=0.8)
     1,797 rows added in 0.8 s
     """
 
     added: int
-    """Number of rows whose key was new."""
+    """Number of new rows."""
 
     changed: int
     """Number of rows in which at least one cell was updated."""
 
     unchanged: int
-    """Number of rows that the lake already had."""
+    """Number of rows that were already in the lake."""
 
     skipped: tuple[Skipped, ...]
-    """Rows and files that were skipped, with the reasons."""
+    """Skipped rows and files, with reasons."""
 
     kept: tuple[Kept, ...]
-    """Rows that people have changed or deleted in the lake, and that therefore differ from the
-    source; ``update="force"`` overwrites them."""
+    """Rows that differ from the source because people have changed or deleted them in the lake.
+    ``update="force"`` overwrites them."""
 
     repeated: str
-    """The version that already has these rows, if they have no key; then no rows were added."""
+    """The version that already has all of these rows, which have no key, so that no rows were
+    added; empty otherwise."""
 
     seconds: float
     """Duration in seconds."""
@@ -97,7 +98,7 @@ class Ingested:
 
 
 class IngestedDataset(Dataset):
-    """The dataset after an ingest, with a summary in `ingested`; otherwise like `Dataset`."""
+    """The dataset after an ingest: a `Dataset` with a summary in `ingested`."""
 
     def __init__(self, dataset: Dataset, ingested: Ingested) -> None:
         super().__init__(dataset.handle)
@@ -105,5 +106,5 @@ class IngestedDataset(Dataset):
 
     @property
     def ingested(self) -> Ingested:
-        """Summary of the ingest: numbers of rows, skipped rows and files, duration."""
+        """Summary of the ingest: numbers of rows, skipped rows and files, and the duration."""
         return self._ingested

@@ -1,4 +1,4 @@
-"""Running an ingest: reading, comparing, writing and committing rows, and counting them."""
+"""A running ingest, which reads, compares, writes, commits and counts rows."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Run:
     """Commit message."""
     update: Update
     start: int = 0
-    """Number of rows of the source that an earlier, interrupted run has committed."""
+    """Number of rows of the source that an interrupted run has already committed."""
     only: NDArray[np.int64] | None = None
-    """Rows of the source that an earlier run has skipped, if it has ingested all others."""
+    """Rows of the source that an earlier run skipped, if it ingested all others."""
     missing: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Rows of the source that were skipped so far."""
     read: int = 0
-    """Number of rows of the source that were read so far."""
+    """Number of rows that were read from the source so far."""
     pending: int = 0
     """Number of rows that were read since the last commit."""
     added: int = 0
@@ -67,17 +67,17 @@ class Run:
     repeated: str = ""
     """The version that already has these rows."""
     content: Content | None = None
-    """Digest of the rows, by which a later ingest recognises rows without a key."""
+    """Digest of the rows, by which later ingests recognise rows without a key."""
     keys: Keys | None = None
     seen: set[int] = field(default_factory=set)
-    """Digests of the keys that this run has read."""
+    """Digests of the keys that were read in this run."""
     source_keys: list[NDArray[np.uint64]] = field(default_factory=list)
     """Digests of the keys of all blocks of the source, also of rows that are not written."""
     absent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Ids of rows of the lake that the source does not have."""
 
     def begin(self) -> bool:
-        """Find out which rows the lake has already; return whether there is anything to read."""
+        """Find the rows that are already in the lake; return whether there are rows to read."""
         if self.key is not None:
             self._find_keys()
             return True
@@ -88,11 +88,11 @@ class Run:
 
     @property
     def _resumes(self) -> bool:
-        """Whether an earlier run has ingested some of the rows, which have no key."""
+        """Whether an earlier run ingested some of the rows, if these have no key."""
         return self.start > 0 or self.only is not None
 
     def _is_complete(self, fingerprint: str) -> bool:
-        """Find out which rows of these files the lake has; return whether it has all of them."""
+        """Find the rows of files that are already in the lake; return whether all are."""
         records = Records(self.ds)
         last = records.last(
             lambda r: are_same_state(r.source, fingerprint) and r.has_columns(self._columns)
@@ -116,9 +116,9 @@ class Run:
         return sorted(self.names)
 
     def _check_finished(self, records: Records, fingerprint: str) -> None:
-        """Reject files that have changed since an interrupted ingest. Raises InvalidValueError.
+        """Raise InvalidValueError if the files have changed since an interrupted ingest.
 
-        Without a key, it is unknown which of their rows the lake has.
+        Without a key, it is unknown which of their rows are in the lake.
         """
         last = records.last(
             lambda r: (
@@ -128,7 +128,7 @@ class Run:
         if last is not None and not last[1].done and self.update != "force":
             raise InvalidValueError(
                 f"{self.source.title} has changed since an interrupted run, which committed "
-                f"{last[1].rows:,} of its rows, and without a key it is unknown which ones. Pass a "
+                f"{last[1].rows:,} of its rows. Without a key, it is unknown which ones. Pass a "
                 "key, on=, or restore the version before that run, ds.restore(…), commit, and "
                 'ingest all rows: update="force".'
             )
@@ -143,13 +143,13 @@ class Run:
 
     @property
     def fields(self) -> list[Field]:
-        """The source's columns, the key first."""
+        """The source's columns, starting with the key."""
         fields = [self.ds.schema[name] for name in self.names if name != self.source.key]
         return fields if self.key is None else [self.key, *fields]
 
     @cached_property
     def edited(self) -> Edited:
-        """Edits of people since earlier ingests."""
+        """Edits that people have made since earlier ingests."""
         if self.update == "force" or self.key is None:
             return Edited()
         return History(self.ds, self.key).edited(self.ds.version)
@@ -171,20 +171,21 @@ class Run:
             yield replace(encoded, taken=encoded.taken + unread, unread=unread, bad=bad)
 
     def _rows_to_read(self, block: Block, first: int) -> NDArray[np.int64] | None:
-        """Return which rows of a block to read, None for all; `first` numbers its first row.
+        """Return the rows of a block to read, or None for all; `first` is its first row number.
 
-        These are formerly skipped rows, or, with ``update=False``, rows whose key is new.
+        Only the rows that an earlier run skipped are read or, with ``update=False``, the rows with
+        new keys.
         """
         if self.only is not None:
             return np.flatnonzero(np.isin(np.arange(first, first + len(block.places)), self.only))
         return None if self.update else self._unseen(block)
 
     def _unseen(self, block: Block) -> NDArray[np.int64] | None:
-        """Return the rows of a block whose key is new; of others, only the key is read."""
+        """Return the rows of a block with new keys. Of other rows, only the key is read."""
         if self.keys is None or self.key is None:
             return None
         probe = encode(block, [self.key], "header", "skip")
-        if probe.skipped:  # there are bad keys: encoding the whole block raises or lists them
+        if probe.skipped:  # bad keys, which are raised or listed when the whole block is encoded
             return None
         digests = self._digest(probe.keys)
         self.source_keys.append(digests)
@@ -202,12 +203,12 @@ class Run:
     # ---- writing
 
     def write(self, block: Encoded, on_error: OnError) -> None:
-        """Append new rows and update rows that differ."""
+        """Append new rows, and update rows that differ."""
         self.skipped += block.skipped
         self.missing = np.append(self.missing, self.read + block.bad)
         self.read += block.taken
-        # Formerly skipped rows are committed all at once, because a record cannot tell which of
-        # them have been taken.
+        # Rows that an earlier run skipped are committed all at once, because a record cannot say
+        # which of them were read.
         self.pending += block.taken if self.only is None else 0
         self.unchanged += block.unread
         for f in self.fields:
@@ -242,7 +243,7 @@ class Run:
             self.unchanged += len(old) - changed
 
     def _without_deleted(self, block: Encoded) -> Encoded:
-        """Return a block without rows that people have deleted or given another key."""
+        """Return a block without rows that people have deleted, or whose key they have changed."""
         edited = self.edited
         if not len(block) or not (len(edited.deleted) or len(edited.rekeyed)):
             return block
@@ -255,7 +256,7 @@ class Run:
         return select(block, ~gone)
 
     def _update(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:
-        """Update the cells that differ and may be updated; return the number of changed rows."""
+        """Update cells that differ, unless they were edited; return the number of changed rows."""
         touched = np.zeros(len(slots), bool)
         differ = {
             column: table.digest(column, cells) != table.digests(column, slots)
@@ -273,9 +274,9 @@ class Run:
     def _keep_edits(
         self, differ: dict[str, NDArray[np.bool_]], ids: NDArray[np.int64], block: Encoded
     ) -> None:
-        """Take the cells that people have edited, and those linked to them, out of `differ`.
+        """Remove the cells that people have edited, and the cells linked to these, from `differ`.
 
-        If the labels of a row were edited, new boxes from the source would get the wrong ones.
+        If the labels of a row were edited, new boxes from the source would get the wrong labels.
         """
         edited = {c: rows & self.edited.has(c, ids) for c, rows in differ.items() if rows.any()}
         together = np.zeros(len(ids), bool)
@@ -295,7 +296,7 @@ class Run:
             differ[column] = differ[column] & ~rows
 
     def _without_duplicates(self, block: Encoded, on_error: OnError) -> Encoded:
-        """Return a block without rows whose key was read before, or raise InvalidValueError."""
+        """Return a block without rows whose key was already read, or raise InvalidValueError."""
         first = np.ones(len(block), bool)
         for i, digest in enumerate(self._keys_of(block).tolist()):
             first[i] = digest not in self.seen
@@ -319,7 +320,7 @@ class Run:
         if self.update != "force" and content is not None:
             last = Records(self.ds).last(lambda record: record.done and record.content == content)
         if self.only is not None and not self.added:
-            self.ds.discard()  # the formerly skipped rows are still bad
+            self.ds.discard()  # the rows that an earlier run skipped are still bad
         elif last is None:
             self.repeated = ""
             self.commit(done=True, content=content)
@@ -328,13 +329,13 @@ class Run:
             self.repeated, self.added, self.unchanged = last[0], 0, self.added
 
     def commit(self, *, done: bool, content: str | None = None) -> None:
-        """Commit the pending rows, with a record of how far the source was read."""
+        """Commit the pending rows, with a record of the ingest's progress."""
         before, slots = self.ds.version, _slots(self.ds)
         runs = () if self.key else runs_of(self.missing)
         record = Record(self.source.fingerprint, self.read, done, self._columns, content, runs)
         is_resumed = self.keys is None and self.start > 0
         if is_resumed:
-            # Even without further rows, a resumed run must record that the source is complete.
+            # A resumed run must record that the source is complete, even without new rows.
             self.ds.handle.edit(lambda _: None)
         commit(self.ds.handle, self.message, {METADATA_KEY: record.to_json()}, empty=is_resumed)
         self.pending, self.start = 0, self.read
@@ -385,6 +386,6 @@ def _part(block: Block, rows: list[int]) -> Block:
 
 
 def _slots(ds: Dataset) -> tuple[int, int]:
-    """Return the lake's generation and number of slots, which change if others move our rows."""
+    """Return the lake's generation and number of slots, which change if others move our slots."""
     table = ds.handle.table
     return table.state.generation, table.rows.slots

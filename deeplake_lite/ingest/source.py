@@ -1,6 +1,6 @@
 """The interface of sources: their columns, their key, and blocks of rows.
 
-Before `blocks` is called, a source reads only what it needs to find its columns. To add a source,
+Before `blocks` is called, a source reads only enough data to find its columns. To add a source,
 write a class that implements `Source`, and a function that passes it to `writer.ingest`.
 """
 
@@ -24,10 +24,10 @@ class Skipped:
     """A row or a file that was skipped."""
 
     path: str
-    """Path of the file, or the source and the number of the row."""
+    """Path of the file, or name of the source and row number."""
 
     reason: str
-    """Why it was skipped."""
+    """Reason why the row or file was skipped."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
@@ -42,10 +42,10 @@ class Names(Protocol):
 
 @dataclass(frozen=True)
 class Block:
-    """A block of rows of a source."""
+    """A block of rows from a source."""
 
     columns: Mapping[str, Any]
-    """Values by column, as for `Dataset.append`; all have the same length."""
+    """Values by column, as for `Dataset.append`, all with the same length."""
 
     places: Names
     """Name of each row in messages: a file, or ``"flowers.csv, row 17"``."""
@@ -54,14 +54,14 @@ class Block:
     """Folder to which paths of files are relative; None for the working directory."""
 
     errors: Mapping[int, str] = field(default_factory=dict)
-    """Why rows are bad, by their number in the block; their values are placeholders."""
+    """Reasons why rows are bad, by their position in the block. Their values are placeholders."""
 
     reach: Mapping[str, Reach] = field(default_factory=dict)
-    """The files that columns may name, by column; columns that are not in it may name any file,
-    because the user has written or declared them."""
+    """The files whose paths each column may contain. Other columns may contain any path, because
+    the user has written or declared them."""
 
     linked: Collection[str] = ()
-    """Columns that describe the objects of a row, in addition to those with an item for each."""
+    """Columns that describe the objects of a row, in addition to those with an item per object."""
 
 
 class Source(Protocol):
@@ -69,7 +69,7 @@ class Source(Protocol):
 
     @property
     def title(self) -> str:
-        """Name of the source for users: ``"photos"``."""
+        """Name of the source that users see, such as ``"photos"``."""
 
     @property
     def columns(self) -> Mapping[str, Htype]:
@@ -85,20 +85,20 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> str | None:
-        """Identifies the source and its content; None for data in memory, which has no name."""
+        """A string that identifies the source and its state; None for data in memory."""
 
     @property
     def left_out(self) -> Collection[Skipped]:
-        """Files and records that are not rows. Complete once all blocks have been read."""
+        """Files and records that are not rows. Complete after all blocks have been read."""
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """Items of the dataset's metadata; dicts are merged with those that the lake has."""
+        """Items for the dataset's metadata. Dicts are merged with those in the lake."""
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Reject decimals that float64 rounds, in columns whose type was inferred from the source.
+        """Raise SchemaError for decimals that float64 would round, in columns of inferred types.
 
-        Raises SchemaError. A type that the user or the lake declares may round them.
+        Types that the user or the lake declares may round them.
         """
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
@@ -107,7 +107,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Places:
-    """Names of consecutive rows, which are built on access.
+    """Names of consecutive rows, built on access.
 
     >>> Places("flowers.csv", 10, 3)[2]
     'flowers.csv, row 12'
@@ -131,7 +131,7 @@ class Places:
 
 @contextmanager
 def naming_values(column: str, places: Places) -> Iterator[None]:
-    """Add the column and the place of the row to an error about values that cannot be read."""
+    """Add the column and the name of the row to errors about values that cannot be read."""
     try:
         yield
     except InvalidValueError as error:

@@ -2,12 +2,12 @@
 
 1. The columns of the source are reconciled with those of the lake (`fitting`).
 2. Blocks are read and encoded in a thread, one block ahead (`encoding`).
-3. Rows whose key is new are appended, and rows that differ are updated (`run`), except for cells
-   and rows that people have edited (`edited`).
-4. The rows are committed, if desired in several parts.
+3. Rows with new keys are appended, and rows that differ are updated (`run`), except for cells and
+   rows that people have edited (`edited`).
+4. The rows are committed, if desired in several commits.
 
-A rerun finds existing rows by their key. For rows without a key, the metadata of the commits
-records their number and a digest of their content (`records`).
+When an ingest is run again, it finds existing rows by their key. If rows have no key, the metadata
+of the commits records their number and a digest of their content (`records`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def ingest(
     limits: Limits = DEFAULT_LIMITS,
     storage_options: Mapping[str, object] | None = None,
 ) -> IngestedDataset:
-    """Ingest the rows of a source into the lake at `url`, which is created if it does not exist.
+    """Ingest the rows of a source into the lake at `url`, creating the lake if necessary.
 
     Parameters
     ----------
@@ -66,15 +66,15 @@ def ingest(
     Returns
     -------
     IngestedDataset
-        The committed dataset; its `ingested` is a summary.
+        The committed dataset, with a summary in `ingested`.
 
     Raises
     ------
     InvalidValueError
-        For a bad row, with its file or its number. Uncommitted rows are discarded, and a new lake
-        on this machine is removed if nothing was committed.
+        For a bad row, with its file or row number. Uncommitted rows are discarded. If nothing was
+        committed, a new lake on this machine is removed.
     SchemaError
-        If the columns do not fit those of the lake.
+        If the columns do not fit the lake.
     """
     check_commit_every(commit_every, source)
     started, types = time.perf_counter(), types_of(schema)
@@ -98,11 +98,11 @@ def ingest(
                     if commit_every and run.pending >= commit_every:
                         run.commit(done=False)
             run.finish()
-    except BaseException as error:  # Ctrl-C, too, leaves nothing that is not committed
+    except BaseException as error:  # including Ctrl-C: discard everything that is not committed
         ds.discard()
         if ds.version != first_version:
             error.add_note(
-                f"{run.read - run.pending:,} rows are committed. Run it again to resume."
+                f"{run.read - run.pending:,} rows are committed. Run the ingest again to resume."
             )
         elif is_new:
             _remove(ds)
@@ -128,7 +128,7 @@ def _open_or_create(
 
 
 def _merge_metadata(ds: Dataset, metadata: Mapping[str, object]) -> None:
-    """Stage the metadata of a source, if it differs from that of the lake."""
+    """Stage the metadata of a source if it differs from the lake's."""
     for key, items in metadata.items():
         known = ds.metadata.get(key)
         merged = (
@@ -139,14 +139,14 @@ def _merge_metadata(ds: Dataset, metadata: Mapping[str, object]) -> None:
 
 
 def _remove(ds: Dataset) -> None:
-    """Remove a new lake after a failure; on an object store it stays, without rows."""
+    """Remove a new lake after a failure; on an object store, it stays without rows."""
     folder = local_folder(ds.url)
     if folder is not None and len(ds.log()) == 1:
         remove_unmade(folder)
 
 
 def report(ingested: Ingested) -> None:
-    """Print rows that were not ingested, on stderr."""
+    """Print to stderr which rows were not ingested."""
     if ingested.skipped:
         _print(
             f"{len(ingested.skipped):,} skipped, see .ingested.skipped; first: "

@@ -113,7 +113,7 @@ def test_non_numeric_values_are_refused(codec):
 def test_more_than_2_gib_are_refused_where_the_format_has_that_limit(codec):
     huge = np.broadcast_to(np.zeros(1, "uint8"), (1 << 31,))
     with pytest.raises(
-        InvalidValueError, match=r"but it has 2,147,483,648\. Use the codec 'zstd'\."
+        InvalidValueError, match=r"but it has 2,147,483,648 bytes\. Use the codec 'zstd'\."
     ):
         codec.encode(huge)
 

@@ -121,7 +121,7 @@ def test_decoded_arrays_are_writable_and_share_no_memory():
         (
             (None, None),
             [[1], [1, 2]],
-            "must be one array .*but it is list .lists of different lengths",
+            "must be an array .*but it is list .lists of different lengths",
         ),
         ((None,), ["a"], "must be float32, but it is str 'a'. Convert it to float32 first"),
         ((None,), "abc", r"must be float32 of shape \(…,\), but it is str 'abc'"),

@@ -220,7 +220,7 @@ def test_header_that_contradicts_the_lake_is_damage(name, monkeypatch):
     htype = dl.Image(name)
     cells = RaggedCells([data], np.array([[30, 50, 3]], np.int32))
     forbid_decoding(monkeypatch)
-    with pytest.raises(dl.DamagedError, match=r"the header says \(300, 500.* was recorded"):
+    with pytest.raises(dl.DamagedError, match=r"the header says \(300, 500.* the stored shape is"):
         htype.decode_cells(cells)
     with pytest.raises(dl.DamagedError):
         htype.decode_small(data, (30, 50, 3), 8)

@@ -111,7 +111,7 @@ def test_other_files_and_images_are_re_encoded():
         (
             NAMED,
             np.full((2, 2), 3),
-            "a mask of 3 classes must contain 0 to 2, or 255 for no class, but it contains 3",
+            "a mask with 3 classes must contain 0 to 2, or 255 for no class, but it contains 3",
         ),
         (
             Mask(),
@@ -121,7 +121,7 @@ def test_other_files_and_images_are_re_encoded():
         (
             Mask(),
             file_of(np.zeros((4, 4), "uint8"), "JPEG"),
-            "lossless format, but JPEG changes its numbers",
+            "lossless format, but JPEG is lossy",
         ),
         (Mask(), file_of(CLASSES)[:-5], "."),
         (Mask(), b"", "."),
@@ -131,7 +131,7 @@ def test_other_files_and_images_are_re_encoded():
         (
             INSTANCE,
             np.full((1, 2, 2), 255, "uint8"),
-            r"must be bool \(or 0 and 1\), but it contains 255. Compare first",
+            r"must be bool, or consist of 0 and 1, but it contains 255. Convert it",
         ),
         (INSTANCE, np.zeros((1, 2, 2)), "must be int64, but it is float64"),
     ],
@@ -160,7 +160,7 @@ def test_numbers_in_a_file_are_only_compared_with_names_by_a_full_check():
     NAMED.encode([data])
     with pytest.raises(
         InvalidValueError,
-        match=r"row 0: a mask of 3 classes must contain 0 to 2.* but it contains 9",
+        match=r"row 0: a mask with 3 classes must contain 0 to 2.* but it contains 9",
     ):
         NAMED.encode([data], check="full")
 
@@ -216,7 +216,9 @@ BITS, NUMBERS = np.array([[0, 1], [1, 0]], bool), np.array([[0, 3], [1, 2]], "ui
 def test_files_give_their_stored_numbers_or_are_refused(data, numbers):
     mask = Mask()
     if numbers is None:
-        with pytest.raises(InvalidValueError, match="must decode to exactly the stored numbers"):
+        with pytest.raises(
+            InvalidValueError, match="must decode to exactly the numbers in the file"
+        ):
             mask.encode([data])
     else:
         [result] = mask.decode_cells(mask.encode([data]))

@@ -59,7 +59,7 @@ def test_sequences_of_arrays_and_nullable_items_round_trip():
         (
             Sequence(Text()),
             ["a", None],
-            r"item 1: must not be null.*Declare items that may be null, dl\.Text\(nullable=True\);",
+            r"item 1: must not be null.*Declare nullable items, dl\.Text\(nullable=True\)\.",
         ),
         (
             Sequence(Sequence("int8")),
@@ -70,7 +70,7 @@ def test_sequences_of_arrays_and_nullable_items_round_trip():
         (
             Polygons(),
             [TRIANGLE, TRIANGLE[:2]],
-            "item 1: a polygon must have three corners or more, but it has 2",
+            "item 1: a polygon must have at least three corners, but it has 2",
         ),
         (Polygons(), [[[0, 0], [1, np.nan], [2, 2]]], "item 0: corner 1 must be finite, but it is"),
         (Polygons(), 5, "must be a list of items"),

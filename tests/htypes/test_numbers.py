@@ -96,7 +96,7 @@ def test_fractions_may_exceed_their_limits_by_a_rounding_error():
 def test_invalid_box_types_are_schema_errors(arguments):
     with pytest.raises(SchemaError, match="of boxes must be "):
         Boxes(**arguments)
-    with pytest.raises(SchemaError, match="must be a float"):
+    with pytest.raises(SchemaError, match="must have a float dtype"):
         Boxes(units="fraction", dtype="int32")
 
 

@@ -49,7 +49,7 @@ def test_complete_sets_pass(names: list[str]) -> None:
     ],
 )
 def test_missing_files_are_named(names: list[str], missing: str) -> None:
-    with pytest.raises(dl.errors.InvalidValueError, match="pass the list") as error:
+    with pytest.raises(dl.errors.InvalidValueError, match="pass a list") as error:
         check_complete(names)
     assert missing in str(error.value)
 

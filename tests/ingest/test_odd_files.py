@@ -29,7 +29,7 @@ def folder(tmp_path):
 def test_pipe_in_place_of_a_table_does_not_block(read, tmp_path):
     os.mkfifo(tmp_path / "t.csv")
     with pytest.raises(
-        dl.InvalidValueError, match="must be a regular file, but it is a pipe or a device"
+        dl.InvalidValueError, match="must be a regular file, but it is a pipe or device"
     ):
         read(tmp_path / "t.csv", url())
     for everything in (tmp_path, tmp_path / "*.csv"):

@@ -197,7 +197,7 @@ def test_column_as_a_cell_keeps_its_nulls(cell):
     sequence = dl.Sequence(WHOLE)
 
     assert read(append(sequence, [cell])) == [[BIG, None]]
-    with pytest.raises(dl.InvalidValueError, match="A list with nulls is a Sequence"):
+    with pytest.raises(dl.InvalidValueError, match="To store lists with nulls, declare"):
         append(dl.Array("float64", (None,)), [cell])
     dl.create("memory://ways-found", {}, overwrite=True)
     assert dl.from_arrays({"x": [cell]}, "memory://ways-found")["x"][0] == [BIG, None]

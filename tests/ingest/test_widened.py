@@ -38,6 +38,8 @@ def test_files_in_another_format_are_written_to_a_column_with_a_quality(lake, pn
 
 def test_mode_other_than_the_columns_is_refused(lake, pngs, url):
     lake(dl.Image("jpeg", mode="L"))
-    with pytest.raises(dl.SchemaError, match="is Image\\('jpeg', mode='L'\\), not Image\\('png'"):
+    with pytest.raises(
+        dl.SchemaError, match="has the type Image\\('jpeg', mode='L'\\), not Image\\('png'"
+    ):
         dl.from_folder(pngs, url, labels=None, schema={"image": dl.Image("png", mode="RGB")})
     assert dl.open(url).schema["image"].htype == dl.Image("jpeg", mode="L")

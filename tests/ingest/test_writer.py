@@ -105,7 +105,7 @@ def test_intermediate_commits_are_kept_and_the_error_says_how_to_resume(url, mon
     options = {"on": "k", "schema": {"x": "int64"}, "commit_every": 2}
     with pytest.raises(dl.InvalidValueError) as caught:
         dl.from_arrays(rows, url, **options)
-    assert caught.value.__notes__ == ["2 rows are committed. Run it again to resume."]
+    assert caught.value.__notes__ == ["2 rows are committed. Run the ingest again to resume."]
     assert dl.open(url)["k"][:].tolist() == [1, 2]
     ds = dl.from_arrays({**rows, "x": [1, 2, 3, 4, 5]}, url, **options)
     assert (ds.ingested.added, ds.ingested.unchanged) == (3, 2)

@@ -100,9 +100,9 @@ def test_unchanged_file_is_stored_whatever_the_way_in(make_lake, way):
 @pytest.mark.parametrize(
     ("value", "what"),
     [
-        (opened().convert("RGB"), "a Pillow image that shows no unchanged JPEG file"),
+        (opened().convert("RGB"), "a Pillow image that is not an unchanged JPEG file"),
         (PNG, "a PNG file"),
-        (opened(PNG), "a Pillow image that shows no unchanged JPEG file"),
+        (opened(PNG), "a Pillow image that is not an unchanged JPEG file"),
     ],
     ids=["converted", "file", "opened"],
 )
@@ -301,7 +301,7 @@ def png16(colours):
 )
 def test_files_with_unread_bits_are_reported(make_lake, codec, data, kind):
     ds = make_lake({"i": dl.Image(codec)})
-    match = f"column 'i': a {kind} file has 16 bits per colour channel, of which 8 are read"
+    match = f"column 'i': a {kind} file has 16 bits per colour channel, of which only 8 are read"
     with pytest.warns(dl.ReencodedWarning, match=match):
         ds.append({"i": [data]})
     assert ds["i"][0].dtype == np.uint8
@@ -318,7 +318,9 @@ def test_images_of_files_with_unread_bits_are_reported(
     with Pillow.open(tmp_path / "deep.png") as image:
         if is_drawn_on:
             image.putpixel((0, 0), (1,) * len(image.getbands()))
-        match = "PNG file( of a Pillow image)? has 16 bits per colour channel, of which 8 are read"
+        match = (
+            "PNG file( of a Pillow image)? has 16 bits per colour channel, of which only 8 are read"
+        )
         with pytest.warns(dl.ReencodedWarning, match=match):
             ds.append({"i": [image]})
     assert ds["i"][0].dtype == np.uint8
