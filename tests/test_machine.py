@@ -257,7 +257,7 @@ class Lake(RuleBasedStateMachine):
     @rule(h=handles)
     def commit(self, h):
         ds, model = self.open[h], self.models[h]
-        if not model.dirty:
+        if not self._has_edits(h):
             assert ds.commit("nothing") == model.version
             return
         try:

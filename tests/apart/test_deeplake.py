@@ -248,6 +248,25 @@ def test_a_compacted_dataset_is_replayed(folder, new_url):
     assert [len(v["a"]) for v in replayed(ds)] == [0, 2, 4, 6, 8, 7, 7, 7]
 
 
+def test_branches_without_versions_are_created_once_and_continued(folder, new_url):
+    old = deeplake.create(folder, schema={"a": "int64"})
+    old.append({"a": [1, 2]})
+    old.commit("two")
+    old.branch("idle")
+    old.append({"a": [3]})
+    old.commit("three")
+    url = new_url()
+    for _ in range(2):
+        ds = ingest(folder, url)
+        assert set(ds.branches) == {"main", "idle"}
+        assert dl.open(url, branch="idle")["a"][:].tolist() == [1, 2]
+    other = old.branches["idle"].open()
+    other.append({"a": [9]})
+    other.commit("nine")
+    assert set(ingest(folder, url).branches) == {"main", "idle"}
+    assert dl.open(url, branch="idle")["a"][:].tolist() == [1, 2, 9]
+
+
 EDITS = st.lists(
     st.tuples(
         st.sampled_from(["append", "update", "delete", "commit", "twice"]), st.integers(0, 99)

@@ -78,6 +78,12 @@ class VersionsOfFour(Versions):
                 )
                 base = key
 
+    def empty_branches(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the branches without versions of their own, and the keys of their starts."""
+        for branch, name in self._names.items():
+            if not self._changes_of(branch):
+                yield name, self._start(branch)
+
     def _changes_of(self, branch: str) -> list[Change]:
         """Return the changes of a branch; skip compactions unless they replace older changes."""
         changes = self._log.changes.get(branch, [])

@@ -108,6 +108,9 @@ class Replay:
             self._states[version.key] = after
             self._later[version.base or ""] -= 1
             self._release(version)
+        for name, base in self.versions.empty_branches():
+            if name not in self._branches:
+                self._new_branch(name, self._done.get(base or "", self._first))
         self._write_tags()
         return self._write_metadata()
 
@@ -179,7 +182,8 @@ class Replay:
         at = open_lake(self.url, version=start, **self.settings.access)
         for name in (branch, safe_name(branch), f"{safe_name(branch)}-{start[:6]}"):
             try:
-                at.branch(name)
+                if at.branches.get(name) != start:  # an earlier run may have created it
+                    at.branch(name)
             except (SchemaError, ExistsError):
                 continue
             self._branches[branch] = name

@@ -88,6 +88,10 @@ class Versions(ABC):
     def metadata(self) -> dict[str, Any]:
         """Return the metadata of the dataset."""
 
+    def empty_branches(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the branches without versions of their own, and the keys of their starts."""
+        yield from ()  # in version 3, each branch has at least a version that is not committed
+
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
         """Return the ids of rows and columns; None if Deep Lake does not record them.
 

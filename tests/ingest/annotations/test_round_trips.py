@@ -79,7 +79,7 @@ def shapes(draw, kinds):
         case "mask":
             left, top = draw(st.integers(0, WIDTH - 1)), draw(st.integers(0, HEIGHT - 1))
             own["masks"][top : top + draw(st.integers(1, 9)), left : left + 5] = True
-            own["masks"][top + 1 : top + 2, left + 1] = False
+            own["masks"][top + 1 : top + 2, left + 1 : left + 2] = False
             return {**own, "boxes": box_of_mask(own["masks"])}
     count = 1 if kind == "point" else 3
     own["keypoints"][:count] = np.float32([(*draw(points), 2) for _ in range(count)])
