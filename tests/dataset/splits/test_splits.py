@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
+from deeplake_lite.dataset.splits import apportion as apportionment
 from deeplake_lite.dataset.splits import parts, stratify
 from deeplake_lite.dataset.splits.apportion import apportion, largest_remainder
 from deeplake_lite.dataset.splits.hashing import xxh3_64
@@ -137,7 +138,26 @@ def test_largest_remainder_is_within_one_row(count, shares):
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60), SHARES)
 def test_every_class_is_rounded_and_every_total_is_exact(sizes, shares):
-    sizes = np.array(sizes)
+    check_apportionment(np.array(sizes), shares)
+
+
+def test_rows_move_between_parts_until_every_total_is_exact(monkeypatch):
+    paths = []
+
+    def path(*args):
+        paths.append(find(*args))
+        return paths[-1]
+
+    find = apportionment._path
+    monkeypatch.setattr(apportionment, "_path", path)
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        shares = random.integers(1, 9, random.integers(2, 6)).astype(float)
+        check_apportionment(random.integers(1, 9, 40), shares / shares.sum())
+    assert any(paths)
+
+
+def check_apportionment(sizes, shares):
     counts, exact = apportion(sizes, shares), sizes[:, np.newaxis] * shares
     assert (counts.sum(axis=1) == sizes).all()
     assert (counts.sum(axis=0) == largest_remainder(int(sizes.sum()), shares)).all()
