@@ -195,7 +195,7 @@ class _Statistics:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` of each array, or all if None; all slots of an unreadable chunk are damaged.
+    """Read `slots` of each array, or all if None, and return the slots in unreadable chunks.
 
     Each array must be as long as the lake's document says. This is checked first, because a wrong
     length in the document would make the read below allocate memory for rows that do not exist.

@@ -132,7 +132,7 @@ class _Parser:
         try:
             self.expat.Parse(data, is_last)
         except expat.ExpatError as error:
-            raise ValueError(f"it must be XML, but it is not: {error}") from None
+            raise ValueError(f"it is not valid XML: {error}") from None
 
     def taken(self) -> list[Element]:
         """Return the complete elements and remove them from the parser."""

@@ -109,7 +109,7 @@ class LitDataChunk:
                 try:
                     sample = memoryview(unpacked(sample, "zstd", 2**31))
                 except ValueError as error:
-                    yield f"a sample must be a Zstandard frame, but it is not: {error}."
+                    yield f"a sample is not a valid Zstandard frame: {error}."
                     continue
             yield self._split_up(sample)
 

@@ -476,7 +476,7 @@ class Repository:
         with contextlib.suppress(VersionNotFoundError):
             self.tip(name)  # if the store fails to delete it, the engine only logs the failure
             raise StorageError(
-                f"The store did not delete the branch {name!r}. Check the permission to delete "
+                f"The store did not delete the branch {name!r}. Check that you may delete "
                 "files in the lake's refs/, then try again."
             )
 

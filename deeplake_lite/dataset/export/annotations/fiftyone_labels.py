@@ -182,15 +182,13 @@ def array_of(value: Any) -> NDArray[Any]:
         unpacker = zlib.decompressobj()
         content = unpacker.decompress(data, MOST_BYTES)
     except (binascii.Error, ValueError, zlib.error) as error:
-        raise ValueError(f"a mask must be compressed with zlib, but it is not: {error}") from None
+        raise ValueError(f"a mask is not valid zlib data: {error}") from None
     if not unpacker.eof:
         raise ValueError(f"a mask must be complete, and have at most {MOST_BYTES:,} bytes")
     try:
         array = _read_npy(content)
     except _UNREADABLE as error:
-        raise ValueError(
-            f"a mask must be a NumPy array of numbers, but it is not: {error}"
-        ) from None
+        raise ValueError(f"a mask is not a NumPy array of numbers: {error}") from None
     if array.ndim != 2 or array.dtype.kind not in "bui":
         raise ValueError(f"a mask must have two axes of integers, but it is {array.dtype}")
     return array
