@@ -49,7 +49,7 @@ class DenseColumn(Column):
         return fork
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> DenseCells:
-        """Return the cells of `slots`, in the given order; uses `out` if the slots are a range."""
+        """Return the cells of `slots`, in the given order; fill `out` if the slots are a range."""
         values = await self.arrays["data"].read(slots, out)
         return DenseCells(values, await self.read_valid(slots))
 

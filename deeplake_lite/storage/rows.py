@@ -192,7 +192,7 @@ class Rows:
         return rows
 
     async def check_order(self) -> None:
-        """Read the stored order again, if there is one, to check it. Raises DamagedError."""
+        """Reread the stored order, if there is one, to check it. Raises DamagedError."""
         if self._had_order:
             await self._order_array.read_all()
 

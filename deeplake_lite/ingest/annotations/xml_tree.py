@@ -106,7 +106,9 @@ def _decoded(data: bytes) -> bytes:
     try:
         return str(data, name).encode("utf-8")
     except (UnicodeError, LookupError, TypeError) as error:
-        raise ValueError(f"it must be {name}, as it declares: {error}") from None
+        raise ValueError(
+            f"it declares the encoding {name}, but cannot be decoded: {error}"
+        ) from None
 
 
 class _Parser:

@@ -192,7 +192,7 @@ class LitDataChunk:
             try:
                 values[name] = _serialized(serializer, _leaf(row, name))
             except (TypeError, ValueError, OverflowError, struct.error, RecursionError):
-                return f"{name} must fit the serializer {serializer}, but it does not."
+                return f"{name} does not fit the serializer {serializer}."
         return values
 
     def _damaged(self) -> InvalidValueError:

@@ -515,7 +515,7 @@ class Repository:
         VersionNotFoundError
             When the version or one of its ancestors does not exist.
         DamagedError
-            When the history leads to a version that it does not contain, or in a circle.
+            When the history refers to a version that it does not contain, or contains a cycle.
         """
         seen = set[str]()
         try:

@@ -176,7 +176,7 @@ def array_of(value: Any) -> NDArray[Any]:
     binary = value.get("$binary") if isinstance(value, dict) else None
     text = binary.get("base64") if isinstance(binary, dict) else binary
     if not isinstance(text, str):
-        raise ValueError("a mask must be binary data, but it is not")  # noqa: TRY004
+        raise ValueError("a mask is not binary data")  # noqa: TRY004
     try:
         data = base64.b64decode(text, validate=True)
         unpacker = zlib.decompressobj()
