@@ -52,7 +52,8 @@ class Webp(PillowCodec):
     Traceback (most recent call last):
         ...
     deeplake_lite.errors.InvalidValueError: WEBP stores uint8 of shape (h, w, 3) or (h, w, 4), but
-    the array is uint8 of shape (2, 3). Repeat grey three times, np.stack([x] * 3, -1), or use PNG.
+    the array is uint8 of shape (2, 3). Repeat grey three times with np.stack([x] * 3, -1), or use
+    PNG.
     """
 
     quality: int = 90
@@ -71,7 +72,7 @@ class Webp(PillowCodec):
 
     @override
     def encode(self, array: NDArray[Any]) -> Buffer:
-        way_out = "Repeat grey three times, np.stack([x] * 3, -1), or use PNG."
+        way_out = "Repeat grey three times with np.stack([x] * 3, -1), or use PNG."
         check_pixels(self, array, {"uint8": (3, 4)}, way_out)
         if max(array.shape[:2]) > _MAX_SIDE:
             raise InvalidValueError(

@@ -156,15 +156,15 @@ class Column:
         return comparisons.compare(self, operator.lt, other)
 
     def __le__(self, other: object) -> NDArray[np.bool_]:
-        """Compare as ``<`` does."""
+        """Compare in the same way as ``<``."""
         return comparisons.compare(self, operator.le, other)
 
     def __gt__(self, other: object) -> NDArray[np.bool_]:
-        """Compare as ``<`` does."""
+        """Compare in the same way as ``<``."""
         return comparisons.compare(self, operator.gt, other)
 
     def __ge__(self, other: object) -> NDArray[np.bool_]:
-        """Compare as ``<`` does."""
+        """Compare in the same way as ``<``."""
         return comparisons.compare(self, operator.ge, other)
 
     def __contains__(self, value: object) -> bool:

@@ -498,8 +498,8 @@ class Dataset(View):
         Returns
         -------
         Status
-            Rows added and removed, cells updated by column, and changes of schema and metadata. It
-            is false if there is nothing to commit.
+            Rows added and removed, cells updated by column, and changes to the schema and metadata.
+            It is false if there is nothing to commit.
 
         Examples
         --------
@@ -731,8 +731,8 @@ class Dataset(View):
         Returns
         -------
         Diff
-            Rows added and removed, cells changed, and changes of schema and metadata. It is falsy
-            if the versions are equal.
+            Rows added and removed, cells changed, and changes to the schema and metadata. It is
+            falsy if the versions are equal.
 
         Raises
         ------

@@ -76,7 +76,7 @@ def evaluate_classes(
     ours, theirs = view.field(predictions), view.field(truth)
     if not is_label(theirs):
         raise SchemaError(
-            "The truth of a classification must be one class, string or integer per row, but "
+            "True classes must be one class, string or integer per row, but "
             f"column {truth!r} is {theirs.htype}. Choose another column."
         )
     _check_kinds(ours, theirs)
@@ -109,8 +109,8 @@ def _check_kinds(ours: Field, theirs: Field) -> None:
     """Raise SchemaError if classes cannot be matched."""
     if not (is_label(ours) or is_scores(ours)):
         raise SchemaError(
-            "Predictions of a classification must be one class per row, or a vector with a score "
-            f"per class, but column {ours.name!r} is {ours.htype}. Choose another column."
+            "Predicted classes must be one class per row, or a vector with a score per class, "
+            f"but column {ours.name!r} is {ours.htype}. Choose another column."
         )
     named = [f for f in (ours, theirs) if f.htype.sql == "text" or _has_names(f)]
     if len(named) == 1 and is_label(ours):

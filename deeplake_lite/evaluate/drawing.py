@@ -79,7 +79,7 @@ def bars(
 
 
 def matrix(title: str, names: Sequence[str], counts: NDArray[np.float64]) -> Html:
-    """Draw a confusion matrix. Rows are true classes, and cells are shaded by their share."""
+    """Draw a confusion matrix. Rows are true classes. A cell is shaded by its share of the row."""
     n, parts = len(names), []
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)

@@ -90,7 +90,7 @@ def match(
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Some groups, by descending number of predictions."""
+    """Several groups, sorted by descending number of predictions."""
 
     first: Numbers
     """First prediction of each group."""

@@ -433,13 +433,14 @@ def _wrong_kind(array: NDArray[Any], target: np.dtype[Any], dtypes: Dtypes) -> I
                 f"{target.name!r}, nullable=True))"
             )
     elif array.dtype.kind == "V" and array.dtype.names:
-        hint = f"Select a field, x[{array.dtype.names[0]!r}], or store each field in its own column"
+        field = array.dtype.names[0]
+        hint = f"Select a field with x[{field!r}], or store each field in its own column"
     elif array.dtype.kind in "USVmM":
         hint = f"Convert it to {target.name} first"
     elif target.kind in "iu":
-        hint = f"Round it first, np.rint(x).astype({target.name!r}){dtypes.or_declare('f')}"
+        hint = f"Round it first with np.rint(x).astype({target.name!r}){dtypes.or_declare('f')}"
     elif target.kind == "b":
-        hint = "Compare first, x != 0, or declare an integer column"
+        hint = "Compare it with 0 first (x != 0), or declare an integer column"
     else:
         hint = f"Pass x.real{dtypes.or_declare('c')}"
     kind = type(first).__name__.rstrip("_")  # NumPy's str_ and bytes_

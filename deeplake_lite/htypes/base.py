@@ -285,7 +285,7 @@ class Htype(Facets):
             row = int(np.flatnonzero(~valid)[0])
             null = None if np.ma.is_masked(block[row]) else block[row]
             raise InvalidValueError(
-                f"must not be null, but it is {null}. Declare a nullable type, schema={{…: "
+                f"must not be null, but it is {null}. Declare a nullable type with schema={{…: "
                 f"{pasted(replace(self, nullable=True))}}}, or, if the column already exists, call "
                 "ds.set_nullable(…).",
                 row=row,
@@ -557,7 +557,8 @@ def _partly_masked_error(value: object, row: int) -> InvalidValueError:
     shown = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         "a row must be entirely masked (null) or not masked at all, but some of its elements are "
-        f"masked: {shown!s:.60}. Fill them, x.filled(0), or declare a Sequence of a nullable type.",
+        f"masked: {shown!s:.60}. Fill them with x.filled(0), or declare a Sequence of a nullable "
+        "type.",
         row=row,
     )
 

@@ -133,8 +133,8 @@ class Boxes(Htype):
             operation = "Divide" if self.units == "fraction" else "Multiply"
             raise InvalidValueError(
                 f"boxes in {of.units} cannot be converted to boxes in {self.units}, since the "
-                f"sizes of the images are not known. {operation} each array in the list boxes[:], "
-                "in xyxy or xywh, by (width, height, width, height)."
+                f"sizes of the images are not known. {operation} each box, "
+                "in xyxy or xywh, by its image's (width, height, width, height)."
             )
         if self.format == of.format:
             return values

@@ -268,7 +268,7 @@ class Facets(ABC):
 
     @property
     def labels(self) -> ClassLabel | None:
-        """The classes of the values, or of their items if they are lists; None without classes."""
+        """The classes of the values, or of the items of lists; None if there are no classes."""
         if self.classes is not None or self.item is None:
             return self.classes
         return self.item.labels

@@ -109,7 +109,7 @@ def read(source: str | os.PathLike[str], permit: Callable[[str], None] | None = 
         else:
             data = _read_store(text)
     except FileNotFoundError as error:
-        folder = "" if scheme else f" (from {Path.cwd()})"
+        folder = "" if scheme else f" (working directory: {Path.cwd()})"
         raise InvalidValueError(f"there is no file {text!r}{folder}. Check the path.") from error
     except InvalidValueError:
         raise

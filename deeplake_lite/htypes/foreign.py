@@ -161,7 +161,7 @@ def _unwrap(value: Any) -> object:
 def _holds_scalar(values: Any) -> bool:
     """Return whether a list contains an Arrow scalar or a pandas null at any depth.
 
-    All lists of a depth are examined at once, which is much faster than one after the other.
+    All lists at the same depth are examined together, which is much faster than one by one.
     """
     lists = [values]
     for _ in range(_DEEPEST):

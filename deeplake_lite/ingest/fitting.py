@@ -135,7 +135,7 @@ def _check_defaults(ds: Dataset, columns: Mapping[str, Htype]) -> None:
             except InvalidValueError as error:
                 raise SchemaError(
                     f"The source has no column {f.name!r}, and the lake's column has no default. "
-                    f"Set one, ds.set_default({f.name!r}, …), commit, and ingest again."
+                    f"Set one with ds.set_default({f.name!r}, …), commit, and ingest again."
                 ) from error
 
 
@@ -143,7 +143,7 @@ def _missing_column(ds: Dataset, name: str, htype: Htype) -> SchemaError:
     """Build the error for a column that is not in the lake."""
     added = htype if htype.default is not None else replace(htype, nullable=True)
     return SchemaError(
-        f"The lake {ds.url!r} has no column {name!r}. Add it first, ds.add_column({name!r}, "
-        f"{pasted(added)}), and commit, or leave it out of the source. Known: "
+        f"The lake {ds.url!r} has no column {name!r}. First add it with ds.add_column({name!r}, "
+        f"{pasted(added)}) and commit, or leave it out of the source. Known: "
         f"{', '.join(map(repr, ds.columns))}."
     )

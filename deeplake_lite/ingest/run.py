@@ -129,8 +129,8 @@ class Run:
             raise InvalidValueError(
                 f"{self.source.title} has changed since an interrupted run, which committed "
                 f"{last[1].rows:,} of its rows. Without a key, it is unknown which ones. Pass a "
-                "key, on=, or restore the version before that run, ds.restore(…), commit, and "
-                'ingest all rows: update="force".'
+                "key with on=, or go back to the version before that run with ds.restore(…), "
+                'commit, and ingest all rows with update="force".'
             )
 
     @property

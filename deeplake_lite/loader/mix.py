@@ -142,7 +142,7 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
         view = pair[0] if isinstance(pair, tuple | list) and len(pair) == 2 else None
         if not isinstance(view, View):
             raise OptionError(
-                "A mix needs views with weights, dl.mix({a: 0.7, b: 0.3}) or "
+                "A mix needs views with weights, such as dl.mix({a: 0.7, b: 0.3}) or "
                 f"dl.mix([(a, 0.7), (b, 0.3)]), but it got {_describe(pair)} instead of a view and "
                 f"a weight. For equal shares, give each view the weight 1."
             )

@@ -114,7 +114,7 @@ def _size(leaf: object) -> int:
 
 
 def _branches(tree: object, name: str) -> Iterator[tuple[str, object]]:
-    """Yield the branches of a tree with their names. The only branch of a leaf is the leaf."""
+    """Yield the branches of a tree with their names. A leaf yields only itself."""
     if isinstance(tree, Mapping):
         yield from tree.items()
     elif isinstance(tree, tuple):

@@ -236,9 +236,9 @@ RULES = {
         "A quoted string that is compared or combined with a number or a time is read exactly, to "
         "the last digit: `t < '2026-01-02T03:04:05.5'`. UTC offsets are respected, as in "
         "`'2026-01-02T03:04+01:00'` and `DATE_DIFF('day', t, '2026-01-02')`. Times have at most "
-        "nine digits after the point, and durations at most six. More digits are an error, as are "
-        "more digits than the type of a `CAST` can hold. A column of strings can be compared only "
-        "with strings; use `CAST(x AS DOUBLE)` for numbers."
+        "nine digits after the decimal point, and durations at most six. More digits are an error, "
+        "as are more digits than the type of a `CAST` can hold. A column of strings can be "
+        "compared only with strings; use `CAST(x AS DOUBLE)` for numbers."
     ),
     "Casts": (
         "Write `CAST(x AS FLOAT)`; `::` is a slice. Types have their SQL or NumPy names (`uint8`, "

@@ -33,7 +33,7 @@ type KindName = Literal[
 
 @dataclass(frozen=True)
 class Kind:
-    """The kind of a scalar: its SQL type, and additional facts."""
+    """The kind of a scalar: its SQL type, column type, dtype, and the kinds of its parts."""
 
     name: KindName = "any"
     """The general type."""
@@ -57,7 +57,7 @@ class Kind:
 
     @property
     def column_dtype(self) -> str:
-        """Dtype of the column, for unchanged numbers, booleans and times; otherwise empty."""
+        """Dtype of the column, for numbers, booleans and times read from it; otherwise empty."""
         return "" if self.htype is None else self.htype.scalar or ""
 
     @property

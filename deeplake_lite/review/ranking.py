@@ -110,7 +110,7 @@ def _is_ranked(view: View, f: Field) -> bool:
 
 
 def ask(question: Question) -> View:
-    """Compute a ranking again from its stored parameters."""
+    """Recompute a ranking from its stored parameters."""
     assert question.asked is not None
     return suspects(question.asked, **dict(question.params))
 

@@ -49,7 +49,7 @@ class DenseColumn(Column):
         return fork
 
     async def read(self, slots: Slots, out: NDArray[Any] | None = None) -> DenseCells:
-        """Return the cells of `slots`, in the given order; uses `out` if the slots are a range."""
+        """Return the cells of `slots`, in the given order; fill `out` if the slots are a range."""
         values = await self.arrays["data"].read(slots, out)
         return DenseCells(values, await self.read_valid(slots))
 
@@ -195,7 +195,7 @@ class _Statistics:
 
 
 async def check_arrays(arrays: dict[str, SlotArray], slots: Slots | None) -> list[Damage]:
-    """Read `slots` of each array, or all if None; all slots of an unreadable chunk are damaged.
+    """Read `slots` of each array, or all if None, and return the slots in unreadable chunks.
 
     Each array must be as long as the lake's document says. This is checked first, because a wrong
     length in the document would make the read below allocate memory for rows that do not exist.

@@ -107,8 +107,8 @@ class NestedColumn(Column):
             _, once = np.unique(slots, return_index=True)
             if int(spans[once, 1].sum()) > length:
                 raise DamagedError(
-                    f"Cells of {self.place.path} have more items than the {length} that exist, so "
-                    "some of them overlap. Run ds.verify()."
+                    f"Cells of {self.place.path} claim more items than the {length} that exist, "
+                    "so some cells overlap. Run ds.verify()."
                 )
         return spans
 

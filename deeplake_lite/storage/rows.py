@@ -183,7 +183,7 @@ class Rows:
         return fork
 
     def checked(self, cache: ChunkCache) -> Rows:
-        """Return a copy that compares ids, and in `check_order` the order, with checksums."""
+        """Return a copy that verifies the checksums of ids and, in `check_order`, of the order."""
         rows = self.forked()
         rows.ids, rows.blocks = self.ids.checked(cache), self.blocks.checked(cache)
         rows._order_array = self._order_array.checked(cache)
@@ -192,7 +192,7 @@ class Rows:
         return rows
 
     async def check_order(self) -> None:
-        """Read the stored order again, if there is one, to check it. Raises DamagedError."""
+        """Reread the stored order, if there is one, to check it. Raises DamagedError."""
         if self._had_order:
             await self._order_array.read_all()
 

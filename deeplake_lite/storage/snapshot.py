@@ -231,7 +231,7 @@ class Snapshot:
         return shapes
 
     def valid(self, column: str, slots: Slots) -> NDArray[np.bool_] | None:
-        """Return a mask of non-null cells, (n,) bool, without reading cells; None if all are."""
+        """Return a mask of non-null cells, (n,) bool; None if no cell is null. Reads no cells."""
         return run(self._column(column).read_valid(slots))
 
     def in_chunks(

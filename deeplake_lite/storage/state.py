@@ -145,7 +145,7 @@ class State:
             metadata=document["metadata"],
         )
         if state.checksums.keys() != {column.id for column in schema}:
-            raise ValueError("'checksums' must name the columns of the schema, but it does not.")
+            raise ValueError("'checksums' does not match the columns of the schema.")
         expected = {"rows/block"} if state.ordered else {"rows/block", "rows/slot"}
         for column in schema:
             expected |= _paths_with_length(column.id, column.htype.layout)

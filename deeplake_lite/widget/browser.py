@@ -442,14 +442,14 @@ class Browser(Display):
     # ---- traits
 
     def take_query(self, text: str) -> str:
-        """Run an assigned query before the trait changes, and return the query then shown."""
+        """Run an assigned query before the trait changes. Return the query shown afterwards."""
         with self._lock, shown_briefly():  # another thread may be about to show something else
             if not self._applying:
                 self._update(self._shown.with_query(text))
             return self._shown.text
 
     def take_view(self, view: View) -> View:
-        """Show an assigned view before the trait changes, and return the view then shown."""
+        """Show an assigned view before the trait changes. Return the view shown afterwards."""
         with self._lock:
             if view is not self._shown.view and not self._applying:
                 self.show(view, GIVEN)

@@ -32,7 +32,7 @@ class ShownView(t.TraitType[View, View]):
     info_text = "a view, such as ds[:100]"
 
     def validate(self, obj: Any, value: object) -> View:
-        """Show a view, and return the view that is then shown."""
+        """Show a view. Return the view on display afterwards."""
         browser: Browser = obj
         if not isinstance(value, View):
             self.error(obj, value)
@@ -61,7 +61,7 @@ def positions_of(value: Any, rows: int) -> NDArray[np.int64]:
         if array.shape != (rows,):
             raise RowIndexError(
                 f"A mask must have one value for each of the {rows:,} rows, but its shape is "
-                f"{array.shape}. Create one from the shown view, w.view."
+                f"{array.shape}. Create the mask from w.view, the shown view."
             )
         return np.flatnonzero(np.ma.filled(value, fill_value=False))
     if not array.size:

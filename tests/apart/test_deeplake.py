@@ -192,7 +192,7 @@ def test_edits_of_others_are_not_overwritten(flowers, folder, new_url):
     ds.commit("my edit")
     flowers["text"][0] = "theirs"
     flowers.commit("their edit")
-    with pytest.raises(InvalidValueError, match="must have only the versions of flowers"):
+    with pytest.raises(InvalidValueError, match="must contain only versions of flowers"):
         ingest(folder, ds.url)
     assert dl.open(ds.url)["text"][0] == "mine"
 

@@ -83,7 +83,9 @@ def test_other_files_are_never_deleted(tmp_path):
 
 def test_lake_with_other_files_in_its_folder_is_not_replaced(old, tmp_path):
     (tmp_path / "some.lake" / "notes.txt").write_text("mine")
-    with pytest.raises(dl.ExistsError, match=r"also contains 'notes\.txt'\. Move that away"):
+    with pytest.raises(
+        dl.ExistsError, match=r"also contains 'notes\.txt'\. Move those files elsewhere"
+    ):
         dl.create(old.url, {"y": "text"}, overwrite=True)
     assert dl.open(old.url)["x"][:].tolist() == [1]
 

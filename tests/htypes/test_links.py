@@ -167,7 +167,10 @@ def test_error_shows_the_link_as_it_was_given(tmp_path, monkeypatch):
     Path("empty").touch()
     Path("folder").mkdir()
     for source, match in (
-        ("missing.png", r"there is no file 'missing.png' \(from .*\). Check the path"),
+        (
+            "missing.png",
+            r"there is no file 'missing.png' \(working directory: .*\). Check the path",
+        ),
         (Path("missing.png"), "there is no file 'missing.png'"),
         ("file:///nowhere/x.png", "there is no file 'file:///nowhere/x.png'. Check"),
         ("empty", r"'empty' is empty \(0 bytes\)"),

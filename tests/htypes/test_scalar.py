@@ -50,7 +50,7 @@ def test_integers_are_stored_exactly_or_refused_with_their_row(values, dtype):
 @pytest.mark.parametrize(
     ("dtype", "bad", "match"),
     [
-        ("int32", 1.5, r"must be int32, but it is float64 1.5. Round it first, np.rint"),
+        ("int32", 1.5, r"must be int32, but it is float64 1.5. Round it first with np.rint"),
         ("int32", 2.0, "Round it first"),
         (
             "int8",
@@ -77,7 +77,7 @@ def test_integers_are_stored_exactly_or_refused_with_their_row(values, dtype):
         ("float16", 70000, "float16 holds at most 6.55e\\+04, but the value is 70000"),
         ("complex64", 1e39, "complex64 holds at most"),
         ("float64", 1j, "must be float64, but it is complex128 1j. Pass x.real"),
-        ("bool", 1, "must be bool, but it is int64 1. Compare first, x != 0"),
+        ("bool", 1, r"must be bool, but it is int64 1. Compare it with 0 first \(x != 0\)"),
         ("bool", "yes", "must be bool, but it is"),
         ("float64", np.datetime64("2026-01-01"), "must be float64, but it is datetime64"),
         (

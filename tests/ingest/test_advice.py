@@ -123,9 +123,9 @@ def test_missing_column_is_added_as_suggested(values, rows):
     ds.append({"n": [0] * rows})
     ds.commit("first")
     new = {"n": [1, 2], "w": values}
-    with pytest.raises(dl.SchemaError, match=r"has no column 'w'\. Add it first") as raised:
+    with pytest.raises(dl.SchemaError, match=r"has no column 'w'\. First add it") as raised:
         dl.from_arrays(new, ds.url)
-    eval(re.search(r"(ds\.add_column\(.*\)), and commit", str(raised.value))[1])
+    eval(re.search(r"(ds\.add_column\(.*\)) and commit", str(raised.value))[1])
     ds.commit("added")
     assert len(dl.from_arrays(new, ds.url)["w"]) == rows + 2
 

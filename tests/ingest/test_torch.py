@@ -217,7 +217,7 @@ def test_files_are_not_unpickled(tmp_path, ingest):
         ingest(tmp_path / "x.pt")
     assert not (tmp_path / "harm").exists()
     torch.save({"x": torch.ones(2)}, tmp_path / "y.pt")
-    with pytest.raises(InvalidValueError, match="must be written by to_torch"):
+    with pytest.raises(InvalidValueError, match="was not written by to_torch"):
         ingest(tmp_path / "y.pt")
 
 

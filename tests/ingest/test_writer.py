@@ -39,7 +39,7 @@ def test_types_of_the_lake_apply_and_a_column_that_it_lacks_is_named(url):
     ds = dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k")
     assert ds["x"].htype == dl.Scalar("float32")
     assert ds[0]["z"] is None
-    with pytest.raises(dl.SchemaError, match=r"has no column 'y'\. Add it first"):
+    with pytest.raises(dl.SchemaError, match=r"has no column 'y'\. First add it"):
         dl.from_arrays({"k": ["a"], "y": [1]}, url, on="k")
     with pytest.raises(dl.SchemaError, match="not Scalar\\('int8'\\)"):
         dl.from_arrays({"k": ["a"], "x": [1]}, url, on="k", schema={"x": "int8"})

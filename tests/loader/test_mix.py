@@ -256,7 +256,7 @@ def test_repr_describes_the_mix(views):
 
 @pytest.mark.parametrize("wrong", [lambda *v: list(v), lambda a, _: [(1, a)], lambda a, _: a])
 def test_error_for_views_without_weights_says_how_to_give_them(views, wrong):
-    with pytest.raises(TypeError, match=r"A mix needs views with weights, dl\.mix\(\{a: "):
+    with pytest.raises(TypeError, match=r"A mix needs views with weights, such as dl\.mix\(\{a: "):
         dl.mix(wrong(*views))
 
 

@@ -18,7 +18,9 @@ USES = {
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
 @pytest.mark.parametrize("options", [{"bogus": 1}, {1: 2}, {"bucket": "b"}, {"prefix": "x"}])
 def test_unknown_store_options_are_refused(use, scheme, options):
-    with pytest.raises(dl.OptionError, match=r"storage_options must have .* Known: .*from_env"):
+    with pytest.raises(
+        dl.OptionError, match=r"storage_options must be arguments of .* Known: .*from_env"
+    ):
         USES[use](f"{scheme}://bucket/x", storage_options=options)
 
 

@@ -155,7 +155,7 @@ def _parsed(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
     values = [None if text is None else _with_texts(json.loads(text), kind) for text in texts]
     parsed = pa.array(values, _without_json(kind))
     if parsed.to_pylist() != values:
-        raise Misfit("the JSON has other fields or values than the original struct")
+        raise Misfit("the fields or values in the JSON differ from those of the original struct")
     return with_extensions(parsed, kind)
 
 

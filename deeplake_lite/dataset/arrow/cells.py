@@ -238,9 +238,7 @@ def strings_of(cells: FlatCells) -> pa.Array:
     try:
         strings.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise DamagedError(
-            f"Strings must be UTF-8, but they are not: {error}. Run ds.verify()."
-        ) from error
+        raise DamagedError(f"Strings are not valid UTF-8: {error}. Run ds.verify().") from error
     return strings
 
 

@@ -87,8 +87,8 @@ def check_storable(name: str, kind: object) -> None:
         )
     if name.startswith("interval"):
         raise InvalidValueError(
-            f"intervals cannot be stored, but the column's dtype is {kind}. Convert each interval "
-            "to a string, series.astype(str), or store their ends in two columns."
+            f"intervals cannot be stored, but the column's dtype is {kind}. Convert the intervals "
+            "to strings with series.astype(str), or store their ends in two columns."
         )
 
 

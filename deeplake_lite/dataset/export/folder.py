@@ -109,7 +109,7 @@ class _Files:
     """Number of digits of row numbers in file names."""
 
     def cell(self, row: int, f: Field, value: Any) -> object:
-        """Return the cell of the table for a value; write a file if it does not fit there."""
+        """Return the table cell for a value. Values that do not fit there become files."""
         if value is None or fits_table(f.htype):
             return table_cell(value, f.htype)
         folder, number = self.columns.of(f.name), f"{row:0{self.digits}}"

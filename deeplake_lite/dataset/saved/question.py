@@ -49,5 +49,5 @@ class Question:
             object.__setattr__(self, "repeatable", not lazy_calls.has_own_functions())
 
     def repeat(self, most_rows: int | None = None) -> View:
-        """Compute the result again. If it has more than `most_rows` rows, some may be missing."""
+        """Recompute the result. If it has more than `most_rows` rows, some may be missing."""
         return lazy_calls.repeat(self, most_rows)

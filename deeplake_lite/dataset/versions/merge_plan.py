@@ -73,14 +73,14 @@ def _keep_existing(table: Table, ids: Ids) -> Ids:
 def plan_merge(
     sides: Sides, mine: Changes, other: Changes, side: Resolution
 ) -> tuple[MergePlan, list[Conflict]]:
-    """Plan the merge of their changes (`other`) into our side, with changes of its own (`mine`).
+    """Plan the merge of the other side's changes (`other`) into our side, which has changes `mine`.
 
     Parameters
     ----------
     sides : Sides
         The three versions.
     mine, other : Changes
-        The changes on our side and on their side since the base.
+        The changes on our side and on the other side since the base.
     side : {"raise", "ours", "theirs"}
         Side whose change is kept in a conflict. "raise" plans like "ours".
 

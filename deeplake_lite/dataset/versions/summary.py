@@ -1,4 +1,4 @@
-"""The summary of a diff for display: counts, changes of the schema, and a few rows that differ.
+"""The summary of a diff for display: counts, schema changes, and a few rows that differ.
 
 Steps: choose rows (mostly changed ones, a few added and removed ones), read previews of their cells
 in both versions, and put them next to each other.
@@ -58,7 +58,7 @@ def page(diff: Diff) -> DiffSummary:
 
 
 def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
-    """Yield the changes of columns for display.
+    """Yield the changes to columns for display.
 
     >>> from deeplake_lite.schema import Schema
     >>> old = Schema.build({"x": "int32", "s": "text"})

@@ -75,7 +75,7 @@ class Keys:
         Raises
         ------
         InvalidValueError
-            When several rows of the lake have the same one of these keys.
+            When several rows of the lake share one of these keys.
         """
         slots = np.full(len(digests), -1, np.int64)
         if len(self._digests):

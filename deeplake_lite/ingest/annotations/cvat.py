@@ -102,7 +102,9 @@ def cvat_reader(
     if given.is_dir():
         given = given / "annotations.xml"
     if not given.is_file():
-        raise NotFoundError(f"There is no file {str(given)!r} (from {Path.cwd()}). Check the path.")
+        raise NotFoundError(
+            f"There is no file {str(given)!r} (working directory: {Path.cwd()}). Check the path."
+        )
     is_zip = zipfile.is_zipfile(given)
     if images is False:
         return CvatReader(given, None, is_zip=is_zip)

@@ -157,8 +157,8 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
         start, end = _points(first), _points(last)
         if start.shape != end.shape:
             raise ValueError(
-                f"frame {frame} has no shape, and it cannot be interpolated between {len(start)} "
-                f"and {len(end)} points; export all frames"
+                f"frame {frame} has no shape, and shapes with {len(start)} and {len(end)} points "
+                "cannot be interpolated; export all frames"
             )
         moved = (start + (end - start) * share).round(6).tolist()
         result["points"] = ";".join(f"{x},{y}" for x, y in moved)

@@ -112,7 +112,9 @@ def labelstudio_reader(
     """Return the reader for a file. Raises NotFoundError, InvalidValueError."""
     given = Path(checks.location("path", path)).expanduser()
     if not given.is_file():
-        raise NotFoundError(f"There is no file {str(given)!r} (from {Path.cwd()}). Check the path.")
+        raise NotFoundError(
+            f"There is no file {str(given)!r} (working directory: {Path.cwd()}). Check the path."
+        )
     raw = read_list(given)
     if images is False:
         return LabelStudioReader(given, raw, None)

@@ -218,7 +218,9 @@ class Layout:
 def _root(folder: Path) -> Path:
     """Return the folder of the dataset, which may be the only one inside the given folder."""
     if not folder.is_dir():
-        raise NotFoundError(f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check it.")
+        raise NotFoundError(
+            f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check it."
+        )
     if (folder / ANNOTATIONS).is_dir():
         return folder.absolute()
     inner = sorted(path.parent for pattern in (f"*/{ANNOTATIONS}", f"*/*/{ANNOTATIONS}")
@@ -242,7 +244,7 @@ def _check_unique(entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.stem in seen:
             raise InvalidValueError(
-                f"Images must differ in their names without suffix, but there are "
+                "Image names must be unique without their suffix, but there are "
                 f"{seen[entry.stem]!r} and {entry.key!r}. Rename one of them."
             )
         seen[entry.stem] = entry.key

@@ -106,7 +106,9 @@ def _decoded(data: bytes) -> bytes:
     try:
         return str(data, name).encode("utf-8")
     except (UnicodeError, LookupError, TypeError) as error:
-        raise ValueError(f"it must be {name}, as it declares: {error}") from None
+        raise ValueError(
+            f"it declares the encoding {name}, but cannot be decoded: {error}"
+        ) from None
 
 
 class _Parser:
@@ -132,7 +134,7 @@ class _Parser:
         try:
             self.expat.Parse(data, is_last)
         except expat.ExpatError as error:
-            raise ValueError(f"it must be XML, but it is not: {error}") from None
+            raise ValueError(f"it is not valid XML: {error}") from None
 
     def taken(self) -> list[Element]:
         """Return the complete elements and remove them from the parser."""

@@ -152,7 +152,7 @@ def _leaves(
 
 @dataclass
 class Rows:
-    """A dataset that keeps the last block, because several fields read the same one."""
+    """A dataset that keeps the last block, because several fields read the same block."""
 
     dataset: Any
     title: str

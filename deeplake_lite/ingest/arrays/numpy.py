@@ -119,7 +119,7 @@ def _source(
         for path in paths:
             if path.stem in named:
                 raise InvalidValueError(
-                    f"Files must have different names, because columns get their names, but "
+                    "Files must have different names, because columns are named after them, but "
                     f"{str(named[path.stem])!r} and {str(path)!r} are both {path.stem!r}. Pass "
                     "names for the columns: {'image': 'x.npy'}."
                 )

@@ -100,7 +100,9 @@ def tensorflow_source(
     """Return the source for a dataset. Raises OptionError, NotFoundError, SchemaError."""
     count = int(dataset.cardinality())
     if count == -1:
-        raise OptionError("dataset must be finite, but it is not. Shorten it: dataset.take(n).")
+        raise OptionError(
+            "dataset must be finite, but it is infinite. Shorten it: dataset.take(n)."
+        )
     limits = options.get("limits", DEFAULT_LIMITS)
     names = None if columns is None else checks.names("columns", columns)
     found = chosen(leaves(dataset.element_spec, names), names)

@@ -45,7 +45,7 @@ def torch_file_source(
     found = noted_columns(members, file.name, content.get(NOTE))
     if found is None:
         raise InvalidValueError(
-            f"{str(file)!r} must be written by to_torch, but it is not. Pass other tensors as a "
+            f"{str(file)!r} was not written by to_torch. Pass other tensors as a "
             "dataset, or to dl.from_arrays."
         )
     names = found if columns is None else checks.names("columns", columns)

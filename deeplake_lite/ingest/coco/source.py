@@ -164,7 +164,7 @@ def _image_folder(document: Document, given: Path | None) -> Path:
     where = f"in {str(given)!r}" if given is not None else f"next to {str(document.path)!r}"
     raise NotFoundError(
         f"The images of {document.path.name}, such as {brief(names[0], 80)}, are not {where}. Pass "
-        "their folder, images=…, or ingest only the annotations, images=False."
+        "their folder with images=…, or ingest only the annotations with images=False."
     )
 
 

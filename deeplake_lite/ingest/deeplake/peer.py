@@ -99,7 +99,7 @@ class Peer:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
             raise InvalidValueError(
-                f"{name!r} of {self.title!r} must be JSON, but it is not. Check the dataset."
+                f"{name!r} of {self.title!r} is not valid JSON. Check the dataset."
             ) from error
 
     def htype(self, tensor: str) -> str:

@@ -169,8 +169,9 @@ class Replay:
         ds = self._open(name)
         if ds.version != known:
             raise InvalidValueError(
-                f"Branch {name!r} of {self.url!r} must only have versions of {self.title}, but it "
-                f"has others after {known}. Choose another lake, or pass history=False."
+                f"Branch {name!r} of {self.url!r} must contain only versions of {self.title}, "
+                f"but it has other commits after {known}. Choose another lake, or pass "
+                "history=False."
             )
         return ds
 

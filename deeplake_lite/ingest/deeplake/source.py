@@ -89,7 +89,7 @@ def from_deeplake(
 
     Notes
     -----
-    Appends, updates, deletions, changes of columns, branches, merges, restored versions and tags
+    Appends, updates, deletions, column changes, branches, merges, restored versions and tags
     are replayed. The metadata of each commit has the time and the author of the version. A rerun
     replays only new versions. For version 4, only the rows that a version changes are read, except
     after a merge. Version 3 has no row ids, so all rows of each version are read and compared by

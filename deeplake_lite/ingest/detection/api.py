@@ -83,7 +83,7 @@ def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
 
 
 def _unread(data: Any, source: Any, recognised: Format) -> list[Skipped]:
-    """Return the COCO files of a folder that will not be read."""
+    """Return the COCO annotation files that will be skipped in a folder."""
     if recognised.function != "from_coco" or not isinstance(data, str | os.PathLike):
         return []
     place = Place(Path(os.fspath(data)).expanduser())
@@ -134,7 +134,9 @@ def _of_location(location: str) -> tuple[Any, Format]:
     elif scheme_of(location) is not None:
         first = Place(Path(location.partition("?")[0]))
     elif not path.exists():
-        raise NotFoundError(f"There is no {location!r} (from {Path.cwd()}). Check the path.")
+        raise NotFoundError(
+            f"There is no {location!r} (working directory: {Path.cwd()}). Check the path."
+        )
     else:
         first = Place(path)
     for known in FORMATS:

@@ -205,8 +205,8 @@ class _Candidate:
     def rank(self, most: int) -> tuple[bool, bool, bool, int]:
         """Return the rank of the column; `most` is the highest number of files any column names.
 
-        A column that names fewer than half as many probably does so by chance. Names with suffixes
-        rank above names without suffixes, which may be mere numbers.
+        If a column names fewer than half as many files, it probably does so by chance. Names with
+        suffixes rank above names without suffixes, which may be mere numbers.
         """
         is_own = self.column == FILE_NAMES and 2 * self.named >= most
         is_whole, is_usual = 2 * self.whole >= most, bool(_USUAL.fullmatch(self.column))

@@ -195,9 +195,9 @@ def _check_types(own: Sequence[str], types: Mapping[str, object]) -> None:
         if htype.takes_files:
             raise SchemaError(
                 f"{name!r} is a column of strings that every folder of images has, but it is "
-                f"declared as {htype}. Rename the column of images before you export it to a "
-                f"folder, ds.rename_column({name!r}, 'photo'), or leave it out of schema= and "
-                "ingest the images into a new lake, as 'image'."
+                f"declared as {htype}. Before you export images to a folder, rename their column "
+                f"with ds.rename_column({name!r}, 'photo'). To ingest this folder, leave {name!r} "
+                "out of schema=, and ingest the images into a new lake, as 'image'."
             )
 
 

@@ -122,7 +122,7 @@ def scan(folder: Path) -> FolderScan:
     """
     if not folder.exists():
         raise NotFoundError(
-            f"There is no folder {str(folder)!r} (from {Path.cwd()}). Check the path."
+            f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check the path."
         )
     if not folder.is_dir():
         raise InvalidValueError(f"{str(folder)!r} is a file. Pass the folder that it is in.")

@@ -254,7 +254,7 @@ def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
 
 
 def _says_more(kind: pa.DataType) -> bool:
-    """Return whether a lake simplifies an Arrow type.
+    """Return whether an Arrow type has details that the lake does not store.
 
     >>> _says_more(pa.timestamp("s")), _says_more(pa.timestamp("s", "UTC"))
     (False, True)

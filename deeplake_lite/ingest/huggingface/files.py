@@ -67,7 +67,7 @@ def saved_parts(path: Path, declared: Mapping[str, Any]) -> tuple[list[Part], li
         splits = _read_json(path / "dataset_dict.json").get("splits")
         if not isinstance(splits, list) or not all(isinstance(s, str) for s in splits):
             raise InvalidValueError(
-                f"{str(path / 'dataset_dict.json')!r} must list the splits, but it does not. Save "
+                f"{str(path / 'dataset_dict.json')!r} does not list the splits. Save "
                 "the dataset again."
             )
         parts, files = list[Part](), list[str]()
@@ -191,7 +191,7 @@ def _saved_part(folder: Path, split: str | None) -> tuple[Part, list[str]]:
         if isinstance(listed, list) else [None]  # fmt: skip
     if not names or any(not isinstance(name, str) for name in names):
         raise InvalidValueError(
-            f"{str(folder / 'state.json')!r} must list the files of the dataset, but it does not. "
+            f"{str(folder / 'state.json')!r} does not list the files of the dataset. "
             "Save the dataset again."
         )
     files = [str(folder / Path(str(name)).name) for name in names]

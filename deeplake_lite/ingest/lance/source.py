@@ -251,7 +251,7 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
             if pc.any(pc.not_equal(uris, "")).as_py():
                 raise InvalidValueError(
                     f"Blobs must be in the dataset, but column {name!r} of {title!r} refers to "
-                    "files outside it. Write it again with Lance, with "
+                    "files outside it. Rewrite the dataset with Lance and "
                     "external_blob_mode='ingest', or leave the column out with columns=."
                 )
 

@@ -121,7 +121,7 @@ class PlainColumn:
 
     @cached_property
     def _takes_bytes(self) -> bool:
-        """Whether a value consists of the bytes of a feature."""
+        """Whether a value is a feature's bytes, such as an encoded image."""
         return self.htype.item is None and (self.htype.takes_files or self.htype.sql == "bytes")
 
     def values(self, cells: Sequence[Any]) -> tuple[Any, dict[int, str]]:

@@ -207,7 +207,7 @@ def _integers(numbers: NDArray[Any], kind: pa.DataType, place: Place) -> pa.Arra
     """Convert integers to a type: fewer bits, unsigned, booleans or times. Raises ValueError."""
     if kinds.is_boolean(kind):
         if not np.isin(numbers, (0, 1)).all():
-            raise ValueError(f"feature {place.leaf!r} must have only 0 and 1")
+            raise ValueError(f"feature {place.leaf!r} must contain only 0 and 1")
         return pa.array(numbers != 0)
     if kinds.is_uint64(kind):  # written as int64 with the same bits
         return pa.array(numbers.view(np.uint64))

@@ -109,7 +109,7 @@ class LitDataChunk:
                 try:
                     sample = memoryview(unpacked(sample, "zstd", 2**31))
                 except ValueError as error:
-                    yield f"a sample must be a Zstandard frame, but it is not: {error}."
+                    yield f"a sample is not a valid Zstandard frame: {error}."
                     continue
             yield self._split_up(sample)
 
@@ -192,7 +192,7 @@ class LitDataChunk:
             try:
                 values[name] = _serialized(serializer, _leaf(row, name))
             except (TypeError, ValueError, OverflowError, struct.error, RecursionError):
-                return f"{name} must fit the serializer {serializer}, but it does not."
+                return f"{name} does not fit the serializer {serializer}."
         return values
 
     def _damaged(self) -> InvalidValueError:

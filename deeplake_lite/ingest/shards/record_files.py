@@ -93,7 +93,7 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
             found += [path] if scheme_of(path) is not None else _local(path, kind)
     if not found:
         raise NotFoundError(
-            f"files must have at least one {kind.name} file, but the list is empty. Add some."
+            f"files must have at least one {kind.name} file, but the list is empty. Add one."
         )
     return found
 
@@ -116,7 +116,7 @@ def _local(path: str, kind: Kind) -> list[str]:
     if not os.path.isfile(here):
         check_complete(found)
     if not found:
-        where = f"{path!r} (from {Path.cwd()})"
+        where = f"{path!r} (working directory: {Path.cwd()})"
         raise NotFoundError(f"There is no {kind.name} file at {where}. Check the path.")
     return found
 

@@ -84,7 +84,7 @@ def tar_files(tars: Location | Sequence[Location]) -> list[str]:
         for path in expand(checks.location("tars", location)):
             files += [path] if scheme_of(path) is not None else _local(path)
     if not files:
-        raise NotFoundError("tars must have at least one file, but the list is empty. Add some.")
+        raise NotFoundError("tars must have at least one file, but the list is empty. Add one.")
     return files
 
 
@@ -96,7 +96,7 @@ def _local(path: str) -> list[str]:
     else:
         found = [here] if os.path.isfile(here) else sorted(glob.glob(here))
     if not found:
-        where = f"{path!r} (from {Path.cwd()})"
+        where = f"{path!r} (working directory: {Path.cwd()})"
         raise NotFoundError(f"There is no tar file at {where}. Check the path.")
     return found
 

@@ -193,7 +193,7 @@ class _Tensor:
             try:
                 data = decoder.decompress(data, MOST_BYTES)
             except zlib.error as error:
-                raise ValueError(f"it must be compressed by zlib, but it is not: {error}") from None
+                raise ValueError(f"it is not valid zlib data: {error}") from None
             if not decoder.eof:
                 raise ValueError("its zlib data must be complete, but it is truncated or too large")
         values = value_of([data], Array(self.dtype, (None,)))

@@ -33,8 +33,8 @@ def from_tfrecord(
     Parameters
     ----------
     files : str, Path or sequence of them
-        TFRecord files with ``tf.train.Example`` or ``SequenceExample``, which may be compressed by
-        GZIP or ZLIB: paths, folders, patterns such as ``"train-*"`` and
+        TFRecord files with ``tf.train.Example`` or ``SequenceExample``, which may be compressed
+        with GZIP or ZLIB: paths, folders, patterns such as ``"train-*"`` and
         ``"train.tfrecord-{00000..00099}-of-00100"``, and URLs such as ``gs://…`` and ``https://…``.
     url : str
         URL of the lake, which is created if it does not exist.

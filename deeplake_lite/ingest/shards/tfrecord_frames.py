@@ -43,7 +43,7 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
                     f"{size + TAIL.size:,} bytes. The file is truncated. Fetch it again."
                 )
             is_whole = TAIL.unpack(tail)[0] == masked_crc(data)
-            reason = None if is_whole else "its content must match its checksum, but it does not."
+            reason = None if is_whole else "its content does not match its checksum."
             yield Record(data, place, reason)
             number, at = number + 1, at + HEAD.size + size + TAIL.size
 
@@ -58,8 +58,8 @@ def _length(head: bytes, place: str) -> int:
     size, crc = HEAD.unpack(head)
     if masked_crc(head[:8]) != crc:
         raise InvalidValueError(
-            f"The length of a record must match its checksum, but in {place} it does not. The "
-            "file is not a TFRecord file, or is damaged from there on. Fetch it again."
+            f"The length in {place} does not match its checksum. The file is not a TFRecord file, "
+            "or it is damaged from that point on. Fetch it again."
         )
     if size > MOST_BYTES:
         raise InvalidValueError(

@@ -114,8 +114,8 @@ def check_unrounded(array: pa.Array, name: str, inferred: Htype, start: int = 0)
     raise SchemaError(
         f"Column {name!r}: row {start + row} has the decimal {number}, which float64 rounds. "
         f"To accept that, declare the type: schema={{{name!r}: {pasted(inferred)}}}. To keep the "
-        f"digits, store strings: schema={{{name!r}: {pasted(_with_strings(inferred))}}}, or "
-        "str(value) in a list."
+        f"digits, store strings: declare schema={{{name!r}: {pasted(_with_strings(inferred))}}}, "
+        "or pass str(value) for each value."
     )
 
 

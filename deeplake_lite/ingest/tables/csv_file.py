@@ -414,8 +414,8 @@ def _check_columns(schema: pa.Schema, columns: Sequence[str] | None, delimiter: 
     other = next((d for d in DELIMITERS if d in schema.names[0] and d != delimiter), None)
     if len(schema) == 1 and other:
         raise InvalidValueError(
-            f"Values of a CSV file must be separated by {delimiter!r}, but this file seems to use "
-            f"another delimiter: {brief(schema.names[0], 80)}. Pass delimiter={other!r}."
+            f"The values of a CSV file must be separated by {delimiter!r}, but the header seems to "
+            f"use another delimiter: {brief(schema.names[0], 80)}. Pass delimiter={other!r}."
         )
     if columns is None:
         _check_names(schema.names)

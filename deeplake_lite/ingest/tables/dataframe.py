@@ -101,8 +101,8 @@ def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
         if name in columns or names.count(name) > 1:
             other = "a column and the index" if name in columns else "two levels of the index"
             raise InvalidValueError(
-                f"Column names must be unique, but {name!r} is {other}. Drop the index, "
-                "df.reset_index(drop=True), or rename it."
+                f"Column names must be unique, but {name!r} is {other}. Drop the index "
+                "with df.reset_index(drop=True), or rename it."
             )
     return frame.reset_index(names=names)
 

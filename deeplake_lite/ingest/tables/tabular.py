@@ -210,7 +210,7 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
             )
         if names.count(name) > 1:
             raise OptionError(
-                f"columns= must have each column once, but it has {name!r} twice. Remove one."
+                f"columns= must name each column once, but it names {name!r} twice. Remove one."
             )
     return pa.schema([schema.field(name) for name in names])
 

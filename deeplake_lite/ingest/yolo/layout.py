@@ -68,7 +68,9 @@ class Layout:
     def of(cls, path: Path) -> Layout:
         """Read a data.yaml, or the folder of a dataset. Raises NotFoundError, InvalidValueError."""
         if not path.exists():
-            raise NotFoundError(f"There is no {str(path)!r} (from {Path.cwd()}). Check the path.")
+            raise NotFoundError(
+                f"There is no {str(path)!r} (working directory: {Path.cwd()}). Check the path."
+            )
         if path.is_file():
             return cls._of_yaml(path)
         files = [f for f in sorted(path.iterdir()) if f.suffix in YAML and f.is_file()]

@@ -89,8 +89,8 @@ def _epochs(loader: Loader, *, owned: bool) -> Callable[[], Iterator[object]]:
         owned_loader = reference()
         if owned_loader is None:
             raise LoaderError(
-                "The dataset of these batches was freed, and its loader with it. Keep the result "
-                "of view.tensorflow(…) in a variable while its batches are used."
+                "The dataset that these batches came from was freed, along with its loader. Keep "
+                "the result of view.tensorflow(…) in a variable while its batches are used."
             )
         return iter(owned_loader)
 

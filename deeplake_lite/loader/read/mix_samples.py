@@ -1,4 +1,4 @@
-"""The rows of a mix: those of several views, one view after the other, with the same columns."""
+"""The rows of a mix: several views with the same columns, one view after another."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Meter:
             self._open[task] = now, self._away(now)
 
     def end(self, task: int, results: Sequence[BatchResult], now: float | None = None) -> None:
-        """Record that a worker has finished a task, and the batches that it made."""
+        """Record the end of a worker's task and the batches that the task produced."""
         now = clock.now() if now is None else now
         away = self._away(now)
         size = nbytes(results[0].batch) if results else 0

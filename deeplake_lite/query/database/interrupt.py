@@ -46,7 +46,7 @@ class Interrupt:
 
     @contextmanager
     def including(self, part: Interruptible) -> Iterator[None]:
-        """While the context is open, pass an interrupt on to a part."""
+        """While the context is open, an interrupt of this query also interrupts `part`."""
         with self._lock:
             self._parts.append(part)
         try:
@@ -74,7 +74,7 @@ def check() -> None:
 
 @contextmanager
 def interruptible(part: Interruptible) -> Iterator[None]:
-    """Within this block, pass an interrupt of the current query, if any, on to a part."""
+    """Within this block, an interrupt of the current query also interrupts `part`."""
     interrupt = _CURRENT.get()
     if interrupt is None:
         yield

@@ -63,7 +63,7 @@ def read_timestamp(text: str) -> np.datetime64 | None:
     if (match["finer"] or "").strip("0"):
         raise QueryTypeError(
             "A quoted time must be a whole number of nanoseconds, but it is "
-            f"{brief(text, 60)}. Write at most nine digits after the point."
+            f"{brief(text, 60)}. Write at most nine digits after the decimal point."
         )
     whole, _, fraction = match["time"].replace(" ", "T", 1).partition(".")
     fraction = fraction.rstrip("0")
@@ -354,7 +354,7 @@ def _check_no_infinity(counts: NDArray[Any]) -> None:
     if len(ends):
         raise QueryTypeError(
             f"Times in a result must be finite, but one is {'-' if ends[0] < 0 else ''}infinity. "
-            "Replace it, CASE WHEN ISFINITE(t) THEN t END, or return a string, CAST(t AS TEXT)."
+            "Replace it with CASE WHEN ISFINITE(t) THEN t END, or return CAST(t AS TEXT)."
         )
 
 

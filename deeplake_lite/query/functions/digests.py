@@ -46,7 +46,7 @@ def _typed(value: object, type_: Type) -> object:
 
 
 def _hash_number(number: float) -> int:
-    """Return the hash of a single number; DuckDB computes it as for scalars."""
+    """Return the hash of a single number, computed by DuckDB like the hash of a scalar."""
     value: float | str
     form = ""
     is_whole = isinstance(number, int) or number.is_integer()

@@ -203,7 +203,7 @@ def listed(value: object, type_: Type) -> NDArray[Any] | None:
         ) from error
     if array.dtype.kind == "f" and _loses_digits(np.asarray(value)):
         raise QueryTypeError(
-            f"A {type_} cannot represent integers beyond 2**53 exactly, but it is "
+            f"A {type_} cannot represent integers beyond 2**53 exactly, but the value is "
             f"{brief(value, 80)}. CAST the items: CAST(x AS BIGINT)."
         )
     return array

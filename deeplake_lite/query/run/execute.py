@@ -291,7 +291,7 @@ class _Query:
 
         If there is no better explanation, the message also names the function.
 
-        DuckDB does not tell which expression fails, so expressions are run one by one over the
+        DuckDB does not say which expression failed, so expressions are run one by one over the
         sources. If there is a table `staged`, it is used in place of the source that it was
         filtered from.
         """

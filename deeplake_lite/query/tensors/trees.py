@@ -156,7 +156,7 @@ def out_of_range(
 
 
 def split_cells(tree: Tree) -> set[Cell]:
-    """Return the cells of which each row uses only one item, as after UNNEST.
+    """Return the cells that are indexed with a different index in each row, as after UNNEST.
 
     Consecutive rows that use items of the same value can share the decoded value.
     """

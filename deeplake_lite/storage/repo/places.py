@@ -142,7 +142,7 @@ def _store(
     for name in options:
         if name not in known:
             raise OptionError(
-                f"storage_options must have options of {open_store.__name__}, but {brief(name)} is "
+                f"storage_options must be arguments of {open_store.__name__}, but {brief(name)} is "
                 f"not one of them. Known: {', '.join(known)}."
             )
     try:

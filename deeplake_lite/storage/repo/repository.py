@@ -476,7 +476,7 @@ class Repository:
         with contextlib.suppress(VersionNotFoundError):
             self.tip(name)  # if the store fails to delete it, the engine only logs the failure
             raise StorageError(
-                f"The store did not delete the branch {name!r}. Check the permission to delete "
+                f"The store did not delete the branch {name!r}. Check that you may delete "
                 "files in the lake's refs/, then try again."
             )
 
@@ -515,7 +515,7 @@ class Repository:
         VersionNotFoundError
             When the version or one of its ancestors does not exist.
         DamagedError
-            When the history leads to a version that it does not contain, or in a circle.
+            When the history refers to a version that it does not contain, or contains a cycle.
         """
         seen = set[str]()
         try:

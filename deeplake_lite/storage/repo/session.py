@@ -543,8 +543,8 @@ class Session:
         except compiled.IcechunkError as error:
             raise StorageError(
                 f"The store did not confirm the commit: {reason_of(error)}. Check the free space, "
-                "the permissions and the network, then commit again. If the commit did arrive, it "
-                "is not written twice."
+                "the permissions and the network, then commit again. If the commit did succeed, "
+                "it will not be written twice."
             ) from error
         if self._refs is not None:
             self._refs.note(branch_ref(branch), version, identity)

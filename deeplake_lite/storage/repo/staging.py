@@ -71,8 +71,8 @@ def check_replaceable(folder: Path, *, overwrite: bool) -> None:
     if others := sorted(entries - LAKE_ENTRIES):
         raise ExistsError(
             f"Only a folder that contains nothing but a lake can be overwritten; {str(folder)!r} "
-            f"also contains {', '.join(map(repr, others[:3]))}. Move that away, or choose another "
-            "name."
+            f"also contains {', '.join(map(repr, others[:3]))}. Move those files elsewhere, or "
+            "choose another name."
         )
 
 

@@ -115,7 +115,7 @@ class Editing:
         return self._reply(edits)
 
     def drop(self, request: Request, pack: Pack) -> dict[str, object]:  # noqa: ARG002
-        """Drop an edit, together with the edit that belongs to it and those that build on it."""
+        """Drop an edit, the edits linked to it, and all edits that depend on them."""
         number = fields.whole(request, "id")
         group = self.staged.group(number)
         if not group:

@@ -37,7 +37,7 @@ class Progress:
         self._last = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        """Send the progress unless a message was just sent. The reply itself marks the end."""
+        """Send the progress, unless a message was just sent or the work is done."""
         now = time.monotonic()
         if done < total and now - self._last >= SECONDS:
             self._last = now

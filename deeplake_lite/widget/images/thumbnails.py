@@ -273,7 +273,7 @@ def _read(
 ) -> list[Draw | Exception | None]:
     """Read cells, and return functions that draw them, and the errors of damaged cells.
 
-    To find the damaged cells, the cells are halved until a single cell fails.
+    To find damaged cells, the list of cells is split in half until a single cell fails.
     """
     if not jobs:
         return []

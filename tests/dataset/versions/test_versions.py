@@ -390,7 +390,7 @@ def test_handle_does_not_commit_to_a_new_branch_with_its_branchs_name(tmp_path):
     q.append({"t": ["pending"]})
     ds.delete_branch("q")
     ds.branch("q")
-    with pytest.raises(dl.ConflictError, match="Branch 'q' was deleted and created again"):
+    with pytest.raises(dl.ConflictError, match="Branch 'q' was deleted and recreated"):
         q.commit("to the second q")
     assert q["t"][:] == ["a", "committed", "pending"]
     q.rebase()

@@ -185,7 +185,7 @@ def test_four_bit_integers_are_integers(make_lake, dtype, htype):
 def test_structured_array_is_refused_with_a_suggestion_that_works(make_lake, dtype, listed):
     value = np.zeros(2, [("a", "i1"), ("b", "f4")])
     ds = make_lake({"x": dl.Array(dtype, (None,))})
-    with pytest.raises(dl.InvalidValueError, match=r"Select a field, x\['a'\]"):
+    with pytest.raises(dl.InvalidValueError, match=r"Select a field with x\['a'\]"):
         ds.append({"x": [list(value) if listed else value]})
     if dtype in ("float32", "int8"):
         ds.append({"x": [value["a"]]})

@@ -130,7 +130,7 @@ def test_files_in_other_encodings_are_read(tmp_path, ingest, encoding):
 @pytest.mark.parametrize(
     ("page", "reason"),
     [
-        ("<annotation>", "must be XML"),
+        ("<annotation>", "not valid XML"),
         ("<html></html>", "must be <annotation>"),
         ("<annotation><object><name>a</name></object></annotation>", "must have a bndbox"),
         (voc_page("a", voc_object("", (1, 1, 2, 2))), "must have a name"),

@@ -103,7 +103,7 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count(self, own: Object) -> None:
-        """Count the losses of an object in CVAT's format. Raises InvalidValueError."""
+        """Count the parts of an object that CVAT's format cannot hold. Raises InvalidValueError."""
         if own.label is None:
             raise InvalidValueError(
                 "CVAT needs a label for each object, but one object has none. Correct the row."

@@ -176,21 +176,19 @@ def array_of(value: Any) -> NDArray[Any]:
     binary = value.get("$binary") if isinstance(value, dict) else None
     text = binary.get("base64") if isinstance(binary, dict) else binary
     if not isinstance(text, str):
-        raise ValueError("a mask must be binary data, but it is not")  # noqa: TRY004
+        raise ValueError("a mask is not binary data")  # noqa: TRY004
     try:
         data = base64.b64decode(text, validate=True)
         unpacker = zlib.decompressobj()
         content = unpacker.decompress(data, MOST_BYTES)
     except (binascii.Error, ValueError, zlib.error) as error:
-        raise ValueError(f"a mask must be compressed with zlib, but it is not: {error}") from None
+        raise ValueError(f"a mask is not valid zlib data: {error}") from None
     if not unpacker.eof:
         raise ValueError(f"a mask must be complete, and have at most {MOST_BYTES:,} bytes")
     try:
         array = _read_npy(content)
     except _UNREADABLE as error:
-        raise ValueError(
-            f"a mask must be a NumPy array of numbers, but it is not: {error}"
-        ) from None
+        raise ValueError(f"a mask is not a NumPy array of numbers: {error}") from None
     if array.ndim != 2 or array.dtype.kind not in "bui":
         raise ValueError(f"a mask must have two axes of integers, but it is {array.dtype}")
     return array

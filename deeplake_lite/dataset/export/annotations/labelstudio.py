@@ -98,7 +98,7 @@ class _Export:
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count(self, own: Object) -> None:
-        """Count the losses of an object in Label Studio's format."""
+        """Count the parts of an object that Label Studio's format cannot hold."""
         losses, shape = self.pictures.losses, regions.shape_for(own)
         if len(own.points) > (shape == "keypoint"):
             if shape == "keypoint":

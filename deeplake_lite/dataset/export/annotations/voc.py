@@ -211,7 +211,7 @@ def _quoted(stem: str) -> str:
 
 
 def _is_place(name: str) -> bool:
-    """Return whether the name of an image list is safe: a folder and a file."""
+    """Return whether the name of an image list is safe, that is, one folder and one file name."""
     parts = name.split("/")
     return len(parts) == 2 and all(p and not p.startswith(".") and "\\" not in p and "\0" not in p
                                    for p in parts)  # fmt: skip

@@ -89,7 +89,7 @@ class Place:
         return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 
     def has_lengths(self, kind: pa.DataType) -> bool:
-        """Return whether lengths must be written, as the number of values does not tell them."""
+        """Return whether lengths must be written because the number of values does not fix them."""
         return not self.is_row or unit_of(kind.value_type) == 0
 
 

@@ -139,8 +139,8 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
     lines = _lines(root / NAME)
     if not lines or lines[0] != json.loads(json.dumps(header)):
         raise ExistsError(
-            f"{method} cannot continue the unfinished export in {str(root)!r}, because it has "
-            "other rows or options. Delete the folder, or choose another name."
+            f"{method} cannot continue the unfinished export in {str(root)!r}, because its rows or "
+            "options are different. Delete the folder, or choose another name."
         )
     written = [Written(**line) for line in lines[1:] if line.keys() == _KEYS]
     return {w.path: w for w in written if _has_size(root / w.path, w.bytes)}

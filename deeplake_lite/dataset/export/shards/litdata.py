@@ -236,8 +236,8 @@ class _Chunk:
             if self.end > MOST_BYTES:
                 raise InvalidValueError(
                     "A chunk must be smaller than 4 GiB, because its offsets have 32 bits, but row "
-                    f"{first + i:,} makes it larger. Set smaller chunk_bytes, or leave out the "
-                    "row.",
+                    f"{first + i:,} makes it larger. Set a smaller chunk_bytes, or leave out "
+                    "the row.",
                     row=first + i,
                 )
             self.file.write(head.astype("<u4").tobytes())

@@ -277,7 +277,7 @@ class _Tar:
 
 
 def _check_key(key: str, last: str | None, row: int) -> None:
-    """Reject a key that readers would not read back. Raises InvalidValueError."""
+    """Reject a key that readers would not restore. Raises InvalidValueError."""
     base = key.rpartition("/")[2]
     if not base or "." in base or "\0" in key or key == last:
         raise InvalidValueError(

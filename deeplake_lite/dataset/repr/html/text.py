@@ -113,7 +113,7 @@ def content_text(content: Content, most: int = 60) -> str:
 
 
 def _safe[S](write: Callable[[S], Iterable[str]], summary: S) -> str:
-    """Join the lines of a summary; if writing them fails, return its shortened repr instead."""
+    """Join the lines of a summary; if that fails, return the shortened repr of the summary."""
     try:
         return "\n".join(line.rstrip() for line in write(summary))
     except Exception:

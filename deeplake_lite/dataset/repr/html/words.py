@@ -124,7 +124,7 @@ def fit_widths(widths: Sequence[int], room: int) -> list[int]:
 
 
 def more(total: int, shown: int, noun: str) -> str:
-    """Say how many entries are not shown; return an empty string if all are.
+    """Say how many entries are hidden; return an empty string if none are.
 
     >>> more(43, 12, "column"), more(3, 12, "column")
     ('… 31 more columns', '')

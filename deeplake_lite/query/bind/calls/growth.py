@@ -52,7 +52,7 @@ def check_growth(
     e: exp.Expr,
     lengths: Sequence[exp.Expr],
 ) -> list[exp.Expr]:
-    """Return the arguments of a function, with a check if the result could be too long.
+    """Return the arguments of a function, with a check added if its result could be too long.
 
     Parameters
     ----------

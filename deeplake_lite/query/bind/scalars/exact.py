@@ -113,11 +113,11 @@ def _beside(
 def _nearest(number: Decimal, constant_: Constant, value: Value) -> Constant | None:
     """Return the float that a number stands for in a comparison with float16 or float32 scalars.
 
-    This is the nearest float for a number with a fraction (unless floats of that size have no
-    fractions), for a literal with an exponent, and for a literal with a decimal point that is the
-    shortest way to write the float. DuckDB would compare numbers with an exponent or many digits in
-    64 bits. Return None for other numbers and columns, and for literals that DuckDB itself rounds
-    to float32.
+    The result is the nearest float if the number has a fraction (unless floats of that size have
+    none), if the literal has an exponent, or if the literal has a decimal point and is the shortest
+    way to write the float. DuckDB would compare numbers with an exponent or many digits in 64 bits.
+    Return None for other numbers, for columns of other types, and for literals that DuckDB itself
+    rounds to float32.
     """
     dtype = "" if _has_axes(value) else _dtype_of(value)
     if dtype not in ("float16", "float32") or not number.is_finite():

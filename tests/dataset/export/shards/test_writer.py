@@ -125,7 +125,7 @@ def test_only_the_same_rows_and_options_continue(view, tmp_path, monkeypatch):
         lambda: view[["txt", "bin"]].to_webdataset(out, shard_bytes=20_480),
         lambda: view.to_parquet(out),
     ):
-        with pytest.raises(ExistsError, match="other rows or options"):
+        with pytest.raises(ExistsError, match="rows or options are different"):
             other()
 
 
@@ -143,7 +143,7 @@ def test_uncommitted_edits_do_not_continue_an_export_of_others(new_url, tmp_path
         with pytest.raises(KeyboardInterrupt):
             ds.to_webdataset(tmp_path / "out", shard_bytes=4_000)
     ds.update([3], {"bin": [b"x" * 900]})
-    with pytest.raises(ExistsError, match="other rows or options"):
+    with pytest.raises(ExistsError, match="rows or options are different"):
         ds.to_webdataset(tmp_path / "out", shard_bytes=4_000)
 
 
