@@ -232,8 +232,22 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
                         "missing. Save the dataset again."
                     )
                 part = batch.select(columns)
-                part.validate(full=True)
+                for column in part.columns:
+                    _check(column)
                 yield part
+
+
+def _check(column: pa.Array) -> None:
+    """Check the structure of a column. Raises ArrowInvalid.
+
+    Strings that are not UTF-8 are safe to read, and are reported with their rows.
+    """
+    kind = column.type
+    if kind == pa.string():
+        column = column.cast(pa.binary())
+    elif kind == pa.large_string():
+        column = column.cast(pa.large_binary())
+    column.validate(full=True)
 
 
 def _has_any(files: Sequence[str], has: Callable[[pa.Array], bool], leaf: Leaf) -> bool:
