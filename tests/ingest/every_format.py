@@ -229,7 +229,9 @@ FORMATS: dict[str, Format] = {
     "huggingface": Format(write_huggingface, dl.from_huggingface),
     "webdataset": Format(exported("to_webdataset"), dl.from_webdataset),
     "mds": Format(exported("to_mds"), dl.from_mds),
+    "mds, compressed": Format(exported("to_mds", compression="zstd"), dl.from_mds),
     "litdata": Format(exported("to_litdata"), dl.from_litdata),
+    "litdata, compressed": Format(exported("to_litdata", compression="zstd"), dl.from_litdata),
     "tfrecord": Format(exported("to_tfrecord"), dl.from_tfrecord),
     "arrayrecord": Format(exported("to_arrayrecord"), dl.from_arrayrecord),
     "torch": Format(exported("to_torch", "data.pt"), dl.from_torch),
@@ -247,4 +249,10 @@ FORMATS: dict[str, Format] = {
     "labelstudio": Format(annotations("to_labelstudio", "data/tasks.json"), dl.from_labelstudio, "path"),
     "fiftyone": Format(annotations("to_fiftyone"), dl.from_fiftyone, "path"),
 }
-"""The formats of files; those of Lance and Deep Lake are tested in processes of their own."""
+"""The formats of files."""
+
+APART = {
+    "lance": Format(exported("to_lance"), dl.from_lance),
+    "deeplake": Format(exported("to_deeplake", "", "n", "text", "vector"), dl.from_deeplake),
+}
+"""Formats whose packages cannot share a process with all others."""
