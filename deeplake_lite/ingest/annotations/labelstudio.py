@@ -86,7 +86,8 @@ def from_labelstudio(
     last; cancelled ones do not count. If the file has no annotations at all, the first prediction
     of each task is ingested. All others, relations, ids and the like are kept in the column
     ``labelstudio``, so that `View.to_labelstudio` writes them again, except where people have
-    edited cells.
+    edited cells. A region with several labels becomes an object for each of them, and
+    `View.to_labelstudio` joins these again, unless their shapes have been edited.
 
     Examples
     --------
@@ -281,9 +282,10 @@ class LabelStudioReader:
             )
         annotation = self._annotation(task)
         shapes, whole, others = tasks.sorted_results(annotation["result"])
-        objects = [self._object(region, number) for number, region in enumerate(shapes)]
+        parts = [part for region in shapes for part in regions.parts_by_label(region)]
+        objects = [self._object(region, number) for number, region in enumerate(parts)]
         check_masks(objects)
-        sizes = [regions.size_of(region) for region in shapes]
+        sizes = [regions.size_of(region) for region in parts]
         width, height = sizes[0] if sizes else _size(whole)
         columns, further = self._columns(whole)
         return Picture(
