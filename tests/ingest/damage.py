@@ -6,11 +6,13 @@ import random
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.errors import LakeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 WORDS = (
     *(b"null", b"{}", b"[]", b"-1", b'"x"', b"1e400", b"99999999999999999999", b"<a>", b"NaN"),
@@ -44,7 +46,8 @@ def _damage_one(root: Path, chance: random.Random) -> str:
     files = files_of(root)
     if not files:
         return "nothing is left"
-    file, other = chance.choice(files), chance.choice(files)
+    file = chance.choice(files)
+    other = chance.choice([each for each in files if each != file] or files)
     name = file.relative_to(root).as_posix()
     kind = chance.choice([*_BYTES, *_BYTES, "remove", "swap", "copy"])
     if kind == "remove":

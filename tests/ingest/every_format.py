@@ -6,13 +6,10 @@ Tests that hold for all formats use them: of bad records, of damage, of kills.
 from __future__ import annotations
 
 import io
-import json
 import struct
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
@@ -20,6 +17,10 @@ from PIL import Image
 
 import deeplake_lite as dl
 from deeplake_lite.errors import ExportWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 WIDTH, HEIGHT = 16, 12
 
@@ -246,7 +247,9 @@ FORMATS: dict[str, Format] = {
     "yolo": Format(annotations("to_yolo"), dl.from_yolo, "path"),
     "voc": Format(annotations("to_voc"), dl.from_voc, "path"),
     "cvat": Format(annotations("to_cvat", "data/annotations.xml"), dl.from_cvat, "path"),
-    "labelstudio": Format(annotations("to_labelstudio", "data/tasks.json"), dl.from_labelstudio, "path"),
+    "labelstudio": Format(
+        annotations("to_labelstudio", "data/tasks.json"), dl.from_labelstudio, "path"
+    ),
     "fiftyone": Format(annotations("to_fiftyone"), dl.from_fiftyone, "path"),
 }
 """The formats of files."""

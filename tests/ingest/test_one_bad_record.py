@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -45,7 +44,9 @@ def labelstudio(path):
 
 def fiftyone(path):
     content = json.loads((path / "samples.json").read_text())
-    labels = next(v for v in content["samples"][BAD].values() if isinstance(v, dict) and "detections" in v)
+    labels = next(
+        v for v in content["samples"][BAD].values() if isinstance(v, dict) and "detections" in v
+    )
     labels["detections"][0]["bounding_box"] = "x"
     (path / "samples.json").write_text(json.dumps(content))
 
@@ -212,7 +213,9 @@ def texts_of_arrow():
     """Return a table with a string that is not UTF-8."""
     data = [b"\xff" if n == BAD else b"a" for n in range(COUNT)]
     text = pa.StringArray.from_buffers(
-        COUNT, pa.py_buffer(np.arange(COUNT + 1, dtype="i4").tobytes()), pa.py_buffer(b"".join(data))
+        COUNT,
+        pa.py_buffer(np.arange(COUNT + 1, dtype="i4").tobytes()),
+        pa.py_buffer(b"".join(data)),
     )
     return pa.table({"n": np.arange(COUNT), "text": text})
 
@@ -256,5 +259,5 @@ def test_a_generator_that_fails_is_not_taken_for_a_whole_one(new_url):
 
     data = tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec((), tf.int64))
     for on_error in ("raise", "skip"):
-        with pytest.raises(InvalidValueError, match="row 4: .*No elements can be read after it"):
+        with pytest.raises(InvalidValueError, match=r"row 4: .*No elements can be read after it"):
             dl.from_tensorflow(data, new_url(), progress=False, on_error=on_error)

@@ -42,7 +42,9 @@ def write(name, folder, said):
 def shrink_blocks():
     """Make the blocks of all sources small, so that there are many commits."""
     for name, module in [*sys.modules.items()]:
-        for size in ("BLOCK_ROWS", "BATCH_ROWS", "FILE_ROWS") if "deeplake_lite.ingest" in name else ():
+        for size in (
+            ("BLOCK_ROWS", "BATCH_ROWS", "FILE_ROWS") if "deeplake_lite.ingest" in name else ()
+        ):
             if hasattr(module, size):
                 setattr(module, size, ROWS)
 

@@ -39,8 +39,8 @@ from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of, object_in
 from deeplake_lite.htypes.times import spans_of
-from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.bad_values import read_column
+from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
 from deeplake_lite.ingest.tables.columns import ArrowColumn
 from deeplake_lite.ingest.writer import ingest
