@@ -304,7 +304,7 @@ class FiftyOneReader:
         for number, raw in enumerate(self.raw):
             try:
                 yield self._picture(decode_item(raw))
-            except (ValueError, LakeError) as error:
+            except (ValueError, LakeError, OSError) as error:
                 yield Picture(f"samples.json, sample {number}", error=f"{str(error).rstrip('.')}.")
 
     def _picture(self, sample: Mapping[str, Any]) -> Picture:

@@ -239,3 +239,15 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error
+
+
+def located(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches; an error names the file, and the row from which on it cannot be read."""
+    iterator, row = iter(batches), 0
+    while True:
+        with reading(f"{path}, from row {row:,} on" if row else path):
+            batch = next(iterator, None)
+        if batch is None:
+            return
+        yield batch
+        row += batch.num_rows

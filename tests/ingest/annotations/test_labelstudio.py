@@ -42,7 +42,7 @@ def test_each_result_becomes_an_object_or_a_column(tmp_path, ingest):
     names = [ds["labels"].names[n] for n in ds["labels"][0]]
     assert names == ["cat", "dog", "dog", "cat", "nose", "cat", "cat", "dog"]
     np.testing.assert_allclose(ds["boxes"][0][[0, 1, 5, 6, 7]], [
-        [3.1872, 6.144, 23.9872, 27.696], [3.1872, 6.144, 23.9872, 27.696], [4, 3, 20, 9], [25.6, 21.6, 38.4, 26.4],
+        *[[3.1872, 6.144, 23.9872, 27.696]] * 2, [4, 3, 20, 9], [25.6, 21.6, 38.4, 26.4],
         [32, 24, 44.8, 28.8],
     ], rtol=1e-6)  # fmt: skip
     np.testing.assert_allclose(ds["segmentation"][0][2][0][0], [32, 24])
