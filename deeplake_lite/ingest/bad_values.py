@@ -55,15 +55,14 @@ def read_column(
     """
     try:
         parts = list(readable_parts(read, 0, len(places)))
-    except RestUnreadableError as error:
-        raise error.at(column=name) from error.__cause__
+    except RestUnreadableError as damage:
+        raise damage.at(column=name) from damage.__cause__
     bad = {start: part for start, _, part in parts if isinstance(part, InvalidValueError)}
     if not bad:
         return (parts[0][2] if parts else read(0, 0)), {}
     if len(bad) == len(places) > 1 and all(error.row is None for error in bad.values()):
-        error = bad[0]
-        text = f"{places[0]}: {error.args[0]}"
-        raise type(error)(text, column=name) from error.__cause__
+        first = bad[0]
+        raise type(first)(f"{places[0]}: {first.args[0]}", column=name) from first.__cause__
     return _joined(parts, blank), {row: BadValue(name, e.args[0]) for row, e in bad.items()}
 
 

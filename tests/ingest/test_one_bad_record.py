@@ -199,14 +199,14 @@ class Items:
         return {"n": number}
 
 
-def tensors(bad=BAD):
+def tensors(count=COUNT):
     import tensorflow as tf
 
     def checked(n):
         nan = tf.constant(np.nan, tf.float64)
-        return tf.debugging.check_numerics(tf.where(n == bad, nan, tf.cast(n, tf.float64)), "")
+        return tf.debugging.check_numerics(tf.where(n == BAD, nan, tf.cast(n, tf.float64)), "")
 
-    return tf.data.Dataset.range(COUNT).map(lambda n: {"n": checked(n)})
+    return tf.data.Dataset.range(count).map(lambda n: {"n": checked(n)})
 
 
 def texts_of_arrow():
@@ -225,7 +225,7 @@ SOURCES = {
     "tensorflow": (dl.from_tensorflow, tensors),
     "tensorflow, of unknown length": (dl.from_tensorflow, lambda: tensors().filter(lambda _: True)),
     "tensorflow, the last of a known length": (
-        dl.from_tensorflow, lambda: tensors().take(BAD + 1)
+        dl.from_tensorflow, lambda: tensors(BAD + 1)
     ),
     "dataframe": (dl.from_dataframe, texts_of_arrow),
     "arrays": (dl.from_arrays, lambda: {name: texts_of_arrow()[name] for name in ("n", "text")}),

@@ -213,8 +213,10 @@ class _Splits:
                 start -= count
                 continue
             for sample in part.read(start):
-                is_bad = isinstance(sample, BadSample)
-                yield sample if is_bad or len(self.parts) == 1 else {**sample, SPLIT: name}
+                if isinstance(sample, BadSample) or len(self.parts) == 1:
+                    yield sample
+                else:
+                    yield {**sample, SPLIT: name}
             start = 0
 
 

@@ -230,9 +230,9 @@ class MemorySource:
         step = int(np.clip(BLOCK_BYTES / max(sum(sizes), 1), 1, BLOCK_ROWS))
         for at in range(start, self.rows, step):
             stop = min(at + step, self.rows)
-            yield self._block(at, stop)
+            yield self.block(at, stop)
 
-    def _block(self, start: int, stop: int) -> Block:
+    def block(self, start: int, stop: int) -> Block:
         """Return the given rows."""
         places, errors = Places(self.title, start, stop - start), dict[int, BadValue]()
         columns = dict[str, Any]()
@@ -416,7 +416,7 @@ def _advice(name: str, values: Any) -> str:
 
 def _takes(htype: Htype, values: Any) -> bool:
     try:
-        htype.encode(_part(values, 0, min(len(values), _TRIED), htype))
+        htype.encode(_part(values, htype, 0, 0, min(len(values), _TRIED)))
     except (LakeError, pa.ArrowException):
         return False
     return True
