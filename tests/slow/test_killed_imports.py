@@ -126,12 +126,14 @@ def test_killed_imports_neither_lose_nor_repeat_records(name, tmp_path, trials):
     assert added == RECORDS == check(form, url, 0)
     shutil.rmtree(url)
     known, imports, resumed = 0, 0, 0
-    for _ in range(trials(KILLS)):
+    kills = trials(KILLS)
+    for kill in range(kills):
         ended = killed_run(name, path, url, chance.uniform(0, seconds))
         count = check(form, url, known)
         resumed += 0 < count < RECORDS
         known = count
-        if ended or known == RECORDS or chance.random() < 0.25:
+        is_last = kill == kills - 1
+        if ended or known == RECORDS or is_last or chance.random() < 0.25:
             whole_run(name, path, url)
             assert check(form, url, known) == RECORDS
             assert whole_run(name, path, url)[0] == 0
