@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 WORDS = (
     *(b"null", b"{}", b"[]", b"-1", b'"x"', b"1e400", b"99999999999999999999", b"<a>", b"NaN"),
+    *(b"x" * 300, b"\\ud800", b"\\u0000", b"."),
     *(b"[[", b"]", b"}", b"\n", b": ", b"- ", b"&amp;", b"../../x", b"\xff\xfe", b"\0", b"true"),
 )
 """Words that are put into files."""

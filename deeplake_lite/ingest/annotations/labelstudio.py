@@ -276,7 +276,8 @@ class LabelStudioReader:
         data = task["data"]
         address = data[tasks.image_key(data)]
         path = tasks.path_of(address)
-        if not path:
+        names = [*tasks.names_of(path)]
+        if not names:
             raise ValueError(
                 f"the address of an image must have a path, but it is {address[:80]!r}"
             )
@@ -291,7 +292,7 @@ class LabelStudioReader:
         return Picture(
             path,
             objects,
-            image=None if self.images is None else self.images.find(tasks.names_of(path)),
+            image=None if self.images is None else self.images.find(names),
             width=width,
             height=height,
             columns={**columns, "data": dict(data)},

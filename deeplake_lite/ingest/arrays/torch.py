@@ -204,7 +204,7 @@ class _ImageFiles:
         for path, number in self.samples[start:]:
             try:
                 data = Path(path).read_bytes()
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 yield bad_sample(error)
                 continue
             name = os.path.relpath(path, self.root) if self.root else path

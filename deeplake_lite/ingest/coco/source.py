@@ -159,7 +159,7 @@ def _image_folder(document: Document, given: Path | None) -> Path:
     near += [*islice((folder for root in roots for folder in _folders_in(root)), MOST_FOLDERS)]
     names = [str(image.get("file_name")) for image in document.images[:100]]
     for folder in [given] if given is not None else near:
-        if not names or any((folder / name).is_file() for name in names):
+        if not names or any(os.path.isfile(folder / name) for name in names):
             return folder
     where = f"in {str(given)!r}" if given is not None else f"next to {str(document.path)!r}"
     raise NotFoundError(

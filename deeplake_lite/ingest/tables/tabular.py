@@ -236,7 +236,7 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
     """Translate Arrow's errors into an InvalidValueError that names the file."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeEncodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error
 
