@@ -492,6 +492,13 @@ def test_damaged_files_raise_only_our_errors(ingest):
             ingest(damaged(whole, rng), on_error="skip")
 
 
+def test_annotations_of_a_file_without_categories_are_bad(ingest):
+    content = {**document(annotation()), "categories": []}
+    with pytest.raises(InvalidValueError, match=r"category_id .*90"):
+        ingest(content)
+    assert len(ingest(content, on_error="skip").ingested.skipped) == 1
+
+
 def test_unknown_split_of_images_is_refused(write, new_url):
     with pytest.raises(NotFoundError, match="split 'test'"):
         dl.from_coco({"train": write(document())}, new_url(), images={"test": "x"})

@@ -386,11 +386,14 @@ class CocoSource:
                 values[name] = files
         for key, items in cells.by_key.items():
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
-        if "labels" in values:  # by name, because a number might be another class's name
-            names = self.classes
-            values["labels"] = [[names[n] for n in numbers] for numbers in values["labels"]]
         bad = sorted(cells.bad.items())
         errors |= {int(np.searchsorted(ends, i, "right")): why for i, why in bad}
+        if "labels" in values:  # by name, because a number might be another class's name
+            names = self.classes
+            values["labels"] = [
+                [] if row in errors else [names[n] for n in numbers]
+                for row, numbers in enumerate(values["labels"])
+            ]
         return {name: values[name] for name in self.columns}, errors
 
 
