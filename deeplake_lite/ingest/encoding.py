@@ -21,7 +21,7 @@ from deeplake_lite.htypes.files import rebased
 from deeplake_lite.htypes.reencoding import add_notice, collect_notices
 from deeplake_lite.ingest.classes import check_class_numbers
 from deeplake_lite.ingest.named_files import with_named_files
-from deeplake_lite.ingest.source import Skipped
+from deeplake_lite.ingest.source import BadValue, Skipped
 from deeplake_lite.pool import Pool
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
     reasons = dict(block.errors)
     if reasons and on_error == "raise":
         row = min(reasons)
-        raise InvalidValueError(f"{block.places[row]}: {reasons[row]} {_SKIP}")
+        raise _error(block.places[row], reasons[row])
     reencoded: dict[str, list[str]] = {}
     for f in fields:
         with collect_notices() as reencoded[f.id]:
@@ -101,9 +101,9 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
                     raise _with_place(error, f.name, block) from error.__cause__
                 cells[f.id], bad = _encode_rows(f.htype, _values(block, f), check)
                 for row, reason in bad.items():
-                    reasons.setdefault(row, f"column {f.name!r}: {reason}")
+                    reasons.setdefault(row, BadValue(f.name, reason))
     good[list(reasons)] = False
-    skipped = tuple(Skipped(block.places[row], why) for row, why in sorted(reasons.items()))
+    skipped = tuple(Skipped(block.places[row], str(reasons[row])) for row in sorted(reasons))
     rows = np.flatnonzero(~good)
     linked = [f.id for f in fields if f.htype.is_per_object or f.name in block.linked]
     encoded = Encoded(
@@ -205,6 +205,13 @@ def _encode_rows(htype: Htype, values: Any, check: Check) -> tuple[Cells, dict[i
     bad = {i: reason for i, reason in enumerate(rows) if isinstance(reason, str)}
     blank = htype.encode([htype.blank])
     return concat([blank if isinstance(row, str) else row for row in rows]), bad
+
+
+def _error(place: str, reason: str | BadValue) -> InvalidValueError:
+    """Return the error for a bad row."""
+    if isinstance(reason, BadValue):
+        return InvalidValueError(f"{place}: {reason.reason} {_SKIP}", column=reason.column)
+    return InvalidValueError(f"{place}: {reason} {_SKIP}")
 
 
 def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidValueError:

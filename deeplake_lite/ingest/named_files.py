@@ -18,6 +18,7 @@ from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import files
 from deeplake_lite.ingest.annotations.image_files import is_inside
+from deeplake_lite.ingest.source import BadValue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,12 +60,12 @@ class _Column:
     def __init__(self, f: Field, base: str | None, reach: Reach) -> None:
         self._field, self._base, self._reach = f, base, reach
 
-    def checked(self, values: Any, of: Htype) -> tuple[Any, dict[int, str]]:
+    def checked(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
         """Return the values, with the content of files in columns of bytes, and bad rows."""
         takes_files = self._field.htype.takes_files or of.takes_files
         if not (takes_files or _is_of_bytes(of)) or _has_no_names(values):
             return values, {}
-        rows, bad = list(values), dict[int, str]()
+        rows, bad = list(values), dict[int, BadValue]()
         for row, value in enumerate(rows):
             if isinstance(value, bytes):
                 continue
@@ -74,7 +75,7 @@ class _Column:
                 else:
                     rows[row] = self._content(value)
             except InvalidValueError as error:
-                bad[row] = f"column {self._field.name!r}: {error.args[0]}"
+                bad[row] = BadValue(self._field.name, error.args[0])
                 rows[row] = of.blank
         return (rows if bad or not takes_files else values), bad
 

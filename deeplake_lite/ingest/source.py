@@ -6,11 +6,8 @@ write a class that implements `Source`, and a function that passes it to `writer
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
-
-from deeplake_lite.errors import InvalidValueError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,6 +30,24 @@ class Skipped:
         return f"{self.path}: {self.reason}"
 
 
+@dataclass(frozen=True)
+class BadValue:
+    """A value that cannot be read, as a reason why its row is bad.
+
+    >>> print(BadValue("mood", "must be UTF-8 text."))
+    column 'mood': must be UTF-8 text.
+    """
+
+    column: str
+    """Name of the column."""
+
+    reason: str
+    """What is wrong with the value, as a sentence."""
+
+    def __str__(self) -> str:
+        return f"column {self.column!r}: {self.reason}"
+
+
 class Names(Protocol):
     """Names of rows: a list of strings, or `Places`."""
 
@@ -53,7 +68,7 @@ class Block:
     base: str | None = None
     """Folder to which paths of files are relative; None for the working directory."""
 
-    errors: Mapping[int, str] = field(default_factory=dict)
+    errors: Mapping[int, str | BadValue] = field(default_factory=dict)
     """Reasons why rows are bad, by their position in the block. Their values are placeholders."""
 
     reach: Mapping[str, Reach] = field(default_factory=dict)
@@ -127,15 +142,3 @@ class Places:
 
     def __getitem__(self, index: int) -> str:
         return f"{self.title}, row {self.start + index}"
-
-
-@contextmanager
-def naming_values(column: str, places: Places) -> Iterator[None]:
-    """Add the column and the name of the row to errors about values that cannot be read."""
-    try:
-        yield
-    except InvalidValueError as error:
-        if error.row is None:
-            raise error.at(column=column) from None
-        text = f"{places[error.row]}: {error.args[0]}"
-        raise type(error)(text, column=column) from None

@@ -32,6 +32,7 @@ from deeplake_lite.ingest.shards.litdata_json import load_nested
 from deeplake_lite.ingest.shards.litdata_spec import leaf_names
 from deeplake_lite.ingest.shards.unfit import UnfitError
 from deeplake_lite.testing.strategies import tables
+from tests.ingest.damage import damaged
 
 pytestmark = pytest.mark.filterwarnings(  # by litdata
     "ignore::UserWarning:litdata", "ignore:unclosed file:ResourceWarning",
@@ -393,15 +394,7 @@ def test_damaged_files_raise_only_our_errors_or_yield_rows(view, tmp_path, inges
         whole = {path: path.read_bytes() for path in sorted(folder.iterdir())}
         for _ in range(40):
             path = rng.choice([*whole])
-            data = bytearray(whole[path])
-            match rng.randrange(3):
-                case 0:
-                    data[rng.randrange(len(data))] ^= rng.randrange(1, 256)
-                case 1:
-                    del data[rng.randrange(len(data)) :]
-                case 2:
-                    data = bytearray(whole[rng.choice([*whole])])
-            path.write_bytes(data)
+            path.write_bytes(damaged(whole[path], rng))
             with contextlib.suppress(LakeError):
                 ingest(folder, on_error="skip")
             path.write_bytes(whole[path])

@@ -28,6 +28,7 @@ from deeplake_lite.errors import (
     SchemaError,
 )
 from deeplake_lite.testing.strategies import tables
+from tests.ingest.damage import damaged
 
 pytestmark = pytest.mark.filterwarnings(  # by streaming
     "ignore:unclosed file:ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -332,15 +333,7 @@ def test_damaged_files_raise_only_our_errors_or_yield_right_rows(view, tmp_path,
         whole = {path: path.read_bytes() for path in folder.iterdir()}
         for _ in range(60):
             path = rng.choice([*whole])
-            data = bytearray(whole[path])
-            match rng.randrange(3):
-                case 0:
-                    data[rng.randrange(len(data))] ^= rng.randrange(1, 256)
-                case 1:
-                    del data[rng.randrange(len(data)) :]
-                case 2:
-                    data = bytearray(whole[rng.choice([*whole])])
-            path.write_bytes(data)
+            path.write_bytes(damaged(whole[path], rng))
             try:
                 ds = ingest(folder, on_error="skip")
             except LakeError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import random
 import warnings
 import zipfile
 from uuid import uuid4
@@ -15,7 +14,7 @@ from hypothesis import given, settings
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
-from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError
+from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.testing import strategies
 
 
@@ -177,32 +176,6 @@ def test_files_without_arrays_are_refused(tmp_path, ingest):
     assert [str(s) for s in ingest(tmp_path / "y.npz").ingested.skipped] == [
         "y.npz, README: it is not an npy file"
     ]
-
-
-def test_damaged_files_raise_only_our_errors(npz, ingest, make_lake, tmp_path):
-    rng = random.Random(0)
-    np.save(tmp_path / "x.npy", np.arange(40.0).reshape(10, 4))
-    ds = make_lake({"t": "text", "b": dl.Boxes()}, t=["a", "b"], b=[np.ones((2, 4)), []])
-    noted = ds.to_numpy(tmp_path / "n.npz", compress=True)
-    plain = npz(x=np.arange(10), y=np.zeros((10, 2), "f4"), compress=True)
-    for path in (plain, tmp_path / "x.npy", noted):
-        whole = path.read_bytes()
-        for _ in range(100):
-            data = bytearray(whole)
-            for _ in range(rng.randrange(1, 4)):
-                at = rng.randrange(len(data))
-                match rng.randrange(3):
-                    case 0:
-                        data[at] = rng.randrange(256)
-                    case 1:
-                        del data[at : at + rng.randrange(20)]
-                    case 2:
-                        data[at:at] = data[: rng.randrange(20)]
-            path.write_bytes(data)
-            try:
-                ingest(path)
-            except LakeError:
-                continue
 
 
 def test_second_run_adds_nothing_and_an_interrupted_one_resumes(npz, new_url, monkeypatch):

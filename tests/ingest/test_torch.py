@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sys
 import threading
 import types
@@ -19,7 +18,7 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms.v2 import RandomHorizontalFlip
 
 import deeplake_lite as dl
-from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
+from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.testing import strategies
 from tests.ingest.conftest import picture
 from tests.ingest.torch_datasets import Files, Items
@@ -219,24 +218,6 @@ def test_files_are_not_unpickled(tmp_path, ingest):
     torch.save({"x": torch.ones(2)}, tmp_path / "y.pt")
     with pytest.raises(InvalidValueError, match="was not written by to_torch"):
         ingest(tmp_path / "y.pt")
-
-
-def test_damaged_files_raise_only_our_errors(make_lake, tmp_path, ingest):
-    rng = random.Random(0)
-    ds = make_lake({"t": "text", "b": dl.Boxes()}, t=["a", "b"], b=[np.ones((2, 4)), []])
-    path = ds.to_torch(tmp_path / "a.pt")
-    whole = path.read_bytes()
-    for _ in range(60):
-        data = bytearray(whole)
-        for _ in range(rng.randrange(1, 4)):
-            data[rng.randrange(len(data))] = rng.randrange(256)
-        if rng.random() < 0.3:
-            del data[rng.randrange(len(data)) :]
-        path.write_bytes(data)
-        try:
-            ingest(path)
-        except LakeError:
-            continue
 
 
 @pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta:UserWarning")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
-import json
 import lzma
 import random
 import shutil
@@ -25,7 +24,6 @@ import deeplake_lite as dl
 from deeplake_lite.errors import (
     ExportWarning,
     InvalidValueError,
-    LakeError,
     NotFoundError,
     SchemaError,
 )
@@ -318,22 +316,6 @@ def test_files_that_are_not_tar_files_are_refused(tmp_path, ingest, pack):
         ingest(tmp_path / "d.tar")
     with pytest.raises(NotFoundError, match="list is empty"):
         ingest([])
-
-
-def test_damaged_files_raise_only_our_errors(pack, ingest):
-    rng = random.Random(0)
-    path = pack([("1.txt", b"a"), ("1.json", json.dumps([1]).encode()), ("2.txt", b"b"),
-                 ("2.json", b"{}"), ("2.npy", npy(np.ones(3)))])  # fmt: skip
-    whole = path.read_bytes()
-    for _ in range(80):
-        data = bytearray(whole)
-        for _ in range(rng.randrange(1, 5)):
-            data[rng.randrange(len(data) // 2)] = rng.choice(b"\x00\xff017 \n")
-        path.write_bytes(data)
-        try:
-            ingest(path, on_error="skip")
-        except LakeError:
-            continue
 
 
 @pytest.mark.parametrize("text", ["{0..99999999}", "{00..99}{00..99}{00..99}{00..99}"])

@@ -11,7 +11,7 @@ import yaml
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
-from deeplake_lite.errors import ExportWarning, InvalidValueError, LakeError, NotFoundError
+from deeplake_lite.errors import ExportWarning, InvalidValueError, NotFoundError
 
 WIDTH, HEIGHT = 64, 48
 
@@ -298,23 +298,6 @@ def test_missing_folders_and_tasks_are_refused(write, ingest, root, tmp_path):
     (tmp_path / "out" / "file").touch()
     with pytest.raises(dl.ExistsError, match="to_yolo writes to a new or empty folder"):
         ds.to_yolo(tmp_path / "out")
-
-
-def test_damaged_files_raise_only_our_errors(write, ingest):
-    rng = random.Random(0)
-    path = write(BOXES, CONFIG)
-    files = [path / "data.yaml", path / "labels/train/a.txt"]
-    whole = {file: file.read_bytes() for file in files}
-    for _ in range(60):
-        for file in files:
-            data = bytearray(whole[file])
-            for _ in range(rng.randrange(1, 4)):
-                data[rng.randrange(len(data))] = rng.choice(b"\x00\xff[]{}&*!:-0a \n")
-            file.write_bytes(data)
-        try:
-            ingest(path, on_error="skip")
-        except LakeError:
-            continue
 
 
 @pytest.mark.parametrize(

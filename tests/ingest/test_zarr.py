@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import shutil
 
 import numcodecs
 import numpy as np
@@ -100,22 +98,6 @@ def test_second_run_adds_nothing(tmp_path, new_url):
     dl.from_zarr(tmp_path / "a.zarr", url, commit_every=4_000, progress=False)
     ds = dl.from_zarr(tmp_path / "a.zarr", url, progress=False)
     assert (len(ds), ds.ingested.added) == (9_000, 0)
-
-
-def test_damaged_groups_raise_only_our_errors(tmp_path, ingest):
-    rng = random.Random(0)
-    zarr.save_group(tmp_path / "whole.zarr", x=np.arange(100), y=np.ones((100, 2)))
-    for number in range(60):
-        copy = tmp_path / f"{number}.zarr"
-        shutil.copytree(tmp_path / "whole.zarr", copy)
-        path = rng.choice([p for p in sorted(copy.rglob("*")) if p.is_file()])
-        data = bytearray(path.read_bytes())
-        data[rng.randrange(len(data))] = rng.randrange(256)
-        path.write_bytes(data[: rng.randrange(len(data))] if rng.random() < 0.2 else data)
-        try:
-            ingest(copy)
-        except LakeError:
-            continue
 
 
 @pytest.mark.parametrize("format_", [2, 3])

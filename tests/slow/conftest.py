@@ -1,4 +1,4 @@
-"""Long-running checks: `uv run --all-extras pytest tests/slow`, 90 minutes on two cores.
+"""Long-running checks: `uv run --all-extras pytest tests/slow`, five hours on two cores.
 
 `--trials` scales each check: `--trials 0.1` does a tenth of its documented count.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -27,7 +28,6 @@ from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Collection, Iterator, Mapping
 
     from deeplake_lite.ingest.options import Options
@@ -304,7 +304,7 @@ class FiftyOneReader:
         for number, raw in enumerate(self.raw):
             try:
                 yield self._picture(decode_item(raw))
-            except (ValueError, LakeError) as error:
+            except (ValueError, LakeError, OSError) as error:
                 yield Picture(f"samples.json, sample {number}", error=f"{str(error).rstrip('.')}.")
 
     def _picture(self, sample: Mapping[str, Any]) -> Picture:
@@ -377,7 +377,7 @@ class FiftyOneReader:
         name = str(path).replace("\\", "/")
         if not is_inside(name):
             raise ValueError(f"a mask must be inside the folder, but its path is {name[:80]!r}")
-        if not (self.root / name).is_file():
+        if not os.path.isfile(self.root / name):
             raise ValueError(f"there is no file {name[:80]!r} in the dataset")
         return str((self.root / name).absolute())
 

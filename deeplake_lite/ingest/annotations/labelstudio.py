@@ -87,7 +87,8 @@ def from_labelstudio(
     was changed last; cancelled annotations are ignored. If the file has no annotations at all, the
     first prediction of each task is ingested. All others, relations, ids and the like are kept in
     the column ``labelstudio``, so that `View.to_labelstudio` writes them again, except for cells
-    that people have edited.
+    that people have edited. A region with several labels becomes an object for each label, and
+    `View.to_labelstudio` joins these again, unless their shapes have been edited.
 
     Examples
     --------
@@ -278,19 +279,21 @@ class LabelStudioReader:
         data = task["data"]
         address = data[tasks.image_key(data)]
         path = tasks.path_of(address)
-        if not path:
+        names = [*tasks.names_of(path)]
+        if not names:
             raise ValueError(f"the URL of an image must have a path, but it is {address[:80]!r}")
         annotation = self._annotation(task)
         shapes, whole, others = tasks.sorted_results(annotation["result"])
-        objects = [self._object(region, number) for number, region in enumerate(shapes)]
+        parts = [part for region in shapes for part in regions.parts_by_label(region)]
+        objects = [self._object(region, number) for number, region in enumerate(parts)]
         check_masks(objects)
-        sizes = [regions.size_of(region) for region in shapes]
+        sizes = [regions.size_of(region) for region in parts]
         width, height = sizes[0] if sizes else _size(whole)
         columns, further = self._columns(whole)
         return Picture(
             path,
             objects,
-            image=None if self.images is None else self.images.find(tasks.names_of(path)),
+            image=None if self.images is None else self.images.find(names),
             width=width,
             height=height,
             columns={**columns, "data": dict(data)},

@@ -16,7 +16,8 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Sequence, resolve
 from deeplake_lite.htypes.base import pasted
-from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
+from deeplake_lite.ingest.bad_values import read_column, readable_parts
+from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
 from deeplake_lite.ingest.tables.arrays import htype_of_array
 
 if TYPE_CHECKING:
@@ -132,10 +133,12 @@ class ArraySource:
             for at in range(start, len(part), step):
                 stop = min(at + step, len(part))
                 places, values = Places(part.title, at, stop - at), dict[str, Any]()
+                errors = dict[int, BadValue]()
                 for name, column in part.columns.items():
-                    with naming_values(name, places):
-                        values[name] = column.read(at, stop)
-                yield Block(values, places)
+                    read, blank = partial(_read, column, at), self.columns[name].blank
+                    values[name], bad = read_column(name, places, read, blank)
+                    errors = bad | errors
+                yield Block(values, places, errors=errors)
             start = max(start - len(part), 0)
 
     def _step(self, part: Part) -> int:
@@ -165,11 +168,18 @@ class ArraySource:
         return ClassLabel(names, nullable=htype.nullable)
 
 
+def _read(column: ArrayColumn, at: int, start: int, stop: int) -> Any:
+    """Return the values of some rows of the block that begins at row `at`."""
+    return column.read(at + start, at + stop)
+
+
 def _blocks(column: ArrayColumn) -> Iterator[Any]:
-    """Yield the values of a column, block by block."""
+    """Yield the values of a column that can be read, block by block."""
     step = int(np.clip(BLOCK_BYTES // max(column.row_bytes, 1), 1, BLOCK_ROWS))
     for at in range(0, len(column), step):
-        yield column.read(at, min(at + step, len(column)))
+        for _, _, values in readable_parts(column.read, at, min(at + step, len(column))):
+            if not isinstance(values, InvalidValueError):
+                yield values
 
 
 def has_nat(column: ArrayColumn) -> bool:

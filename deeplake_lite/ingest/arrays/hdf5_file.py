@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes import Array, ClassLabel, Htype, Sequence, Text
 from deeplake_lite.ingest.arrays.array_source import array_htype, has_nat
 from deeplake_lite.ingest.arrays.attributes import json_attributes, json_value
+from deeplake_lite.ingest.arrays.hdf5_heaps import check_heaps
 from deeplake_lite.ingest.arrays.numpy_files import reading
 from deeplake_lite.ingest.arrays.tree import DEEPEST, Columns, Tree
 from deeplake_lite.ingest.source import Skipped
@@ -36,7 +38,7 @@ def read_tree(h5py: Any, file: Any, title: str) -> Tree:
     title : str
         Name of the file in messages.
     """
-    reader = _Reader(h5py, title)
+    reader = _Reader(h5py, title, file)
     reader.walk(file)
     return Tree(title, reader.columns.found, reader.metadata, tuple(reader.left_out))
 
@@ -44,8 +46,9 @@ def read_tree(h5py: Any, file: Any, title: str) -> Tree:
 class _Reader:
     """Collects the datasets and attributes of a file."""
 
-    def __init__(self, h5py: Any, title: str) -> None:
+    def __init__(self, h5py: Any, title: str, file: Any) -> None:
         self.h5py, self.title = h5py, title
+        self._file, self._is_checked = file, False
         self.columns, self.left_out = Columns(title), list[Skipped]()
         self.attributes: dict[str, object] = {}
         self.scalars: dict[str, object] = {}
@@ -87,9 +90,29 @@ class _Reader:
         self.left_out.append(Skipped(f"{self.title}, {'/'.join(path)}", reason))
 
     def _add_attributes(self, path: tuple[str, ...], item: Any) -> None:
-        attributes = json_attributes(_attributes(item))
+        attributes = json_attributes(self._attributes(item))
         if attributes:
             self.attributes[".".join(path) or "/"] = attributes
+
+    def _attributes(self, item: Any) -> Iterator[tuple[str, Any]]:
+        """Yield the attributes of an item, without those by which HDF5 describes scales."""
+        for name in item.attrs:
+            if name in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME"):
+                continue
+            try:
+                self._check_heaps(item.attrs.get_id(name).dtype)
+                value = item.attrs[name]
+            except InvalidValueError:
+                raise
+            except (OSError, TypeError, ValueError, KeyError, RuntimeError):
+                continue
+            yield name, value
+
+    def _check_heaps(self, dtype: np.dtype[Any]) -> None:
+        """Check the heaps of the file, once, before values of variable length are read."""
+        if dtype.hasobject and not self._is_checked:
+            self._is_checked = True
+            check_heaps(Path(self._file.filename), self._file.id.get_create_plist().get_sizes()[1])
 
     def _add_dataset(self, path: tuple[str, ...], dataset: Any) -> None:
         name = ".".join(path)
@@ -98,6 +121,7 @@ class _Reader:
         except TypeError as error:
             self._skip(path, f"its type is not supported: {error}")
             return
+        self._check_heaps(dtype)
         if dataset.is_virtual or dataset.external:
             self._skip(path, "its data is in other files")
         elif dataset.shape in (None, ()):
@@ -124,18 +148,6 @@ class _Reader:
             is_nested = base is not None and np.dtype(base).kind in "OV"
             return (base is None or is_nested) and h5py.check_string_dtype(dtype) is None
         return dtype.kind == "V"
-
-
-def _attributes(item: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes of a group or dataset, except those that HDF5 uses for scales."""
-    for name in item.attrs:
-        if name in ("DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME"):
-            continue
-        try:
-            value = item.attrs[name]
-        except (OSError, TypeError, ValueError, KeyError, RuntimeError):
-            continue
-        yield name, value
 
 
 def _leaves(

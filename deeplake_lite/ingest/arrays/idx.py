@@ -19,7 +19,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Constant, Part, array_htype
-from deeplake_lite.ingest.arrays.numpy_files import exactly, reading
+from deeplake_lite.ingest.arrays.numpy_files import exactly, reading, reading_stream
 from deeplake_lite.ingest.files import find_files, fingerprint
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Skipped
@@ -308,7 +308,7 @@ class IdxFile:
     def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
         """Return the given rows; fast if they follow the rows that were read last."""
         first = 4 + 4 * len(self.shape) + start * self.row_bytes
-        with reading(self.title):
+        with reading_stream(self.title, start):
             if self._stream is None or self._at > first:
                 self._close()
                 self._stream, self._at = self._open(), 0

@@ -19,6 +19,7 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.arrays.array_source import array_htype, has_nat
+from deeplake_lite.ingest.bad_values import RestUnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,6 +153,20 @@ def reading(title: str) -> Iterator[None]:
         raise InvalidValueError(f"{title!r} cannot be read: {reason}. Check the file.") from error
 
 
+@contextmanager
+def reading_stream(title: str, row: int) -> Iterator[None]:
+    """Translate errors, as `reading` does, of a stream that is read from `row` on.
+
+    After damage, no later row can be found.
+    """
+    try:
+        with reading(title):
+            yield
+    except InvalidValueError as error:
+        reason = f"{title}, from row {row} on: {error.args[0]}"
+        raise RestUnreadableError(reason) from error.__cause__
+
+
 @dataclass(frozen=True)
 class NpyFile:
     """An npy file, mapped into memory."""
@@ -235,7 +250,7 @@ class NpzMember:
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return the given rows; fast if they follow the rows that were read last."""
         if self._last is None or self._last[:2] != (start, stop):
-            with reading(self.title):
+            with reading_stream(self.title, start):
                 read = self._read_mapped if self._is_mapped else self._read_stream
                 self._last = start, stop, read(start, stop)
         return self._last[2]

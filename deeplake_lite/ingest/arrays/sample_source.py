@@ -123,8 +123,12 @@ class SampleSource:
         """Yield the samples from number `start` on."""
         rows, size, types = list[Sample](), 0, self.columns
         for sample in self.read(start):
-            rows.append(sample)
-            size += 0 if isinstance(sample, BadSample) else sum(map(_size, sample.values()))
+            try:
+                size += 0 if isinstance(sample, BadSample) else sum(map(_size, sample.values()))
+            except InvalidValueError as error:
+                rows.append(BadSample(str(error)))
+            else:
+                rows.append(sample)
             if len(rows) == BLOCK_ROWS or size >= BLOCK_BYTES:
                 yield self._block(rows, start, types)
                 start += len(rows)

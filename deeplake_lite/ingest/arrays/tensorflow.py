@@ -17,8 +17,15 @@ from deeplake_lite.errors import (
     SchemaError,
 )
 from deeplake_lite.htypes import Bytes, Htype, resolve
-from deeplake_lite.ingest.arrays.sample_source import SAMPLED, SampleSource, bad_sample
+from deeplake_lite.ingest.arrays.sample_source import (
+    SAMPLED,
+    BadSample,
+    Sample,
+    SampleSource,
+    bad_sample,
+)
 from deeplake_lite.ingest.arrays.tensor_values import Leaf, leaves, text_of, type_of
+from deeplake_lite.ingest.bad_values import RestUnreadableError
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.writer import ingest
 
@@ -28,6 +35,10 @@ if TYPE_CHECKING:
     from deeplake_lite.codecs.limits import Limits
     from deeplake_lite.ingest.options import Options
     from deeplake_lite.ingest.result import IngestedDataset
+
+
+MOST_BAD = 1_000
+"""Number of bad elements in a row after which a dataset is given up."""
 
 
 @takes_options
@@ -138,7 +149,8 @@ class Elements:
         """Types of the columns, some of which are inferred from the first elements."""
         for leaf in self.leaves:
             self._type(leaf, [])  # raises errors before anything is read
-        first = list(islice(self._elements(0, {}), SAMPLED))
+        samples = islice(self._elements({}), SAMPLED)
+        first = [sample for sample in samples if not isinstance(sample, BadSample)]
         types = dict[str, Htype]()
         for leaf in self.leaves:
             values = [element[leaf.name] for element in first]
@@ -154,29 +166,63 @@ class Elements:
         except SchemaError as error:
             raise SchemaError(f"Column {leaf.name!r}: {error}") from None
 
-    def read(self, start: int) -> Iterator[Mapping[str, Any]]:
+    def read(self, start: int) -> Iterator[Sample]:
         """Yield the elements from number `start` on. Raises InvalidValueError."""
         declared = {name: resolve(spec) for name, spec in self.declared.items()}
-        yield from self._elements(start, {**self.types, **declared})
+        yield from islice(self._elements({**self.types, **declared}), start, None)
 
-    def _elements(self, start: int, types: Mapping[str, Htype]) -> Iterator[dict[str, Any]]:
-        row = start
+    def _elements(self, types: Mapping[str, Htype]) -> Iterator[Sample]:
+        """Yield all elements. Raises InvalidValueError if those after a bad one are missing."""
         as_text = {
             leaf.name for leaf in self.leaves
             if leaf.name in types and leaf.convert is None and _is_text(types[leaf.name])
         }  # fmt: skip
-        try:
-            for element in self.dataset.skip(start) if start else self.dataset:
-                sample = {leaf.name: leaf.value(element, self.limits) for leaf in self.leaves}
+        errors, row = list[Exception](), 0
+        for element in self._tried():
+            if isinstance(element, Exception):
+                errors.append(element)
+                if type(element).__name__ == "DataLossError" or len(errors) > MOST_BAD:
+                    raise self._unreadable(element, row)  # it would be repeated forever
+                yield _bad(element)
+            else:
+                errors = []
                 for name in as_text:
-                    sample[name] = text_of(sample[name])
-                yield sample
-                row += 1
-        except LakeError as error:
-            raise InvalidValueError(f"{self.title}, row {row}: {error}") from error
-        except Exception as error:  # from TensorFlow, or from a function that the user maps
-            reason = bad_sample(error).reason
-            raise InvalidValueError(f"{self.title}, row {row}: {reason}") from error
+                    element[name] = text_of(element[name])
+                yield element
+            row += 1
+        if errors and row != int(self.dataset.cardinality()):  # a generator ends after an error
+            raise self._unreadable(errors[-1], row - 1)
+
+    def _tried(self) -> Iterator[dict[str, Any] | Exception]:
+        """Yield all elements, or the error for one that cannot be read."""
+        try:
+            elements = iter(self.dataset)
+        except Exception as error:
+            raise InvalidValueError(f"{self.title}: {_bad(error).reason}") from error
+        end, element = object(), None
+        while element is not end:
+            result: dict[str, Any] | Exception
+            try:
+                if (element := next(elements, end)) is end:
+                    continue
+                result = {leaf.name: leaf.value(element, self.limits) for leaf in self.leaves}
+            except Exception as error:  # from TensorFlow, or from a function that the user maps
+                result = error
+            yield result
+
+    def _unreadable(self, error: Exception, row: int) -> InvalidValueError:
+        """Return the error for a bad element after which no others can be read."""
+        result = RestUnreadableError(
+            f"{self.title}, row {row}: {_bad(error).reason} No elements can be read after it. "
+            "Correct the dataset, or leave bad elements out: dataset.ignore_errors()."
+        )
+        result.__cause__ = error
+        return result
+
+
+def _bad(error: Exception) -> BadSample:
+    """Return the bad sample for an error."""
+    return BadSample(str(error)) if isinstance(error, LakeError) else bad_sample(error)
 
 
 def _is_text(htype: Htype) -> bool:

@@ -15,7 +15,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.htypes import Boxes, ClassLabel, Htype, Image, Sequence, Text
 from deeplake_lite.ingest.arrays.attributes import json_value
-from deeplake_lite.ingest.arrays.sample_source import SampleSource, bad_sample
+from deeplake_lite.ingest.arrays.sample_source import BadSample, Sample, SampleSource, bad_sample
 from deeplake_lite.ingest.arrays.tensor_values import Leaf, leaves, text_of
 from deeplake_lite.ingest.arrays.tensorflow import (
     Elements,
@@ -207,7 +207,7 @@ class _Splits:
             types[SPLIT] = ClassLabel(list(self.parts))
         return types
 
-    def read(self, start: int) -> Iterator[dict[str, Any]]:
+    def read(self, start: int) -> Iterator[Sample]:
         """Yield the samples from number `start` on."""
         for name, part in self.parts.items():
             count = int(part.dataset.cardinality())
@@ -215,7 +215,10 @@ class _Splits:
                 start -= count
                 continue
             for sample in part.read(start):
-                yield {**sample, SPLIT: name} if len(self.parts) > 1 else dict(sample)
+                if isinstance(sample, BadSample) or len(self.parts) == 1:
+                    yield sample
+                else:
+                    yield {**sample, SPLIT: name}
             start = 0
 
 

@@ -206,7 +206,7 @@ class _ImageFiles:
         for path, number in self.samples[start:]:
             try:
                 data = Path(path).read_bytes()
-            except OSError as error:
+            except (OSError, ValueError) as error:
                 yield bad_sample(error)
                 continue
             name = os.path.relpath(path, self.root) if self.root else path
@@ -251,6 +251,7 @@ class _Samples:
 
     def read(self, start: int) -> Iterator[Sample]:
         """Yield the samples from number `start` on."""
+        is_first = start == 0
         for number, item in enumerate(self._items(start), start):
             if isinstance(item, BadSample):
                 yield item
@@ -258,7 +259,11 @@ class _Samples:
             try:
                 sample = self._named(item)
             except LakeError as error:
-                raise type(error)(f"{_title(self.dataset)}, row {number}: {error}") from error
+                if is_first:  # the names are wrong, not the sample
+                    raise type(error)(f"{_title(self.dataset)}, row {number}: {error}") from error
+                yield BadSample(str(error))
+                continue
+            is_first = False
             for name in self.labels & sample.keys():
                 sample[name] = self._class_name(sample[name])
             yield sample

@@ -159,7 +159,7 @@ def _image_folder(document: Document, given: Path | None) -> Path:
     near += [*islice((folder for root in roots for folder in _folders_in(root)), MOST_FOLDERS)]
     names = [str(image.get("file_name")) for image in document.images[:100]]
     for folder in [given] if given is not None else near:
-        if not names or any((folder / name).is_file() for name in names):
+        if not names or any(os.path.isfile(folder / name) for name in names):
             return folder
     where = f"in {str(given)!r}" if given is not None else f"next to {str(document.path)!r}"
     raise NotFoundError(
@@ -386,11 +386,14 @@ class CocoSource:
                 values[name] = files
         for key, items in cells.by_key.items():
             values[coco.COLUMNS[key]] = [_row(key, items[span], self._points) for span in spans]
-        if "labels" in values:  # as names, because a number might be the name of another class
-            names = self.classes
-            values["labels"] = [[names[n] for n in numbers] for numbers in values["labels"]]
         bad = sorted(cells.bad.items())
         errors |= {int(np.searchsorted(ends, i, "right")): why for i, why in bad}
+        if "labels" in values:  # by name, because a number might be another class's name
+            names = self.classes
+            values["labels"] = [
+                [] if row in errors else [names[n] for n in numbers]
+                for row, numbers in enumerate(values["labels"])
+            ]
         return {name: values[name] for name in self.columns}, errors
 
 

@@ -19,7 +19,7 @@ from deeplake_lite.ingest.deeplake.three import INFO, META, VersionsOfThree
 from deeplake_lite.ingest.files import fingerprint_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
-from deeplake_lite.ingest.source import Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
 from deeplake_lite.ingest.writer import ingest, report
 from deeplake_lite.storage.repo import local_folder, remove_unmade
 
@@ -228,9 +228,9 @@ class DeepLakeSource:
             most = BLOCK_BYTES // max(sum(map(_nbytes, columns.values())) // len(places), 1)
             row, size = rows.stop, max(1, min(most, MOST_ROWS, 4 * size))
 
-    def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, str]]:
-        """Return the values of rows by column, and error messages by row."""
-        columns, errors = dict[str, Any](), dict[int, str]()
+    def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, BadValue]]:
+        """Return the values of rows by column, and the reasons for rows that cannot be read."""
+        columns, errors = dict[str, Any](), dict[int, BadValue]()
         for name, column in self.snapshot.columns.items():
             try:
                 columns[name] = self.snapshot.values(name, rows)
@@ -241,12 +241,12 @@ class DeepLakeSource:
                 ]
         return columns, errors
 
-    def _one(self, name: str, row: int, blank: Any, start: int, errors: dict[int, str]) -> Any:
+    def _one(self, name: str, row: int, blank: Any, start: int, errors: dict[int, BadValue]) -> Any:
         """Return a single value; if it cannot be read, record the error and return `blank`."""
         try:
             return self.snapshot.values(name, slice(row, row + 1))[0]
         except InvalidValueError as error:
-            errors.setdefault(row - start, f"column {name!r}: {error.args[0]}")
+            errors.setdefault(row - start, BadValue(name, error.args[0]))
             return blank
 
 

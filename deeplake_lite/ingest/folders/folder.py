@@ -294,7 +294,9 @@ class FolderSource:
             stop = self._end(start)
             files = [f.path for f in self.files[start:stop]]
             base = None if self.table is None else self.table.base
-            yield Block(self._values(files, start, stop), files, base)
+            rest = None if self.table is None else self._rest.block(start, stop)
+            errors = {} if rest is None else rest.errors
+            yield Block(self._values(files, rest), files, base, errors)
             start = stop
 
     def _end(self, start: int) -> int:
@@ -305,8 +307,8 @@ class FolderSource:
             stop += 1
         return stop
 
-    def _values(self, files: list[str], start: int, stop: int) -> dict[str, object]:
-        """Return the values of the given rows, by column; images are paths."""
+    def _values(self, files: list[str], rest: Block | None) -> dict[str, object]:
+        """Return the values of files by column, and those of the table; images are paths."""
         # Paths are absolute, because `Block.base` is the folder of the table.
         layout, folder = self.layout, self.folder.absolute()
         paths = [None if path in self._without_file else path for path in files]
@@ -315,8 +317,8 @@ class FolderSource:
             "split": [path and layout.split_of(path) for path in paths],
             "path": files,
         }
-        if self.table is None:
+        if rest is None:
             values[self.label] = [layout.class_of(path) for path in files]
         else:
-            values |= self._rest.slice(start, stop)
+            values |= rest.columns
         return {name: values[name] for name in self.columns}

@@ -27,7 +27,7 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.part import Part
 from deeplake_lite.ingest.tables.parquet import SUFFIXES, parquet_table
-from deeplake_lite.ingest.tables.tabular import reading
+from deeplake_lite.ingest.tables.tabular import located, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -224,7 +224,7 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
     """Yield the batches of Arrow streams, with only the given columns."""
     for file in files:
         with reading(file), pa.memory_map(file) as source:
-            for batch in pa.ipc.open_stream(source):
+            for batch in located(file, pa.ipc.open_stream(source)):
                 missing = [name for name in columns if name not in batch.schema.names]
                 if missing:
                     raise InvalidValueError(
@@ -232,8 +232,22 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
                         "missing. Save the dataset again."
                     )
                 part = batch.select(columns)
-                part.validate(full=True)
+                for column in part.columns:
+                    _check(column)
                 yield part
+
+
+def _check(column: pa.Array) -> None:
+    """Check the structure of a column. Raises ArrowInvalid.
+
+    Strings that are not UTF-8 are safe to read, and are reported with their rows.
+    """
+    kind = column.type
+    if kind == pa.string():
+        column = column.cast(pa.binary())
+    elif kind == pa.large_string():
+        column = column.cast(pa.large_binary())
+    column.validate(full=True)
 
 
 def _has_any(files: Sequence[str], has: Callable[[pa.Array], bool], leaf: Leaf) -> bool:

@@ -228,8 +228,14 @@ def _read(
         stored = {new: old for old, new in kept_indexes(dataset.schema).items()}
         names, columns = columns, [stored.get(name, name) for name in columns]
         _check_blobs(dataset, title, columns)
-        for batch in _scanner(dataset, columns, start).to_batches():
+        batches, row = iter(_scanner(dataset, columns, start).to_batches()), start
+        while True:
+            with _reading(f"{title}, from row {row:,} on" if row else title):
+                batch = next(batches, None)
+            if batch is None:
+                return
             yield batch.rename_columns(names) if stored else batch
+            row += batch.num_rows
 
 
 def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:

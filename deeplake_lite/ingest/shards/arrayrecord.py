@@ -37,6 +37,9 @@ READ_BYTES = 16 * 2**20
 _SEQUENTIAL = "readahead_buffer_size:4M,max_parallelism:1"
 """Options of the reader, which by default reads 16 MB ahead in each of its threads."""
 
+_ERRORS = (RuntimeError, ValueError, IndexError, OSError)
+"""Errors of the package."""
+
 
 @takes_options
 def from_arrayrecord(
@@ -125,7 +128,8 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     Raises
     ------
     InvalidValueError
-        If it is not an ArrayRecord file, or is damaged.
+        If it is not an ArrayRecord file, or if its index is damaged. A damaged record has an
+        `error`.
     StorageError
         If it cannot be opened.
     """
@@ -143,19 +147,44 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
             first, step, size = 0, 1, 0
             while first < count:
                 stop = min(first + step, count)
-                with _translated(name, first):
-                    rows = reader.read(first, stop)
-                if not reader.ok() or len(rows) != stop - first:
-                    raise _damaged(name, first, "not all records can be read")
-                for number, data in enumerate(rows, first):
-                    size = max(size, len(data))
-                    if len(data) > MOST_BYTES:
-                        raise _damaged(name, number, f"it has more than {MOST_BYTES:,} bytes")
-                    yield Record(data, f"{name}, record {number}")
+                for record in _records(reader, here, name, first, stop):
+                    size = max(size, len(record.data))
+                    yield record
                 first, step = stop, max(1, min(READ_ROWS, READ_BYTES // max(size, 1)))
         finally:
             with contextlib.suppress(Exception):  # for damaged files, it raises the error again
                 reader.close()
+
+
+def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterator[Record]:
+    """Yield some records; if they are damaged, each is read on its own, with another reader."""
+    from array_record.python.array_record_module import ArrayRecordReader
+
+    rows: list[bytes] | None = None
+    with contextlib.suppress(*_ERRORS):
+        rows = reader.read(first, stop)
+    if rows is not None and reader.ok() and len(rows) == stop - first:
+        for number, data in enumerate(rows, first):
+            yield _record(name, number, data)
+    elif stop - first == 1:
+        yield Record(b"", f"{name}, record {first}", "it must be whole, but it is damaged.")
+    else:
+        for number in range(first, stop):
+            with _translated(name, number):
+                other = ArrayRecordReader(path, _SEQUENTIAL)
+            try:
+                yield from _records(other, path, name, number, number + 1)
+            finally:
+                with contextlib.suppress(*_ERRORS):
+                    other.close()
+
+
+def _record(name: str, number: int, data: bytes) -> Record:
+    """Return a record; one that is too large for a cell has an error."""
+    place = f"{name}, record {number}"
+    if len(data) > MOST_BYTES:
+        return Record(b"", place, f"it may have at most {MOST_BYTES:,} bytes.")
+    return Record(data, place)
 
 
 @contextlib.contextmanager
@@ -178,7 +207,7 @@ def _translated(name: str, record: int) -> Iterator[None]:
     """Translate errors of the package to InvalidValueError."""
     try:
         yield
-    except (RuntimeError, ValueError, IndexError, OSError) as error:
+    except _ERRORS as error:
         raise _damaged(name, record, str(error).splitlines()[0] if str(error) else "") from error
 
 

@@ -63,7 +63,11 @@ def check_names(title: str, encodings: Mapping[str, Encoding], names: Sequence[s
 def inside(index: Path, name: str) -> Path:
     """Return the path of a file in an index. Raises InvalidValueError if it is outside."""
     path = index.parent / name
-    if not path.resolve().is_relative_to(index.parent.resolve()):
+    try:
+        is_inside = path.resolve().is_relative_to(index.parent.resolve())
+    except ValueError:  # it has characters that no name of a file can have
+        is_inside = False
+    if not is_inside:
         raise InvalidValueError(
             f"{str(index)!r} must list files in its folder, but one is {name!r:.80}. Correct the "
             "index."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -22,7 +23,6 @@ from deeplake_lite.ingest.shards.samples import Encoding, SampleSource, nullable
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from deeplake_lite.ingest.options import Options
@@ -220,8 +220,9 @@ def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[
     start, _, end = name.partition(".")
     is_packed = packs_files and end.startswith("zstd")
     file = inside(index, name)
-    if is_packed and not file.is_file() and (plain := inside(index, f"{start}.bin")).is_file():
+    plain = inside(index, f"{start}.bin")
+    if is_packed and not os.path.isfile(file) and os.path.isfile(plain):
         return plain, False
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise NotFoundError(f"{str(index)!r} lists {str(file)!r}, which does not exist. Fetch it.")
     return file, is_packed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
@@ -21,7 +22,6 @@ from deeplake_lite.ingest.shards.samples import BLOCK_BYTES, SampleSource
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.options import Options
@@ -240,14 +240,14 @@ def _shard(
         raise _bad(index, "column_sizes", sizes)
     raw, packed = _file(index, entry.get("raw_data")), entry.get("zip_data")
     codec, file, hashes = None, raw.path, raw.hashes
-    if packed is not None and not raw.path.is_file():
+    if packed is not None and not os.path.isfile(raw.path):
         found = _file(index, packed)
         codec = str(entry.get("compression")).partition(":")[0]
         file, hashes = found.path, found.hashes
     rows = entry.get("samples")
     if not _is_count(rows):
         raise _bad(index, "samples", rows)
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise NotFoundError(f"{str(index)!r} lists {str(file)!r}, which does not exist. Fetch it.")
     return MdsShard(
         file,

@@ -171,8 +171,9 @@ def _members(
     path: str, options: Mapping[str, Any], left_out: dict[str, Skipped], limits: Limits
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the name and content of each file."""
+    last_read = list[str]()
     with (
-        _translated(path),
+        _translated(path, last_read),
         _opened(path, options) as file,
         tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as tar,
     ):
@@ -194,6 +195,7 @@ def _members(
             data = b"" if content is None else content.read()
             if len(data) != member.size:
                 raise tarfile.ReadError("unexpected end of data")
+            last_read[:] = [member.name]
             yield member.name, data
         while file.read(READ_BYTES):  # to verify the checksum at the end of a compressed file
             pass
@@ -243,26 +245,30 @@ _COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
-    """Translate errors of tar files and their compression to LakeError."""
+def _translated(path: str, last_read: Sequence[str]) -> Iterator[None]:
+    """Translate errors of tar files and their compression to LakeError.
+
+    The message names the file that was read last, if there is one.
+    """
     try:
         yield
     except LakeError:
         raise
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-        raise _damaged(path, error) from None
+        raise _damaged(path, last_read, error) from None
     except (OSError, ImportError) as error:
         if isinstance(error, OSError) and error.errno is None and scheme_of(path) is None:
-            raise _damaged(path, error) from None  # from gzip, bz2 and Zstandard
+            raise _damaged(path, last_read, error) from None  # from gzip, bz2 and Zstandard
         raise StorageError(
             f"{path!r} cannot be read: {error}. Check the path and storage_options."
         ) from error
 
 
-def _damaged(path: str, error: Exception) -> InvalidValueError:
+def _damaged(path: str, last_read: Sequence[str], error: Exception) -> InvalidValueError:
+    after = f" after {last_read[0]!r}" if last_read else ""
     return InvalidValueError(
-        f"{_name(path)!r} must be a complete tar file, but it cannot be read: {error}. Check the "
-        "file."
+        f"{_name(path)!r} must be a complete tar file, but it cannot be read{after}: {error}. "
+        "Check the file."
     )
 
 

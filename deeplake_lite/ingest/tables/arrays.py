@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -39,8 +39,9 @@ from deeplake_lite.htypes.foreign import without_arrow
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of, object_in
 from deeplake_lite.htypes.times import spans_of
+from deeplake_lite.ingest.bad_values import read_column
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
+from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
 from deeplake_lite.ingest.tables.columns import ArrowColumn
 from deeplake_lite.ingest.writer import ingest
 
@@ -229,19 +230,23 @@ class MemorySource:
         step = int(np.clip(BLOCK_BYTES / max(sum(sizes), 1), 1, BLOCK_ROWS))
         for at in range(start, self.rows, step):
             stop = min(at + step, self.rows)
-            yield Block(self.slice(at, stop), Places(self.title, at, stop - at))
+            yield self.block(at, stop)
 
-    def slice(self, start: int, stop: int) -> dict[str, Any]:
-        """Return the values of the given rows, by column."""
-        parts, places = dict[str, Any](), Places(self.title, start, stop - start)
+    def block(self, start: int, stop: int) -> Block:
+        """Return the given rows."""
+        places, errors = Places(self.title, start, stop - start), dict[int, BadValue]()
+        columns = dict[str, Any]()
         for name, values in self.values.items():
-            with naming_values(name, places):
-                parts[name] = _part(values, start, stop, self.columns[name])
-        return parts
+            htype = self.columns[name]
+            read = partial(_part, values, htype, start)
+            columns[name], bad = read_column(name, places, read, htype.blank)
+            errors = bad | errors
+        return Block(columns, places, errors=errors)
 
 
-def _part(values: Any, start: int, stop: int, htype: Htype) -> Any:
-    """Return the values of the given rows in a form that `htype` encodes."""
+def _part(values: Any, htype: Htype, at: int, first: int, last: int) -> Any:
+    """Return some values of the block that begins at row `at`, in a form that `htype` encodes."""
+    start, stop = at + first, at + last
     if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
         return values.values(start, stop, htype)
     if isinstance(values, Exported):
@@ -411,7 +416,7 @@ def _advice(name: str, values: Any) -> str:
 
 def _takes(htype: Htype, values: Any) -> bool:
     try:
-        htype.encode(_part(values, 0, min(len(values), _TRIED), htype))
+        htype.encode(_part(values, htype, 0, 0, min(len(values), _TRIED)))
     except (LakeError, pa.ArrowException):
         return False
     return True

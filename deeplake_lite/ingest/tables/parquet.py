@@ -33,6 +33,7 @@ from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
     BATCH_ROWS,
     TabularSource,
+    located,
     reading,
     select_columns,
 )
@@ -200,7 +201,7 @@ def _read(
     rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
         batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
-        for batch in _joined(batches) if ahead else batches:
+        for batch in located(path, _joined(batches) if ahead else batches):
             yield batch.rename_columns(names) if names != columns else batch
 
 

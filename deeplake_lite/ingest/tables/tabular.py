@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from deeplake_lite.dataset.arrow.types import has_fractions, is_text
 from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unnamed_indexes
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
-from deeplake_lite.ingest.source import Block, Places, Skipped, naming_values
+from deeplake_lite.ingest.bad_values import read_column
+from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
 from deeplake_lite.ingest.tables.columns import (
     check_unrounded,
     class_label,
@@ -111,8 +112,8 @@ class TabularSource:
         """Yield the rows of a batch; `row` is the number of its first row."""
         for part in split(batch):
             places = Places(self.title, row, part.num_rows)
-            values = self._all_values(part, self.arrow.names, places)
-            yield Block(values, places, self.base, reach=self._reach)
+            values, errors = self._all_values(part, self.arrow.names, places)
+            yield Block(values, places, self.base, errors, self._reach)
             row += part.num_rows
 
     @cached_property
@@ -125,13 +126,18 @@ class TabularSource:
 
     def _all_values(
         self, batch: pa.RecordBatch, names: Iterable[str], places: Places
-    ) -> dict[str, Any]:
-        """Return the values of all columns; an error names the column and the row."""
-        values = dict[str, Any]()
+    ) -> tuple[dict[str, Any], dict[int, BadValue]]:
+        """Return the values of all columns, and those that cannot be read by row."""
+        values, errors = dict[str, Any](), dict[int, BadValue]()
         for name in names:
-            with naming_values(name, places):
-                values[name] = self._values(batch, name)
-        return values
+            read, blank = partial(self._some_values, batch, name), self.columns[name].blank
+            values[name], bad = read_column(name, places, read, blank)
+            errors = bad | errors
+        return values, errors
+
+    def _some_values(self, batch: pa.RecordBatch, name: str, start: int, stop: int) -> Any:
+        """Return the values of some rows of a column."""
+        return self._values(batch.slice(start, stop - start), name)
 
     def _values(self, batch: pa.RecordBatch, name: str) -> Any:
         """Return the values of a column; JSON that a lake exported as strings is parsed."""
@@ -232,6 +238,18 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
     """Translate Arrow's errors into an InvalidValueError that names the file."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeEncodeError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error
+
+
+def located(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches; an error names the file, and the row from which on it cannot be read."""
+    iterator, row = iter(batches), 0
+    while True:
+        with reading(f"{path}, from row {row:,} on" if row else path):
+            batch = next(iterator, None)
+        if batch is None:
+            return
+        yield batch
+        row += batch.num_rows

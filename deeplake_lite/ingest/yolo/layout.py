@@ -7,6 +7,7 @@ folder ``images`` is replaced by ``labels`` and the suffix is ``.txt``.
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import dataclass
 from datetime import date
@@ -103,7 +104,7 @@ class Layout:
                 f"There are no images in the folders listed in {str(path)!r}. Correct the file, or "
                 "move the images."
             )
-        root = base if base.is_dir() else here
+        root = base if os.path.isdir(base) else here
         return cls(root, *_without_repeated(images, config))
 
     @classmethod
@@ -368,9 +369,9 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
     # Roboflow's exports write "../train/images" although the folder is next to the data.yaml.
     bare = place.removeprefix("../")
     for path in (base / place, here / place, here / bare, base / bare):
-        if path.is_file():
+        if os.path.isfile(path):
             return [*_listed(path)]
-        if path.is_dir():
+        if os.path.isdir(path):
             root = path.resolve() if ".." in path.parts else path
             return [root / f.path for f in scan(root).images]
     raise NotFoundError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, islice
@@ -33,7 +34,6 @@ from deeplake_lite.ingest.yolo.labels import TASKS, Labels
 from deeplake_lite.ingest.yolo.layout import Layout, label_path
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
@@ -124,7 +124,9 @@ def yolo_source(path: str | os.PathLike[str], task: Task | None = None) -> YoloS
     parts = [Part(split, images) for split, images in layout.images.items()]
     if task is None:
         samples = [*chain.from_iterable(part.samples() for part in parts)]
-        has_labels = any(label_path(i).is_file() for part in parts for i in part.images[:SAMPLED])
+        has_labels = any(
+            os.path.isfile(label_path(i)) for part in parts for i in part.images[:SAMPLED]
+        )
         if not has_labels and layout.config:
             first = next(image for part in parts for image in part.images)
             raise InvalidValueError(
@@ -169,7 +171,7 @@ def read_labels(image: Path) -> str:
         return path.read_text("utf-8-sig")
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"must be text, but it cannot be read ({error})") from None
 
 
@@ -335,6 +337,6 @@ def _size(image: Path) -> NDArray[np.float64]:
     try:
         data = image.read_bytes()
         shape = codecs.sniff(data).probe(data).shape
-    except (OSError, LakeError) as error:
+    except (OSError, ValueError, LakeError) as error:
         raise ValueError(f"the size of {brief(image.name, 60)} cannot be read ({error})") from None
     return np.array([shape[1], shape[0]], np.float64)

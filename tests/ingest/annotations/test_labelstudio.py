@@ -40,13 +40,13 @@ def test_each_result_becomes_an_object_or_a_column(tmp_path, ingest):
     ds = ingest(write_labelstudio(tmp_path, labelstudio()))
     assert ds["path"][:] == ["a.png", "upload/1/0a1b2c3d-b.png", "bucket/c.png"]
     names = [ds["labels"].names[n] for n in ds["labels"][0]]
-    assert names == ["cat", "dog", "cat", "nose", "cat", "cat", "dog"]
-    np.testing.assert_allclose(ds["boxes"][0][[0, 4, 5, 6]], [
-        [3.1872, 6.144, 23.9872, 27.696], [4, 3, 20, 9], [25.6, 21.6, 38.4, 26.4],
+    assert names == ["cat", "dog", "dog", "cat", "nose", "cat", "cat", "dog"]
+    np.testing.assert_allclose(ds["boxes"][0][[0, 1, 5, 6, 7]], [
+        *[[3.1872, 6.144, 23.9872, 27.696]] * 2, [4, 3, 20, 9], [25.6, 21.6, 38.4, 26.4],
         [32, 24, 44.8, 28.8],
     ], rtol=1e-6)  # fmt: skip
-    np.testing.assert_allclose(ds["segmentation"][0][1][0][0], [32, 24])
-    np.testing.assert_allclose(ds["keypoints"][0][3][0], [7.68, 6.24, 2])
+    np.testing.assert_allclose(ds["segmentation"][0][2][0][0], [32, 24])
+    np.testing.assert_allclose(ds["keypoints"][0][4][0], [7.68, 6.24, 2])
     assert ds["mood"].names == ("good", "bad")
     assert ds["mood"][:].filled(-1).tolist() == [0, -1, 1]
     assert ds["tax"][0] == [["a", "b"], ["c"]]
@@ -62,6 +62,66 @@ def test_tasks_come_out_with_the_same_content(tmp_path, ingest, kind):
     file = out if out.is_file() else out / "tasks.json"
     again = ingest(file, images=path.parent / "images" if out.is_file() else None)
     same(ds, again)
+
+
+def regions_of(path):
+    (task,) = json.loads(path.read_text())
+    return task["annotations"][0]["result"]
+
+
+SQUARE = {"x": 0, "y": 0, "width": 9.3, "height": 9, "rotation": 0}
+
+
+@pytest.fixture
+def labelled(tmp_path, ingest):
+    """Return a function that ingests two regions, the first of which has some labels."""
+
+    def make(labels, *more):
+        own = [region("rectanglelabels", {**SQUARE, "rectanglelabels": labels}, id="a"), *more,
+               region("rectanglelabels", {**SQUARE, "rectanglelabels": ["z"]}, id="b")]  # fmt: skip
+        task = {"data": {"image": "a.png"}, "annotations": [{"result": own}]}
+        path = write(tmp_path / "tasks.json", json.dumps([task]))
+        return ingest(path, images=False), path
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", "b"], ["a", "b", "c"], ["a", "a"], ["z", "z", "b"], ["z"], []], ids=str
+)
+def test_regions_of_several_labels_are_an_object_for_each(labelled, tmp_path, labels):
+    ds, path = labelled(labels)
+    assert len(ds["boxes"][0]) == len(labels or [None]) + 1
+    if labels:
+        assert [ds["labels"].names[n] for n in ds["labels"][0]] == [*labels, "z"]
+    out = ds.to_labelstudio(tmp_path / "out.json")
+    assert tasks_of(out) == tasks_of(path)
+
+
+def test_labels_in_results_of_their_own_are_joined_again(tmp_path, ingest):
+    own = [region("rectangle", SQUARE, id="a"),
+           region("labels", {**SQUARE, "labels": ["a", "b"]}, id="a"),
+           region("textarea", {**SQUARE, "text": ["a note"]}, id="a")]  # fmt: skip
+    task = {"data": {"image": "a.png"}, "annotations": [{"result": own}]}
+    path = write(tmp_path / "tasks.json", json.dumps([task]))
+    ds = ingest(path, images=False)
+    assert len(ds["boxes"][0]) == 2
+    assert tasks_of(ds.to_labelstudio(tmp_path / "out.json")) == tasks_of(path)
+
+
+def test_edited_labels_stay_in_their_region_and_edited_boxes_leave_it(labelled, tmp_path):
+    ds, _ = labelled(["a", "b"])
+    ds.update([0], {"labels": [["z", "b", "z"]]})
+    first, second = regions_of(ds.to_labelstudio(tmp_path / "1.json"))
+    assert (first["id"], first["value"]["rectanglelabels"]) == ("a", ["z", "b"])
+    assert second["id"] == "b"
+    boxes = np.array(ds["boxes"][0])
+    boxes[1] += 1
+    ds.update([0], {"boxes": [boxes]})
+    first, second, third = regions_of(ds.to_labelstudio(tmp_path / "2.json"))
+    assert first["value"]["rectanglelabels"] == ["z"]
+    assert second["value"]["rectanglelabels"] == ["b"]
+    assert len({first["id"], second["id"], third["id"]}) == 3
 
 
 def test_predictions_have_a_model_and_scores(tmp_path, new_url, ingest):

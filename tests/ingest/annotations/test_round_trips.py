@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import deeplake_lite as dl
 from deeplake_lite.dataset.export.annotations.objects import bounds, box_of_mask
-from deeplake_lite.errors import ExportWarning, LakeError
+from deeplake_lite.errors import ExportWarning
 from tests.ingest.annotations.datasets import (
     HEIGHT,
     WIDTH,
@@ -184,64 +184,6 @@ def test_import_of_one_format_is_exported_to_another(source, target, tmp_path):
 
 
 # ---- damage
-
-
-def damaged(data, random):
-    """Return a file with a random damage: a flipped, cut, removed or swapped part."""
-    kind, at = random.integers(5), int(random.integers(max(len(data), 1)))
-    more = int(random.integers(1, 40))
-    match kind:
-        case 0:
-            return data[:at] + bytes([data[at] ^ 1 << random.integers(8)]) + data[at + 1 :]
-        case 1:
-            return data[:at]
-        case 2:
-            return data[:at] + data[at + more :]
-        case 3:
-            other = int(random.integers(len(data)))
-            return data[:at] + data[other : other + more] + data[at:]
-    words = [
-        b"null",
-        b"{}",
-        b"[]",
-        b"-1",
-        b'"x"',
-        b"1e400",
-        b"99999999999999999999",
-        b"<a>",
-        b"NaN",
-    ]
-    return data[:at] + words[random.integers(len(words))] + data[at + more :]
-
-
-FILES = {"voc": "Annotations/a1.xml", "cvat": "annotations.xml", "labelstudio": "tasks.json",
-         "fiftyone": "samples.json"}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_damaged_files_are_read_or_refused_with_our_errors(name, tmp_path):
-    if name == "labelstudio":
-        root = write_labelstudio(tmp_path, labelstudio()).parent
-    else:
-        made = {"voc": write_voc, "cvat": write_cvat, "fiftyone": write_fiftyone}[name](tmp_path)
-        root = made.parent if made.is_file() else made
-    files = [FILES[name]]
-    files += {"voc": ["ImageSets/Main/train.txt"], "fiftyone": ["metadata.json"]}.get(name, [])
-    random = np.random.default_rng(1)
-    for trial in range(24):
-        path = root / files[trial % len(files)]
-        data = path.read_bytes()
-        path.write_bytes(damaged(data, random))
-        options = {} if name == "voc" else {"images": False}
-        try:
-            ds = read(root, name, on_error="skip" if trial % 3 else "raise", **options)
-        except LakeError:
-            continue
-        else:
-            for column in ds.columns:
-                assert len(ds[column][:]) == len(ds)
-        finally:
-            path.write_bytes(data)
 
 
 def test_ingest_twice_writes_nothing_new(tmp_path, new_url):

@@ -23,6 +23,7 @@ from deeplake_lite.errors import (
     OptionError,
     StorageError,
 )
+from tests.ingest.damage import damaged
 
 
 @pytest.fixture
@@ -355,18 +356,7 @@ def test_damaged_files_raise_only_our_errors_or_give_right_rows(tmp_path, new_ur
     plain = path.read_bytes()
     for whole in (plain, gzip.compress(plain), zlib.compress(plain)):
         for _ in range(100):
-            data = bytearray(whole)
-            a, b = sorted(rng.randrange(len(data)) for _ in range(2))
-            match rng.randrange(4):
-                case 0:
-                    data[a] ^= 1 << rng.randrange(8)
-                case 1:
-                    del data[a:]
-                case 2:
-                    del data[a : a + rng.randrange(1, 50)]
-                case 3:
-                    data[a : a + 20], data[b : b + 20] = data[b : b + 20], data[a : a + 20]
-            path.write_bytes(data)
+            path.write_bytes(damaged(whole, rng))
             try:
                 ds = dl.from_tfrecord(path, new_url(), progress=False, on_error="skip")
             except LakeError:
@@ -379,10 +369,7 @@ def test_damaged_messages_raise_only_our_errors(tmp_path, ingest):
     whole = sequence_example({"x": [1, 2], "t": "a"}, {"l": [1, 2], "m": ["a"]})
     good = [whole] * 5
     for _ in range(100):
-        data = bytearray(whole)
-        for _ in range(rng.randrange(1, 4)):
-            data[rng.randrange(len(data))] = rng.randrange(256)
-        path = write(tmp_path / "a.tfrecord", [*good, bytes(data)])
+        path = write(tmp_path / "a.tfrecord", [*good, damaged(whole, rng)])
         try:
             ingest(path, on_error="skip")
         except LakeError:

@@ -152,7 +152,7 @@ class _Export:
 
     def _results(self, picture: Picture, row: int) -> list[dict[str, Any]]:
         """Return the results (regions, choices etc.) of a row. Raises InvalidValueError."""
-        results: list[dict[str, Any]] = []
+        joined: list[dict[str, Any]] = []  # regions with all of their labels
         number = 0
         for own in picture.objects:
             size = self._size(picture, row)
@@ -160,8 +160,9 @@ class _Export:
                 rebuilt = regions.rebuild(part, size, number)
                 lose = self.pictures.losses.add
                 region = restored(part, rebuilt, regions.parse, regions.DERIVED, lose)
-                results += _unfolded(region)
+                _add(joined, region, rebuilt["id"])
                 number += 1
+        results = [result for region in joined for result in _unfolded(region)]
         kept = [r for r in _list(picture.rest.get("results")) if isinstance(r, dict)]
         for column, control in self.controls.items():
             if (cell := picture.columns.get(column)) is not None:
@@ -190,6 +191,20 @@ def _parts(own: Object) -> list[Object]:
         points = [p[None] for p in own.points if p[2] > 0]
         return [replace(own, points=p, box=bounds([p]), rest={}) for p in points]
     return [own]
+
+
+def _add(found: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
+    """Add a region to the others, or its label to the last one if both have been one region."""
+    if not region.pop(regions.ALSO, False):
+        found.append(region)
+        return
+    joined = regions.join(found[-1], region) if found else None
+    if joined is not None:
+        found[-1] = joined
+    elif any(other.get("id") == region.get("id") for other in found):
+        found.append(regions.renamed(region, new_id))
+    else:
+        found.append(region)
 
 
 def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:

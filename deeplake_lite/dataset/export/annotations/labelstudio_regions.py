@@ -7,6 +7,7 @@ A region is a result of an annotation, flattened to a dict in which the keys of 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from deeplake_lite.dataset.export.annotations.objects import (
     Object,
     bounds,
     box_of_mask,
+    is_same,
     number_of,
 )
 
@@ -34,6 +36,9 @@ NAMES = {"rectangle": "label", "polygon": "polygon", "keypoint": "keypoint", "br
 
 LABELS = "labelled"
 """Key for the result that only names the class of a region."""
+
+ALSO = "also"
+"""Key of a region that has the shape of the one before it, and another of its labels."""
 
 DERIVED = frozenset({
     "type", "score", LABELS,
@@ -113,15 +118,66 @@ def parse(region: Mapping[str, Any]) -> Object:
 
 def label_of(region: Mapping[str, Any]) -> str | None:
     """Return the first label of a region, or None if it has no label. Raises ValueError."""
-    labels = region.get(f"value.{region.get('type')}")
-    if labels is None and isinstance(region.get(LABELS), dict):
-        own = region[LABELS].get("value")
-        labels = own.get("labels") if isinstance(own, dict) else None
+    labels = _labels(region)
     if labels is None or labels == []:
         return None
     if not isinstance(labels, list) or not isinstance(labels[0], str):
         raise ValueError("the labels of a region must be a list of strings")  # noqa: TRY004
     return labels[0]
+
+
+def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a region with several labels as a region for each; any other one as it is.
+
+    >>> region = {"type": "rectanglelabels", "value.rectanglelabels": ["cat", "dog"]}
+    >>> [(part["value.rectanglelabels"], ALSO in part) for part in parts_by_label(region)]
+    [(['cat'], False), (['dog'], True)]
+    """
+    labels = _labels(region)
+    is_list = isinstance(labels, list) and all(isinstance(label, str) for label in labels)
+    if not is_list or len(labels) < 2:
+        return [dict(region)]
+    more = {k: v for k, v in region.items() if k != "with"} | {ALSO: True}
+    return [_labelled(more if n else region, [label]) for n, label in enumerate(labels)]
+
+
+def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a region with the labels of another one too; None if it is not the same region."""
+    ours, theirs = _labels(region), _labels(other)
+    is_alike = region.get("id") == other.get("id") and (LABELS in region) == (LABELS in other)
+    if not is_alike or not isinstance(ours, list) or not isinstance(theirs, list):
+        return None
+    try:
+        one, two = (replace(parse(each), label=None) for each in (region, other))
+    except (ValueError, TypeError, KeyError):  # people may have edited the JSON
+        return None
+    return _labelled(region, [*ours, *theirs]) if is_same(one, two) else None
+
+
+def renamed(region: Mapping[str, Any], name: object) -> dict[str, Any]:
+    """Return a region with another id, as well as the result that names its class."""
+    result = {**region, "id": name}
+    if isinstance(region.get(LABELS), dict):
+        result[LABELS] = {**region[LABELS], "id": name}
+    return result
+
+
+def _labels(region: Mapping[str, Any]) -> Any:
+    """Return the labels of a region, of any type; None without any."""
+    labels = region.get(f"value.{region.get('type')}")
+    if labels is None and isinstance(region.get(LABELS), dict):
+        own = region[LABELS].get("value")
+        labels = own.get("labels") if isinstance(own, dict) else None
+    return labels
+
+
+def _labelled(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
+    """Return a region with other labels, in the place where it has them."""
+    key = f"value.{region.get('type')}"
+    if region.get(key) is not None:
+        return {**region, key: labels}
+    own = region[LABELS]
+    return {**region, LABELS: {**own, "value": {**own["value"], "labels": labels}}}
 
 
 def size_of(region: Mapping[str, Any]) -> tuple[int, int]:

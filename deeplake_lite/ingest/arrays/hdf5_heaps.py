@@ -1,0 +1,71 @@
+"""A check of the heaps of an HDF5 file, in which strings and lists of any length are stored.
+
+The library of HDF5 (1.14) never ends if an object of a heap has no size, as after damage. So the
+heaps are checked before the first such value is read::
+
+    header    "GCOL", version (1 byte), 3 zeros, size of the heap
+    objects   number (2 bytes), references (2), 4 zeros, size, and the content of the object
+
+An object with the number 0 is free space, whose size includes its header. Each part is padded to a
+multiple of 8 bytes.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import TYPE_CHECKING
+
+from deeplake_lite.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_START = b"GCOL\1\0\0\0"
+
+
+def check_heaps(path: Path, length: int) -> None:
+    """Check all heaps of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    length : int
+        Number of bytes of a size in this file.
+
+    Raises
+    ------
+    InvalidValueError
+        If an object of a heap has an impossible size.
+    """
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.find(_START)
+        while at >= 0:
+            end = at + int.from_bytes(data[at + 8 : at + 8 + length], "little")
+            if end <= len(data):  # the library refuses others
+                _check_objects(path.name, data, at + _padded(8 + length), end, length)
+            at = data.find(_START, at + 8)
+
+
+def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -> None:
+    """Check the objects of a heap from one place to another. Raises InvalidValueError."""
+    head = _padded(8 + length)
+    while at + head <= end:
+        size = int.from_bytes(data[at + 8 : at + 8 + length], "little")
+        is_free = data[at : at + 2] == b"\0\0"
+        step = size if is_free else head + _padded(size)
+        if step < head or at + step > end:
+            raise InvalidValueError(
+                f"{name!r} cannot be read: a heap of strings is damaged at byte {at:,}. Check the "
+                "file."
+            )
+        at += step
+
+
+def _padded(size: int) -> int:
+    """Return a size rounded up to a multiple of 8.
+
+    >>> _padded(9), _padded(16)
+    (16, 16)
+    """
+    return (size + 7) // 8 * 8

@@ -1,0 +1,96 @@
+"""Reading a column although some of its values cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from deeplake_lite.dataset.read.values import with_none
+from deeplake_lite.dataset.write.tables import Exported
+from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.ingest.source import BadValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deeplake_lite.ingest.source import Names
+
+    type Read = Callable[[int, int], Any]
+    """Returns the values of the rows from the first number up to the second."""
+
+    type Part = tuple[int, int, Any]
+    """Rows from the first number up to the second: their values, or an InvalidValueError."""
+
+
+class RestUnreadableError(InvalidValueError):
+    """Damage in a stream: neither these rows nor any later ones can be read."""
+
+
+def read_column(
+    name: str, places: Names, read: Read, blank: Any
+) -> tuple[Any, dict[int, BadValue]]:
+    """Return the values of a block of rows, with a blank for each that cannot be read.
+
+    If a block cannot be read, it is halved until the rows are found that cannot.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    places : Names
+        Name of each row in messages.
+    read : callable
+        Reads the values of some rows of the block.
+    blank : object
+        The placeholder for bad values.
+
+    Returns
+    -------
+    (values, bad values by row)
+
+    Raises
+    ------
+    InvalidValueError
+        If no row of the block can be read: the file is damaged, or its type does not fit.
+    """
+    try:
+        parts = list(readable_parts(read, 0, len(places)))
+    except RestUnreadableError as damage:
+        raise damage.at(column=name) from damage.__cause__
+    bad = {start: part for start, _, part in parts if isinstance(part, InvalidValueError)}
+    if not bad:
+        return (parts[0][2] if parts else read(0, 0)), {}
+    if len(bad) == len(places) > 1 and all(error.row is None for error in bad.values()):
+        first = bad[0]
+        raise type(first)(f"{places[0]}: {first.args[0]}", column=name) from first.__cause__
+    return _joined(parts, blank), {row: BadValue(name, e.args[0]) for row, e in bad.items()}
+
+
+def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
+    """Yield the values of rows in parts that can be read; for other rows, the error of each."""
+    try:
+        values = read(start, stop)
+    except RestUnreadableError:
+        raise
+    except InvalidValueError as error:
+        if stop - start <= 1:
+            yield start, stop, error
+            return
+    else:
+        yield start, stop, values
+        return
+    middle = (start + stop) // 2
+    yield from readable_parts(read, start, middle)
+    yield from readable_parts(read, middle, stop)
+
+
+def _joined(parts: list[Part], blank: Any) -> Any:
+    """Return the values of all parts, with blanks for errors."""
+    exported = next((part for _, _, part in parts if isinstance(part, Exported)), None)
+    rows = list[Any]()
+    for _, _, part in parts:
+        if isinstance(part, InvalidValueError):
+            rows.append(blank if exported is None else exported.of.blank)
+        else:
+            rows.extend(with_none(part.values if isinstance(part, Exported) else part))
+    return rows if exported is None else replace(exported, values=rows)
