@@ -77,6 +77,14 @@ def test_wrong_arguments_are_refused(weather, ingest):
         ingest([1], dim="x")
 
 
+def test_a_multi_index_is_refused_and_its_levels_are_taken(ingest):
+    data = xr.Dataset({"x": ("n", [1.0, 2.0])}, {"a": ("n", [1, 2]), "b": ("n", [3, 4])})
+    data = data.set_index(n=["a", "b"])
+    with pytest.raises(dl.SchemaError, match=r"Pass dataset\.reset_index\('n'\)"):
+        ingest(data)
+    assert ingest(data.reset_index("n")).columns == ("x", "a", "b")
+
+
 def test_export_has_the_same_values(weather, ingest):
     back = ingest(weather, dim="time").to_xarray()
     for name in ("t", "gap", "time"):

@@ -96,14 +96,21 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         return rows.to_polars(cast("View", self).pin())
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the columns of fixed shape as lazy variables over a ``row`` dimension.
+        """Return the columns of fixed shape as lazy variables over a dimension of rows.
 
         Returns
         -------
         xarray.Dataset
             Values are read when they are used. Null is NaN (nullable integers become floats), NaT,
             or -1 for a class. The coordinate ``row_id`` has the ids of the rows, and the attribute
-            ``ragged_columns`` lists the columns that are left out.
+            ``ragged_columns`` lists the columns that are left out. The dimension of rows is
+            ``row``.
+
+        Notes
+        -----
+        Of a lake that `from_xarray` has made, the names of dimensions, the attributes, the
+        coordinates, and the variables without rows come back. Columns that have been renamed or
+        reshaped since have the dimensions of other columns, such as ``v_0``.
 
         Examples
         --------

@@ -15,9 +15,15 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import NotFoundError, OptionError, SchemaError
 from deeplake_lite.htypes import Htype, Sequence, Text
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Part, array_htype, has_nat
-from deeplake_lite.ingest.arrays.attributes import json_attributes, json_value
+from deeplake_lite.ingest.arrays.attributes import (
+    MOST_ITEMS,
+    attribute_dtypes,
+    json_attributes,
+    json_value,
+)
 from deeplake_lite.ingest.arrays.numpy_files import reading
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
@@ -63,7 +69,7 @@ def from_xarray(
     Dataset
         The committed dataset; its ``ingested`` is a summary. Each variable and coordinate with the
         dimension is a column. The others, and attributes such as units, are in
-        ``ds.metadata["xarray"]``.
+        ``ds.metadata["xarray"]``, from which `View.to_xarray` restores them.
 
     Raises
     ------
@@ -72,7 +78,7 @@ def from_xarray(
     OptionError
         If `dim` is missing, and the variables have no common first dimension.
     SchemaError
-        For a variable of Python objects other than strings.
+        For a variable of Python objects other than strings, and for a MultiIndex.
 
     Examples
     --------
@@ -94,6 +100,7 @@ def from_xarray(
     dim = _first_dimension(data) if dim is None else checks.text("dim", dim)
     if dim not in data.sizes:
         raise NotFoundError.named("dimension", dim, list(map(str, data.sizes)))
+    _check_indexes(data, dim)
     columns = {
         _name(name): XarrayColumn(variable, dim, str(name))
         for name, variable in data.variables.items()
@@ -103,7 +110,8 @@ def from_xarray(
         raise SchemaError(f"dataset must have a variable with the dimension {dim!r}.")
     source = ArraySource(
         "xarray", (Part("xarray", columns),), on, types_of(options.get("schema")),
-        metadata={"xarray": _metadata(data, dim)}, limits=options.get("limits", DEFAULT_LIMITS),
+        left_out=_left_out(data, dim), metadata={"xarray": _metadata(data, dim)},
+        limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
     return ingest(source, url, **options)
 
@@ -123,6 +131,17 @@ def _first_dimension(data: Any) -> str:
     )
 
 
+def _check_indexes(data: Any, dim: str) -> None:
+    """Reject a MultiIndex, whose values are tuples. Raises SchemaError."""
+    for name, variable in data.variables.items():
+        levels = getattr(variable, "level_names", None)
+        if levels and dim in variable.dims:
+            raise SchemaError(
+                f"A column cannot hold the MultiIndex {name!r}, but it can hold each of its levels "
+                f"{', '.join(map(repr, levels))}. Pass dataset.reset_index({name!r})."
+            )
+
+
 def _name(name: object) -> str:
     return checks.text("a name of a variable", name)
 
@@ -131,18 +150,45 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
     """Return attributes, dimensions, and variables without the dimension of the rows."""
     columns, others = dict[str, object](), dict[str, object]()
     for name, variable in data.variables.items():
-        item: dict[str, object] = {"dims": [str(d) for d in variable.dims]}
-        if attributes := json_attributes(variable.attrs.items()):
-            item["attributes"] = attributes
+        item = {"dims": [str(d) for d in variable.dims], **_attributes(variable.attrs)}
         if name in data.coords:
             item["coordinate"] = True
         if dim in variable.dims:
             columns[str(name)] = item
-        else:
-            others[str(name)] = {**item, "values": json_value(variable.to_numpy())}
-    items = {"dim": dim, "columns": columns, "variables": others}
-    attributes = json_attributes(data.attrs.items())
-    return {k: v for k, v in {**items, "attributes": attributes}.items() if v}
+        elif variable.size <= MOST_ITEMS:
+            values = json_value(variable.to_numpy())
+            others[str(name)] = {**item, "dtype": _dtype_name(variable.dtype), "values": values}
+    sizes = {str(d): int(n) for d, n in data.sizes.items() if d != dim}
+    items = {"dim": dim, "sizes": sizes, "columns": columns, "variables": others}
+    return {k: v for k, v in {**items, **_attributes(data.attrs)}.items() if v}
+
+
+def _attributes(attributes: Mapping[str, Any]) -> dict[str, object]:
+    """Return attributes as JSON, with the dtypes that JSON does not have."""
+    items = {
+        "attributes": json_attributes(attributes.items()),
+        "attribute_dtypes": attribute_dtypes(attributes.items()),
+    }
+    return {name: item for name, item in items.items() if item}
+
+
+def _dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype, without the length of strings."""
+    kind = dtype.kind if isinstance(dtype, np.dtype) else "O"
+    return {"U": "str", "T": "str", "S": "bytes"}.get(kind) or getattr(dtype, "name", "object")
+
+
+def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
+    """Return the variables without rows that are too large for metadata."""
+    return tuple(
+        Skipped(
+            f"xarray, {name}",
+            f"its dimensions do not include {dim!r}, and metadata holds at most {MOST_ITEMS:,} "
+            f"values, but it has {variable.size:,}",
+        )
+        for name, variable in data.variables.items()
+        if dim not in variable.dims and variable.size > MOST_ITEMS
+    )
 
 
 @dataclass(frozen=True)
