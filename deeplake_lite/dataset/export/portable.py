@@ -65,6 +65,17 @@ def read_all(view: View, label: str) -> dict[str, Cells]:
     }
 
 
+def has_nulls(view: View, f: Field) -> bool:
+    """Return whether any cell of a column is null, without reading the cells."""
+    if not f.htype.nullable:
+        return False
+    table, slots = view.rows.locate()
+    return any(
+        (valid := table.valid(f.id, slots[span])) is not None and not valid.all()
+        for span in chunks.spans(len(slots), BLOCK_ROWS)
+    )
+
+
 def is_file(htype: Htype) -> bool:
     """Return whether the stored bytes are files, or arbitrary bytes, which are exported unchanged.
 

@@ -147,8 +147,13 @@ def _data_array(values: xr.DataArray) -> object:
     if not filled:  # a variable computed from an exported one keeps its attributes, not its dtype
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)
-    rows = zip(array, null.all(axis=tuple(range(1, null.ndim))), strict=True)
-    return Exported([None if is_null else row.astype(dtype) for row, is_null in rows], of)
+    nulls = null.all(axis=tuple(range(1, null.ndim)))
+    with np.errstate(invalid="ignore"):
+        rows = array.astype(dtype)
+    if (rows[~nulls] != array[~nulls]).any():  # computed, such as the half of an exported variable
+        return array
+    pairs = zip(rows, nulls, strict=True)
+    return Exported([None if is_null else row for row, is_null in pairs], of)
 
 
 @dataclass(frozen=True)
