@@ -78,7 +78,8 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         polars.DataFrame
             Values are as in `to_arrow`, but classes are an Enum of their names, arrays of one shape
             polars' arrays, and times in seconds are in milliseconds. Images are the bytes of their
-            files.
+            files, JSON is strings, durations in months and years are integers, and complex numbers
+            are pairs of floats.
 
         Raises
         ------
@@ -154,6 +155,12 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
             the error are removed.
         SchemaError
             When there are several columns to choose from, or none.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if a column of strings has nulls, or a column has metadata,
+            which is left out.
 
         Notes
         -----

@@ -120,7 +120,7 @@ def column_values(values: Any, of: Htype | None = None) -> object:
     ['a', None]
     """
     if hasattr(values, "to_dataset"):
-        return _data_array(values)
+        return variable_values(values)
     if is_series(values):
         values = series_values(values)
         if not is_arrow(values):
@@ -132,7 +132,19 @@ def column_values(values: Any, of: Htype | None = None) -> object:
     return arrow_values(values, of)
 
 
-def _data_array(values: xr.DataArray) -> object:
+def variable_htype(variable: xr.Variable | xr.DataArray) -> Htype | None:
+    """Return the type of one row that a variable of an exported dataset records; None for others.
+
+    A variable that was computed from an exported one has its attributes, but may have another shape
+    or dtype: see `variable_values`.
+    """
+    of = _parse_htype(variable.attrs.get("htype"))
+    if of is None or not isinstance(of.layout, Dense) or of.layout.shape != variable.shape[1:]:
+        return None
+    return of
+
+
+def variable_values(values: xr.Variable | xr.DataArray) -> object:
     """Return the values of an xarray variable, with their type if the variable records it.
 
     `to_xarray` writes nulls as NaN for integers, and as -1 for classes.
@@ -143,7 +155,10 @@ def _data_array(values: xr.DataArray) -> object:
         return array
     dtype = np.dtype(of.layout.dtype)
     is_class = of.classes is not None
-    filled = of.nullable and (is_class or (dtype.kind in "biu" and array.dtype.kind == "f"))
+    is_float = array.dtype.kind == "f"
+    filled = of.nullable and (
+        is_class or (dtype.kind in "biu" and is_float) or (of.is_embedding and is_float)
+    )
     if not filled:  # a variable computed from an exported one keeps its attributes, not its dtype
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)

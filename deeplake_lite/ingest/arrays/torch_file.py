@@ -22,7 +22,7 @@ from deeplake_lite.htypes.tensors import array_of, is_tensor, without_tensors
 from deeplake_lite.ingest.arrays.array_source import ArrayColumn, ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
 from deeplake_lite.ingest.arrays.named_splits import parts_of
-from deeplake_lite.ingest.arrays.noted import noted_columns
+from deeplake_lite.ingest.arrays.noted import noted_columns, noted_metadata
 from deeplake_lite.ingest.arrays.numpy_files import NumpyColumn
 from deeplake_lite.ingest.arrays.sample_source import (
     check_dense,
@@ -71,20 +71,21 @@ def read_torch_file(
         samples = FileSamples(content)
         samples.title, samples.fingerprint = file.name, mark
         return samples
-    metadata = dict[str, Any]()
+    kept = dict[str, Any]()
     if isinstance(content, dict) and isinstance(content.get(NOTE), str):
         parts = [_noted_part(file, content, columns)]
+        kept = noted_metadata(content[NOTE])
     else:
         named = _named(file, content, columns)
         chosen = columns if isinstance(content, dict) else None
         found = _columns(file, named, chosen)
         parts = parts_of(file.name, found, chosen)
         rest = {name: item for name, item in named.items() if name not in found}
-        metadata = {} if chosen is not None else _json(rest)
+        if rest and chosen is None:
+            kept = {"torch": _json(rest)}
     return ArraySource(
         file.name, tuple(parts), on, types_of(options.get("schema")), mark,
-        metadata={"torch": metadata} if metadata else {},
-        limits=options.get("limits", DEFAULT_LIMITS),
+        metadata=kept, limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
 
 

@@ -12,9 +12,16 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
+from deeplake_lite.dataset.write.tables import Exported, variable_htype, variable_values
 from deeplake_lite.errors import NotFoundError, OptionError, SchemaError
 from deeplake_lite.htypes import Htype, Sequence, Text
-from deeplake_lite.ingest.arrays.array_source import ArraySource, Part, array_htype, has_nat
+from deeplake_lite.ingest.arrays.array_source import (
+    ArraySource,
+    Part,
+    array_htype,
+    blocks_of,
+    has_nat,
+)
 from deeplake_lite.ingest.arrays.attributes import (
     MOST_ITEMS,
     attribute_dtypes,
@@ -220,8 +227,21 @@ class XarrayColumn:
             for _ in self._shape:
                 htype = Sequence(htype)
             return htype
+        of = variable_htype(self._moved)
+        if of is not None and self._keeps(of):
+            return of
         htype = array_htype(dtype, self._shape)
         return replace(htype, nullable=True) if dtype.kind in "mM" and has_nat(self) else htype
+
+    def _keeps(self, of: Htype) -> bool:
+        """Return whether all values are of the type that `to_xarray` has recorded."""
+        if self.variable.dtype.kind in "mM":
+            return self.variable.dtype == np.dtype(of.value_dtype) and (
+                of.nullable or not has_nat(self)
+            )
+        if not of.nullable:  # the dtype decides
+            return isinstance(self.read(0, 0), Exported)
+        return all(isinstance(block, Exported) for block in blocks_of(self))
 
     @property
     def row_bytes(self) -> int:
@@ -233,7 +253,9 @@ class XarrayColumn:
     def read(self, start: int, stop: int) -> Any:
         """Return the values of the given rows."""
         with reading(self.title):
-            values = self._moved[start:stop].to_numpy()
+            values: Any = variable_values(self._moved[start:stop])
+        if isinstance(values, Exported):
+            return values
         if values.dtype.kind in "OT" or (values.dtype.kind in "US" and values.ndim > 1):
             return values.astype(object).tolist()
         return values

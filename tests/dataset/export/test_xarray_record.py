@@ -123,7 +123,7 @@ def datasets(draw):
         if dtype.kind in "fmM" and values.size and draw(st.booleans()):
             values.flat[0] = "nan" if dtype.kind == "f" else "NaT"
         items[name] = (dims, values, draw(ATTRIBUTES))
-    items["base"] = ("time", np.arange(sizes["time"]))
+    items["base"] = (["time"], np.arange(sizes["time"]))
     coordinates = {n: items.pop(n) for n in list(items) if draw(st.booleans()) and n != "base"}
     used = {d for dims, *_ in (*items.values(), *coordinates.values()) for d in dims}
     scalars = {n for n, v in (items | coordinates).items() if not v[0]} & used

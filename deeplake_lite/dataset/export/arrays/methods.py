@@ -61,13 +61,18 @@ class ArrayExports:
         StorageError
             When the file cannot be written.
 
+        Warns
+        -----
+        ExportWarning
+            Before the file is written, if columns have metadata, which is left out.
+
         Notes
         -----
-        The file also has an array ``deeplake_lite`` that records the types of the columns, so that
-        ``dl.from_numpy`` restores them. Nothing is pickled. Null is NaN, NaT, or -1 for a class.
-        Strings are an array of strings, unless a few are much longer than the others: then they are
-        UTF-8 bytes with offsets. With ``images="pixels"``, the pixels are kept, but not the bytes
-        of the files.
+        The file also has an array ``deeplake_lite`` that records the types of the columns and the
+        metadata of the dataset, so that ``dl.from_numpy`` restores them. Nothing is pickled. Null
+        is NaN, NaT, or -1 for a class. Strings are an array of strings, unless a few are much
+        longer than the others: then they are UTF-8 bytes with offsets. With ``images="pixels"``,
+        the pixels are kept, but not the bytes of the files.
 
         Examples
         --------
@@ -108,6 +113,11 @@ class ArrayExports:
             When the file cannot be written.
         MissingPackageError
             When PyTorch is not installed.
+
+        Warns
+        -----
+        ExportWarning
+            Before the file is written, if columns have metadata, which is left out.
 
         Notes
         -----

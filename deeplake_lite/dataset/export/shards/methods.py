@@ -53,7 +53,8 @@ class ShardExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out: sequences of files.
+            Before anything is written, if columns are left out, because they are sequences of
+            files, or if columns have metadata, which is left out.
 
         Notes
         -----
