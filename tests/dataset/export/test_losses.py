@@ -82,6 +82,8 @@ DOCUMENTED = {
     "to_polars": {"notes"},  # JSON is strings
     "to_folder": {"pixels", "objects", "matrix", "flags", "ragged", "packed", "blob"},  # npy files
     "to_yolo": {"boxes"},  # decimal fractions of the image, rounded
+    "to_cvat": {"label", "number"},  # tags; classes without names are named by their numbers
+    "to_fiftyone": {"number"},
 }
 """Columns whose values take another form, as the documentation of the export says."""
 
@@ -153,6 +155,8 @@ def test_a_value_comes_back_or_its_loss_is_announced(method, case, tmp_path):
         except LakeError:
             return  # the user learns of it
     announced = " ".join(str(w.message) for w in caught if w.category is ExportWarning)
+    if name == "image" and "image" in announced:  # rows without an image are left out
+        return
     if repr(name) in announced or name in DOCUMENTED.get(method, ()):
         return
     assert comes_back(ds, new, name), f"{name} is lost: {new!r} {announced}"
