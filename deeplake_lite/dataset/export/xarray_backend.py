@@ -170,7 +170,7 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     variables = {f.name: _variable(pinned, f, layout) for f in dense}
     variables |= {name: v for name, v in layout.variables.items() if name not in dropped}
     row_ids = LakeArray(partial(_read_ids, pinned), (len(view),), np.dtype(np.int64))
-    used = {d for variable in variables.values() for d in variable.dims}
+    used = {str(d) for variable in variables.values() for d in variable.dims}
     ids = free_name("row_id", names | used | variables.keys() | {layout.row})
     coordinates = {ids: xr.Variable((layout.row,), indexing.LazilyIndexedArray(row_ids))}
     coordinates |= {n: variables.pop(n) for n in layout.coordinates if n in variables}

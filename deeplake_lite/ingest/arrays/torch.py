@@ -125,9 +125,10 @@ def _source(
 ) -> Source:
     """Return the source for a dataset or a file. Raises OptionError."""
     if isinstance(dataset, str | os.PathLike):
-        dataset = read_torch_file(checks.location("dataset", dataset), on, columns, options)
-        if not isinstance(dataset, FileSamples):
-            return dataset
+        content = read_torch_file(checks.location("dataset", dataset), on, columns, options)
+        if not isinstance(content, FileSamples):
+            return content
+        dataset = content
     is_map = _is_map_style(dataset)
     if isinstance(dataset, bytes | Mapping | set) or not (is_map or hasattr(dataset, "__iter__")):
         raise OptionError(

@@ -182,7 +182,8 @@ def _attributes(attributes: Mapping[str, Any]) -> dict[str, object]:
 def _dtype_name(dtype: Any) -> str:
     """Return the name of a dtype, without the length of strings."""
     kind = dtype.kind if isinstance(dtype, np.dtype) else "O"
-    return {"U": "str", "T": "str", "S": "bytes"}.get(kind) or getattr(dtype, "name", "object")
+    usual = dtype.name if kind != "O" else "object"
+    return {"U": "str", "T": "str", "S": "bytes"}.get(kind, str(usual))
 
 
 def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:

@@ -196,7 +196,8 @@ class Pictures:
             width, height = size
         split = by_role.get("split")
         tags = by_role.get("tags")
-        is_list = isinstance(tags, list | tuple | np.ndarray)
+        if not isinstance(tags, list | tuple | np.ndarray):
+            tags = [] if tags is None else [tags]
         rest = values.get(self.rest)
         rest = rest if isinstance(rest, dict) else {}
         image = by_role.get("image") if self.image is not None and files else None
@@ -208,7 +209,7 @@ class Pictures:
             split=None if split is None else str(split),
             width=width,
             height=height,
-            tags=[str(t) for t in (tags if is_list else [] if tags is None else [tags])],
+            tags=[str(tag) for tag in tags],
             columns={name: values.get(name) for name in self.further if name in values},
             rest=own if isinstance(own, dict) else {},
         )
