@@ -163,10 +163,9 @@ def _npz_source(
             )
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
-        kept |= noted_metadata(note_of(members))
-        columns: dict[str, ArrayColumn] = {
-            **(noted_columns(members, path.name, note_of(members)) or {})
-        }
+        note = note_of(members)
+        kept |= noted_metadata(note)
+        columns: dict[str, ArrayColumn] = {**(noted_columns(members, path.name, note) or {})}
         if not (is_noted := bool(columns)):
             for name, member in members.items():
                 if member.shape:

@@ -100,8 +100,10 @@ class Arrays:
             name: {"htype": form.kept_type.get_config(), "form": form.note()}
             for name, form in self.forms.items()
         }
-        metadata = dict(self.view.rows.table.metadata)
-        return json.dumps({"rows": len(self.view), "columns": columns, "metadata": metadata})
+        note: dict[str, Any] = {"rows": len(self.view), "columns": columns}
+        if self.view.rows.table.metadata:
+            note["metadata"] = dict(self.view.rows.table.metadata)
+        return json.dumps(note)
 
 
 def _names(name: str, htype: Htype) -> Iterator[Stored]:
