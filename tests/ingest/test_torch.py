@@ -212,12 +212,102 @@ def test_files_are_not_unpickled(tmp_path, ingest):
             return os.mkdir, (str(tmp_path / "harm"),)
 
     torch.save({"x": Evil()}, tmp_path / "x.pt")
-    with pytest.raises(InvalidValueError, match="cannot be read"):
-        ingest(tmp_path / "x.pt")
-    assert not (tmp_path / "harm").exists()
-    torch.save({"x": torch.ones(2)}, tmp_path / "y.pt")
-    with pytest.raises(InvalidValueError, match="was not written by to_torch"):
+    for content in ({"x": Evil()}, [torch.ones(2), Evil()]):
+        torch.save(content, tmp_path / "x.pt")
+        with pytest.raises(InvalidValueError, match="cannot be read without running code from it"):
+            ingest(tmp_path / "x.pt")
+        assert not (tmp_path / "harm").exists()
+    torch.save(torch.utils.data.TensorDataset(torch.ones(2)), tmp_path / "y.pt")
+    with pytest.raises(InvalidValueError, match=r"TensorDataset.*weights_only=False"):
         ingest(tmp_path / "y.pt")
+
+
+IMAGES, LABELS = torch.arange(24, dtype=torch.uint8).reshape(3, 2, 4), torch.tensor([2, 0, 1])
+FILES = {
+    "a dict": ({"x": IMAGES, "y": LABELS}, {"x": IMAGES, "y": LABELS}),
+    "a nested dict": (
+        {"a": {"x": IMAGES.float()}, "b": {"c": LABELS}, "epoch": 3},
+        {"a.x": IMAGES.float(), "b.c": LABELS},
+    ),
+    "lists": ({"x": IMAGES, "name": ["a", "b", ""], "k": [1, 2, 3], "classes": ["x", "y"]},
+              {"x": IMAGES, "name": ["a", "b", ""], "k": [1, 2, 3]}),
+    "a tuple": ((IMAGES, LABELS), {"item_0": IMAGES, "item_1": LABELS}),
+    "a tensor": (IMAGES, {"data": IMAGES}),
+    "lists alone": ({"x": [torch.ones(1), torch.ones(2)]}, {"x": [[1.0], [1.0, 1.0]]}),
+    "samples": ([{"x": torch.ones(2), "y": "a"}, {"x": torch.zeros(2), "y": "b"}],
+                {"x": torch.tensor([[1.0, 1], [0, 0]]), "y": ["a", "b"]}),
+    "pairs": ([(IMAGES[0], 1), (IMAGES[1], 0)], {"item_0": IMAGES[:2], "item_1": [1, 0]}),
+    "bfloat16": ({"x": torch.ones(2, 1, dtype=torch.bfloat16)}, {"x": torch.ones(2, 1)}),
+    "parameters": (torch.nn.ParameterDict({"x": torch.ones(2, 1)}).state_dict(),
+                   {"x": torch.ones(2, 1)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
+@pytest.mark.parametrize("case", FILES)
+def test_files_that_people_save_are_read(case, zipped, tmp_path, ingest):
+    content, expected = FILES[case]
+    path = tmp_path / "data.pt"
+    torch.save(content, path, _use_new_zipfile_serialization=zipped)
+    ds = ingest(path)
+    assert set(ds.columns) == set(expected)
+    for name, values in expected.items():
+        plain = values.numpy() if torch.is_tensor(values) else values
+        read = ds[name][:]
+        if isinstance(plain, np.ndarray):
+            assert read.dtype == plain.dtype
+            np.testing.assert_array_equal(read, plain)
+        else:
+            assert [v.tolist() if isinstance(v, np.ndarray) else v for v in read] == plain
+    assert ingest(path).ingested.added == len(ds)
+
+
+def test_other_values_of_a_file_are_metadata(tmp_path, ingest):
+    content = {"x": LABELS, "classes": ["a", "b"], "model": {"lr": 0.5, "step": torch.tensor(7)}}
+    torch.save(content, tmp_path / "a.pt")
+    ds = ingest(tmp_path / "a.pt")
+    found = {"classes": ["a", "b"], "model.lr": 0.5, "model.step": 7}
+    assert ds.metadata["torch"] == found
+    assert ds.columns == ("x",)
+
+
+def test_splits_in_names_are_a_column(tmp_path, ingest):
+    tensors = {"x_train": IMAGES, "y_train": LABELS, "x_test": IMAGES[:1], "y_test": LABELS[:1]}
+    torch.save(tensors, tmp_path / "a.pt")
+    ds = ingest(tmp_path / "a.pt")
+    assert ds.columns == ("x", "y", "split")
+    assert len(ds) == 4
+
+
+def test_columns_of_a_file_are_named_or_chosen(tmp_path, ingest):
+    torch.save({"weight": torch.ones(3, 2), "bias": torch.ones(2)}, tmp_path / "a.pt")
+    with pytest.raises(InvalidValueError, match=r"'weight' 3, 'bias' 2\. Name the columns"):
+        ingest(tmp_path / "a.pt")
+    assert ingest(tmp_path / "a.pt", columns=["bias"]).columns == ("bias",)
+    torch.save((IMAGES, LABELS), tmp_path / "b.pt")
+    assert ingest(tmp_path / "b.pt", columns=["image", "label"]).columns == ("image", "label")
+    with pytest.raises(OptionError, match="1 names and 2 tensors"):
+        ingest(tmp_path / "b.pt", columns=["image"])
+
+
+@pytest.mark.filterwarnings("ignore:Validating sparse tensor invariants:UserWarning")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (5, "it holds an object of type int"),
+        ([], "an empty list"),
+        ((), "an empty tuple"),
+        (torch.tensor(3), "a tensor without axes"),
+        ({}, "it holds nothing"),
+        ({"lr": 0.1, "betas": (1, 2)}, r"it holds 'lr', 'betas'\. Pass a part of it"),
+        ({"x": torch.eye(3).to_sparse()}, "must be dense"),
+        ({"train": [{"x": 1}], "test": [{"x": 2}, {"x": 3}]}, "Pass a part of it"),
+    ],
+)
+def test_other_content_is_refused_with_the_way_out(content, message, tmp_path, ingest):
+    torch.save(content, tmp_path / "a.pt")
+    with pytest.raises(InvalidValueError, match=message):
+        ingest(tmp_path / "a.pt")
 
 
 @pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta:UserWarning")

@@ -77,6 +77,43 @@ def test_wrong_arguments_are_refused(weather, ingest):
         ingest([1], dim="x")
 
 
+def test_a_multi_index_is_refused_and_its_levels_are_taken(ingest):
+    data = xr.Dataset({"x": ("n", [1.0, 2.0])}, {"a": ("n", [1, 2]), "b": ("n", [3, 4])})
+    data = data.set_index(n=["a", "b"])
+    with pytest.raises(dl.SchemaError, match=r"Pass dataset\.reset_index\('n'\)"):
+        ingest(data)
+    assert ingest(data.reset_index("n")).columns == ("x", "a", "b")
+
+
+TYPES = {
+    "label": (dl.ClassLabel(["a", "b"], nullable=True), ["b", None, "a"]),
+    "n": (dl.Scalar("int8", nullable=True), [1, None, 3]),
+    "ok": (dl.Scalar("bool"), [True, False, True]),
+    "v": (dl.Embedding(2, nullable=True), [[1, 2], None, [3, 4]]),
+    "m": (dl.Array("int16", (2, 2)), np.arange(12, dtype="i2").reshape(3, 2, 2)),
+    "t": (dl.Scalar("datetime64[ms]", nullable=True), ["2026-01-01", None, "2026-01-02"]),
+    "s": (dl.Scalar("timedelta64[s]"), ["1 s", "2 s", "3 s"]),
+}
+
+
+def test_exported_columns_keep_their_types(ingest, make_lake):
+    ds = make_lake({n: t for n, (t, _) in TYPES.items()}, **{n: v for n, (_, v) in TYPES.items()})
+    back = ingest(ds.to_xarray())
+    assert {n: back.schema[n].htype for n in TYPES} == {n: t for n, (t, _) in TYPES.items()}
+    for name in TYPES:
+        first, second = (d.handle.table.digests(d.schema[name].id, np.arange(3)).tolist()
+                         for d in (ds, back))  # fmt: skip
+        assert first == second, name
+
+
+def test_computed_variables_have_the_type_of_their_values(ingest, make_lake):
+    given = make_lake({"n": dl.Scalar("int8", nullable=True)}, n=[1, None, 3]).to_xarray()
+    half = xr.Dataset({"n": (("row",), given["n"].values / 2, given["n"].attrs)})
+    ds = ingest(half)
+    assert ds.schema["n"].htype.bare == dl.Scalar("float32")
+    np.testing.assert_array_equal(ds["n"][:], [0.5, np.nan, 1.5])
+
+
 def test_export_has_the_same_values(weather, ingest):
     back = ingest(weather, dim="time").to_xarray()
     for name in ("t", "gap", "time"):

@@ -13,6 +13,7 @@ import csv
 import json
 import re
 import shutil
+import warnings
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -23,9 +24,15 @@ import numpy as np
 from deeplake_lite import checks, codecs
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder_names import Folders
-from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import (
+    has_nulls,
+    is_file,
+    read_blocks,
+    values_of,
+    warn_of_metadata,
+)
 from deeplake_lite.dataset.export.strings import fits_table, table_cell
-from deeplake_lite.errors import ExistsError, InvalidValueError, SchemaError
+from deeplake_lite.errors import ExistsError, ExportWarning, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,9 +60,23 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
     """Write the rows of a view as files; see `View.to_folder`."""
     samples, labels = _choose_image(view, image), _choose_label(view, label)
     root = Path(checks.location("path", path)).expanduser()
+    _warn_of_losses(view)
     with as_storage_errors(root), new_folder(root, "to_folder"):
         _write(view, root, samples, labels)
     return root
+
+
+def _warn_of_losses(view: View) -> None:
+    """Warn of nulls that a table cannot tell from empty strings, and of metadata of columns."""
+    names = [f.name for f in view.schema if f.htype.sql == "text" and has_nulls(view, f)]
+    if names:
+        warnings.warn(
+            f"to_folder: the nulls of {', '.join(map(repr, names))} become empty cells, which "
+            "programs that read CSV files also take for empty strings.",
+            ExportWarning,
+            stacklevel=5,
+        )
+    warn_of_metadata(view, "to_folder", "a table", stacklevel=6)
 
 
 def _write(view: View, root: Path, samples: Field, labels: Field | None) -> None:

@@ -77,7 +77,9 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         -------
         polars.DataFrame
             Values are as in `to_arrow`, except that classes are an Enum, arrays of fixed shape are
-            polars arrays, and times in seconds become milliseconds. Images are the encoded bytes.
+            polars arrays, and times in seconds become milliseconds. Images are the encoded bytes,
+            JSON values are strings, durations in months and years are integers, and complex numbers
+            are pairs of floats.
 
         Raises
         ------
@@ -95,14 +97,21 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         return rows.to_polars(cast("View", self).pin())
 
     def to_xarray(self) -> xr.Dataset:
-        """Return the columns of fixed shape as lazy variables over a ``row`` dimension.
+        """Return the columns of fixed shape as lazy variables over a dimension of rows.
 
         Returns
         -------
         xarray.Dataset
             Values are read when they are used. Nulls are NaN (nullable integers become floats),
             NaT, or -1 for classes. The coordinate ``row_id`` holds the ids of the rows, and the
-            attribute ``ragged_columns`` lists the columns that are left out.
+            attribute ``ragged_columns`` lists the columns that are left out. The row dimension is
+            called ``row``.
+
+        Notes
+        -----
+        If `from_xarray` created the lake, its dimension names, attributes, coordinates and
+        variables without rows are restored. Columns that were renamed or reshaped since then have
+        the default dimensions, such as ``v_0``.
 
         Examples
         --------
@@ -146,6 +155,12 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
             the error are removed.
         SchemaError
             When no column is suitable, or several are and none was chosen.
+
+        Warns
+        -----
+        ExportWarning
+            Before anything is written, if a column of strings has nulls, or a column has metadata,
+            which is left out.
 
         Notes
         -----

@@ -6,11 +6,13 @@ not followed, and nothing is re-encoded.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake_lite.dataset.repr import bars
+from deeplake_lite.errors import ExportWarning
 from deeplake_lite.htypes.cells import Cells, NestedCells, RaggedCells, concat
 from deeplake_lite.htypes.layouts import Nested, Ragged
 from deeplake_lite.storage import chunks
@@ -63,6 +65,29 @@ def read_all(view: View, label: str) -> dict[str, Cells]:
         f.name: concat([block[f.name] for block in blocks]) if blocks else f.htype.encode([])
         for f in fields
     }
+
+
+def has_nulls(view: View, f: Field) -> bool:
+    """Return whether any cell of a column is null, without reading the cells."""
+    if not f.htype.nullable:
+        return False
+    table, slots = view.rows.locate()
+    return any(
+        (valid := table.valid(f.id, slots[span])) is not None and not valid.all()
+        for span in chunks.spans(len(slots), BLOCK_ROWS)
+    )
+
+
+def warn_of_metadata(view: View, method: str, what: str, stacklevel: int = 5) -> None:
+    """Warn of columns whose metadata is left out, because `what` cannot hold it."""
+    names = [f.name for f in view.schema if f.metadata]
+    if names:
+        warnings.warn(
+            f"{method} leaves out the metadata of {', '.join(map(repr, names))}, because {what} "
+            "cannot hold it.",
+            ExportWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def is_file(htype: Htype) -> bool:

@@ -2,7 +2,8 @@
 
 ``xr.open_dataset("flowers.lake", engine="deeplake_lite")`` finds this module through its entry
 point, and ``view.to_xarray()`` passes a view to it. A variable reads rows only when they are used.
-Ragged columns are left out and listed in the attribute ``ragged_columns``.
+Ragged columns are left out and listed in the attribute ``ragged_columns``. The names and attributes
+that `dl.from_xarray` recorded are restored; see `xarray_record`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from xarray.backends import BackendArray, BackendEntrypoint
 from xarray.core import indexing
 
 from deeplake_lite.dataset.arrow.times import common_times
+from deeplake_lite.dataset.export.xarray_record import layout_of
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.read.values import owned
 from deeplake_lite.dataset.view import View
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.dataset.export.xarray_record import Layout
     from deeplake_lite.schema import Field
 
 
@@ -161,13 +164,18 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     """Return the dense columns of a view as lazy variables."""
     fields = [f for f in view.schema if f.name not in dropped]
     dense = [f for f in fields if isinstance(f.htype.layout, Dense)]
-    names = {f.name for f in fields}
-    row, ids = free_name("row", names), free_name("row_id", names)
+    names = {f.name for f in view.schema}
+    layout = layout_of(view.rows.table.metadata, dense, names)
     pinned = view[:]  # the variables read later, when the dataset may have changed
-    variables = {f.name: _variable(pinned, f, row, names) for f in dense}
+    variables = {f.name: _variable(pinned, f, layout) for f in dense}
+    variables |= {name: v for name, v in layout.variables.items() if name not in dropped}
     row_ids = LakeArray(partial(_read_ids, pinned), (len(view),), np.dtype(np.int64))
-    coordinates = {ids: xr.Variable((row,), indexing.LazilyIndexedArray(row_ids))}
+    used = {str(d) for variable in variables.values() for d in variable.dims}
+    ids = free_name("row_id", names | used | variables.keys() | {layout.row})
+    coordinates = {ids: xr.Variable((layout.row,), indexing.LazilyIndexedArray(row_ids))}
+    coordinates |= {n: variables.pop(n) for n in layout.coordinates if n in variables}
     attributes = {
+        **layout.attributes,
         "url": view.url,
         "version": view.version,
         "ragged_columns": [f.name for f in fields if f not in dense],
@@ -175,14 +183,15 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     return xr.Dataset(variables, coordinates, attributes)
 
 
-def _variable(view: View, f: Field, row: str, names: set[str]) -> xr.Variable:
-    """Return a column as a lazy variable, with axis names that are not in `names`."""
-    layout = f.htype.layout
-    assert isinstance(layout, Dense)
+def _variable(view: View, f: Field, layout: Layout) -> xr.Variable:
+    """Return a column as a lazy variable."""
+    assert isinstance(f.htype.layout, Dense)
     empty = _filled(f, f.htype.encode([]))
-    array = LakeArray(partial(_read, view, f), (len(view), *layout.shape), empty.dtype)
-    axes = [free_name(f"{f.name}_{i}", names) for i in range(len(layout.shape))]
-    return xr.Variable((row, *axes), indexing.LazilyIndexedArray(array), _attributes(f))
+    shape = (len(view), *f.htype.layout.shape)
+    array = LakeArray(partial(_read, view, f), shape, empty.dtype)
+    dims = (layout.row, *layout.axes[f.name])
+    attributes = {**layout.columns.get(f.name, {}), **_attributes(f)}
+    return xr.Variable(dims, indexing.LazilyIndexedArray(array), attributes)
 
 
 def _read(view: View, f: Field, rows: NDArray[np.int64]) -> NDArray[Any]:

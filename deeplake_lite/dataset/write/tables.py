@@ -120,7 +120,7 @@ def column_values(values: Any, of: Htype | None = None) -> object:
     ['a', None]
     """
     if hasattr(values, "to_dataset"):
-        return _data_array(values)
+        return variable_values(values)
     if is_series(values):
         values = series_values(values)
         if not is_arrow(values):
@@ -132,7 +132,19 @@ def column_values(values: Any, of: Htype | None = None) -> object:
     return arrow_values(values, of)
 
 
-def _data_array(values: xr.DataArray) -> object:
+def variable_htype(variable: xr.Variable | xr.DataArray) -> Htype | None:
+    """Return the row type recorded in a variable of an exported dataset; None for others.
+
+    A variable computed from an exported one has its attributes, but may have another shape or
+    dtype: see `variable_values`.
+    """
+    of = _parse_htype(variable.attrs.get("htype"))
+    if of is None or not isinstance(of.layout, Dense) or of.layout.shape != variable.shape[1:]:
+        return None
+    return of
+
+
+def variable_values(values: xr.Variable | xr.DataArray) -> object:
     """Return the values of an xarray variable, with the type in its attributes, if any.
 
     `to_xarray` writes nulls as NaN for integers, and as -1 for classes.
@@ -143,12 +155,20 @@ def _data_array(values: xr.DataArray) -> object:
         return array
     dtype = np.dtype(of.layout.dtype)
     is_class = of.classes is not None
-    filled = of.nullable and (is_class or (dtype.kind in "biu" and array.dtype.kind == "f"))
+    is_float = array.dtype.kind == "f"
+    filled = of.nullable and (
+        is_class or (dtype.kind in "biu" and is_float) or (of.is_embedding and is_float)
+    )
     if not filled:  # a variable computed from an exported one keeps its attributes, not its dtype
         return Exported(array, of) if array.dtype == dtype else array
     null = array == -1 if is_class else np.isnan(array)
-    rows = zip(array, null.all(axis=tuple(range(1, null.ndim))), strict=True)
-    return Exported([None if is_null else row.astype(dtype) for row, is_null in rows], of)
+    nulls = null.all(axis=tuple(range(1, null.ndim)))
+    with np.errstate(invalid="ignore"):
+        rows = array.astype(dtype)
+    if (rows[~nulls] != array[~nulls]).any():  # computed, such as the half of an exported variable
+        return array
+    pairs = zip(rows, nulls, strict=True)
+    return Exported([None if is_null else row for row, is_null in pairs], of)
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ class ArraySource:
             raise SchemaError(f"Column {name!r}: {error}") from None
         if declared is None or htype.sql != "text":
             return htype if declared is None or htype.classes is not None else declared
-        values = {v for column in columns for block in _blocks(column) for v in block}
+        values = {v for column in columns for block in blocks_of(column) for v in block}
         names = sorted(str(value) for value in values if value is not None)
         return ClassLabel(names, nullable=htype.nullable)
 
@@ -173,7 +173,7 @@ def _read(column: ArrayColumn, at: int, start: int, stop: int) -> Any:
     return column.read(at + start, at + stop)
 
 
-def _blocks(column: ArrayColumn) -> Iterator[Any]:
+def blocks_of(column: ArrayColumn) -> Iterator[Any]:
     """Yield the values of a column that can be read, block by block."""
     step = int(np.clip(BLOCK_BYTES // max(column.row_bytes, 1), 1, BLOCK_ROWS))
     for at in range(0, len(column), step):
@@ -184,7 +184,7 @@ def _blocks(column: ArrayColumn) -> Iterator[Any]:
 
 def has_nat(column: ArrayColumn) -> bool:
     """Return whether any time in a column is NaT, by reading the column."""
-    return any(np.isnat(block).any() for block in _blocks(column))
+    return any(np.isnat(block).any() for block in blocks_of(column))
 
 
 def array_htype(dtype: np.dtype[Any], shape: Shape[int | None]) -> Htype:

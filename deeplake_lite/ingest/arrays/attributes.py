@@ -39,9 +39,9 @@ def json_value(value: Any, depth: int = 0) -> object:
     if depth > DEEPEST or (isinstance(value, np.ndarray) and value.size > MOST_ITEMS):
         return _text(f"{type(value).__name__} {getattr(value, 'shape', '')}".strip())
     if isinstance(value, np.ndarray):
-        return json_value(
-            value.tolist() if value.dtype.kind not in "mMV" else list(value), depth + 1
-        )
+        if value.dtype.kind not in "mMV":
+            return json_value(value.tolist(), depth + 1)
+        return json_value(list(value) if value.ndim else value[()], depth + 1)
     if isinstance(value, Mapping):
         return {_text(str(key)): json_value(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -52,6 +52,23 @@ def json_value(value: Any, depth: int = 0) -> object:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return _text(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value))
+
+
+def attribute_dtypes(items: Iterable[tuple[str, Any]]) -> dict[str, str]:
+    """Return the dtypes of attributes that JSON changes: NumPy's numbers, times, and nan.
+
+    >>> attribute_dtypes([("scale", np.float32(0.1)), ("fill", float("nan")), ("n", 3)])
+    {'scale': 'float32', 'fill': 'float64'}
+    """
+    found = dict[str, str]()
+    for name, value in items:
+        is_numpy = isinstance(value, np.ndarray | np.generic)
+        is_number = isinstance(value, complex) or (
+            isinstance(value, float) and not math.isfinite(value)
+        )
+        if (is_numpy or is_number) and np.asarray(value).dtype.kind in "biufcmM":
+            found[_text(name)] = np.asarray(value).dtype.name
+    return found
 
 
 def _text(value: str) -> str:

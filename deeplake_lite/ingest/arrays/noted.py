@@ -65,6 +65,20 @@ def noted_columns(
     return columns
 
 
+def noted_metadata(text: object) -> dict[str, Any]:
+    """Return the metadata of the dataset that a note records; {} if it records none.
+
+    >>> noted_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}')
+    {'licence': 'CC0'}
+    """
+    try:
+        note = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return {}
+    metadata = note.get("metadata") if isinstance(note, dict) else None
+    return metadata if isinstance(metadata, dict) else {}
+
+
 class Member(RowArray, Protocol):
     """An array in a file, with a name for messages."""
 

@@ -13,7 +13,7 @@ from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
 from deeplake_lite.ingest.arrays.named_splits import parts_of
-from deeplake_lite.ingest.arrays.noted import note_of, noted_columns
+from deeplake_lite.ingest.arrays.noted import note_of, noted_columns, noted_metadata
 from deeplake_lite.ingest.arrays.numpy_files import (
     NpyFile,
     columns_in,
@@ -155,6 +155,7 @@ def _npz_source(
     paths: Sequence[Path], on: str | None, chosen: Sequence[str] | None, options: Options
 ) -> ArraySource:
     parts, metadata, left_out = list[Part](), dict[str, object](), list[Skipped]()
+    kept = dict[str, Any]()
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
@@ -163,9 +164,9 @@ def _npz_source(
             )
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
-        columns: dict[str, ArrayColumn] = {
-            **(noted_columns(members, path.name, note_of(members)) or {})
-        }
+        note = note_of(members)
+        kept |= noted_metadata(note)
+        columns: dict[str, ArrayColumn] = {**(noted_columns(members, path.name, note) or {})}
         if not (is_noted := bool(columns)):
             for name, member in members.items():
                 if member.shape:
@@ -176,7 +177,7 @@ def _npz_source(
     title = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
-        metadata={"numpy": metadata} if metadata else {},
+        metadata={**kept, **({"numpy": metadata} if metadata else {})},
     )  # fmt: skip
 
 

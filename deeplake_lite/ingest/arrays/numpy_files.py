@@ -282,7 +282,11 @@ class NpzMember:
         first, count = offset + start * size, (stop - start) * size
         if self._stream is None or self._at > first:
             archive = zipfile.ZipFile(self.file)
-            self._stream, self._at, self._keep = archive.open(self.name), 0, [archive]
+            try:
+                self._stream, self._at, self._keep = archive.open(self.name), 0, [archive]
+            except BaseException:
+                archive.close()
+                raise
         while self._at < first:
             self._at += len(exactly(self._stream, min(PIECE, first - self._at)))
         data = exactly(self._stream, count)

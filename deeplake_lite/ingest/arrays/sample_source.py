@@ -104,7 +104,7 @@ class SampleSource:
         htype = self.known.get(name)
         if htype is None:
             try:
-                htype = _inferred(values)
+                htype = inferred_type(values)
             except SchemaError as error:
                 raise SchemaError(
                     f"Column {name!r}: {error} Declare a type: schema={{{name!r}: …}}."
@@ -124,7 +124,9 @@ class SampleSource:
         rows, size, types = list[Sample](), 0, self.columns
         for sample in self.read(start):
             try:
-                size += 0 if isinstance(sample, BadSample) else sum(map(_size, sample.values()))
+                size += (
+                    0 if isinstance(sample, BadSample) else sum(map(sample_size, sample.values()))
+                )
             except InvalidValueError as error:
                 rows.append(BadSample(str(error)))
             else:
@@ -156,7 +158,7 @@ class SampleSource:
         return Block(columns, Places(self.title, start, len(rows)), errors=errors)
 
 
-def _inferred(values: list[Any]) -> Htype:
+def inferred_type(values: list[Any]) -> Htype:
     """Infer the type of values; Pillow images keep the format of their files."""
     present = [value for value in values if value is not None]
     if present and all(map(is_pillow, present)):
@@ -168,20 +170,25 @@ def _plain(value: Any) -> Any:
     return array_of(value) if is_tensor(type(value)) else value
 
 
-def _size(value: Any) -> int:
+def sample_size(value: Any) -> int:
     """Estimate the size of a value in bytes. Raises InvalidValueError for sparse tensors."""
     if isinstance(value, str | bytes):
         return len(value)
     if is_pillow(value):
         return int(np.prod(value.size)) * 4
+    check_dense(value)
+    nbytes = getattr(value, "nbytes", 8)
+    return int(nbytes) if isinstance(nbytes, int | np.integer) else 8
+
+
+def check_dense(value: Any) -> None:
+    """Reject a sparse tensor, which might be of any size. Raises InvalidValueError."""
     layout = str(getattr(value, "layout", "torch.strided"))
     if layout.startswith("torch.") and layout != "torch.strided":  # could be huge when dense
         raise InvalidValueError(
             f"A tensor must be dense, but one has the layout {layout}. Convert it in the dataset: "
             "x.to_dense()."
         )
-    nbytes = getattr(value, "nbytes", 8)
-    return int(nbytes) if isinstance(nbytes, int | np.integer) else 8
 
 
 class Once:

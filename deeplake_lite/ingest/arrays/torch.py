@@ -1,4 +1,4 @@
-"""Ingesting PyTorch datasets, and the files that `View.to_torch` writes."""
+"""Ingesting PyTorch datasets, and files of tensors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from deeplake_lite.ingest.arrays.sample_source import (
     bad_sample,
     flattened,
 )
-from deeplake_lite.ingest.arrays.torch_file import torch_file_source
+from deeplake_lite.ingest.arrays.torch_file import FileSamples, read_torch_file
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
@@ -58,12 +58,12 @@ def from_torch(
     num_workers: int = 0,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the samples of a PyTorch dataset, map-style or iterable.
+    """Ingest the samples of a PyTorch dataset, map-style or iterable, or a file of tensors.
 
     Parameters
     ----------
     dataset : torch.utils.data.Dataset, str or Path
-        The dataset, or a file written by `View.to_torch`. Any object with ``__len__`` and
+        The dataset, or a file such as ``"train.pt"``. Any object with ``__len__`` and
         ``__getitem__``, or with ``__iter__``, can be a dataset.
     url : str
         URL of the lake, which is created if it does not exist.
@@ -90,7 +90,8 @@ def from_torch(
     ------
     InvalidValueError
         If a sample cannot be read, or does not fit the columns, which are inferred from the first
-        samples; with ``on_error="skip"``, such samples are skipped.
+        samples; with ``on_error="skip"``, such samples are skipped. If a file cannot be read
+        without running code from it.
 
     Notes
     -----
@@ -99,6 +100,12 @@ def from_torch(
     samples are stored as they are returned, so leave out augmentations. A Pillow image that was not
     changed after reading its file is stored as that file. ``dataset.classes`` are the names of the
     classes.
+
+    Files are read with ``weights_only=True``. Each tensor of a dict, also of a nested one, is a
+    column, and so is a list of that length; the first axis is the rows. Other values of the dict
+    are in ``ds.metadata["torch"]``. A tuple of tensors of the same length has the columns
+    ``item_0`` and so on, a list is a list of samples, and a single tensor has the name of the file.
+    A file that `View.to_torch` has written restores the types of its columns.
 
     Examples
     --------
@@ -120,12 +127,15 @@ def _source(
 ) -> Source:
     """Return the source for a dataset or a file. Raises OptionError."""
     if isinstance(dataset, str | os.PathLike):
-        return torch_file_source(checks.location("dataset", dataset), on, columns, options)
+        content = read_torch_file(checks.location("dataset", dataset), on, columns, options)
+        if not isinstance(content, FileSamples):
+            return content
+        dataset = content
     is_map = _is_map_style(dataset)
     if isinstance(dataset, bytes | Mapping | set) or not (is_map or hasattr(dataset, "__iter__")):
         raise OptionError(
-            "dataset must be a torch.utils.data.Dataset, or the path of a file written by "
-            f"to_torch, but it is a {type(dataset).__name__}. Pass arrays to dl.from_arrays."
+            "dataset must be a torch.utils.data.Dataset, or the path of a file of tensors, but it "
+            f"is a {type(dataset).__name__}. Pass arrays to dl.from_arrays."
         )
     if workers and not is_map:
         raise OptionError(
@@ -144,11 +154,13 @@ def _source(
     reader = _Samples(dataset, names, _classes(dataset), workers, is_map=is_map)
     known = {name: ClassLabel(reader.classes) for name in reader.labels}
     rows = len(dataset) if is_map else None
-    return SampleSource(_title(dataset), reader.read, rows, on, types, known)
+    mark = dataset.fingerprint if isinstance(dataset, FileSamples) else None
+    return SampleSource(_title(dataset), reader.read, rows, on, types, known, mark)
 
 
 def _title(dataset: object) -> str:
-    return type(_innermost(dataset)[0]).__name__
+    inner = _innermost(dataset)[0]
+    return inner.title if isinstance(inner, FileSamples) else type(inner).__name__
 
 
 def _is_map_style(dataset: Any) -> bool:

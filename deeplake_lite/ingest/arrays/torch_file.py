@@ -1,7 +1,12 @@
-"""Reading files written by `View.to_torch`, without running code from them."""
+"""Reading files of tensors without running code from them, also those that others wrote.
+
+In a dict of tensors with equally many rows, each tensor becomes a column, as in a tuple of tensors.
+A list holds samples.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,65 +17,210 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.dataset.export.arrays.forms import NOTE
-from deeplake_lite.errors import InvalidValueError, NotFoundError
-from deeplake_lite.htypes.tensors import array_of, is_tensor
-from deeplake_lite.ingest.arrays.array_source import ArraySource, Part
-from deeplake_lite.ingest.arrays.noted import noted_columns
+from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
+from deeplake_lite.htypes.tensors import array_of, is_tensor, without_tensors
+from deeplake_lite.ingest.arrays.array_source import ArrayColumn, ArraySource, Part
+from deeplake_lite.ingest.arrays.attributes import json_value
+from deeplake_lite.ingest.arrays.named_splits import parts_of
+from deeplake_lite.ingest.arrays.noted import noted_columns, noted_metadata
+from deeplake_lite.ingest.arrays.numpy_files import NumpyColumn
+from deeplake_lite.ingest.arrays.sample_source import (
+    check_dense,
+    flattened,
+    inferred_type,
+    sample_size,
+)
 from deeplake_lite.ingest.files import find_files, fingerprint
 from deeplake_lite.ingest.options import types_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from deeplake_lite.htypes import Htype
     from deeplake_lite.ingest.options import Options
 
 
-def torch_file_source(
+class FileSamples(list[Any]):
+    """The samples of a file, in a list."""
+
+    title = ""
+    """Name of the file."""
+
+    fingerprint: str | None = None
+    """Identifies the file and its content."""
+
+
+def read_torch_file(
     path: str, on: str | None, columns: Sequence[str] | None, options: Options
-) -> ArraySource:
-    """Return the source for a file written by `View.to_torch`.
+) -> ArraySource | FileSamples:
+    """Return the source for a file, or its samples if it holds a list.
 
     Raises
     ------
     InvalidValueError
-        If the file cannot be read, or was not written by `View.to_torch`.
+        If the file cannot be read without running code from it, or holds something else.
     MissingPackageError
         If PyTorch is not installed.
     """
     file = Path(find_files(path, ".pt")[0])
     content = _load(file)
-    members = {name: TensorMember(value, f"{file.name}, {name}") for name, value in content.items()}
-    found = noted_columns(members, file.name, content.get(NOTE))
-    if found is None:
-        raise InvalidValueError(
-            f"{str(file)!r} was not written by to_torch. Pass other tensors as a "
-            "dataset, or to dl.from_arrays."
-        )
-    names = found if columns is None else checks.names("columns", columns)
-    for name in names:
-        if name not in found:
-            raise NotFoundError.named("column", name, found)
-    part = Part(file.name, {name: found[name] for name in names})
+    mark = fingerprint(file, [str(file)])
+    if isinstance(content, list | tuple) and content and not _is_columns(content):
+        samples = FileSamples(content)
+        samples.title, samples.fingerprint = file.name, mark
+        return samples
+    kept = dict[str, Any]()
+    if isinstance(content, dict) and isinstance(content.get(NOTE), str):
+        parts = [_noted_part(file, content, columns)]
+        kept = noted_metadata(content[NOTE])
+    else:
+        named = _named(file, content, columns)
+        chosen = columns if isinstance(content, dict) else None
+        found = _columns(file, named, chosen)
+        parts = parts_of(file.name, found, chosen)
+        rest = {name: item for name, item in named.items() if name not in found}
+        if rest and chosen is None:
+            kept = {"torch": _json(rest)}
     return ArraySource(
-        file.name, (part,), on, types_of(options.get("schema")), fingerprint(file, [str(file)]),
-        limits=options.get("limits", DEFAULT_LIMITS),
+        file.name, tuple(parts), on, types_of(options.get("schema")), mark,
+        metadata=kept, limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
 
 
-def _load(file: Path) -> dict[str, Any]:
-    """Load a file without running code from it. Raises InvalidValueError, MissingPackageError."""
+def _load(file: Path) -> Any:
+    """Return the content of a file, without running code from it. Raises InvalidValueError."""
     torch = checks.package("torch", "torch", "from_torch of a file")
     try:
-        content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
-    except Exception as error:  # PyTorch raises many types of errors
+        with file.open("rb") as opened:
+            is_zip = opened.read(2) == b"PK"  # other files are of PyTorch before 1.6
+        return torch.load(file, map_location="cpu", weights_only=True, mmap=is_zip)
+    except Exception as error:  # of PyTorch, of many kinds
+        if match := re.search(r"GLOBAL (\S+)", str(error)):
+            raise InvalidValueError(
+                f"{str(file)!r} cannot be read without running code from it, because it holds "
+                f"Python objects: {match[1][:100]}. If you trust the file, pass its content: "
+                "dl.from_torch(torch.load(path, weights_only=False), url)."
+            ) from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InvalidValueError(
             f"{str(file)!r} cannot be read: {reason[:200].rstrip('.')}. Check the file."
         ) from error
-    is_ours = isinstance(content, dict) and all(isinstance(name, str) for name in content)
-    return content if is_ours else {}
+
+
+def _is_columns(content: Sequence[Any]) -> bool:
+    """Return whether a tuple holds columns: tensors of the same length, at least two."""
+    if not isinstance(content, tuple) or len(content) < 2:
+        return False
+    lengths = {_rows(item) for item in content}
+    return len(lengths) == 1 and None not in lengths
+
+
+def _rows(value: Any) -> int | None:
+    """Return the number of rows of a tensor; None for a tensor without axes and other values."""
+    return int(value.shape[0]) if is_tensor(type(value)) and value.ndim else None
+
+
+def _noted_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] | None) -> Part:
+    """Return the columns of a file that `View.to_torch` has written, with their types."""
+    members = {
+        name: TensorMember(value, f"{file.name}, {name}")
+        for name, value in content.items()
+        if isinstance(name, str)
+    }
+    found = noted_columns(members, file.name, content[NOTE]) or {}
+    names = found if columns is None else checks.names("columns", columns)
+    for name in names:
+        if name not in found:
+            raise NotFoundError.named("column", name, found)
+    return Part(file.name, {name: found[name] for name in names})
+
+
+def _named(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of a file by name. Raises InvalidValueError, OptionError."""
+    if isinstance(content, dict):
+        return flattened(content)
+    items = content if isinstance(content, tuple) else (content,)
+    if not all(_rows(item) is not None for item in items) or not items:
+        raise InvalidValueError(
+            f"{str(file)!r} must hold tensors, in a dict or a tuple, or a list of samples, but it "
+            f"holds {_described(content)}. Pass a dataset or a list: "
+            "dl.from_torch([…], url)."
+        )
+    usual = [file.stem] if len(items) == 1 else [f"item_{i}" for i in range(len(items))]
+    names = usual if columns is None else checks.names("columns", columns)
+    if len(names) != len(items):
+        raise OptionError(
+            f"columns must name each tensor of the file, but there are {len(names)} names and "
+            f"{len(items)} tensors."
+        )
+    return dict(zip(names, items, strict=True))
+
+
+def _described(content: Any) -> str:
+    kind = type(content).__name__
+    if is_tensor(type(content)):
+        return "a tensor without axes"
+    is_empty = isinstance(content, list | tuple) and not content
+    return f"an empty {kind}" if is_empty else f"an object of type {kind}"
+
+
+def _columns(
+    file: Path, named: Mapping[str, Any], chosen: Sequence[str] | None
+) -> dict[str, ArrayColumn]:
+    """Return the columns of a file: its tensors, and lists that are as long as one of them."""
+    lengths = {n for value in named.values() if (n := _rows(value)) is not None}
+    lists = {len(value) for value in named.values() if isinstance(value, list)}
+    if not lengths and len(lists) == 1:
+        lengths = lists
+    found = dict[str, ArrayColumn]()
+    for name, value in named.items():
+        is_chosen = chosen is not None and name in chosen
+        if _rows(value) is not None:
+            check_dense(value)
+            found[name] = NumpyColumn(TensorMember(value, f"{file.name}, {name}"))
+        elif isinstance(value, list) and value and (len(value) in lengths or is_chosen):
+            found[name] = ListColumn(value)
+    if not found:
+        listed = ", ".join(map(repr, named)) or "nothing"
+        raise InvalidValueError(
+            f"{str(file)!r} must hold tensors with an axis of rows, or lists of the same length, "
+            f"but it holds {listed}. Pass a part of it: dl.from_torch(torch.load(path)['…'], url)."
+        )
+    return found
+
+
+def _json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values without rows as JSON."""
+    return {
+        name: json_value(array_of(value) if is_tensor(type(value)) else without_tensors(value))
+        for name, value in values.items()
+    }
+
+
+@dataclass(frozen=True)
+class ListColumn:
+    """A column that is a list of values."""
+
+    values: list[Any]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def htype(self) -> Htype:
+        """Type of the values. Raises SchemaError if they have none in common."""
+        return inferred_type(self.values)
+
+    @property
+    def row_bytes(self) -> int:
+        """Estimated size of a value."""
+        return sum(map(sample_size, self.values)) // max(len(self), 1)
+
+    def read(self, start: int, stop: int) -> list[Any]:
+        """Return the given rows."""
+        return self.values[start:stop]
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,25 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
+from deeplake_lite.dataset.write.tables import Exported, variable_htype, variable_values
 from deeplake_lite.errors import NotFoundError, OptionError, SchemaError
 from deeplake_lite.htypes import Htype, Sequence, Text
-from deeplake_lite.ingest.arrays.array_source import ArraySource, Part, array_htype, has_nat
-from deeplake_lite.ingest.arrays.attributes import json_attributes, json_value
+from deeplake_lite.ingest.arrays.array_source import (
+    ArraySource,
+    Part,
+    array_htype,
+    blocks_of,
+    has_nat,
+)
+from deeplake_lite.ingest.arrays.attributes import (
+    MOST_ITEMS,
+    attribute_dtypes,
+    json_attributes,
+    json_value,
+)
 from deeplake_lite.ingest.arrays.numpy_files import reading
 from deeplake_lite.ingest.options import takes_options, types_of
+from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
@@ -63,7 +76,7 @@ def from_xarray(
     Dataset
         The committed dataset; its ``ingested`` is a summary. Each variable and coordinate with this
         dimension becomes a column. The others, and attributes such as units, are in
-        ``ds.metadata["xarray"]``.
+        ``ds.metadata["xarray"]``, from which `View.to_xarray` restores them.
 
     Raises
     ------
@@ -72,7 +85,7 @@ def from_xarray(
     OptionError
         If `dim` is missing, and the variables have no common first dimension.
     SchemaError
-        If no variable has the dimension, or if no type can store a variable.
+        If no variable has the dimension, if no type can store a variable, or for a MultiIndex.
 
     Examples
     --------
@@ -95,6 +108,7 @@ def from_xarray(
     dim = _first_dimension(data) if dim is None else checks.text("dim", dim)
     if dim not in data.sizes:
         raise NotFoundError.named("dimension", dim, list(map(str, data.sizes)))
+    _check_indexes(data, dim)
     columns = {
         _name(name): XarrayColumn(variable, dim, str(name))
         for name, variable in data.variables.items()
@@ -107,7 +121,8 @@ def from_xarray(
         )
     source = ArraySource(
         "xarray", (Part("xarray", columns),), on, types_of(options.get("schema")),
-        metadata={"xarray": _metadata(data, dim)}, limits=options.get("limits", DEFAULT_LIMITS),
+        left_out=_left_out(data, dim), metadata={"xarray": _metadata(data, dim)},
+        limits=options.get("limits", DEFAULT_LIMITS),
     )  # fmt: skip
     return ingest(source, url, **options)
 
@@ -127,6 +142,17 @@ def _first_dimension(data: Any) -> str:
     )
 
 
+def _check_indexes(data: Any, dim: str) -> None:
+    """Reject a MultiIndex, whose values are tuples. Raises SchemaError."""
+    for name, variable in data.variables.items():
+        levels = getattr(variable, "level_names", None)
+        if levels and dim in variable.dims:
+            raise SchemaError(
+                f"A column cannot hold the MultiIndex {name!r}, but it can hold each of its levels "
+                f"{', '.join(map(repr, levels))}. Pass dataset.reset_index({name!r})."
+            )
+
+
 def _name(name: object) -> str:
     return checks.text("a name of a variable", name)
 
@@ -135,18 +161,46 @@ def _metadata(data: Any, dim: str) -> Mapping[str, object]:
     """Return attributes, dimensions, and the variables without the dimension of the rows."""
     columns, others = dict[str, object](), dict[str, object]()
     for name, variable in data.variables.items():
-        item: dict[str, object] = {"dims": [str(d) for d in variable.dims]}
-        if attributes := json_attributes(variable.attrs.items()):
-            item["attributes"] = attributes
+        item = {"dims": [str(d) for d in variable.dims], **_attributes(variable.attrs)}
         if name in data.coords:
             item["coordinate"] = True
         if dim in variable.dims:
             columns[str(name)] = item
-        else:
-            others[str(name)] = {**item, "values": json_value(variable.to_numpy())}
-    items = {"dim": dim, "columns": columns, "variables": others}
-    attributes = json_attributes(data.attrs.items())
-    return {k: v for k, v in {**items, "attributes": attributes}.items() if v}
+        elif variable.size <= MOST_ITEMS:
+            values = json_value(variable.to_numpy())
+            others[str(name)] = {**item, "dtype": _dtype_name(variable.dtype), "values": values}
+    sizes = {str(d): int(n) for d, n in data.sizes.items() if d != dim}
+    items = {"dim": dim, "sizes": sizes, "columns": columns, "variables": others}
+    return {k: v for k, v in {**items, **_attributes(data.attrs)}.items() if v}
+
+
+def _attributes(attributes: Mapping[str, Any]) -> dict[str, object]:
+    """Return attributes as JSON, with the dtypes that JSON does not have."""
+    items = {
+        "attributes": json_attributes(attributes.items()),
+        "attribute_dtypes": attribute_dtypes(attributes.items()),
+    }
+    return {name: item for name, item in items.items() if item}
+
+
+def _dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype, without the length of strings."""
+    kind = dtype.kind if isinstance(dtype, np.dtype) else "O"
+    usual = dtype.name if kind != "O" else "object"
+    return {"U": "str", "T": "str", "S": "bytes"}.get(kind, str(usual))
+
+
+def _left_out(data: Any, dim: str) -> tuple[Skipped, ...]:
+    """Return the variables without rows that are too large for metadata."""
+    return tuple(
+        Skipped(
+            f"xarray, {name}",
+            f"its dimensions do not include {dim!r}, and metadata holds at most {MOST_ITEMS:,} "
+            f"values, but it has {variable.size:,}",
+        )
+        for name, variable in data.variables.items()
+        if dim not in variable.dims and variable.size > MOST_ITEMS
+    )
 
 
 @dataclass(frozen=True)
@@ -178,8 +232,21 @@ class XarrayColumn:
             for _ in self._shape:
                 htype = Sequence(htype)
             return htype
+        of = variable_htype(self._moved)
+        if of is not None and self._keeps(of):
+            return of
         htype = array_htype(dtype, self._shape)
         return replace(htype, nullable=True) if dtype.kind in "mM" and has_nat(self) else htype
+
+    def _keeps(self, of: Htype) -> bool:
+        """Return whether all values are of the type that `to_xarray` has recorded."""
+        if self.variable.dtype.kind in "mM":
+            return self.variable.dtype == np.dtype(of.value_dtype) and (
+                of.nullable or not has_nat(self)
+            )
+        if not of.nullable:  # the dtype decides
+            return isinstance(self.read(0, 0), Exported)
+        return all(isinstance(block, Exported) for block in blocks_of(self))
 
     @property
     def row_bytes(self) -> int:
@@ -191,7 +258,9 @@ class XarrayColumn:
     def read(self, start: int, stop: int) -> Any:
         """Return the values of the given rows."""
         with reading(self.title):
-            values = self._moved[start:stop].to_numpy()
+            values: Any = variable_values(self._moved[start:stop])
+        if isinstance(values, Exported):
+            return values
         if values.dtype.kind in "OT" or (values.dtype.kind in "US" and values.ndim > 1):
             return values.astype(object).tolist()
         return values

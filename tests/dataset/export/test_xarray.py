@@ -240,6 +240,16 @@ def test_computed_variable_is_stored_unchanged():
     assert ds["y"][:].tolist() == [0.5, 1.0]
 
 
+@pytest.mark.parametrize("dtype", ["int64", "bool"])
+def test_computed_variable_of_a_nullable_column_is_not_rounded(dtype):
+    values = {"x": [True, None, True] if dtype == "bool" else [1, None, 1]}
+    given = lake({"x": dl.Scalar(dtype, nullable=True)}, values).to_xarray()["x"]
+    half = xr.DataArray(given.values / 2, dims=given.dims, attrs=given.attrs)
+    ds = lake({"y": "float64"}, {"y": []})
+    ds.append({"y": half})
+    np.testing.assert_array_equal(ds["y"][:], [0.5, np.nan, 0.5])
+
+
 @pytest.mark.parametrize("opened", ["export", "backend"])
 def test_lazy_datasets_can_be_pickled(tmp_path, opened):
     ds = dl.create(str(tmp_path / "a.lake"), {"x": "int64", "v": dl.Embedding(2)})

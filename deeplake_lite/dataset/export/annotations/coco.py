@@ -21,6 +21,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import coco_annotations as coco
 from deeplake_lite.dataset.export.annotations.columns import (
     class_names,
+    columns_with_nulls,
     is_boxes,
     is_captions,
     is_keypoints,
@@ -139,10 +140,11 @@ class _Export:
                 f"values that have no column, such as scores, of {counted(n, 'image')} where "
                 "annotations were added or removed without updating 'annotation_ids'"
             )
-        if sentences:
-            warnings.warn(
-                f"to_coco leaves out {'; and '.join(sentences)}.", ExportWarning, stacklevel=4
-            )
+        texts = [f"leaves out {'; and '.join(sentences)}"] if sentences else []
+        if nulls := columns_with_nulls(self.view, self.columns.values()):
+            texts.append(f"writes the nulls of {nulls} as images without annotations")
+        if texts:
+            warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=4)
 
     def _count_mismatches(self) -> int:
         """Return the number of rows whose originals no longer match their annotations."""

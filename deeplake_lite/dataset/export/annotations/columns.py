@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deeplake_lite.dataset.export.portable import has_nulls
 from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from deeplake_lite.dataset.view import View
     from deeplake_lite.htypes import Htype
@@ -74,6 +75,15 @@ def splits_of(view: View) -> list[str]:
         sorted({cell for cell in view[SPLIT][:] if cell is not None})
     )  # fmt: skip
     return [text for cell in cells if (text := name(cell)) is not None]
+
+
+def columns_with_nulls(view: View, fields: Iterable[Field]) -> str:
+    """Return the names of the columns whose nulls become empty lists, separated by commas.
+
+    Formats of annotations do not tell an image without objects from one that nobody has annotated.
+    """
+    names = [f.name for f in fields if f.htype.sql != "class" and has_nulls(view, f)]
+    return ", ".join(map(repr, names))
 
 
 def _marks(htype: Htype) -> str | None:

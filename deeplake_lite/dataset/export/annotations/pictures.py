@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.export.annotations.coco_annotations import exact
-from deeplake_lite.dataset.export.annotations.columns import SHAPES, class_names, named_columns
+from deeplake_lite.dataset.export.annotations.columns import (
+    SHAPES,
+    class_names,
+    columns_with_nulls,
+    named_columns,
+)
 from deeplake_lite.dataset.export.annotations.objects import (
     FLAGS,
     NO_POINTS,
@@ -136,7 +141,10 @@ class Pictures:
 
     def warn(self, names: Sequence[str], losses: Losses) -> None:
         """Warn about columns that are left out, and about other losses."""
+        of_objects = [f for role, f in self.columns.items() if role in (*SHAPES, "labels", "tags")]
         sentences = [*losses.sentences()]
+        if nulls := columns_with_nulls(self.view, [f for f in of_objects if f.name not in names]):
+            sentences.append(f"the nulls of {nulls} become empty lists")
         if names:
             verb = "is" if len(names) == 1 else "are"
             sentences.insert(0, f"{', '.join(map(repr, names))} {verb} left out")
@@ -188,6 +196,8 @@ class Pictures:
             width, height = size
         split = by_role.get("split")
         tags = by_role.get("tags")
+        if not isinstance(tags, list | tuple | np.ndarray):
+            tags = [] if tags is None else [tags]
         rest = values.get(self.rest)
         rest = rest if isinstance(rest, dict) else {}
         image = by_role.get("image") if self.image is not None and files else None
@@ -199,7 +209,7 @@ class Pictures:
             split=None if split is None else str(split),
             width=width,
             height=height,
-            tags=[tags] if isinstance(tags, str) else [str(t) for t in _listed(tags)],
+            tags=[str(tag) for tag in tags],
             columns={name: values.get(name) for name in self.further if name in values},
             rest=own if isinstance(own, dict) else {},
         )

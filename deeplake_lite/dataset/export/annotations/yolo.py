@@ -15,6 +15,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations.coco_annotations import exact
 from deeplake_lite.dataset.export.annotations.columns import (
     class_names,
+    columns_with_nulls,
     is_boxes,
     is_keypoints,
     is_labels,
@@ -176,6 +177,8 @@ class _Export:
         for _ in self._rows():
             pass
         sentences = [*self.losses.sentences()]
+        if nulls := columns_with_nulls(self.view, self._fields):
+            sentences.append(f"the nulls of {nulls} become images without objects")
         if rest:
             verb = "is" if len(rest) == 1 else "are"
             sentences.insert(0, f"{', '.join(map(repr, rest))} {verb} left out")
@@ -279,7 +282,7 @@ class _Export:
     ) -> list[str]:
         """Return the label lines of a row. Raises InvalidValueError if its columns disagree."""
         labels = values[self.labels.name][i] or []
-        objects = self._objects(values, i, size)
+        objects = self._objects(values, i, row, size)
         if len(objects) != len(labels):
             raise InvalidValueError(
                 f"Row {row:,} must have a label for each object, but it has {len(labels)} labels "
@@ -330,7 +333,7 @@ class _Export:
         return points
 
     def _objects(
-        self, values: Mapping[str, Any], i: int, size: NDArray[np.float64]
+        self, values: Mapping[str, Any], i: int, row: int, size: NDArray[np.float64]
     ) -> list[NDArray[np.float64]]:
         """Return the numbers of each object of a row, as fractions of the image."""
         boxes = [] if self.boxes is None or self.boxes.name not in values else [
@@ -340,8 +343,15 @@ class _Export:
             return boxes
         if self.task == "pose":
             assert self.keypoints is not None
-            points = np.array(values[self.keypoints.name][i], np.float64)
+            points = values[self.keypoints.name][i]
+            points = np.zeros((0, 0, 2)) if points is None else np.array(points, np.float64)
             points[..., :2] /= size
+            if len(points) != len(boxes):
+                raise InvalidValueError(
+                    f"Row {row:,} must have keypoints for each box, but it has {len(boxes)} boxes "
+                    f"and keypoints of {len(points)} objects. Correct the row.",
+                    row=row,
+                )
             return [np.concatenate([b, p.ravel()]) for b, p in zip(boxes, points, strict=True)]
         assert self.segmentation is not None
         outlines = values[self.segmentation.name][i] or []

@@ -289,7 +289,9 @@ class _Numbers(_Base):
             return self.htype
         channels = {shape[2:] for shape in self.known}
         is_png = self.dtype in (None, np.uint8) and channels <= {(), (2,), (3,), (4,)}
-        return replace(self.htype, codec="png" if is_png else "zstd")  # type: ignore[call-arg]
+        if is_png:
+            return replace(self.htype, codec="png")  # type: ignore[call-arg]
+        return replace(self.htype, codec="zstd", dtype=str(self.dtype))  # type: ignore[call-arg]
 
     @property
     def known(self) -> set[tuple[int, ...]]:

@@ -52,7 +52,8 @@ class ShardExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if sequences of files are left out.
+            Before anything is written, if sequences of files or the metadata of columns are left
+            out.
 
         Notes
         -----

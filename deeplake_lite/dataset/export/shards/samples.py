@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.export.portable import is_file, values_of
-from deeplake_lite.dataset.export.shards.plan import PLANNED_ROWS
+from deeplake_lite.dataset.export.portable import has_nulls, is_file, values_of
 from deeplake_lite.dataset.export.strings import plain
 from deeplake_lite.errors import ExportWarning, SchemaError
 from deeplake_lite.htypes.layouts import Dense
-from deeplake_lite.storage import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,7 +147,7 @@ def note_of(view: View, columns: Sequence[SampleColumn]) -> dict[str, Any]:
 def _column(view: View, f: Field, arrays: Sequence[str]) -> SampleColumn | None:
     """Return the sample column for a column; None if samples cannot hold it."""
     column = _without_nulls(f)
-    if column is None or not f.htype.nullable or not _has_nulls(view, f):
+    if column is None or not f.htype.nullable or not has_nulls(view, f):
         is_odd = column is not None and column.kind == "array" and column.dtype not in arrays
         return replace(column, kind="npy") if column is not None and is_odd else column
     if column.kind == "array":
@@ -197,14 +195,6 @@ def _scalar(f: Field, dtype: str) -> SampleColumn:
 
 def _holds_files(htype: Htype) -> bool:
     return _holds_files(htype.item) if htype.item is not None else is_file(htype)
-
-
-def _has_nulls(view: View, f: Field) -> bool:
-    table, slots = view.rows.locate()
-    return any(
-        (valid := table.valid(f.id, slots[span])) is not None and not valid.all()
-        for span in chunks.spans(len(slots), PLANNED_ROWS)
-    )
 
 
 def _json(value: Any) -> bytes:

@@ -16,7 +16,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.folder import extension
-from deeplake_lite.dataset.export.portable import is_file, values_of
+from deeplake_lite.dataset.export.portable import is_file, values_of, warn_of_metadata
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
 from deeplake_lite.dataset.export.strings import plain
@@ -146,6 +146,7 @@ def _columns(view: View) -> list[_Column]:
             ExportWarning,
             stacklevel=5,
         )
+    warn_of_metadata(view, "to_webdataset", "a sample", stacklevel=6)
     return found
 
 
