@@ -315,7 +315,7 @@ LEAF = {"type": None, "context": None, "children_spec": []}
         ({"data_format": ["int"]}, {}, InvalidValueError, "'data_format' is"),
         ({"data_format": ["int", "nothing"]}, {}, SchemaError, "must be one of str, text"),
         ({"data_format": ["int", "no_header_numpy:14"]}, {}, SchemaError, "must be one of str"),
-        ({"encryption": {"a": 1}}, {}, SchemaError, "are encrypted"),
+        ({"encryption": {"a": 1}}, {}, SchemaError, "must not be encrypted"),
         ({"item_loader": "TokensLoader"}, {}, SchemaError, "for 'TokensLoader'"),
         ({"compression": "lz4"}, {}, SchemaError, "must be 'zstd', but it is 'lz4'"),
         ({"data_spec": "[" * 100_000}, {}, SchemaError, "must be a JSON tree"),

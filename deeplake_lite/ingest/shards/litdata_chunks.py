@@ -13,20 +13,23 @@ A sample consists of the size of each value, followed by the values. All numbers
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, BinaryIO, override
 
 import numpy as np
 import pyarrow as pa
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.ingest.shards.packed_files import opened, unpacked
-from deeplake_lite.ingest.shards.samples import BLOCK_BYTES
+from deeplake_lite.ingest.shards.samples import READ_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -103,8 +106,9 @@ class LitDataChunk:
 
     def _split_all(self, data: memoryview, offsets: NDArray[np.int64]) -> Iterator[Sample | str]:
         """Yield the samples in `data`, which begins at the first of the offsets."""
-        for start, stop in zip(offsets - offsets[0], offsets[1:] - offsets[0], strict=False):
-            sample = data[int(start) : int(stop)]
+        bounds = (offsets - offsets[0]).tolist()
+        for start, stop in pairwise(bounds):
+            sample = data[start:stop]
             if self.packs_samples:
                 try:
                     sample = memoryview(unpacked(sample, "zstd", 2**31))
@@ -113,13 +117,18 @@ class LitDataChunk:
                     continue
             yield self._split_up(sample)
 
+    @cached_property
+    def _sizes(self) -> struct.Struct:
+        """The beginning of a sample: the size of each value."""
+        return struct.Struct(f"<{len(self.leaves)}I")
+
     def _split_up(self, data: memoryview) -> Sample | str:
         """Return the values of a sample by name, or an error message."""
-        at = 4 * len(self.leaves)
+        at = self._sizes.size
         if len(data) < at:
             return "a sample must have a size for each value, but it is shorter."
         values = dict[str, memoryview | None]()
-        sizes = np.frombuffer(data[:at], "<u4").tolist()
+        sizes = self._sizes.unpack_from(data)
         for (name, _), size in zip(self.leaves, sizes, strict=True):
             values[name] = data[at : at + size]
             at += size
@@ -172,10 +181,9 @@ class LitDataChunk:
         start = size - len(TABLE) - 4 - length
         if start < 0:
             raise self._damaged()
-        file.seek(start)
         count = 0
         try:
-            for batch in _batches(file.read(length)):
+            for batch in _batches(_Part(file, start, length)):
                 batch.validate(full=True)
                 begin = max(0, first - count)
                 count += batch.num_rows
@@ -190,8 +198,13 @@ class LitDataChunk:
         """Return the values of a table's row as serialized by LitData, or an error message."""
         values = dict[str, memoryview | None]()
         for name, serializer in self.leaves:
+            value = _leaf(row, name)
+            if value is None and serializer != "json":
+                values[name] = None
+                continue
             try:
-                values[name] = _serialized(serializer, _leaf(row, name))
+                serialize = _SERIALIZE.get(serializer)
+                values[name] = memoryview(value if serialize is None else serialize(value))
             except (TypeError, ValueError, OverflowError, struct.error, RecursionError):
                 return f"{name} does not fit the serializer {serializer}."
         return values
@@ -205,16 +218,50 @@ class LitDataChunk:
 
 def _block_end(offsets: NDArray[np.int64], first: int) -> int:
     """Return the end of a block of samples that are read together; it has at least one."""
-    end = int(np.searchsorted(offsets, offsets[first] + BLOCK_BYTES, side="right")) - 1
+    end = int(np.searchsorted(offsets, offsets[first] + READ_BYTES, side="right")) - 1
     return min(max(end, first + 1), len(offsets) - 1)
 
 
-def _batches(data: bytes) -> Iterator[pa.RecordBatch]:
+class _Part(io.RawIOBase):
+    """A part of a file, as a file from which Arrow reads one batch at a time."""
+
+    def __init__(self, file: BinaryIO, start: int, length: int) -> None:
+        self._file, self._start, self._length, self._at = file, start, length, 0
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def seekable(self) -> bool:
+        return True
+
+    @override
+    def tell(self) -> int:
+        return self._at
+
+    @override
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        self._at = offset + (0, self._at, self._length)[whence]
+        return self._at
+
+    @override
+    def read(self, size: int = -1, /) -> bytes:
+        rest = max(0, self._length - self._at)
+        self._file.seek(self._start + self._at)
+        data = self._file.read(rest if size < 0 else min(size, rest))
+        self._at += len(data)
+        return data
+
+
+def _batches(file: _Part) -> Iterator[pa.RecordBatch]:
     """Yield the batches of an Arrow file or stream."""
-    if data[:6] != b"ARROW1":
-        yield from pa.ipc.open_stream(pa.py_buffer(data))
+    is_stream = file.read(6) != b"ARROW1"
+    file.seek(0)
+    if is_stream:
+        yield from pa.ipc.open_stream(file)
         return
-    with pa.ipc.open_file(pa.py_buffer(data)) as reader:
+    with pa.ipc.open_file(file) as reader:
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)
 
@@ -228,21 +275,12 @@ def _leaf(row: Any, name: str) -> Any:
     return _leaf(inner, rest) if rest and isinstance(inner, dict) else None
 
 
-def _serialized(serializer: str, value: Any) -> memoryview | None:
-    """Serialize a value as LitData does."""
-    if value is None:
-        return memoryview(b"null") if serializer == "json" else None
-    match serializer:
-        case "str" | "text":
-            data = value.encode()
-        case "int":
-            data = struct.pack("<q", value)
-        case "float":
-            data = struct.pack("<d", value)
-        case "bool":
-            data = b"\1" if value else b"\0"
-        case "json":
-            data = json.dumps(value).encode()
-        case _:
-            data = value
-    return memoryview(data)
+_SERIALIZE: Mapping[str, Callable[[Any], bytes]] = {
+    "str": str.encode,
+    "text": str.encode,
+    "int": struct.Struct("<q").pack,
+    "float": struct.Struct("<d").pack,
+    "bool": lambda value: b"\1" if value else b"\0",
+    "json": lambda value: json.dumps(value).encode(),
+}
+"""Functions that serialize values as LitData does; other serializers leave bytes as they are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,13 @@ from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Bytes, Image, Json, Scalar, Sequence, Text
 from deeplake_lite.ingest.shards.litdata_json import load_nested
 from deeplake_lite.ingest.shards.pixels import load_pixels
-from deeplake_lite.ingest.shards.samples import Encoding, array_type, nullable, pixels_type
+from deeplake_lite.ingest.shards.samples import (
+    Encoding,
+    array_type,
+    nullable,
+    pixels_type,
+    whole_bytes,
+)
 from deeplake_lite.ingest.shards.unfit import UnfitError
 
 if TYPE_CHECKING:
@@ -56,9 +63,9 @@ def encoding_of(column: str, name: object) -> Encoding:
         if detail.isascii() and detail.isdigit() and int(detail) < len(codes):
             return Encoding(partial(_numbers, codes[int(detail)]), array_type)
     elif base in _FILES:
-        return Encoding(bytes, Bytes())
+        return Encoding(whole_bytes, Bytes())
     elif base in ("jpeg", "image", "tiff", "tifffile"):
-        return Encoding(bytes, Image("auto"))
+        return Encoding(whole_bytes, Image("auto"))
     elif base in _OTHERS:
         return _OTHERS[base]
     known = ", ".join([*_OTHERS, "jpeg", "image", "no_header_numpy", "no_header_tensor", *_FILES])
@@ -102,10 +109,10 @@ def _text(data: memoryview) -> str:
         raise UnfitError("UTF-8 text") from None
 
 
-def _number(dtype: str, data: memoryview) -> Any:
-    if len(data) != np.dtype(dtype).itemsize:
-        raise UnfitError(f"a number of {np.dtype(dtype).itemsize} bytes")
-    return np.frombuffer(data, dtype)[0]
+def _number(form: struct.Struct, data: memoryview) -> Any:
+    if len(data) != form.size:
+        raise UnfitError(f"a number of {form.size} bytes")
+    return form.unpack(data)[0]
 
 
 def _bool(data: memoryview) -> bool:
@@ -131,8 +138,8 @@ _OTHERS = {
     "str": Encoding(_text, Text()),
     "text": Encoding(_text, Text()),
     "bool": Encoding(_bool, Scalar("bool")),
-    "int": Encoding(partial(_number, "<i8"), Scalar("int64")),
-    "float": Encoding(partial(_number, "<f8"), Scalar("float64")),
+    "int": Encoding(partial(_number, struct.Struct("<q")), Scalar("int64")),
+    "float": Encoding(partial(_number, struct.Struct("<d")), Scalar("float64")),
     "pil": Encoding(load_pixels, pixels_type),
     "jpeg_array": Encoding(_files, Sequence(Image("auto"))),
     "numpy": Encoding(partial(_array, _NUMPY, "<"), array_type),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import struct
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
@@ -18,7 +21,7 @@ from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, insid
 from deeplake_lite.ingest.shards.mds_encodings import encoding_of
 from deeplake_lite.ingest.shards.notes import Note
 from deeplake_lite.ingest.shards.packed_files import opened
-from deeplake_lite.ingest.shards.samples import BLOCK_BYTES, SampleSource
+from deeplake_lite.ingest.shards.samples import READ_BYTES, SampleSource
 from deeplake_lite.ingest.writer import ingest
 
 if TYPE_CHECKING:
@@ -183,22 +186,25 @@ class MdsShard:
             if len(offsets) != self.rows + 1 or not _are_offsets(offsets, self.size, self.rows):
                 raise self._damaged()
             while first < self.rows:
-                end = int(np.searchsorted(offsets, offsets[first] + BLOCK_BYTES, side="right")) - 1
+                end = int(np.searchsorted(offsets, offsets[first] + READ_BYTES, side="right")) - 1
                 end = min(max(end, first + 1), self.rows)
                 file.seek(int(offsets[first]))
                 data = memoryview(file.read(int(offsets[end] - offsets[first])))
-                for i in range(first, end):
-                    start, stop = (int(n - offsets[first]) for n in offsets[i : i + 2])
+                for start, stop in pairwise((offsets[first : end + 1] - offsets[first]).tolist()):
                     yield self._split_up(data[start:stop])
                 first = end
 
+    @cached_property
+    def _sizes(self) -> struct.Struct:
+        """The beginning of a sample: the sizes of the values whose sizes differ."""
+        return struct.Struct(f"<{sum(size is None for _, size in self.layout)}I")
+
     def _split_up(self, data: memoryview) -> Mapping[str, memoryview] | str:
         """Return the values of a sample by column, or an error message."""
-        count = sum(size is None for _, size in self.layout)
-        if len(data) < 4 * count:
+        at, values = self._sizes.size, dict[str, memoryview]()
+        if len(data) < at:
             return "a sample must have a size for each value, but it is shorter."
-        sizes = iter(np.frombuffer(data[: 4 * count], "<u4").tolist())
-        at, values = 4 * count, dict[str, memoryview]()
+        sizes = iter(self._sizes.unpack_from(data))
         for name, size in self.layout:
             end = at + (next(sizes) if size is None else size)
             values[name] = data[at:end]

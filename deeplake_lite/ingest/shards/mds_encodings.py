@@ -12,7 +12,13 @@ from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Array, Bytes, Image, Json, Scalar, Text
 from deeplake_lite.ingest.shards.notes import load_json
 from deeplake_lite.ingest.shards.pixels import load_pixels
-from deeplake_lite.ingest.shards.samples import Encoding, array_type, nullable, pixels_type
+from deeplake_lite.ingest.shards.samples import (
+    Encoding,
+    array_type,
+    nullable,
+    pixels_type,
+    whole_bytes,
+)
 from deeplake_lite.ingest.shards.unfit import UnfitError
 
 if TYPE_CHECKING:
@@ -139,16 +145,16 @@ def _digits_type(values: Sequence[int]) -> Htype:
 
 
 _OTHERS = {
-    "bytes": Encoding(bytes, Bytes()),
+    "bytes": Encoding(whole_bytes, Bytes()),
     "str": Encoding(_text, Text()),
     "int": _number("int64"),
     "str_int": Encoding(_digits, _digits_type),
     "str_float": Encoding(_decimal, Scalar("float64")),
     "str_decimal": Encoding(_text, Text()),
     "pil": Encoding(load_pixels, pixels_type),
-    "jpeg": Encoding(bytes, Image("auto")),
-    "jpegarray": Encoding(bytes, Image("auto")),
-    "jpeg_array": Encoding(bytes, Image("auto")),
-    "png": Encoding(bytes, Image("auto")),
+    "jpeg": Encoding(whole_bytes, Image("auto")),
+    "jpegarray": Encoding(whole_bytes, Image("auto")),
+    "jpeg_array": Encoding(whole_bytes, Image("auto")),
+    "png": Encoding(whole_bytes, Image("auto")),
     "json": Encoding(lambda data: load_json(bytes(data)), nullable(Json())),
 }

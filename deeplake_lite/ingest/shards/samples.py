@@ -28,6 +28,10 @@ BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
 """Maximum size of the samples of a block, unless a single one is larger."""
 
+READ_BYTES = 2**20
+"""Number of bytes of samples that are read at a time, so that they stay in the processor's cache
+until they are decoded."""
+
 SAMPLED = 100
 """Number of samples from which types are inferred if the format does not determine them."""
 
@@ -207,7 +211,18 @@ class SampleSource:
 def _size(sample: Mapping[str, memoryview | None] | str) -> int:
     """Return the number of bytes of a sample."""
     values = () if isinstance(sample, str) else sample.values()
-    return sum(len(value) for value in values if value is not None)
+    return sum(map(len, filter(None, values)))
+
+
+def whole_bytes(data: memoryview) -> bytes:
+    """Return the content of a view, without a copy if it is a whole `bytes` object.
+
+    >>> value = b"abc"
+    >>> whole_bytes(memoryview(value)) is value, whole_bytes(memoryview(value)[1:])
+    (True, b'bc')
+    """
+    value = data.obj
+    return value if type(value) is bytes and len(value) == data.nbytes else bytes(data)
 
 
 def _rule(error: Exception) -> str:
