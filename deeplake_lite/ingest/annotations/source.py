@@ -186,7 +186,7 @@ class AnnotationSource:
         return self.reader.left_out
 
     @property
-    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+    def metadata(self) -> Mapping[str, object]:
         """Metadata of the dataset."""
         own = self.reader.metadata
         return {self.reader.name: own} if own else {}

@@ -97,7 +97,7 @@ class ArraySource:
 
     left_out: Collection[Skipped] = ()
 
-    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
 
     limits: Limits = DEFAULT_LIMITS
     """Limits on the memory for one value."""

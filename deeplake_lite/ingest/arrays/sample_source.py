@@ -71,7 +71,7 @@ class SampleSource:
 
     left_out: tuple[Skipped, ...] = ()
 
-    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
 
     @cached_property
     def _first(self) -> list[Mapping[str, Any]]:

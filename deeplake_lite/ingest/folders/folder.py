@@ -232,7 +232,7 @@ class FolderSource:
     fingerprint: None = None
     """Not needed, because there is a key."""
 
-    metadata: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+    metadata: Mapping[str, object] = MappingProxyType({})
 
     @property
     def title(self) -> str:

@@ -141,7 +141,7 @@ DESCRIPTIONS = ("description", "citation", "homepage", "license")
 
 def lake_metadata(
     table: FeatureTable, metadata: Mapping[str, Any], info: Mapping[str, Any] | None = None
-) -> dict[str, dict[str, object]]:
+) -> dict[str, object]:
     """Return the lake's metadata for a table: its description and its features.
 
     A table that was exported from a lake contains the metadata of that lake. ``"arrow"`` has the
@@ -149,14 +149,14 @@ def lake_metadata(
     """
     own = metadata.get(OWN)
     if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
-        return {k: v for k, v in own["metadata"].items() if isinstance(v, dict)}
+        return dict(own["metadata"])
     noted = metadata.get("info")
     info = {**(noted if isinstance(noted, dict) else {}), **(info or {})}
     items = {key: info[key] for key in DESCRIPTIONS if isinstance(info.get(key), str)}
     items = {key: text for key, text in items.items() if text}
     if table.features:
         items["features"] = dict(table.features)
-    content = {"huggingface": items} if items else {}
+    content: dict[str, object] = {"huggingface": items} if items else {}
     return {**content, "arrow": {"features": dict(table.told)}} if table.told else content
 
 

@@ -35,7 +35,7 @@ class Described:
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
     """Columns by name."""
 
-    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
     """Items of the dataset's metadata."""
 
     splits: Mapping[str, str] = field(default_factory=dict)

@@ -91,7 +91,7 @@ class ExampleSource:
         return fingerprint(self.files[0], [*self.files, *self._described.files])
 
     @property
-    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+    def metadata(self) -> Mapping[str, object]:
         """The metadata stored next to the files."""
         return self._described.metadata
 

@@ -46,7 +46,7 @@ def lake_columns(
     """
     try:
         schema = Schema.build({n: from_config(c) for n, c in content["columns"].items()})
-        metadata = {k: v for k, v in content["metadata"].items() if isinstance(v, dict)}
+        metadata = dict(content["metadata"])
     except (LakeError, TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
         raise InvalidValueError(
             f"{SIDECAR} next to {file!r} must have the types of the columns, but it cannot be "

@@ -59,7 +59,7 @@ class Note:
     columns: Mapping[str, NotedColumn] = field(default_factory=dict)
     """The columns in the order of the lake."""
 
-    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
     """The metadata of the lake."""
 
     split: Htype | None = None
@@ -76,11 +76,7 @@ class Note:
             for name, config in (columns if isinstance(columns, dict) else {}).items()
             if (column := _column(config)) is not None
         }
-        items = {
-            key: value
-            for key, value in (metadata if isinstance(metadata, dict) else {}).items()
-            if isinstance(value, dict)
-        }
+        items = metadata if isinstance(metadata, dict) else {}
         return cls(found, items, htype_of_config(content.get(SPLIT)))
 
 

@@ -101,7 +101,7 @@ class SampleSource:
         return sum(shard.rows for shard in self.shards)
 
     @property
-    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+    def metadata(self) -> Mapping[str, object]:
         """The metadata of the lake from which the shards were exported."""
         return MappingProxyType(dict(self.note.metadata))
 

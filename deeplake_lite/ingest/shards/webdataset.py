@@ -149,7 +149,7 @@ class WebDatasetSource:
     """Unknown before all files are read."""
 
     @property
-    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+    def metadata(self) -> Mapping[str, object]:
         """The metadata of the lake from which the files were exported, if there is one."""
         return self._note.metadata
 

@@ -30,7 +30,7 @@ class TarNote:
     names: Mapping[str, str] = field(default_factory=dict)
     """Column of each extension; extensions of image files end with ``*``."""
 
-    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
     """The metadata of the lake."""
 
     @classmethod
@@ -62,8 +62,7 @@ class TarNote:
                 return cls()
             types[name], names[extension] = htype, name
         items = content.get("metadata")
-        pairs = items.items() if isinstance(items, dict) else ()
-        return cls(types, names, {key: value for key, value in pairs if isinstance(value, dict)})
+        return cls(types, names, items if isinstance(items, dict) else {})
 
     def column(self, extension: str) -> str | None:
         """Return the column of an extension, or None if it is not in the note.

@@ -149,7 +149,7 @@ class MemorySource:
 
     left_out: tuple[Skipped, ...] = ()
 
-    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
     """Always empty."""
 
     @classmethod

@@ -195,7 +195,7 @@ class YoloSource:
     """Not needed, because there is a key."""
 
     @property
-    def metadata(self) -> Mapping[str, Mapping[str, object]]:
+    def metadata(self) -> Mapping[str, object]:
         """Other entries of the data.yaml, such as ``flip_idx``."""
         return {"yolo": self.layout.rest} if self.layout.rest else {}
 
