@@ -178,7 +178,10 @@ def write_deep_lake(folder: Path, samples: Samples) -> None:
 def read_deep_lake(folder: Path) -> Iterator[Any]:
     lake = peers.deep_lake_open(folder)
     for start in range(0, len(lake), BATCH):
-        yield lake["image"].get_bytes(slice(start, start + BATCH)), lake["label"][start:BATCH]
+        yield (
+            lake["image"].get_bytes(slice(start, start + BATCH)),
+            lake["label"][start : start + BATCH],
+        )
 
 
 FORMATS = {
