@@ -29,6 +29,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.ingest.annotations.remembered import Remembered
 from deeplake_lite.ingest.folders.formats import format_of, formats_of
 from deeplake_lite.ingest.source import Block
 
@@ -198,11 +199,16 @@ class AnnotationSource:
         summary.classes.update(dict.fromkeys(self.reader.classes))
         summary.splits.update(dict.fromkeys(self.reader.splits))
         summary.tags.update(dict.fromkeys(self.reader.tags))
-        for picture in self._pictures():
+        for picture in self._pictures:
             summary.add(picture)
         return summary
 
-    def _pictures(self) -> Iterator[Picture]:
+    @cached_property
+    def _pictures(self) -> Remembered:
+        """The pictures, which are needed for the summary and then for the rows."""
+        return Remembered(self._read)
+
+    def _read(self) -> Iterator[Picture]:
         """Yield the pictures; a second picture with the same path gets an error."""
         seen = set[str]()
         for picture in self.reader.pictures():
@@ -253,7 +259,7 @@ class AnnotationSource:
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""
         rows, size = list[Any](), 0
-        for picture in islice(self._pictures(), start, None):
+        for picture in islice(self._pictures, start, None):
             rows.append(picture)
             size += sum(own.mask.nbytes for own in picture.objects if own.mask is not None)
             if len(rows) == BLOCK_ROWS or size >= MASK_BYTES:

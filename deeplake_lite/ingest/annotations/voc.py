@@ -14,6 +14,7 @@ from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import Htype, Image, Keypoints, Mask
 from deeplake_lite.ingest.annotations import voc_layout as layouts
 from deeplake_lite.ingest.annotations import xml_tree
+from deeplake_lite.ingest.annotations.remembered import Remembered
 from deeplake_lite.ingest.annotations.source import AnnotationSource
 from deeplake_lite.ingest.annotations.voc_layout import Layout
 from deeplake_lite.ingest.options import takes_options
@@ -172,6 +173,13 @@ class VocReader:
 
     def pictures(self) -> Iterator[Picture]:
         """Yield the images."""
+        return iter(self._pictures)
+
+    @cached_property
+    def _pictures(self) -> Remembered:
+        return Remembered(self._read)
+
+    def _read(self) -> Iterator[Picture]:
         for entry in self.layout.entries:
             try:
                 yield self._picture(entry)

@@ -1,0 +1,51 @@
+"""Pictures that are parsed once although they are used twice, as long as they are few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deeplake_lite.dataset.export.annotations.objects import Object, Picture
+
+MOST_OBJECTS = 100_000
+"""Maximum number of objects that are kept. Each takes one or two kilobytes."""
+
+MOST_BYTES = 64 * 2**20
+"""Maximum size of the masks and images that are kept."""
+
+
+class Remembered:
+    """Pictures that can be iterated several times.
+
+    Parameters
+    ----------
+    read : callable
+        Reads the pictures. It is called again for each iteration if they are too large to keep.
+    """
+
+    def __init__(self, read: Callable[[], Iterator[Picture]]) -> None:
+        self._read = read
+        self._kept: list[Picture] | None = None
+
+    def __iter__(self) -> Iterator[Picture]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept: list[Picture] | None = []
+        objects = size = 0
+        for picture in self._read():
+            yield picture
+            objects += 1 + len(picture.objects)
+            size += sum(map(_mask_bytes, picture.objects))
+            size += len(picture.image) if isinstance(picture.image, bytes) else 0
+            if objects > MOST_OBJECTS or size > MOST_BYTES:
+                kept = None
+            if kept is not None:
+                kept.append(picture)
+        self._kept = kept
+
+
+def _mask_bytes(own: Object) -> int:
+    return 0 if own.mask is None else own.mask.nbytes
