@@ -67,7 +67,7 @@ def test_repr_of_boxes_shows_options_other_than_defaults():
 @pytest.mark.parametrize(
     ("htype", "bad", "match"),
     [
-        (Boxes(), [1, 2, 3, 4], r"but it is a single box.*Wrap it"),
+        (Boxes(), [1, 2, 3, 4], r"but it is a single box.*Put it in a list"),
         (Boxes(), np.zeros((2, 5)), r"must have shape \(…, 4\), but it has \(2, 5\)"),
         (Boxes(), [[0, 0, 1, np.nan]], "box 0 must be finite, but it is .*nan"),
         (

@@ -42,7 +42,7 @@ def test_strings_may_come_in_arrays():
         (5, r"must be text, but it is int 5. Convert it: str\(value\)"),
         (b"a", "must be text, but it is bytes"),
         (float("nan"), "must not be null, but it is nan"),
-        ("a\ud800", "UTF-8 can encode, but it has a lone surrogate at 1"),
+        ("a\ud800", "UTF-8 can encode, but it has a lone surrogate at character 1"),
     ],
 )
 def test_non_strings_are_refused(bad, match):

@@ -700,8 +700,8 @@ def test_new_column_without_values_for_existing_rows_says_what_it_needs(make_lak
     assert not ds.status()
     ds.add_column("boxes", dl.Boxes("xyxy", nullable=True))
     assert ds["boxes"][:] == [None, None]
-    wrap = r"row 1: .*a single box, \[1, 2, 3, 4\]\. Wrap it: \[\["
+    wrap = r"row 1: .*a single box, \[1, 2, 3, 4\]\. Put it in a list: \[\["
     with pytest.raises(dl.InvalidValueError, match=wrap):
         ds["boxes"][1] = [1, 2, 3, 4]
-    with pytest.raises(dl.InvalidValueError, match="Wrap it"):
+    with pytest.raises(dl.InvalidValueError, match="Put it in a list"):
         ds.append({"x": [3], "boxes": [np.arange(4)]})

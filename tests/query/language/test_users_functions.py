@@ -335,8 +335,8 @@ def test_json_does_not_change_when_its_object_does(ds, kind):
 
 
 WRONG = {
-    "half a pair": ("str", "a\ud800", "a lone surrogate at 1"),
-    "half a pair in a text": (dl.Text(), "\ud800", "a lone surrogate at 0"),
+    "half a pair": ("str", "a\ud800", "a lone surrogate at position 1"),
+    "half a pair in a text": (dl.Text(), "\ud800", "a lone surrogate at position 0"),
     "a number": (dl.Image("png"), 1, r"returned an array of shape \(\)"),
     "a scalar": (dl.Image("png"), np.int8(1), r"returned an array of shape \(\)"),
     "a line": (dl.Image("png"), [1, 2], r"returned an array of shape \(2,\)"),
