@@ -281,7 +281,7 @@ def test_splits_in_names_are_a_column(tmp_path, ingest):
 
 def test_columns_of_a_file_are_named_or_chosen(tmp_path, ingest):
     torch.save({"weight": torch.ones(3, 2), "bias": torch.ones(2)}, tmp_path / "a.pt")
-    with pytest.raises(InvalidValueError, match=r"'weight' 3, 'bias' 2\. Name the columns"):
+    with pytest.raises(InvalidValueError, match=r"'weight' 3, 'bias' 2\. Select columns"):
         ingest(tmp_path / "a.pt")
     assert ingest(tmp_path / "a.pt", columns=["bias"]).columns == ("bias",)
     torch.save((IMAGES, LABELS), tmp_path / "b.pt")
