@@ -81,7 +81,9 @@ def test_similar_rows_come_first(lake, page):
 def test_row_without_a_vector_has_no_similar_rows(make_lake, page):
     ds = make_lake({"v": dl.Embedding(2, nullable=True)}, v=[None, [1, 0]])
     shown = page(ds)
-    assert "Row 0 has no value in column 'v'" in shown.fails("neighbours", p=0, column="v")["message"]
+    assert (
+        "Row 0 has no value in column 'v'" in shown.fails("neighbours", p=0, column="v")["message"]
+    )
     assert shown.asks("neighbours", p=1, column="v")["rows"] == 2
 
 
