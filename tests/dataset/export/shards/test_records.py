@@ -178,7 +178,7 @@ def test_declared_types_convert_the_values_of_an_export(tmp_path):
     [
         ({"a/value": np.arange(4), "a/shape": np.array([2, 3]), "l": np.array([0])}, "column 'a'"),
         ({"a/value": np.arange(4), "l": np.array([0])}, "must have the feature 'a/shape'"),
-        ({"l": np.array([2])}, "class 2 must be one of 2"),
+        ({"l": np.array([2])}, "a class must be below 2"),
         ({"l": np.array([0, 1])}, "feature 'l' must have 1 values, but it has 2"),
         ({"l": [b"x"]}, "feature 'l' must have numbers"),
         ({"l": np.array([1.5])}, "feature 'l' must have integers"),
