@@ -257,7 +257,7 @@ class Lake(RuleBasedStateMachine):
     @rule(h=handles)
     def commit(self, h):
         ds, model = self.open[h], self.models[h]
-        if not self._has_edits(h):
+        if not model.dirty:
             assert ds.commit("nothing") == model.version
             return
         try:
@@ -270,7 +270,12 @@ class Lake(RuleBasedStateMachine):
             with pytest.raises((dl.InvalidValueError, dl.ConflictError)):
                 ds.commit("no default")
         else:
-            self._committed(h, ds.commit("edits"), content)
+            version = ds.commit("edits")
+            if version != model.version:
+                self._committed(h, version, content)
+                return
+            assert content == self.lake.commits[version].content  # the edits have cancelled out
+            model.go(version)
 
     def _committed(self, h, id_, content, *merged):
         model = self.models[h]

@@ -63,7 +63,7 @@ def test_multiple_classes_per_row_round_trip():
             r"must be a class number, but it is 'rose'. Declare the names: ClassLabel\(",
         ),
         (ClassLabel(), -1, "a class number must be 0 or more, but it is -1"),
-        (SEVERAL, "rose", "must be a list of classes .*but it is 'rose'. Put it in a list"),
+        (SEVERAL, "rose", "must be a list of classes, .*but it is 'rose'. Put it in a list"),
         (SEVERAL, 1, "must be a list of classes"),
         (SEVERAL, [0, "ros"], "item 1: must be one of 3 classes, but it is 'ros'"),
         (SEVERAL, [0, 1, 9], "item 2: a class number must be 0 to 2, but it is 9"),
