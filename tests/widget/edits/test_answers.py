@@ -83,7 +83,7 @@ def test_page_shows_what_the_commit_writes(make_lake, page, tmp_path, query, whe
     for column in [*edited, "note"][:1]:
         reply = stage(shown, row_of(shown, ds), "note" if when == "before" else column)
         if when == "after" and "note" in computed and not edited:
-            assert "is computed" in reply["error"]["message"]
+            assert "the query computes it" in reply["error"]["message"]
             return
         assert reply["ok"], reply
     shown.w.query = text

@@ -551,7 +551,7 @@ def test_computed_column_with_a_stored_name_accepts_no_edits(lake, page):
     shown = page(lake)
     shown.w.query = "SELECT label, x + 1 AS x"
     expected = {"positions": [0], "column": "x", "op": "set", "value": 3}
-    assert "is computed" in shown.fails("stage", edits=[expected])["message"]
+    assert "the query computes it" in shown.fails("stage", edits=[expected])["message"]
     stage(shown, [0], "label", 2)
 
 
