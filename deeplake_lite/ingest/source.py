@@ -42,7 +42,7 @@ class BadValue:
     """Name of the column."""
 
     reason: str
-    """What is wrong with the value, as a sentence."""
+    """Reason why the value is bad, as a sentence."""
 
     def __str__(self) -> str:
         return f"column {self.column!r}: {self.reason}"

@@ -67,7 +67,7 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
 
 
 def _warn_of_losses(view: View) -> None:
-    """Warn of nulls that a table cannot tell from empty strings, and of metadata of columns."""
+    """Warn about nulls, which CSV files store like empty strings, and about column metadata."""
     names = [f.name for f in view.schema if f.htype.sql == "text" and has_nulls(view, f)]
     if names:
         warnings.warn(

@@ -78,12 +78,12 @@ def has_nulls(view: View, f: Field) -> bool:
     )
 
 
-def warn_of_metadata(view: View, method: str, what: str, stacklevel: int = 5) -> None:
-    """Warn of columns whose metadata is left out, because `what` cannot hold it."""
+def warn_of_metadata(view: View, method: str, target: str, stacklevel: int = 5) -> None:
+    """Warn about columns whose metadata is left out, because `target` cannot hold it."""
     names = [f.name for f in view.schema if f.metadata]
     if names:
         warnings.warn(
-            f"{method} leaves out the metadata of {', '.join(map(repr, names))}, because {what} "
+            f"{method} leaves out the metadata of {', '.join(map(repr, names))}, because {target} "
             "cannot hold it.",
             ExportWarning,
             stacklevel=stacklevel,

@@ -247,15 +247,6 @@ def _placed(
     return result
 
 
-def _nearest(count: int, of: int) -> NDArray[np.int64]:
-    """Return the nearest of `of` source pixels for each of `count` evenly spaced pixels.
-
-    >>> _nearest(4, 2).tolist(), _nearest(2, 2).tolist()
-    ([0, 0, 1, 1], [0, 1])
-    """
-    return ((np.arange(count) + 0.5) * of / max(count, 1)).astype(np.int64)
-
-
 def _crop(mask: NDArray[np.bool_], box: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Crop a mask to its box, but to at least one pixel."""
     left, top, right, bottom = _pixels(box, mask.shape[1], mask.shape[0])

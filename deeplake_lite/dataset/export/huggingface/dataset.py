@@ -10,8 +10,8 @@ from deeplake_lite.dataset.arrow.casts import with_extensions
 from deeplake_lite.dataset.export.huggingface.features import (
     FeatureExport,
     find_misfits,
-    warn_of_losses,
 )
+from deeplake_lite.dataset.export.portable import warn_of_metadata
 from deeplake_lite.errors import MissingPackageError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def to_dataset(view: View) -> Any:
             "to_huggingface needs the package datasets. Install it: pip install datasets. Or write "
             "files without it: to_parquet(…)."
         ) from error
-    warn_of_losses(view, "to_huggingface")
+    warn_of_metadata(view, "to_huggingface", "features")
     export = FeatureExport(view, find_misfits(view, "to_huggingface"))
     table = pa.Table.from_batches([*export.batches("to_huggingface")], export.schema)
     features = datasets.Features.from_dict(export.features)

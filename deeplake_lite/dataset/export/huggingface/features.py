@@ -172,18 +172,6 @@ def _check_seconds(name: str, array: pa.Array) -> None:
             )
 
 
-def warn_of_losses(view: View, method: str) -> None:
-    """Warn about the metadata of columns, which features cannot hold."""
-    names = [f.name for f in view.schema if f.metadata]
-    if names:
-        warnings.warn(
-            f"{method} leaves out the metadata of {', '.join(map(repr, names))}, because features "
-            "cannot hold it.",
-            ExportWarning,
-            stacklevel=5,
-        )
-
-
 def _field(name: str, kind: pa.DataType, feature: Feature) -> pa.Field:
     """Return the Arrow field of a feature; it names the extension type of Array2D etc."""
     if type_of(feature) in ARRAYS:

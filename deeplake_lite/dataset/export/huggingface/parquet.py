@@ -22,8 +22,8 @@ from deeplake_lite.dataset.export.huggingface.features import (
     FeatureExport,
     card_feature,
     find_misfits,
-    warn_of_losses,
 )
+from deeplake_lite.dataset.export.portable import warn_of_metadata
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.splits import SPLIT, Splits
 from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
@@ -50,7 +50,7 @@ def write_parquet(
     root = Path(checks.location("path", path)).expanduser()
     rows_per_file = checks.integer("rows_per_file", rows_per_file, 1)
     workers = workers_of(num_workers)
-    warn_of_losses(view, "to_parquet")
+    warn_of_metadata(view, "to_parquet", "features")
     plain = find_misfits(view, "to_parquet")
     splits = Splits.of(view, "to_parquet")
 
