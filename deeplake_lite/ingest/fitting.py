@@ -29,9 +29,14 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
     Raises
     ------
     SchemaError
-        If a declared column, or the key column, is not in the source.
+        If a declared column, or the key column, is not in the source, or if it has no columns.
     """
     types = dict(source.columns)
+    if not types:
+        raise SchemaError(
+            f"{source.title} has no columns to ingest. If columns= is given, it must name at least "
+            "one column."
+        )
     for name in declared:
         if name not in types:
             raise SchemaError(

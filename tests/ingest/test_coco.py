@@ -338,7 +338,7 @@ def test_boxes_of_any_format_are_exported(new_url, export):
     ds = dl.create(new_url(), schema)
     ds.append({"image": [np.zeros((40, 80, 3), "uint8")], "b": [[[0.5, 0.5, 0.25, 0.5]]],
                "species": [["dog"]], "score": [1]})  # fmt: skip
-    with pytest.warns(ExportWarning, match=r"leaves out 'score', because COCO cannot hold them"):
+    with pytest.warns(ExportWarning, match=r"leaves out 'score', because COCO cannot hold it"):
         content = export(ds)
     assert content["images"] == [{"id": 1, "file_name": "000000000000.png", "width": 80,
                                   "height": 40}]  # fmt: skip

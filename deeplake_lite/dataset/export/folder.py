@@ -67,7 +67,7 @@ def write_folder(view: View, path: str | Path, image: str | None, label: str | N
 
 
 def _warn_of_losses(view: View) -> None:
-    """Warn about nulls, which CSV files store like empty strings, and about column metadata."""
+    """Warn about nulls, which CSV files store like empty strings, and about metadata."""
     names = [f.name for f in view.schema if f.htype.sql == "text" and has_nulls(view, f)]
     if names:
         warnings.warn(
@@ -76,7 +76,7 @@ def _warn_of_losses(view: View) -> None:
             ExportWarning,
             stacklevel=5,
         )
-    warn_of_metadata(view, "to_folder", "a table", stacklevel=6)
+    warn_of_metadata(view, "to_folder", "a table", of_dataset=True, stacklevel=6)
 
 
 def _write(view: View, root: Path, samples: Field, labels: Field | None) -> None:

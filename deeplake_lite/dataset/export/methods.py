@@ -104,8 +104,8 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         xarray.Dataset
             Values are read when they are used. Nulls are NaN (nullable integers become floats),
             NaT, or -1 for classes. The coordinate ``row_id`` holds the ids of the rows, and the
-            attribute ``ragged_columns`` lists the columns that are left out. The row dimension is
-            called ``row``.
+            attribute ``ragged_columns`` lists the columns that are left out. The metadata of the
+            dataset and of columns are attributes. The row dimension is called ``row``.
 
         Notes
         -----
@@ -159,8 +159,8 @@ class Exports(AnnotationExports, ArrayExports, HuggingFaceExports, LakeExports, 
         Warns
         -----
         ExportWarning
-            Before anything is written, if a column of strings has nulls, or a column has metadata,
-            which is left out.
+            Before anything is written, if a column of strings has nulls, or if the dataset or a
+            column has metadata, which is left out.
 
         Notes
         -----

@@ -78,13 +78,39 @@ def has_nulls(view: View, f: Field) -> bool:
     )
 
 
-def warn_of_metadata(view: View, method: str, target: str, stacklevel: int = 5) -> None:
-    """Warn about columns whose metadata is left out, because `target` cannot hold it."""
-    names = [f.name for f in view.schema if f.metadata]
-    if names:
+def lost_metadata(view: View, *kept: str) -> list[str]:
+    """Return what an export leaves out that keeps no metadata but the given keys of the dataset.
+
+    The phrases complete the sentence "It leaves out ...".
+    """
+    columns = ", ".join(repr(f.name) for f in view.schema if f.metadata)
+    keys = ", ".join(repr(key) for key in view.rows.table.metadata if key not in kept)
+    return [
+        *([f"the metadata of {columns}"] if columns else []),
+        *([f"the dataset's metadata {keys}"] if keys else []),
+    ]
+
+
+def warn_of_metadata(
+    view: View, method: str, target: str, *, of_dataset: bool = False, stacklevel: int = 5
+) -> None:
+    """Warn about metadata that is left out, because `target` cannot hold it.
+
+    Parameters
+    ----------
+    view : View
+        The rows.
+    method, target : str
+        Name of the export, and the part of its output that has no place for metadata.
+    of_dataset : bool
+        Whether the dataset's metadata is left out too, in addition to that of columns.
+    stacklevel : int
+        Number of frames between the warning and the user's call.
+    """
+    kept = () if of_dataset else view.rows.table.metadata
+    if lost := lost_metadata(view, *kept):
         warnings.warn(
-            f"{method} leaves out the metadata of {', '.join(map(repr, names))}, because {target} "
-            "cannot hold it.",
+            f"{method} leaves out {' and '.join(lost)}, because {target} cannot hold it.",
             ExportWarning,
             stacklevel=stacklevel,
         )

@@ -165,7 +165,8 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     fields = [f for f in view.schema if f.name not in dropped]
     dense = [f for f in fields if isinstance(f.htype.layout, Dense)]
     names = {f.name for f in view.schema}
-    layout = layout_of(view.rows.table.metadata, dense, names)
+    metadata = view.rows.table.metadata
+    layout = layout_of(metadata, dense, names)
     pinned = view[:]  # the variables read later, when the dataset may have changed
     variables = {f.name: _variable(pinned, f, layout) for f in dense}
     variables |= {name: v for name, v in layout.variables.items() if name not in dropped}
@@ -175,6 +176,7 @@ def lazy_dataset(view: View, dropped: set[str]) -> xr.Dataset:
     coordinates = {ids: xr.Variable((layout.row,), indexing.LazilyIndexedArray(row_ids))}
     coordinates |= {n: variables.pop(n) for n in layout.coordinates if n in variables}
     attributes = {
+        **_as_attributes({key: value for key, value in metadata.items() if key != "xarray"}),
         **layout.attributes,
         "url": view.url,
         "version": view.version,
@@ -211,15 +213,20 @@ def _attributes(f: Field) -> dict[str, object]:
     Class names follow the CF conventions for flags, see section 3.5 of
     https://cfconventions.org/cf-conventions/cf-conventions.html.
     """
-    attributes: dict[str, object] = {
-        key: value if isinstance(value, str | int | float) else json.dumps(value)
-        for key, value in f.metadata.items()
-    }
+    attributes = _as_attributes(f.metadata)
     attributes["htype"] = json.dumps(f.htype.get_config())
     if (classes := f.htype.classes) is not None and classes.names:
         attributes["flag_values"] = np.arange(len(classes.names), dtype=np.int32)
         attributes["flag_meanings"] = " ".join(n.replace(" ", "_") for n in classes.names)
     return attributes
+
+
+def _as_attributes(metadata: Mapping[str, object]) -> dict[str, object]:
+    """Convert metadata to attributes, which are strings and numbers; other values become JSON."""
+    return {
+        key: value if isinstance(value, str | int | float) else json.dumps(value)
+        for key, value in metadata.items()
+    }
 
 
 def _filled(f: Field, cells: object) -> NDArray[Any]:

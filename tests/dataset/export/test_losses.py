@@ -162,14 +162,33 @@ def test_a_value_comes_back_or_its_loss_is_announced(method, case, tmp_path):
     assert comes_back(ds, new, name), f"{name} is lost: {new!r} {announced}"
 
 
-@pytest.mark.parametrize("method", FILES)
+def exported(method, ds, path):
+    """Return the dataset that comes back from an export, and the text of its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ExportWarning)
+        new = WAYS[method](ds, path)
+    return new, " ".join(str(w.message) for w in caught if w.category is ExportWarning)
+
+
+INTO_FILES = sorted([*FILES, *ANNOTATIONS, "to_huggingface"])
+"""Exports that leave the lake behind."""
+
+
+@pytest.mark.parametrize("method", INTO_FILES)
 def test_metadata_of_columns_comes_back_or_its_loss_is_announced(method, tmp_path):
     ds = make("image", False, method)
     ds["image"].metadata["camera"] = "left"
     ds.commit("noted")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ExportWarning)
-        new = WAYS[method](ds, tmp_path)
-    announced = " ".join(str(w.message) for w in caught if w.category is ExportWarning)
-    if "metadata" not in announced:
+    new, announced = exported(method, ds, tmp_path)
+    if "the metadata of 'image'" not in announced:
         assert new["image"].metadata == {"camera": "left"}
+
+
+@pytest.mark.parametrize("method", INTO_FILES)
+def test_metadata_of_the_dataset_comes_back_or_its_loss_is_announced(method, tmp_path):
+    ds = make("image", False, method)
+    ds.metadata["license"] = {"name": "CC0", "years": [2024, 2025]}
+    ds.commit("noted")
+    new, announced = exported(method, ds, tmp_path)
+    if "the dataset's metadata 'license'" not in announced:
+        assert new.metadata["license"] == {"name": "CC0", "years": [2024, 2025]}

@@ -47,6 +47,16 @@ def test_dense_columns_are_variables_and_ragged_ones_are_named():
     assert opened["matrix"].dims == ("row", "matrix_0", "matrix_1")
 
 
+def test_metadata_becomes_attributes():
+    ds = lake()
+    ds.metadata["license"] = {"name": "CC0"}
+    ds["x"].metadata["unit"] = "K"
+    ds.commit("noted")
+    opened = ds.to_xarray()
+    assert json.loads(opened.attrs["license"]) == {"name": "CC0"}
+    assert opened["x"].attrs["unit"] == "K"
+
+
 def test_nulls_become_nan_nat_or_minus_one():
     opened = lake().to_xarray()
     assert opened["label"].values.tolist() == [1, -1, 0]

@@ -32,7 +32,7 @@ from deeplake_lite.dataset.export.annotations.columns import (
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
-from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.words import counted
@@ -133,8 +133,9 @@ class _Export:
             used.add(PANOPTIC)
         rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
         sentences = list[str]()
-        if rest:
-            sentences.append(f"{', '.join(map(repr, rest))}, because COCO cannot hold them")
+        if lost := [*map(repr, rest), *lost_metadata(self.view, "coco")]:
+            them = "it" if len(lost) == 1 else "them"
+            sentences.append(f"{', '.join(lost)}, because COCO cannot hold {them}")
         if n := self._count_mismatches():
             sentences.append(
                 f"values that have no column, such as scores, of {counted(n, 'image')} where "

@@ -46,7 +46,8 @@ class AnnotationExports:
         Warns
         -----
         ExportWarning
-            If columns are left out, because COCO cannot represent them.
+            Before anything is written, if columns or metadata are left out, because COCO cannot
+            represent them, or if objects are null (they become images without annotations).
 
         Notes
         -----
@@ -103,8 +104,9 @@ class AnnotationExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, if an object has several outlines
-            (they are joined), or if an object extends beyond its image (it is clipped).
+            Before anything is written, if columns or metadata are left out, if objects are null
+            (they become images without objects), if an object has several outlines (they are
+            joined), or if an object extends beyond its image (it is clipped).
 
         Notes
         -----
@@ -161,7 +163,8 @@ class AnnotationExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out. VOC has boxes, but no outlines.
+            Before anything is written, if columns or metadata are left out (VOC has boxes, but no
+            outlines), or if objects are null (they become images without objects).
 
         Notes
         -----
@@ -218,7 +221,8 @@ class AnnotationExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, or an object has several shapes.
+            Before anything is written, if columns or metadata are left out, if objects are null
+            (they become images without objects), or if an object has several shapes.
 
         Notes
         -----
@@ -270,7 +274,8 @@ class AnnotationExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, or an object has several shapes.
+            Before anything is written, if columns or metadata are left out, if objects are null
+            (they become images without objects), or if an object has several shapes.
 
         Notes
         -----
@@ -328,7 +333,8 @@ class AnnotationExports:
         Warns
         -----
         ExportWarning
-            Before anything is written, if columns are left out, or an object has several shapes.
+            Before anything is written, if columns or metadata are left out, if objects are null
+            (they become images without objects), or if an object has several shapes.
 
         Notes
         -----

@@ -26,7 +26,7 @@ from deeplake_lite.dataset.export.annotations.objects import (
     box_of,
     trimmed,
 )
-from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.cells import take
@@ -145,9 +145,9 @@ class Pictures:
         sentences = [*losses.sentences()]
         if nulls := columns_with_nulls(self.view, [f for f in of_objects if f.name not in names]):
             sentences.append(f"the nulls of {nulls} become empty lists")
-        if names:
-            verb = "is" if len(names) == 1 else "are"
-            sentences.insert(0, f"{', '.join(map(repr, names))} {verb} left out")
+        if lost := [*map(repr, names), *lost_metadata(self.view, self.rest)]:
+            verb = "is" if len(lost) == 1 else "are"
+            sentences.insert(0, f"{', '.join(lost)} {verb} left out")
         if sentences:
             text = f"{self.method}: {'; '.join(sentences)}."
             warnings.warn(text, ExportWarning, stacklevel=6)

@@ -24,7 +24,7 @@ from deeplake_lite.dataset.export.annotations.columns import (
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import extension, new_folder
-from deeplake_lite.dataset.export.portable import is_file, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.words import counted
@@ -179,9 +179,9 @@ class _Export:
         sentences = [*self.losses.sentences()]
         if nulls := columns_with_nulls(self.view, self._fields):
             sentences.append(f"the nulls of {nulls} become images without objects")
-        if rest:
-            verb = "is" if len(rest) == 1 else "are"
-            sentences.insert(0, f"{', '.join(map(repr, rest))} {verb} left out")
+        if lost := [*map(repr, rest), *lost_metadata(self.view, "yolo")]:
+            verb = "is" if len(lost) == 1 else "are"
+            sentences.insert(0, f"{', '.join(lost)} {verb} left out")
         if sentences:
             warnings.warn(f"to_yolo: {'; '.join(sentences)}.", ExportWarning, stacklevel=4)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.dataset.arrow.cells import array_of
+from deeplake_lite.dataset.export.portable import warn_of_metadata
 from deeplake_lite.dataset.export.shards.flat_arrays import Flat, flatten
 from deeplake_lite.dataset.export.shards.tf_example import serialize_example
 from deeplake_lite.errors import ExportWarning, InvalidValueError
@@ -38,21 +39,13 @@ def warn_of_losses(view: View, method: str) -> None:
     """Warn about rounded numbers and lost metadata."""
     wide = [f.name for f in view.schema if f.htype.value_dtype in WIDE]
     if wide:
-        _warn(f"{method} rounds {_listed(wide)} to float32, because an Example has no float64.")
-    noted = [f.name for f in view.schema if f.metadata]
-    if noted:
-        _warn(
-            f"{method} leaves out the metadata of {_listed(noted)}, because an Example cannot "
-            "hold it."
+        warnings.warn(
+            f"{method} rounds {', '.join(map(repr, wide))} to float32, because an Example has no "
+            "float64.",
+            ExportWarning,
+            stacklevel=6,
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, ExportWarning, stacklevel=7)
+    warn_of_metadata(view, method, "an Example", stacklevel=6)
 
 
 def sidecar(view: View) -> bytes:

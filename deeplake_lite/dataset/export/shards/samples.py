@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from deeplake_lite.dataset.export.portable import has_nulls, is_file, values_of
+from deeplake_lite.dataset.export.portable import has_nulls, is_file, values_of, warn_of_metadata
 from deeplake_lite.dataset.export.strings import plain
 from deeplake_lite.errors import ExportWarning, SchemaError
 from deeplake_lite.htypes.layouts import Dense
@@ -114,11 +114,7 @@ def sample_columns(view: View, method: str, arrays: Sequence[str]) -> list[Sampl
         "has nulls, which are written as empty bytes; images become plain bytes, and empty files "
         "are read back as nulls",
     )
-    _warn(
-        method,
-        [f.name for f in view.schema if f.metadata],
-        "loses its metadata, which the format cannot hold",
-    )
+    warn_of_metadata(view, method, "the format", stacklevel=6)
     return found
 
 
