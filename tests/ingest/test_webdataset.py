@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import webdataset as wds
-from hypothesis import given, settings
+from hypothesis import given
 from PIL import Image as PillowImage
 
 import deeplake_lite as dl
@@ -145,7 +145,6 @@ def cells_of(ds, name):
     return table.digests(ds.schema[name].id, table.rows.live()).tolist()
 
 
-@settings(max_examples=40, deadline=None)
 @given(table=tables())
 def test_rows_of_all_types_survive_the_round_trip(table, tmp_path_factory):
     schema, rows = table

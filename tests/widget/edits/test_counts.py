@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import deeplake_lite as dl
@@ -190,7 +190,6 @@ def act(shown, action, value, position):
             stage(shown, action, value, position)
 
 
-@settings(max_examples=40)
 @given(actions=st.lists(ACTIONS, max_size=10))
 def test_every_row_has_a_class_for_each_box_after_any_edits(actions):
     url = f"memory://counts-{next(_numbers)}"
