@@ -110,7 +110,7 @@ class Column:
         return read_values(view, [f], in_brackets(index, len(view)))[f.name]
 
     def __setitem__(self, index: object, values: object) -> None:
-        """Set one value (by position), or the values of several rows: one each, or one for all.
+        """Set one value (by position), or several: one value per row, or a single value for all.
 
         >>> import deeplake_lite as dl
         >>> ds = dl.create("memory://assign-doc", {"part": "text"})

@@ -22,8 +22,8 @@ class Metadata(MutableMapping[str, Any]):
     read : callable
         Returns the current metadata.
     write : callable
-        Applies a `Change` while no other thread can write, so that two threads that set different
-        keys keep both.
+        Applies a `Change` while no other thread can write, so that no key is lost when two threads
+        set different keys.
     """
 
     def __init__(

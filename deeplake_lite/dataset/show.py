@@ -168,7 +168,7 @@ def _first_slots(view: View) -> Slots:
 
 
 def _in_parallel[A, B](read: Callable[[A], B], of: Iterable[A]) -> list[B]:
-    """Call `read` for each argument in the decoding threads, since a read waits for the store."""
+    """Call `read` for each argument in the decoding threads, because reads wait for the store."""
     return decode_pool().map(read, of)
 
 
@@ -181,7 +181,7 @@ def _try[T](read: Callable[[], T], default: T) -> T:
 
 
 def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
-    """Describe a column with the shapes in the first index chunk, and its size if that is cheap."""
+    """Describe a column by the shapes in the first index chunk, and its size if that is cheap."""
     near = preview.nearby(slots)
     whole = len(near) == len(view)
     table = view.rows.table

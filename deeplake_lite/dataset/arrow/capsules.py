@@ -109,7 +109,7 @@ def _check_polars(kind: object, name: str | None) -> None:
 
 
 def _check_name(name: str) -> None:
-    """Reject a name with a NUL: exporting one to Arrow makes polars abort the process."""
+    """Reject a name with a NUL, because polars aborts the process when it exports such a name."""
     if "\0" in name:
         raise InvalidValueError(
             f"names must not contain a NUL, but one is {brief(name)}. Rename the column or field."

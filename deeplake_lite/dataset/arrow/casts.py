@@ -124,7 +124,7 @@ def _dates(array: pa.Array, kind: pa.DataType) -> pa.Array:
 def _times_of_day(array: pa.Array, kind: pa.DataType) -> pa.Array:
     """Convert durations since midnight to times of day."""
     if array.type.unit != kind.unit:
-        raise Misfit(f"{kind} has another unit")
+        raise Misfit(f"{kind} has a different unit")
     numbers, mask = _integers(array)
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < DAY * _PER_SECOND[kind.unit]):
         raise Misfit(f"{kind} holds only times of less than 24 hours")
@@ -139,7 +139,7 @@ def _integers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | N
 
 
 def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert numbers to decimals: floats to the shortest that round to them, and NaN to null.
+    """Convert numbers to decimals: a float to the shortest that rounds to it, and NaN to null.
 
     >>> _decimals(pa.array([0.7, 0.1 + 0.2, None]), pa.decimal128(20, 17)).to_pylist()
     [Decimal('0.70000000000000000'), Decimal('0.30000000000000004'), None]
@@ -150,7 +150,7 @@ def _decimals(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _parsed(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
-    """Parse JSON to values of a type, which may contain nested JSON."""
+    """Parse JSON into values of a type, which may contain nested JSON."""
     texts = array.storage.to_pylist()
     values = [None if text is None else _with_texts(json.loads(text), kind) for text in texts]
     parsed = pa.array(values, _without_json(kind))

@@ -186,13 +186,13 @@ def _named_kind(dtype: str) -> pa.DataType:
 
 
 _VIEWS = {"string_view": "string", "binary_view": "binary"}
-"""Replacements of views, because pyarrow's Parquet writer aborts the process for their slices."""
+"""Replacements for view types: pyarrow's Parquet writer aborts the process for slices of views."""
 
 
 def aligned(feature: Feature, kind: pa.DataType) -> Feature:
     """Return a feature whose time units match an Arrow type.
 
-    Parquet stores seconds as milliseconds, and has only one type of dates.
+    Parquet stores seconds as milliseconds, and has only one date type.
 
     >>> aligned({"dtype": "time32[s]", "_type": "Value"}, pa.time32("ms"))
     {'dtype': 'time32[ms]', '_type': 'Value'}

@@ -52,7 +52,8 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
         return Array(str(dtype_of(kind.value_type)), shape_of(kind))
     if kinds.is_struct(kind) and len({f.name for f in kind}) < kind.num_fields:
         raise SchemaError(
-            f"The field names of a struct must be unique, but it is {kind}. Rename one."
+            f"The field names of a struct must be unique, but the type is {kind}. Rename one of "
+            "the fields."
         )
     if kinds.is_dictionary(kind):
         return ClassLabel(names) if is_text(kind.value_type) else _plain_htype(kind.value_type, ())
@@ -66,7 +67,9 @@ def _plain_htype(kind: pa.DataType, names: tuple[str, ...]) -> Htype:
         return _list_htype(kind)
     if kinds.is_nested(kind):  # struct, map, union
         return Json()
-    raise SchemaError(f"There is no column type for Arrow's {kind}.")
+    raise SchemaError(
+        f"There is no column type for Arrow's {kind}. Cast the column to another type."
+    )
 
 
 def _list_htype(kind: pa.DataType) -> Htype:

@@ -49,7 +49,7 @@ class Leaf:
     """Arrow type of the part, including these lists."""
 
     def part(self, array: pa.Array) -> pa.Array:
-        """Return the part of an Arrow column."""
+        """Return this part of an Arrow column."""
         for name in self.path[1:]:
             array = child(array, name)
         return array

@@ -89,8 +89,8 @@ def objects_in(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     Raises
     ------
     InvalidValueError
-        If a map has a duplicate key or JSON is invalid; the error has the row. If a struct has two
-        fields with the same name.
+        If a map has a duplicate key or JSON is invalid (the error names the row), or if a struct
+        has two fields with the same name.
 
     Examples
     --------

@@ -27,7 +27,7 @@ MOST = 10_000_000
 
 
 def with_record(feature: Feature, htype: Htype) -> Feature:
-    """Return a feature that records a type; if there is no place for it, the feature is unchanged.
+    """Return a feature that records a type, or the unchanged feature if it cannot hold the record.
 
     >>> from deeplake_lite.htypes import Embedding
     >>> feature = {"feature": {"dtype": "float32", "_type": "Value"}, "length": 3, "_type": "List"}

@@ -171,7 +171,7 @@ def _tensors(array: pa.ExtensionArray) -> object:
 
 
 def _to_logical_order(flat: object, kind: pa.FixedShapeTensorType) -> Any:
-    """Return the numbers of tensors, (n, *shape), with the permutation of their axes undone.
+    """Return the numbers of tensors, (n, *shape), with their axes in the logical order.
 
     >>> kind = pa.fixed_shape_tensor(pa.int32(), [2, 3], permutation=[1, 0])
     >>> _to_logical_order(np.arange(6), kind).tolist()

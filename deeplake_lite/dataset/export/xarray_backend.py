@@ -259,7 +259,7 @@ def _check_exact(f: Field, values: NDArray[Any]) -> None:
 
 
 def _with_nulls(f: Field, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a dtype that can hold the values and NaN; for integers, xarray's own choice."""
+    """Return a dtype that can hold the values and NaN, chosen for integers as xarray does."""
     if f.htype.classes is not None or dtype.kind in "fcmM":
         return dtype
     return np.dtype(np.float32 if dtype.itemsize <= 2 else np.float64)

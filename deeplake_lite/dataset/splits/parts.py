@@ -178,8 +178,9 @@ def _explain_empty(
             f"for {parts} parts, and repeated rows stay in one part. Ask for fewer parts."
         )
     return (
-        f"{name} would be empty, because {shares[number]:.3g} of {len(view):,} rows is less than "
-        f"one row. Ask for at least {1 / len(view):.3g}, ask for fewer parts, or add rows."
+        f"{name} would be empty, because {shares[number]:.3g} of {counted(len(view), 'row')} is "
+        f"less than one row. Ask for a fraction of at least {1 / len(view):.3g}, ask for fewer "
+        "parts, or add rows."
     )
 
 

@@ -373,7 +373,7 @@ class Graph:
         return ancestors
 
     def bases(self, ours: Iterable[str], theirs: str) -> list[str]:
-        """Return the common ancestors without descendants among them, newest first."""
+        """Return the common ancestors that are not ancestors of another one, newest first."""
         common = self.ancestors(ours) & self.ancestors([theirs])
         followed = {parent for version in common for parent in self.parents[version]}
         return sorted(common - followed, key=lambda v: self.commits[v].time, reverse=True)

@@ -111,8 +111,8 @@ def _slots_of_ids(table: Table, ids: object) -> NDArray[np.int64]:
     missing = row_ids[slots < 0]
     if len(missing):
         raise InvalidValueError(
-            f"An edit needs existing rows, but {len(missing):,} of {len(row_ids):,} ids, such as "
-            f"{missing[0]}, do not belong to any row of this branch. These rows were deleted, or "
+            f"An edit needs existing rows, but this branch has no row with the id {missing[0]} "
+            f"(unknown ids: {len(missing):,} of {len(row_ids):,}). Such rows were deleted, or "
             "belong to another lake. Leave them out with the mask np.isin(ids, ds.row_ids)."
         )
     ordered = np.sort(row_ids)
@@ -205,8 +205,9 @@ def _add_column(
     missing = values is None and compute is None
     if missing and len(table) and added.htype.default is None and not added.htype.nullable:
         raise InvalidValueError(
-            f"a new column needs a value for each of the {len(table):,} existing rows, but none is "
-            "given. Pass values= or compute=, or a type with default= or nullable=True.",
+            f"a new column needs a value for each existing row ({counted(len(table), 'row')} in "
+            "total), but none is given. Pass values= or compute=, or a type with default= or "
+            "nullable=True.",
             column=name,
         )
     checks.function("compute", compute)

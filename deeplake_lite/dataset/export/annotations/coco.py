@@ -107,7 +107,8 @@ class _Export:
         if not any(key in columns for key in MAIN):
             raise SchemaError(
                 "to_coco needs a column of boxes, outlines (a sequence of polygons), keypoints or "
-                f"captions, but this view has only {', '.join(map(repr, view.columns))}."
+                f"captions, but this view has only {', '.join(map(repr, view.columns))}. Add such "
+                "a column."
             )
         images = [f for f in view.schema if f.htype.is_image and f.name != PANOPTIC]
         named = [f for f in images if f.name == "image"] or images
@@ -115,8 +116,8 @@ class _Export:
         if folder is not None and (image is None or not is_file(image.htype)):
             raise SchemaError(
                 "images= needs one column of image files, but this view has "
-                f"{', '.join(repr(f.name) for f in images) or 'none'}. Select one column, encoded "
-                "as JPEG or PNG."
+                f"{', '.join(repr(f.name) for f in images) or 'none'}. Keep one image column in "
+                "the view, encoded as JPEG or PNG."
             )
         return cls(view, folder, segments, columns, image)
 
@@ -214,7 +215,7 @@ class _Export:
         return {self._classes[number] for number in numbers}
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the file in pieces. Images come last, because they are read with annotations."""
+        """Yield the file in pieces; images are last, because they are read with the annotations."""
         rest = dict(self._files[0]) if self._files else {}
         rest.pop("keys", None)
         encode = msgspec.json.encode
@@ -460,7 +461,8 @@ def _check_one_split(view: View) -> None:
     if len(present) > 1:
         raise SchemaError(
             "A COCO file must have the images of a single split, but this view has "
-            f'{", ".join(map(repr, present))}. Export each split alone: ds.query("SELECT * WHERE '
+            f"{', '.join(map(repr, present))}. Export each split separately: "
+            'ds.query("SELECT * WHERE '
             f"split = '{present[0]}'\").to_coco(…)."
         )
 
@@ -489,7 +491,7 @@ def _raw(values: Mapping[str, Values], i: int) -> dict[str, Any]:
 
 
 def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
-    """Return the file's values for row `i` of a block that have no other column."""
+    """Return the values from the COCO file for row `i` of a block that no other column holds."""
     rest = _raw(values, i).get(part)
     return rest if isinstance(rest, dict) else {}
 

@@ -13,7 +13,14 @@ from typing import IO, TYPE_CHECKING, Any
 from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import cvat_meta, cvat_shapes
 from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
-from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, bounds, restored
+from deeplake_lite.dataset.export.annotations.objects import (
+    BOXES_LOST,
+    KEYPOINTS_LOST,
+    OUTLINES_LOST,
+    OUTLINES_SPLIT,
+    bounds,
+    restored,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.annotations.xml_text import attributes, content, lines_of
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
@@ -97,30 +104,33 @@ class _Export:
             if isinstance(own := picture.rest.get("id"), int):
                 self.ids.add(own)
             for own in picture.objects:
-                self._count(own)
+                self._count(own, picture.path)
             for _ in self._lines(picture, picture.path, 0):
                 pass
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, own: Object) -> None:
+    def _count(self, own: Object, path: str) -> None:
         """Count the parts of an object that CVAT's format cannot hold. Raises InvalidValueError."""
         if own.label is None:
             raise InvalidValueError(
-                "CVAT needs a label for each object, but one object has none. Correct the row."
+                f"CVAT needs a label for each object, but an object in {path!r} has none. Correct "
+                "the row."
             )
         losses = self.pictures.losses
         if own.kind not in ("box", "points") and len(own.points):
-            losses.add("the keypoints of {} objects are left out, because they have other shapes")
+            losses.add(KEYPOINTS_LOST)
         if len(own.outlines) > 1 and own.kind == "polygon":
-            losses.add("{} objects with several outlines are split into one polygon per outline")
+            losses.add(OUTLINES_SPLIT)
         if len(own.outlines) and own.kind == "mask":
-            losses.add("the outlines of {} objects are left out, because they have masks")
+            losses.add(OUTLINES_LOST)
         if len(own.lines) > 1:
-            losses.add("{} objects with several lines are split into one polyline per line")
+            losses.add(
+                "{} [object|objects] with several lines [is|are] split into one polyline per line"
+            )
         if own.has_own_box and not own.rest:
             losses.add(BOXES_LOST)
         if "track" in own.rest:
-            losses.add("{} objects lose their track number")
+            losses.add("{} [object loses its|objects lose their] track number")
 
     # ---- the files
 

@@ -53,7 +53,7 @@ def skeletons(meta: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def only_skeleton(meta: Mapping[str, Any]) -> list[str]:
-    """Return the keypoint names, if all keypoints belong to skeletons with the same names."""
+    """Return the keypoint names if all skeletons have the same ones, or else an empty list."""
     own = [x for x in labels(meta) if not x.get("parent")]
     if any(x.get("type", "any") in ("any", "points") for x in own):
         return []

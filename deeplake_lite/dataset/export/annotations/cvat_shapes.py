@@ -71,7 +71,8 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
             corners = _numbers(shape, CORNERS)
             if (corners[2:] < corners[:2]).any():
                 raise ValueError(
-                    f"a box must not end before it begins, but a box of {label[:40]!r} does"
+                    f"a box must have xbr >= xtl and ybr >= ytl, but a box of {label[:40]!r} does "
+                    "not"
                 )
             box = corners.astype(np.float32)
             if angle := _angle(shape):
@@ -213,7 +214,7 @@ def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
     """Return a mask with the size of the image. Raises ValueError."""
     width, height = size
     if width is None or height is None:
-        raise ValueError("an image with a mask must have a width and height, but it has none")
+        raise ValueError("an image with a mask must have a width and height, but they are unknown")
     check_mask_size(width, height)
     left, top, w, h = (int(v) for v in _numbers(shape, ("left", "top", "width", "height")))
     if not (left >= 0 and top >= 0 and w > 0 and h > 0 and left + w <= width and top + h <= height):
@@ -223,7 +224,7 @@ def _mask(shape: Mapping[str, Any], size: Size) -> NDArray[np.bool_]:
         )
     words = str(shape.get("rle", "")).replace(",", " ").split()
     if not all(word.isascii() and word.isdigit() and len(word) < 11 for word in words):
-        raise ValueError("the rle of a mask must be a list of lengths, but it has other words")
+        raise ValueError("the rle of a mask must be a list of lengths, but it contains other text")
     result = np.zeros((height, width), bool)
     result[top : top + h, left : left + w] = rle.decode([*map(int, words)], w, h)
     return result

@@ -20,7 +20,14 @@ from deeplake_lite.dataset.export.annotations.files import (
     with_suffix,
     write_file,
 )
-from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, FLAGS, restored
+from deeplake_lite.dataset.export.annotations.objects import (
+    BOXES_LOST,
+    FLAGS,
+    IMAGES_MISSING,
+    KEYPOINTS_LOST,
+    OUTLINES_LOST,
+    restored,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import new_folder
@@ -164,22 +171,24 @@ class _Export:
             self.is_mixed |= places != sorted(places)
             self._labels(picture, row)
             if self.pictures.image is not None and picture.image is None:
-                self.pictures.losses.add("{} rows have no image, so importers will not find them")
+                self.pictures.losses.add(IMAGES_MISSING)
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
     def _count(self, own: Object) -> None:
         """Count the losses of an object in FiftyOne's format."""
         losses, kind = self.pictures.losses, labels.class_of(own)
         if kind != "Keypoint" and len(own.points):
-            losses.add("the keypoints of {} objects are left out, because they have other shapes")
+            losses.add(KEYPOINTS_LOST)
         if kind == "Keypoint" and (own.points[:, 2] == 1).any():
-            losses.add("the hidden keypoints of {} objects become visible")
+            losses.add("the hidden keypoints of {} [object|objects] become visible")
         if kind == "Detection" and len(own.outlines):
-            losses.add("the outlines of {} objects are left out, because they have masks")
+            losses.add(OUTLINES_LOST)
         if kind != "Detection" and own.has_own_box and not own.rest:
             losses.add(BOXES_LOST)
         if not labels.is_within(own):
-            losses.add("the masks of {} objects are cropped to their boxes")
+            losses.add(
+                "the [mask|masks] of {} [object is|objects are] cropped to [its box|their boxes]"
+            )
 
     # ---- the files
 

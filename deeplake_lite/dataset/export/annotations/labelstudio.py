@@ -16,7 +16,14 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.annotations import labelstudio_regions as regions
 from deeplake_lite.dataset.export.annotations import labelstudio_values as values
 from deeplake_lite.dataset.export.annotations.files import Unique, with_suffix, write_file
-from deeplake_lite.dataset.export.annotations.objects import BOXES_LOST, bounds, restored
+from deeplake_lite.dataset.export.annotations.objects import (
+    BOXES_LOST,
+    KEYPOINTS_LOST,
+    OUTLINES_LOST,
+    OUTLINES_SPLIT,
+    bounds,
+    restored,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
@@ -102,17 +109,20 @@ class _Export:
         losses, shape = self.pictures.losses, regions.shape_for(own)
         if len(own.points) > (shape == "keypoint"):
             if shape == "keypoint":
-                losses.add("{} objects with several keypoints are split into one per keypoint")
+                losses.add(
+                    "{} [object|objects] with several keypoints [is|are] split into one region per "
+                    "keypoint"
+                )
             else:
-                losses.add("the keypoints of {} objects with other shapes are left out")
+                losses.add(KEYPOINTS_LOST)
         if len(own.outlines) > 1 and shape == "polygon":
-            losses.add("{} objects with several outlines are split into one polygon per outline")
+            losses.add(OUTLINES_SPLIT)
         if len(own.outlines) and shape == "brush":
-            losses.add("the outlines of {} objects are left out, because they have masks")
+            losses.add(OUTLINES_LOST)
         if shape in ("polygon", "brush") and own.has_own_box and not own.rest:
             losses.add(BOXES_LOST)
         if any(own.flags.values()):
-            losses.add("the flags of {} objects are left out")
+            losses.add("the flags of {} [object|objects] are left out")
 
     def pieces(self, write: Callable[[str, bytes], None] | None) -> Iterator[bytes]:
         """Yield the task file in pieces; call `write` for each image file."""
@@ -194,7 +204,7 @@ def _parts(own: Object) -> list[Object]:
 
 
 def _add(found: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
-    """Add a region to the others, or its label to the last one if both have been one region."""
+    """Append a region, or add its label to the last region if both were one region in the file."""
     if not region.pop(regions.ALSO, False):
         found.append(region)
         return
@@ -217,7 +227,7 @@ def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the result of a control, with the values of its file."""
+    """Return the result of a control, with the values from the imported file."""
     kind, name = str(control["type"]), str(control.get("from_name"))
     cell = [cell] if kind == "choices" and isinstance(cell, str) else _plain(cell)
     rebuilt = values.rebuild(kind, name, cell)

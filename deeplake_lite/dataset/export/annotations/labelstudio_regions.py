@@ -38,7 +38,7 @@ LABELS = "labelled"
 """Key for the result that only names the class of a region."""
 
 ALSO = "also"
-"""Key of a region that has the shape of the one before it, and another of its labels."""
+"""Key that marks a region with the shape of the region before it, but with another label."""
 
 DERIVED = frozenset({
     "type", "score", LABELS,
@@ -127,7 +127,7 @@ def label_of(region: Mapping[str, Any]) -> str | None:
 
 
 def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a region with several labels as a region for each; any other one as it is.
+    """Return one region per label if a region has several labels, or else the region itself.
 
     >>> region = {"type": "rectanglelabels", "value.rectanglelabels": ["cat", "dog"]}
     >>> [(part["value.rectanglelabels"], ALSO in part) for part in parts_by_label(region)]
@@ -142,7 +142,7 @@ def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a region with the labels of another one too; None if it is not the same region."""
+    """Return a region with the labels of two regions, or None if their shapes or ids differ."""
     ours, theirs = _labels(region), _labels(other)
     is_alike = region.get("id") == other.get("id") and (LABELS in region) == (LABELS in other)
     if not is_alike or not isinstance(ours, list) or not isinstance(theirs, list):
@@ -155,7 +155,7 @@ def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] 
 
 
 def renamed(region: Mapping[str, Any], name: object) -> dict[str, Any]:
-    """Return a region with another id, as well as the result that names its class."""
+    """Return a region with another id, which the result that names its class gets as well."""
     result = {**region, "id": name}
     if isinstance(region.get(LABELS), dict):
         result[LABELS] = {**region[LABELS], "id": name}
@@ -163,7 +163,7 @@ def renamed(region: Mapping[str, Any], name: object) -> dict[str, Any]:
 
 
 def _labels(region: Mapping[str, Any]) -> Any:
-    """Return the labels of a region, of any type; None without any."""
+    """Return the labels of a region, which may have any JSON type, or None if it has none."""
     labels = region.get(f"value.{region.get('type')}")
     if labels is None and isinstance(region.get(LABELS), dict):
         own = region[LABELS].get("value")
@@ -172,7 +172,7 @@ def _labels(region: Mapping[str, Any]) -> Any:
 
 
 def _labelled(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
-    """Return a region with other labels, in the place where it has them."""
+    """Return a region with other labels, stored under the same key as the old ones."""
     key = f"value.{region.get('type')}"
     if region.get(key) is not None:
         return {**region, key: labels}

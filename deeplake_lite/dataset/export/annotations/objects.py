@@ -1,8 +1,8 @@
 """Annotated objects and images, in a form that all annotation formats share.
 
 An importer parses a file into `Picture` and `Object`, which are then converted to cells; an
-exporter builds the same objects from cells. Values of the file that these cannot hold are kept, by
-key, as the *rest* of an object, and are exported as long as its cells have not been edited.
+exporter builds the same objects from cells. Values in the file that have no field in these classes
+are kept, by key, in `rest`, and are exported as long as the object's cells have not been edited.
 """
 
 from __future__ import annotations
@@ -21,10 +21,30 @@ FLAGS = ("difficult", "truncated", "occluded")
 """Boolean properties of objects, each with its own column."""
 
 MISSING = "-"
-"""Key in the rest of an object: a list of keys that the rebuilt object has, but the file lacks."""
+"""Key in `Object.rest` for a list of keys that the rebuilt object has, but the file lacks."""
 
-BOXES_LOST = "the boxes of {} objects are replaced by the bounding boxes of their shapes"
+# Sentences about losses, in the form that `portable.agree` expects.
+BOXES_LOST = (
+    "the [box|boxes] of {} [object is|objects are] replaced by the bounding "
+    "[box of its shape|boxes of their shapes]"
+)
 """The loss when an object's shape is written without its box."""
+KEYPOINTS_LOST = (
+    "the keypoints of {} [object|objects] are left out, because "
+    "[the object has another shape|the objects have other shapes]"
+)
+"""The loss when another shape is written instead of an object's keypoints."""
+OUTLINES_LOST = (
+    "the outlines of {} [object|objects] are left out, because "
+    "[the object has a mask|the objects have masks]"
+)
+"""The loss when a mask is written instead of an object's outlines."""
+OUTLINES_SPLIT = (
+    "{} [object|objects] with several outlines [is|are] split into one polygon per outline"
+)
+"""The loss when a format has no objects with several outlines."""
+IMAGES_MISSING = "{} [row has|rows have] no image, so importers will not find [it|them]"
+"""The loss when a row without an image is written to a format that lists image files."""
 
 NO_POINTS = np.zeros((0, 3), np.float32)
 
@@ -82,7 +102,7 @@ class Picture:
     """An image with its objects."""
 
     path: str
-    """Its key."""
+    """Path of the image, which identifies it."""
 
     objects: Sequence[Object] = ()
 
@@ -104,7 +124,7 @@ class Picture:
     """Values of the file that the other fields cannot hold."""
 
     error: str | None = None
-    """Why the row is invalid. If it is, the other fields are placeholders."""
+    """Reason why the row is invalid, if it is. The other fields are placeholders then."""
 
 
 def bounds(parts: Sequence[NDArray[Any]]) -> NDArray[np.float32]:

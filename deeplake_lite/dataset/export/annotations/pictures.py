@@ -26,7 +26,13 @@ from deeplake_lite.dataset.export.annotations.objects import (
     box_of,
     trimmed,
 )
-from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import (
+    agree,
+    is_file,
+    lost_metadata,
+    read_blocks,
+    values_of,
+)
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.cells import take
@@ -49,14 +55,14 @@ class Losses:
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, sentence: str, number: int = 1) -> None:
-        """Count a loss. ``{}`` in the sentence stands for the number."""
+        """Count a loss, described by a sentence in the form that `agree` expects."""
         self.counts[sentence] += number
 
     def sentences(self) -> Iterator[str]:
         """Yield a sentence about each kind of loss."""
         for sentence, number in sorted(self.counts.items()):
             if number:
-                yield sentence.format(f"{number:,}")
+                yield agree(sentence, number)
 
 
 @dataclass(frozen=True)
@@ -101,11 +107,13 @@ class Pictures:
         if "labels" in roles and not shapes:
             raise SchemaError(
                 f"{self.method} needs a column of boxes, outlines, keypoints or masks besides "
-                f"{roles['labels'].name!r}, but this view has only {listing}."
+                f"{roles['labels'].name!r}, but this view has only {listing}. Add one, or leave "
+                f"{roles['labels'].name!r} out."
             )
         if needs_image and self.image is None:
             raise SchemaError(
-                f"{self.method} needs a column of image files, but this view has only {listing}."
+                f"{self.method} needs a column of image files, but this view has only {listing}. "
+                "Store the images as files, for example with dl.Image('jpeg')."
             )
 
     @property
@@ -286,8 +294,8 @@ class Pictures:
 
 
 _ADDED = (
-    "{} rows lose the values of their file that have no column, because objects were added or "
-    "removed"
+    "{} [row loses|rows lose] the values in the imported file that no column holds, because "
+    "objects were added or removed"
 )
 
 _SUFFIXES = ("jpg", "png", "webp", "tif", "bmp")

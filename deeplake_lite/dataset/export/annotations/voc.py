@@ -16,7 +16,12 @@ from deeplake_lite.dataset.export.annotations.files import (
     with_suffix,
     write_file,
 )
-from deeplake_lite.dataset.export.annotations.objects import FLAGS, restored, with_rest
+from deeplake_lite.dataset.export.annotations.objects import (
+    FLAGS,
+    IMAGES_MISSING,
+    restored,
+    with_rest,
+)
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.annotations.xml_text import checked, lines_of
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
@@ -59,7 +64,7 @@ class _Export:
 
     @cached_property
     def origin(self) -> int:
-        """Number of the first pixel."""
+        """Coordinate of the first pixel."""
         return 0 if self.pictures.metadata.get("origin") == 0 else 1
 
     @cached_property
@@ -93,7 +98,7 @@ class _Export:
             self._page(picture, picture.path)
             self._memberships(picture)
             if self.pictures.image is not None and picture.image is None:
-                losses.add("{} rows have no image, so importers will not find them")
+                losses.add(IMAGES_MISSING)
         for own_name in self.pictures.classes:
             checked(own_name)
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
@@ -169,7 +174,7 @@ class _Export:
         return {**page, **({"object": objects} if objects else {})}
 
     def _memberships(self, picture: Picture) -> dict[str, list[str]]:
-        """Return the image lists with an image, and the text after its name in each."""
+        """Return the image lists that contain an image, with the text after its name."""
         split = None if picture.split is None else split_name(picture.split, "to_voc")
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         usual = voc.default_sets(split, self.sets, self.main, has_mask=has_mask)

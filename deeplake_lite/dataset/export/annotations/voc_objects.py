@@ -49,7 +49,7 @@ def parse(own: Mapping[str, Any], origin: int) -> Object:
     own : mapping
         The element's children, by name.
     origin : {1, 0}
-        Number of the first pixel.
+        Coordinate of the first pixel.
 
     Raises
     ------
@@ -68,8 +68,8 @@ def parse(own: Mapping[str, Any], origin: int) -> Object:
     sides = np.array([*starts, *(_side(name, side, box[side], 0) for side in SIDES[2:])])
     if (sides[2:] < sides[:2]).any():
         raise ValueError(
-            f"the box of object {name.strip()[:40]!r} must not end before it begins, but it is "
-            + ", ".join(f"{side}={str(box[side])[:20]}" for side in SIDES)
+            f"the box of object {name.strip()[:40]!r} must have xmax >= xmin and ymax >= ymin, but "
+            "it has " + ", ".join(f"{side}={str(box[side])[:20]}" for side in SIDES)
         )
     flags = {f: str(own[f]).strip().lower() in _TRUE for f in FLAGS if f in own}
     return Object(name.strip(), sides.astype(np.float32), flags=flags)

@@ -80,7 +80,7 @@ class Form(Protocol):
 
     @property
     def kept_type(self) -> Htype:
-        """The type to restore the column with."""
+        """The type with which an importer restores the column."""
 
     def note(self) -> dict[str, object]:
         """Describe the form as JSON. Must be called after all cells have been added."""

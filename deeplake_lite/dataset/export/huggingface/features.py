@@ -109,7 +109,7 @@ class FeatureExport:
 
 
 def find_misfits(view: View, method: str) -> frozenset[str]:
-    """Warn about columns whose rows do not fit the types that they were imported from; return them.
+    """Warn about and return columns whose rows do not fit the types they were imported from.
 
     This reads only columns that may not fit, such as decimals, times of day and structs.
 

@@ -55,7 +55,7 @@ def write_deeplake(view: View, path: str | Path, message: str) -> Path:
 def _failure(root: Path, error: Exception) -> StorageError:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     return StorageError(
-        f"{str(root)!r} cannot be written: {reason}. Free some space, or choose another place."
+        f"{str(root)!r} cannot be written: {reason}. Free some space, or choose another path."
     )
 
 
@@ -76,7 +76,7 @@ def _columns(view: View) -> list[Column]:
     if not columns:
         raise SchemaError(
             "to_deeplake needs a column that Deep Lake supports, but this view has only "
-            f"{', '.join(map(repr, view.columns)) or 'none'}."
+            f"{', '.join(map(repr, view.columns)) or 'no columns'}. Add a column of another type."
         )
     if losses:
         warnings.warn(f"to_deeplake: {'; '.join(losses)}.", ExportWarning, stacklevel=5)

@@ -40,7 +40,7 @@ def split_codec(compression: str | None, known: Sequence[str]) -> tuple[str, int
 
 
 def compress(path: Path, name: str, level: int) -> None:
-    """Replace a file by a compressed one.
+    """Replace a file with a compressed one.
 
     The whole file is compressed in one call, so that the Zstandard frame declares its length, which
     readers need to decompress in one call.

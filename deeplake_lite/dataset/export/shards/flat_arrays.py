@@ -1,6 +1,6 @@
 """Conversion of Arrow arrays to the flat lists of bytes, int64 and float32 of an Example.
 
-The names of the lists are those of TensorFlow Datasets, where it has one:
+If TensorFlow Datasets has a name for a list, the list has that name:
 
 =========================  =======================================================================
 ``x``                      the values, in C order
@@ -76,15 +76,15 @@ class Place:
         return f"{self.name}/{VALID}{self.depth}"
 
     def part(self, name: str) -> Place:
-        """Return the place of a part of a struct."""
+        """Return the position of a part of a struct."""
         return replace(self, name=f"{self.name}/{PARTS.get(name, name)}")
 
     def in_fixed(self) -> Place:
-        """Return the place of the items of a fixed-size list."""
+        """Return the position of the items of a fixed-size list."""
         return replace(self, depth=self.depth + 1)
 
     def in_list(self, kind: pa.DataType) -> Place:
-        """Return the place of the items of a list of varying length, given its type."""
+        """Return the position of the items of a list of varying length, given its type."""
         is_ragged = self.is_ragged or self.has_lengths(kind)
         return Place(self.name, self.level + 1, self.depth + 1, is_ragged)
 

@@ -1,4 +1,4 @@
-"""The journal of an export, which lists its finished files, so that it can resume after an error.
+"""The journal of an export: a list of finished files, so that it can resume after an error.
 
 It is a file in the folder of the export, with a line of JSON for the export and another for each
 finished file. It is removed at the end::
@@ -106,7 +106,7 @@ def resumable_folder(root: Path, header: Mapping[str, Any]) -> Iterator[Journal]
         if journal.done and isinstance(error, KeyboardInterrupt | StorageError | OSError):
             remove_drafts(root)
             error.add_note(
-                f"{len(journal.done):,} of {header['files']:,} files have been written. Call "
+                f"The export has written {len(journal.done):,} of {header['files']:,} files. Call "
                 f"{header['export']} again with the same arguments to resume, or delete "
                 f"{str(root)!r}."
             )

@@ -193,7 +193,7 @@ def _bytes_of(column: SampleColumn, cells: Cells) -> list[bytes]:
 
 
 def _shape_of(array: NDArray[Any]) -> bytes:
-    """Return an array's header: a byte with its number of axes and their width, and their lengths.
+    """Return an array's header: a byte with the number of axes and integer width, and the lengths.
 
     >>> _shape_of(np.zeros((300, 2))).hex(" ")
     '09 2c 01 02 00'

@@ -115,7 +115,7 @@ class Worker:
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             raise StorageError(
                 f"The process that wrote {shard.path!r} exited with code {self._process.wait()}. "
-                "If it ran out of memory, set a smaller num_workers, or smaller files."
+                "If it ran out of memory, set a smaller num_workers, or write smaller files."
             ) from None
 
 

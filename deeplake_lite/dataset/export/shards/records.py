@@ -143,5 +143,5 @@ def _translated(path: Path) -> Iterator[None]:
         yield
     except (RuntimeError, ValueError) as error:
         raise StorageError(
-            f"{str(path)!r} cannot be written: {error}. Free some space, or choose another place."
+            f"{str(path)!r} cannot be written: {error}. Free some space, or choose another path."
         ) from error

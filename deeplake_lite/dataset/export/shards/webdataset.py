@@ -136,7 +136,7 @@ def _columns(view: View) -> list[_Column]:
     if not found:
         raise SchemaError(
             "to_webdataset needs a column whose values can be files, but this view has only "
-            f"{', '.join(map(repr, view.columns))}."
+            f"{', '.join(map(repr, view.columns))}. Add a column of another type."
         )
     if rest:
         verb = "is" if len(rest) == 1 else "are"
