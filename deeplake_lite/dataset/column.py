@@ -14,7 +14,7 @@ from deeplake_lite.dataset.metadata import Change, Metadata
 from deeplake_lite.dataset.read import comparisons
 from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.read.reading import read_cells, read_rows, read_value, read_values
-from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.dataset.read.values import copy_if_shared
 from deeplake_lite.errors import ColumnAttributeError, OptionError, ReadOnlyError, SchemaError
 from deeplake_lite.htypes.cells import NestedCells, RaggedCells
 from deeplake_lite.lazy import LazyModule
@@ -86,7 +86,7 @@ class Column:
         """Shapes of the values, (n, ndim) int32, -1 for missing axes. No value is decoded."""
         view, f = self._pinned
         table, slots = view.rows.locate()
-        return owned(table.shapes(f.id, slots))
+        return copy_if_shared(table.shapes(f.id, slots))
 
     @property
     def nbytes(self) -> int:

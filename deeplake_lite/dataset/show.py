@@ -33,6 +33,7 @@ from deeplake_lite.dataset.repr.html import (
 from deeplake_lite.dataset.repr.html.pages import MOST_COLUMNS
 from deeplake_lite.dataset.versions import history, summary
 from deeplake_lite.htypes.layouts import Dense
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _describe_values(view: View, f: Field, slots: Slots) -> ColumnSummary:
     summary = describe(f, shapes, nbytes)
     if whole or summary.shape == describe(f).shape:
         return summary
-    return describe(f, shapes, nbytes, more=f"shape seen in {len(near):,} rows")
+    return describe(f, shapes, nbytes, more=f"shape seen in {counted(len(near), 'row')}")
 
 
 def _previews(view: View, fields: Sequence[Field], slots: Slots) -> tuple[PreviewRow, ...]:

@@ -19,7 +19,7 @@ from deeplake_lite.dataset.loading import LoadableRows
 from deeplake_lite.dataset.querying import Queryable
 from deeplake_lite.dataset.read.positions import in_brackets, is_position, one_position
 from deeplake_lite.dataset.read.reading import read_row, read_rows
-from deeplake_lite.dataset.read.values import owned
+from deeplake_lite.dataset.read.values import copy_if_shared
 from deeplake_lite.errors import ColumnNotFoundError
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.schema import Schema
@@ -98,7 +98,7 @@ class View(LoadableRows, Exports, Queryable):
     def row_ids(self) -> NDArray[np.int64]:
         """Ids of the rows, (n,) int64, which are the same on every branch and in every version."""
         table, slots = self.rows.locate()
-        return owned(table.ids(slots))
+        return copy_if_shared(table.ids(slots))
 
     @property
     def rows(self) -> RowSelection:

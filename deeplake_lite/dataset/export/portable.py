@@ -79,7 +79,7 @@ def has_nulls(view: View, f: Field) -> bool:
     )
 
 
-def lost_metadata(view: View, *kept: str) -> list[str]:
+def describe_lost_metadata(view: View, *kept: str) -> list[str]:
     """Describe the metadata that an export leaves out if it keeps only the given dataset keys.
 
     The phrases complete the sentence "It leaves out ...".
@@ -109,7 +109,7 @@ def warn_of_metadata(
         Number of frames between the warning and the user's call.
     """
     kept = () if of_dataset else view.rows.table.metadata
-    if lost := lost_metadata(view, *kept):
+    if lost := describe_lost_metadata(view, *kept):
         warnings.warn(
             f"{method} leaves out {' and '.join(lost)}, because {target} cannot hold it.",
             ExportWarning,

@@ -97,7 +97,7 @@ def _restore(
 ) -> None:
     """Copy the parts of a record that fit the columns to the layout."""
     sizes = {d: n for d, n in _mapping(record.get("sizes")).items() if _is_size(n)}
-    layout.attributes = restored_attributes(record)
+    layout.attributes = restore_attributes(record)
     for name, item in _mapping(record.get("variables")).items():
         variable = None if name in names else _variable(_mapping(item), dim, sizes)
         if variable is not None:
@@ -113,7 +113,7 @@ def _restore(
         own = [d for d in dims if d != dim]
         fits = [sizes.setdefault(d, n) == n for d, n in zip(own, shape, strict=True)]
         layout.axes[f.name] = tuple(d if ok else "" for d, ok in zip(own, fits, strict=True))
-        layout.columns[f.name] = restored_attributes(item)
+        layout.columns[f.name] = restore_attributes(item)
         layout.coordinates |= {f.name} if _is_coordinate(item) else set()
 
 
@@ -136,10 +136,10 @@ def _name_others(layout: Layout, fields: Sequence[Field], names: set[str], dim: 
     layout.coordinates &= names | layout.variables.keys()
 
 
-def restored_attributes(item: Mapping[str, Any]) -> dict[str, object]:
+def restore_attributes(item: Mapping[str, Any]) -> dict[str, object]:
     """Return attributes, as NumPy numbers and arrays if the record has their dtype.
 
-    >>> restored_attributes({"attributes": {"a": [1, "nan"]}, "attribute_dtypes": {"a": "float32"}})
+    >>> restore_attributes({"attributes": {"a": [1, "nan"]}, "attribute_dtypes": {"a": "float32"}})
     {'a': array([ 1., nan], dtype=float32)}
     """
     dtypes = _mapping(item.get("attribute_dtypes"))
@@ -166,7 +166,7 @@ def _variable(item: Mapping[str, Any], dim: str, sizes: dict[str, int]) -> xr.Va
         return None
     sizes.update(zip(dims, shape, strict=True))
     wide = np.float64 if array.dtype == np.float16 else array.dtype  # pandas has no float16 index
-    return xr.Variable(dims, array.astype(wide).reshape(shape), restored_attributes(item))
+    return xr.Variable(dims, array.astype(wide).reshape(shape), restore_attributes(item))
 
 
 def _array(values: Any, dtype: object) -> np.ndarray[Any, Any] | None:

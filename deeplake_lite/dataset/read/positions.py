@@ -9,6 +9,7 @@ import numpy as np
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, RowIndexError
 from deeplake_lite.htypes.tensors import array_of, is_tensor
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from typing import SupportsIndex, TypeGuard
@@ -94,8 +95,8 @@ def many_positions(index: object, length: int) -> NDArray[np.int64]:
     if array.ndim == 1 and array.dtype == bool:
         if len(array) != length:
             raise RowIndexError(
-                f"A mask must have one element per row, but there are {length} rows and the mask "
-                f"has {len(array)} elements."
+                f"A mask must have one element per row, but for {counted(length, 'row')} this mask "
+                f"has {counted(len(array), 'element')}."
             )
         return np.flatnonzero(np.ma.filled(array, fill_value=False))
     if array.ndim == 1 and len(array) == 0:
@@ -172,8 +173,8 @@ def _out_of_range(index: int, length: int) -> str:
     """Return the message for a row that does not exist, with the range of existing rows.
 
     >>> _out_of_range(3, 1)
-    'row 3 is out of range: there is 1 row, 0.'
+    'row 3 is out of range: there is only row 0.'
     """
     if length < 2:
-        return f"row {index} is out of range: there {'is 1 row, 0' if length else 'are no rows'}."
+        return f"row {index} is out of range: there {'is only row 0' if length else 'are no rows'}."
     return f"row {index} is out of range: there are {length:,} rows, 0 to {length - 1:,}."

@@ -151,7 +151,7 @@ class SavedViews(Mapping[str, "View"]):
     def __getitem__(self, name: str) -> View:
         """Open a view. Raises NotFoundError, or DamagedError if its document is not valid."""
         saved = self.info(name)
-        with _naming_view(name):
+        with _name_view_in_errors(name):
             view = self._reader(name).open(saved.to_json())
         view.origin = saved.origin
         return view
@@ -192,7 +192,7 @@ class SavedViews(Mapping[str, "View"]):
 
 
 @contextlib.contextmanager
-def _naming_view(name: str) -> Iterator[None]:
+def _name_view_in_errors(name: str) -> Iterator[None]:
     """Convert exceptions caused by a damaged document to a DamagedError that names the view."""
     try:
         yield

@@ -30,13 +30,13 @@ from deeplake_lite.htypes.times import cast_time
 type Params = Sequence[Any] | Mapping[str, Any]
 
 
-def owned_params(params: Params) -> Params:
+def copy_params(params: Params) -> Params:
     """Return a copy of a query's parameters, as a list or a dict of plain values.
 
     Unsupported values stay as they are. They are rejected when the query is bound, where an error
     can show the place in the query.
 
-    >>> owned_params((np.float32(0.5), range(2)))
+    >>> copy_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]
     """
     if isinstance(params, str | bytes):

@@ -67,7 +67,7 @@ def test_failed_append_keeps_pending_rows_of_an_earlier_one(ds):
     ("data", "error", "match"),
     [
         ({"x": [1], "y": [1]}, dl.ColumnNotFoundError, "There is no column 'y'"),
-        ({"x": [1], "t": ["a", "b"]}, dl.InvalidValueError, "'x' has 1 rows and 't' has 2"),
+        ({"x": [1], "t": ["a", "b"]}, dl.InvalidValueError, "'x' has 1 row and 't' has 2"),
         ({"x": [1]}, dl.InvalidValueError, "column 't': has no default"),
         ({"x": [1], "t": "a"}, dl.InvalidValueError, "a sequence with one value per row"),
         ({"x": 1, "t": ["a"]}, dl.InvalidValueError, "a sequence with one value per row"),

@@ -32,7 +32,12 @@ from deeplake_lite.dataset.export.annotations.columns import (
 )
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
 from deeplake_lite.dataset.export.folder import new_folder
-from deeplake_lite.dataset.export.portable import is_file, lost_metadata, read_blocks, values_of
+from deeplake_lite.dataset.export.portable import (
+    describe_lost_metadata,
+    is_file,
+    read_blocks,
+    values_of,
+)
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 from deeplake_lite.htypes.boxes import convert_boxes
 from deeplake_lite.htypes.words import counted
@@ -134,7 +139,7 @@ class _Export:
             used.add(PANOPTIC)
         rest = [f.name for f in self.view.schema if f.name not in used and f != self.image]
         sentences = list[str]()
-        if lost := [*map(repr, rest), *lost_metadata(self.view, "coco")]:
+        if lost := [*map(repr, rest), *describe_lost_metadata(self.view, "coco")]:
             them = "it" if len(lost) == 1 else "them"
             sentences.append(f"{', '.join(lost)}, because COCO cannot hold {them}")
         if n := self._count_mismatches():
@@ -162,7 +167,7 @@ class _Export:
                 n = 0 if own is None else len(own)
                 known = len(values[ids.name][i] or ()) if ids is not None else n
                 fits = known == n and _raw(values, i).get(coco.COUNT, n) == n
-                count += bool(not fits and _rest(values, i, "annotations"))
+                count += bool(not fits and _extra_values(values, i, "annotations"))
         return count
 
     # ---- metadata and categories
@@ -252,7 +257,7 @@ class _Export:
             annotations = self._annotations(values, row, images)
             if self._is_panoptic:
                 annotations = [
-                    _panoptic(own, image, _rest(values, i, PANOPTIC))
+                    _panoptic(own, image, _extra_values(values, i, PANOPTIC))
                     for i, (own, image) in enumerate(zip(annotations, images, strict=True))
                 ]
             if pngs is not None:
@@ -294,7 +299,7 @@ class _Export:
         if self._split is not None and (split := self._split(values["split"][i])) is not None:
             name = name.removeprefix(f"{split}/")
         image = coco.image_of(own if isinstance(own, str) else int(own), name, *size)
-        return coco.restore(image, _rest(values, i, "image"))
+        return coco.restore(image, _extra_values(values, i, "image"))
 
     @cached_property
     def _split(self) -> Callable[[Any], str | None] | None:
@@ -336,13 +341,13 @@ class _Export:
         rebuilt = coco.rebuild(cells, counts, ids)
         for i, (own, image) in enumerate(zip(rebuilt, images, strict=True)):
             is_counted = _raw(values, i).get(coco.COUNT, len(own)) == len(own)
-            rest = _rest(values, i, "annotations") if i not in edited and is_counted else {}
+            rest = _extra_values(values, i, "annotations") if i not in edited and is_counted else {}
             has_ids = "id" in self.columns
-            places = coco.places([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
+            keys = coco.original_keys([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
             for n, annotation in enumerate(own):
                 kept = {k: v for k, v in annotation.items() if k in self._keys}
                 self._cut_keypoints(kept)
-                own[n] = {**coco.restore(kept, rest.get(places[n], {})), "image_id": image["id"]}
+                own[n] = {**coco.restore(kept, rest.get(keys[n], {})), "image_id": image["id"]}
             self._correct_areas(values, i, own)
         return rebuilt
 
@@ -490,7 +495,7 @@ def _raw(values: Mapping[str, Values], i: int) -> dict[str, Any]:
     return cell if isinstance(cell, dict) else {}
 
 
-def _rest(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
+def _extra_values(values: Mapping[str, Values], i: int, part: str) -> dict[str, Any]:
     """Return the values from the COCO file for row `i` of a block that no other column holds."""
     rest = _raw(values, i).get(part)
     return rest if isinstance(rest, dict) else {}

@@ -280,10 +280,10 @@ MISSING = ""
 """Key in the originals for the list of keys that the file lacks."""
 
 
-def places(ids: Sequence[int]) -> list[str]:
+def original_keys(ids: Sequence[int]) -> list[str]:
     """Return the key of each annotation's originals: its id if unique, or else its position.
 
-    >>> places([7, -1, 9, 9])
+    >>> original_keys([7, -1, 9, 9])
     ['7', '#1', '#2', '#3']
     """
     counts = Counter(ids)

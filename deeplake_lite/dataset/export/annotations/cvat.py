@@ -19,7 +19,7 @@ from deeplake_lite.dataset.export.annotations.objects import (
     OUTLINES_LOST,
     OUTLINES_SPLIT,
     bounds,
-    restored,
+    restore_object,
 )
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.annotations.xml_text import attributes, content, lines_of
@@ -80,7 +80,7 @@ class _Export:
         """The header, with all labels."""
         known = self.pictures.metadata.get("meta")
         names, tags = self.pictures.classes, self.pictures.tags
-        return cvat_meta.declared(
+        return cvat_meta.declare_labels(
             known if isinstance(known, dict) else {}, names, tags, self.points
         )
 
@@ -205,7 +205,7 @@ class _Export:
         if len(parts) < 2:
             rebuilt = cvat_shapes.rebuild(own, names)
             lose = self.pictures.losses.add
-            return [restored(own, rebuilt, parse, cvat_shapes.DERIVED, lose)]
+            return [restore_object(own, rebuilt, parse, cvat_shapes.DERIVED, lose)]
         single = [
             replace(own, box=bounds([part]), outlines=[part] if is_area else (),
                     lines=() if is_area else [part])

@@ -66,7 +66,7 @@ def _numbered(count: int) -> list[str]:
     return [str(n + 1) for n in range(count)]
 
 
-def declared(
+def declare_labels(
     meta: Mapping[str, Any], names: Sequence[str], images: Sequence[str], points: Sequence[str]
 ) -> dict[str, Any]:
     """Return a header with labels for all classes, adding the missing ones.

@@ -76,7 +76,7 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
                 )
             box = corners.astype(np.float32)
             if angle := _angle(shape):
-                outlines = [rotated(corners, angle)]
+                outlines = [rotate_box(corners, angle)]
                 box = bounds(outlines)
         case "polygon":
             outline = _points(shape.get("points"))
@@ -171,10 +171,10 @@ def _angle(shape: Mapping[str, Any]) -> float:
     return number_of(shape["rotation"]) % 360 if "rotation" in shape else 0.0
 
 
-def rotated(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
+def rotate_box(box: NDArray[np.float64], angle: float) -> NDArray[np.float32]:
     """Rotate a box around its centre, clockwise, by an angle in degrees; return its corners.
 
-    >>> rotated(np.array([0, 0, 4, 2]), 90).tolist()
+    >>> rotate_box(np.array([0, 0, 4, 2]), 90).tolist()
     [[3.0, -1.0], [3.0, 3.0], [1.0, 3.0], [1.0, -1.0]]
     """
     centre, (w, h) = (box[:2] + box[2:]) / 2, (box[2:] - box[:2]) / 2

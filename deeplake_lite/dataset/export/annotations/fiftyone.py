@@ -26,7 +26,7 @@ from deeplake_lite.dataset.export.annotations.objects import (
     IMAGES_MISSING,
     KEYPOINTS_LOST,
     OUTLINES_LOST,
-    restored,
+    restore_object,
 )
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
@@ -63,8 +63,8 @@ def write_fiftyone(view: View, path: str | Path) -> Path:
     """Write the rows of a view; see `View.to_fiftyone`."""
     root = Path(checks.location("path", path)).expanduser()
     columns = _columns(view)
-    further = (*columns, *(["tags"] if _has_tags(view) else []))
-    pictures = Pictures(view, "to_fiftyone", "fiftyone", further)
+    extra = (*columns, *(["tags"] if _has_tags(view) else []))
+    pictures = Pictures(view, "to_fiftyone", "fiftyone", extra)
     if not columns or "labels" in pictures.columns:
         pictures.check()
     export = _Export(pictures, columns)
@@ -276,7 +276,7 @@ class _Export:
             size = (picture.width, picture.height)
             rebuilt = labels.rebuild(own, size, f"{picture.path}/{number}")
             parse, lose = partial(labels.parse, size=size), self.pictures.losses.add
-            label = restored(own, rebuilt, parse, labels.DERIVED, lose)
+            label = restore_object(own, rebuilt, parse, labels.DERIVED, lose)
             if self.is_mixed:
                 label["index"] = number
             found.setdefault(labels.CLASSES[str(rebuilt["_cls"])], []).append(label)

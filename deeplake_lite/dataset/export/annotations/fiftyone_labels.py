@@ -72,7 +72,7 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
                 raise ValueError(f"a box must not have a negative size, but it is {w} x {h}")
             box = (np.array([x, y, x + w, y + h]) * np.tile(scale, 2)).astype(np.float32)
             if label.get("mask") is not None:
-                mask = _placed(array_of(label["mask"]), box, width, height)
+                mask = _expand_mask(array_of(label["mask"]), box, width, height)
         case "Polyline":
             parts = [(_points(part) * scale).astype(np.float32) for part in _list(label, "points")]
             is_area = bool(label.get("closed") or label.get("filled"))
@@ -229,7 +229,7 @@ def _pixels(box: NDArray[np.float32], width: int, height: int) -> tuple[int, int
     return left, top, max(left, right), max(top, bottom)
 
 
-def _placed(
+def _expand_mask(
     own: NDArray[Any], box: NDArray[np.float32], width: int, height: int
 ) -> NDArray[np.bool_]:
     """Expand a box's mask to the whole image, scaling it if the box has another size."""

@@ -22,7 +22,7 @@ from deeplake_lite.dataset.export.annotations.objects import (
     OUTLINES_LOST,
     OUTLINES_SPLIT,
     bounds,
-    restored,
+    restore_object,
 )
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors, atomic_write
@@ -169,10 +169,10 @@ class _Export:
             for part in _parts(own):
                 rebuilt = regions.rebuild(part, size, number)
                 lose = self.pictures.losses.add
-                region = restored(part, rebuilt, regions.parse, regions.DERIVED, lose)
-                _add(joined, region, rebuilt["id"])
+                region = restore_object(part, rebuilt, regions.parse, regions.DERIVED, lose)
+                _add_region(joined, region, rebuilt["id"])
                 number += 1
-        results = [result for region in joined for result in _unfolded(region)]
+        results = [result for region in joined for result in _split_region(region)]
         kept = [r for r in _list(picture.rest.get("results")) if isinstance(r, dict)]
         for column, control in self.controls.items():
             if (cell := picture.columns.get(column)) is not None:
@@ -203,7 +203,7 @@ def _parts(own: Object) -> list[Object]:
     return [own]
 
 
-def _add(found: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
+def _add_region(found: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
     """Append a region, or add its label to the last region if both were one region in the file."""
     if not region.pop(regions.ALSO, False):
         found.append(region)
@@ -212,18 +212,18 @@ def _add(found: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> No
     if joined is not None:
         found[-1] = joined
     elif any(other.get("id") == region.get("id") for other in found):
-        found.append(regions.renamed(region, new_id))
+        found.append(regions.with_id(region, new_id))
     else:
         found.append(region)
 
 
-def _unfolded(region: dict[str, Any]) -> list[dict[str, Any]]:
+def _split_region(region: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the result of a region, and the other results that describe it."""
     more = _list(region.get("with"))
     if isinstance(region.get(regions.LABELS), dict):
         more = [region[regions.LABELS], *more]
     own = {k: v for k, v in region.items() if k not in ("with", regions.LABELS)}
-    return [regions.nested(own), *more]
+    return [regions.unflatten(own), *more]
 
 
 def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:

@@ -49,10 +49,10 @@ DERIVED = frozenset({
 """Keys that are derived from cells."""
 
 
-def flat(result: Mapping[str, Any]) -> dict[str, Any]:
+def flatten(result: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten a result: merge the keys of its value with the other keys.
 
-    >>> flat({"type": "choices", "value": {"choices": ["a"]}})
+    >>> flatten({"type": "choices", "value": {"choices": ["a"]}})
     {'type': 'choices', 'value.choices': ['a']}
     """
     value = result.get("value")
@@ -61,8 +61,8 @@ def flat(result: Mapping[str, Any]) -> dict[str, Any]:
             **{f"value.{k}": v for k, v in own.items()}}  # fmt: skip
 
 
-def nested(region: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result in the format of the file: the inverse of `flat`."""
+def unflatten(region: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result in the format of the file: the inverse of `flatten`."""
     result = {k: v for k, v in region.items() if not k.startswith("value.")}
     value = {k.removeprefix("value."): v for k, v in region.items() if k.startswith("value.")}
     return {**result, "value": value}
@@ -88,7 +88,7 @@ def parse(region: Mapping[str, Any]) -> Object:
             box = (np.array([x, y, x + w, y + h]) * np.tile(scale, 2)).astype(np.float32)
             if angle := _angle(region):
                 corners = np.array([[0, 0], [w, 0], [w, h], [0, h]]) * scale
-                outlines = [(_turned(corners, angle) + np.array([x, y]) * scale).astype(np.float32)]
+                outlines = [(_rotate(corners, angle) + np.array([x, y]) * scale).astype(np.float32)]
                 box = bounds(outlines)
         case "polygon":
             outline = (_points(region.get("value.points")) * scale).astype(np.float32)
@@ -138,7 +138,7 @@ def parts_by_label(region: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not is_list or len(labels) < 2:
         return [dict(region)]
     more = {k: v for k, v in region.items() if k != "with"} | {ALSO: True}
-    return [_labelled(more if n else region, [label]) for n, label in enumerate(labels)]
+    return [_with_labels(more if n else region, [label]) for n, label in enumerate(labels)]
 
 
 def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -151,10 +151,10 @@ def join(region: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] 
         one, two = (replace(parse(each), label=None) for each in (region, other))
     except (ValueError, TypeError, KeyError):  # people may have edited the JSON
         return None
-    return _labelled(region, [*ours, *theirs]) if is_same(one, two) else None
+    return _with_labels(region, [*ours, *theirs]) if is_same(one, two) else None
 
 
-def renamed(region: Mapping[str, Any], name: object) -> dict[str, Any]:
+def with_id(region: Mapping[str, Any], name: object) -> dict[str, Any]:
     """Return a region with another id, which the result that names its class gets as well."""
     result = {**region, "id": name}
     if isinstance(region.get(LABELS), dict):
@@ -171,7 +171,7 @@ def _labels(region: Mapping[str, Any]) -> Any:
     return labels
 
 
-def _labelled(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
+def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]:
     """Return a region with other labels, stored under the same key as the old ones."""
     key = f"value.{region.get('type')}"
     if region.get(key) is not None:
@@ -257,7 +257,7 @@ def _angle(region: Mapping[str, Any]) -> float:
     return number_of(region.get("value.rotation") or 0) % 360
 
 
-def _turned(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
+def _rotate(corners: NDArray[np.float64], angle: float) -> NDArray[np.float64]:
     """Rotate points around (0, 0), clockwise, by an angle in degrees."""
     cos, sin = (round(f(math.radians(angle)), 15) for f in (math.cos, math.sin))
     result: NDArray[np.float64] = corners @ np.array([[cos, sin], [-sin, cos]])

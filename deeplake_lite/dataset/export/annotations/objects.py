@@ -167,7 +167,7 @@ def box_of(own: Object) -> NDArray[np.float32]:
     return own.box
 
 
-def trimmed(points: NDArray[np.float32]) -> NDArray[np.float32]:
+def trim_keypoints(points: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return keypoints without the unlabelled ones at the end, which only pad a cell."""
     labelled = np.flatnonzero(points.any(axis=1))
     return points[: labelled[-1] + 1] if labelled.size else points[:0]
@@ -180,7 +180,7 @@ def is_same(a: Object, b: Object) -> bool:
         and np.array_equal(a.box, b.box)
         and _are_same(a.outlines, b.outlines)
         and _are_same(a.lines, b.lines)
-        and np.array_equal(trimmed(a.points), trimmed(b.points))
+        and np.array_equal(trim_keypoints(a.points), trim_keypoints(b.points))
         and _is_same_mask(a.mask, b.mask)
         and _narrow(a.score) == _narrow(b.score)
         and {k for k, v in a.flags.items() if v} == {k for k, v in b.flags.items() if v}
@@ -224,7 +224,7 @@ def with_rest(rebuilt: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, 
     return {k: v for k, v in merged.items() if k not in gone}
 
 
-def restored(
+def restore_object(
     own: Object,
     rebuilt: Mapping[str, Any],
     parse: Callable[[Mapping[str, Any]], Object],

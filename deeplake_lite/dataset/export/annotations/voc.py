@@ -19,11 +19,11 @@ from deeplake_lite.dataset.export.annotations.files import (
 from deeplake_lite.dataset.export.annotations.objects import (
     FLAGS,
     IMAGES_MISSING,
-    restored,
+    restore_object,
     with_rest,
 )
 from deeplake_lite.dataset.export.annotations.pictures import Pictures
-from deeplake_lite.dataset.export.annotations.xml_text import checked, lines_of
+from deeplake_lite.dataset.export.annotations.xml_text import check_text, lines_of
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import new_folder
 from deeplake_lite.dataset.export.portable import is_file
@@ -100,7 +100,7 @@ class _Export:
             if self.pictures.image is not None and picture.image is None:
                 losses.add(IMAGES_MISSING)
         for own_name in self.pictures.classes:
-            checked(own_name)
+            check_text(own_name)
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
 
     def _check(self, own: Object) -> None:
@@ -125,7 +125,7 @@ class _Export:
                 if isinstance(data, bytes):
                     write_file(root / folder / f"{stem_of(name)}.png", data)
             for place, rests in self._memberships(picture).items():
-                stem = _quoted(stem_of(name))
+                stem = _quote(stem_of(name))
                 self.lines.setdefault(place, []).extend(f"{stem} {r}".rstrip() for r in rests)
             if sum(map(len, self.lines.values())) > 100_000:
                 self._flush(root)
@@ -165,10 +165,10 @@ class _Export:
         size = (picture.width, picture.height)
         has_mask = any(picture.columns.get(column) is not None for column in MASKS)
         page = voc.page(PurePosixPath(name).name, size, segmented=has_mask)
-        page = _merged(page, picture.rest.get("page"))
+        page = _merge_page(page, picture.rest.get("page"))
         parse = partial(voc.parse, origin=self.origin)
         objects = [
-            restored(own, voc.rebuild(own, self.origin), parse, voc.DERIVED)
+            restore_object(own, voc.rebuild(own, self.origin), parse, voc.DERIVED)
             for own in picture.objects
         ]
         return {**page, **({"object": objects} if objects else {})}
@@ -189,7 +189,7 @@ class _Export:
         return own
 
 
-def _merged(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
+def _merge_page(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
     """Merge the elements of an annotation with those of its file that are still valid."""
     if not isinstance(rest, dict):
         return dict(page)
@@ -210,7 +210,7 @@ def _agrees(size: object, own: Mapping[str, str]) -> bool:
     return all(str(sides.get(key, "")).strip() == own[key] for key in ("width", "height"))
 
 
-def _quoted(stem: str) -> str:
+def _quote(stem: str) -> str:
     """Return a name for an image list; like CVAT, quote a name with spaces."""
     return f'"{stem}"' if any(c.isspace() for c in stem) else stem
 

@@ -94,7 +94,7 @@ def _sum(text: str, offset: int) -> float:
         return float(decimals.Decimal(text.strip()) + offset)
 
 
-def _shifted(value: np.floating[Any], offset: int) -> str:
+def _add_offset(value: np.floating[Any], offset: int) -> str:
     """Return a coordinate plus an offset as text, without rounding."""
     text = decimal(value)
     if text.lstrip("-").isdigit():
@@ -105,7 +105,7 @@ def _shifted(value: np.floating[Any], offset: int) -> str:
 
 def rebuild(own: Object, origin: int) -> dict[str, Any]:
     """Rebuild the element of an object, as a dict."""
-    sides = [*(_shifted(value, origin) for value in own.box[:2]), *map(decimal, own.box[2:])]
+    sides = [*(_add_offset(value, origin) for value in own.box[:2]), *map(decimal, own.box[2:])]
     flag = {name: str(int(value)) for name, value in own.flags.items()}
     result: dict[str, Any] = {"name": own.label or "", "pose": "Unspecified"}
     result["truncated"] = flag.get("truncated", "0")

@@ -26,8 +26,8 @@ from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.folder import extension, new_folder
 from deeplake_lite.dataset.export.portable import (
     agree,
+    describe_lost_metadata,
     is_file,
-    lost_metadata,
     read_blocks,
     values_of,
 )
@@ -188,7 +188,7 @@ class _Export:
         sentences = [*self.losses.sentences()]
         if nulls := columns_with_nulls(self.view, self._fields):
             sentences.append(f"the nulls of {nulls} become images without objects")
-        if lost := [*map(repr, rest), *lost_metadata(self.view, "yolo")]:
+        if lost := [*map(repr, rest), *describe_lost_metadata(self.view, "yolo")]:
             verb = "is" if len(lost) == 1 else "are"
             sentences.insert(0, f"{', '.join(lost)} {verb} left out")
         if sentences:
@@ -230,8 +230,8 @@ class _Export:
         # Ultralytics needs both keys.
         config = {"train": first, "val": config.get("train", first), **config}
         config["names"] = dict(enumerate(self._names))
-        further = self.view.rows.table.metadata.get("yolo")
-        config = {**(further if isinstance(further, dict) else {}), **config}
+        extra = self.view.rows.table.metadata.get("yolo")
+        config = {**(extra if isinstance(extra, dict) else {}), **config}
         flips = config.pop("flip_idx", None)
         if self.task == "pose" and self.keypoints is not None:
             shapes = self.view[self.keypoints.name].shapes
@@ -301,7 +301,7 @@ class _Export:
             )
         lines = []
         for label, numbers in zip(labels, objects, strict=True):
-            clipped = self._clipped(numbers)
+            clipped = self._clip(numbers)
             if clipped is None:
                 self.losses.outside += 1
                 continue
@@ -309,7 +309,7 @@ class _Export:
             lines.append(" ".join([str(int(label)), *(f"{x:.{_DIGITS}g}" for x in clipped)]))
         return lines
 
-    def _clipped(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _clip(self, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Clip the numbers of an object to its image; return None if it lies outside."""
         limits = self._limits(len(numbers))
         result = np.where(limits, np.clip(numbers, 0, 1), numbers)

@@ -79,7 +79,7 @@ class Form(Protocol):
         """Append cells to the column."""
 
     @property
-    def kept_type(self) -> Htype:
+    def exported_type(self) -> Htype:
         """The type with which an importer restores the column."""
 
     def note(self) -> dict[str, object]:
@@ -153,7 +153,7 @@ class _Base:
         self.valid.append(valid)
 
     @property
-    def kept_type(self) -> Htype:
+    def exported_type(self) -> Htype:
         return self.htype
 
     @property
@@ -282,7 +282,7 @@ class _Numbers(_Base):
             )
 
     @property
-    def kept_type(self) -> Htype:
+    def exported_type(self) -> Htype:
         """The column's type; if images are decoded, with a lossless codec for their pixels."""
         pixels = self.htype.pixels
         if pixels is None or not pixels.is_image or not is_file(self.htype):
@@ -299,10 +299,10 @@ class _Numbers(_Base):
         return {shape for shape in self.shapes if shape is not None}
 
     def note(self) -> dict[str, object]:
-        return {"form": "stack" if self._stacked is not None else "flat"}
+        return {"form": "stack" if self._common_shape is not None else "flat"}
 
     @property
-    def _stacked(self) -> tuple[int, ...] | None:
+    def _common_shape(self) -> tuple[int, ...] | None:
         """The shape of all values, or None if shapes differ."""
         known = self.known
         if not known and None not in (axes := self.htype.axes or (None,)):
@@ -311,7 +311,7 @@ class _Numbers(_Base):
 
     def arrays(self) -> Iterator[Stored]:
         dtype = self.dtype or np.dtype(self.htype.value_dtype or np.uint8)
-        shape = self._stacked
+        shape = self._common_shape
         if shape is not None:
             blank = np.zeros(shape, dtype)
             if None in self.shapes:
@@ -380,10 +380,10 @@ class _Lists(_Base):
         self.items.add(cells.items)
 
     @property
-    def kept_type(self) -> Htype:
-        if self.htype.item is None or self.items.kept_type == self.htype.item:
+    def exported_type(self) -> Htype:
+        if self.htype.item is None or self.items.exported_type == self.htype.item:
             return self.htype
-        return replace(self.htype, of=self.items.kept_type)  # type: ignore[call-arg]
+        return replace(self.htype, of=self.items.exported_type)  # type: ignore[call-arg]
 
     def note(self) -> dict[str, object]:
         return {"form": "lists", "item": self.items.note()}

@@ -160,7 +160,7 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
         if place.has_lengths(kind):
             yield Flat(place.lengths, lengths, counts)
         items = array.values.slice(offsets[0], offsets[-1] - offsets[0])
-        yield from _flatten(items, place.in_list(kind), sums(lengths, counts))
+        yield from _flatten(items, place.in_list(kind), sum_runs(lengths, counts))
     elif kinds.is_struct(kind):
         for i, f in enumerate(kind):
             yield from _flatten(array.field(i), place.part(f.name), counts)
@@ -168,10 +168,10 @@ def _flatten(array: pa.Array, place: Place, counts: Counts) -> Iterator[Flat]:
         yield Flat(place.leaf, _leaf(array), counts)
 
 
-def sums(values: Counts, counts: Counts) -> Counts:
+def sum_runs(values: Counts, counts: Counts) -> Counts:
     """Return the sum of each run of values.
 
-    >>> sums(np.array([1, 2, 3]), np.array([2, 0, 1]))
+    >>> sum_runs(np.array([1, 2, 3]), np.array([2, 0, 1]))
     array([3, 0, 3])
     """
     totals = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])

@@ -183,7 +183,7 @@ def _part(
         view,
         [column.field for column in columns],
         partial(_name, split, codec),
-        partial(_opened, columns, codec),
+        partial(_open_file, columns, codec),
         most_bytes=most,
         row_bytes=_row_bytes,
     )
@@ -201,7 +201,7 @@ def _row_bytes(sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 @contextlib.contextmanager
-def _opened(
+def _open_file(
     columns: Sequence[SampleColumn], codec: tuple[str, int] | None, path: Path, shard: Shard
 ) -> Iterator[_Chunk]:
     """Open a chunk."""

@@ -47,7 +47,7 @@ class Sink(Protocol):
         """Write the rest of the file; return JSON values for the index of the export."""
 
 
-def unnamed(number: int, count: int) -> str:
+def refuse_to_name(number: int, count: int) -> str:
     """Replace `Part.name` in worker processes, which receive finished names."""
     raise NotImplementedError(number, count)
 

@@ -63,7 +63,7 @@ def write_webdataset(
         view,
         fields,
         lambda number, _: f"{number:06d}.tar",
-        partial(_opened, columns, key),
+        partial(_open_file, columns, key),
         most_bytes=most,
         row_bytes=partial(_row_bytes, [column.field.name for column in columns]),
     )
@@ -222,7 +222,7 @@ def _npy(value: Any) -> bytes:
 
 
 @contextlib.contextmanager
-def _opened(
+def _open_file(
     columns: Sequence[_Column], key: Field | None, path: Path, shard: Shard
 ) -> Iterator[_Tar]:
     """Open a tar file."""

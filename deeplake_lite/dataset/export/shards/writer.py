@@ -20,7 +20,11 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written, resumable_folder
-from deeplake_lite.dataset.export.shards.processes import UnusableWorkerError, Worker, pickled
+from deeplake_lite.dataset.export.shards.processes import (
+    UnusableWorkerError,
+    Worker,
+    pickle_assignment,
+)
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.pool import Pool
 
@@ -111,7 +115,7 @@ def write_shards(
         done = total - sum(len(shard.rows) for _, shard in rest)
         is_large = total >= LARGE_ROWS or sum(size for _, size in measures) >= LARGE_BYTES
         processes = min(num_workers, len(rest)) if is_large else 1
-        assignment = pickled(root, parts) if processes > 1 else None
+        assignment = pickle_assignment(root, parts) if processes > 1 else None
         with bars.bar(method, total, done=done) as bar:
             threads = 1 if assignment is None else processes
             _Run(root, rest).run(threads, assignment, journal.add, bar.update)
