@@ -196,8 +196,8 @@ def new_folder(path: Path, method: str) -> Iterator[None]:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         reason = "is not empty" if path.is_dir() else "is a file"
         raise ExistsError(
-            f"{method} writes to a new or empty folder, but {str(path)!r} {reason}. Choose "
-            "another name."
+            f"{method} writes to a new or empty folder, but {str(path)!r} {reason}. Choose another "
+            "path."
         )
     is_new = not path.exists()
     path.mkdir(parents=True, exist_ok=True)

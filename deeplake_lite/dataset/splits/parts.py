@@ -207,7 +207,11 @@ def _check_fractions(fractions: Sequence[float]) -> NDArray[np.float64]:
             f"fractions must be from 0 to 1, but one is {bad:g}. Leave the part out, or use 0."
         )
     if (total := shares.sum()) == 0 or abs(total - 1) > TOLERANCE:
-        hint = "Pass one above 0." if total == 0 else f"Divide them: {_format_normalized(shares)}."
+        hint = (
+            "Pass a fraction above 0."
+            if total == 0
+            else f"Divide them by their sum: {_format_normalized(shares)}."
+        )
         raise OptionError(
             f"fractions must add up to 1, but {brief(list(fractions))} adds up to {total:g}. {hint}"
         )

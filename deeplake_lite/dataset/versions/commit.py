@@ -79,7 +79,7 @@ def missing_default(
         setup = setup or f"other = dl.open({handle.url!r}, branch={str(handle.branch)!r})"
         steps = f"{setup}; other.{call}; other.commit('default')"
     return InvalidValueError(
-        f"{error.finding}. Set one, then repeat: {steps}; {again}",
+        f"{error.finding}. Set a default, then repeat the call: {steps}; {again}",
         column=error.column,
     )
 

@@ -281,11 +281,11 @@ def _rows(data: object) -> Iterable[Mapping[str, object]]:
     """Yield the rows of data. Raises InvalidValueError if one is not a dict."""
     if is_wrong_table(data):
         raise InvalidValueError(
-            f"{_ACCEPTED_DATA}, but this is {type(data).__name__}. {table_hint(data)}"
+            f"{_ACCEPTED_DATA}, but they are of type {type(data).__name__}. {table_hint(data)}"
         )
     if isinstance(data, str | bytes | set) or not np.iterable(data):
         raise InvalidValueError(
-            f"{_ACCEPTED_DATA}, but this is {type(data).__name__} {brief(data)}."
+            f"{_ACCEPTED_DATA}, but they are of type {type(data).__name__}: {brief(data)}."
         )
     for i, row in enumerate(data):
         if not isinstance(row, Mapping):

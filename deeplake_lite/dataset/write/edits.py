@@ -130,8 +130,8 @@ def ids_for_update(view: View, url: str) -> NDArray[np.int64]:
     """Return the ids of a view's rows. Raises InvalidValueError if it is a view of another lake."""
     if view.url != url:
         raise InvalidValueError(
-            f"An edit needs a view of this lake, {url}, but the given view is of {view.url}. If "
-            "its rows are copies with the same ids, update them by id: ids=view.row_ids."
+            f"An edit needs a view of this lake, {url!r}, but the given view reads {view.url!r}. "
+            "If its rows are copies with the same ids, update them by id: ids=view.row_ids."
         )
     if not view.rows.table.has_ids:
         raise InvalidValueError(

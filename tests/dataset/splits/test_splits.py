@@ -103,7 +103,7 @@ def test_named_parts_are_returned_by_name(ds):
         ([float("nan"), 1], "0 to 1, but one is nan"),
         ([800, 200], r"add up to 1, .* adds up to 1000. Divide them: \[0.8, 0.2\]"),
         ({"train": 0.5, "val": 0.4}, r"adds up to 0.9. Divide them: \[0.556, 0.444\]"),
-        ([0, 0], "Pass one above 0"),
+        ([0, 0], "Pass a fraction above 0"),
     ],
 )
 def test_fractions_that_do_not_add_up_are_refused(ds, fractions, match):

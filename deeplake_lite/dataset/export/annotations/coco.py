@@ -292,7 +292,7 @@ class _Export:
         if own is None or np.ma.is_masked(own) or ("path" in values and values["path"][i] is None):
             raise InvalidValueError(
                 f"Row {row:,} must have an image_id and a path, but one of them is null. Correct "
-                "the row, or leave the column out of the view.",
+                "the row, or leave the column with the null out of the view.",
                 row=row,
             )
         name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"

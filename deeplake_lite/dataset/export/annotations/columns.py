@@ -163,8 +163,8 @@ def named_columns(view: View, method: str) -> dict[str, Field]:
         if len(named) > 1:
             raise SchemaError(
                 f"{method} accepts one column of {role}, but this view has "
-                f"{', '.join(repr(f.name) for f in named)}. Select one of them, or rename one to "
-                f"{name!r}."
+                f"{', '.join(repr(f.name) for f in named)}. Leave out all but one, or rename one "
+                f"to {name!r}."
             )
         if named:
             columns[role] = named[0]

@@ -113,8 +113,8 @@ class _Export:
         """Count the parts of an object that CVAT's format cannot hold. Raises InvalidValueError."""
         if own.label is None:
             raise InvalidValueError(
-                f"CVAT needs a label for each object, but an object in {path!r} has none. Correct "
-                "the row."
+                f"CVAT needs a label for each object, but an object in image {path!r} has none. "
+                "Correct the row."
             )
         losses = self.pictures.losses
         if own.kind not in ("box", "points") and len(own.points):

@@ -56,7 +56,10 @@ def parse(label: Mapping[str, Any], size: Size) -> Object:
     """Convert a label in an image of the given size to an object. Raises ValueError."""
     width, height = size
     if width is None or height is None:
-        raise ValueError("the image size is unknown; compute the metadata of the samples")
+        raise ValueError(
+            "the image size is unknown; call dataset.compute_metadata() in FiftyOne, and export "
+            "the dataset again"
+        )
     scale = np.array([width, height], np.float64)
     name = label.get("label")
     if name is not None and not isinstance(name, str):
@@ -205,7 +208,7 @@ def _read_npy(content: bytes) -> NDArray[Any]:
     shape, _, dtype = read[version](file)
     size = int(np.prod([int(n) for n in shape], dtype=object)) * dtype.itemsize
     if dtype.hasobject or size > len(content):
-        raise ValueError("it has objects, or fewer bytes than its header says")
+        raise ValueError("it contains Python objects, or fewer bytes than its header declares")
     array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
     return array
 

@@ -108,7 +108,10 @@ def parse(region: Mapping[str, Any]) -> Object:
             mask = brush.decode(region.get("value.rle"), width, height)
             box = box_of_mask(mask)
         case _:
-            raise ValueError(f"the type of a region must be one of {', '.join(SHAPES)}")
+            raise ValueError(
+                f"the type of a region must be one of {', '.join(SHAPES)}, but it is "
+                f"{str(region.get('type'))[:40]!r}"
+            )
     score = region.get("score")
     return Object(
         label_of(region), box, outlines, (), points, mask,

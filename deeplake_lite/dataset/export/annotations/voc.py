@@ -107,7 +107,7 @@ class _Export:
         """Check the label of an object. Raises InvalidValueError."""
         if not own.label or own.label != own.label.strip():
             raise InvalidValueError(
-                "VOC needs a name for each object, without spaces around it, but one is "
+                "VOC needs a name for each object, without spaces at either end, but one name is "
                 f"{own.label!r}. Rename the class, or correct the row."
             )
 

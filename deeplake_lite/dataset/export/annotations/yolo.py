@@ -209,8 +209,8 @@ class _Export:
                 label = root / "labels" / split / f"{name}.txt"
                 if label in seen:
                     raise InvalidValueError(
-                        f"Each image of a split must have a unique name, but two are named "
-                        f"{name!r} in {split!r}. Correct the column 'path'."
+                        "Each image of a split must have a unique name, but two images in split "
+                        f"{split!r} are named {name!r}. Correct the column 'path'."
                     )
                 seen.add(label)
                 for file, content in ((place, data), (label, "\n".join(lines).encode())):
@@ -426,7 +426,7 @@ def _only(view: View, name: str, kind: str, fits: Any) -> Field | None:
     if len(named) > 1:
         raise SchemaError(
             f"to_yolo accepts one column of {kind}, but this view has "
-            f"{', '.join(repr(f.name) for f in named)}. Select one of them, or rename one to "
+            f"{', '.join(repr(f.name) for f in named)}. Leave out all but one, or rename one to "
             f"{name!r}."
         )
     return named[0] if named else None

@@ -127,20 +127,20 @@ def _finished(root: Path, header: Mapping[str, Any]) -> dict[str, Written]:
     if not root.is_dir():
         raise ExistsError(
             f"{method} writes to a new or empty folder, but {str(root)!r} is a file. Choose "
-            "another name."
+            "another path."
         )
     if all(path.name == f"{NAME}{DRAFT}" for path in root.iterdir()):
         return {}
     if not (root / NAME).is_file():
         raise ExistsError(
             f"{method} writes to a new or empty folder, but {str(root)!r} is not empty. Choose "
-            "another name."
+            "another path."
         )
     lines = _lines(root / NAME)
     if not lines or lines[0] != json.loads(json.dumps(header)):
         raise ExistsError(
             f"{method} cannot continue the unfinished export in {str(root)!r}, because its rows or "
-            "options are different. Delete the folder, or choose another name."
+            "options are different. Delete the folder, or choose another path."
         )
     written = [Written(**line) for line in lines[1:] if line.keys() == _KEYS]
     return {w.path: w for w in written if _has_size(root / w.path, w.bytes)}
