@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Loadable:
     """The loader methods that views and mixes of views share."""
 
-    def _with_own(self, options: LoaderOptions) -> LoaderOptions:
+    def _with_defaults(self, options: LoaderOptions) -> LoaderOptions:
         """Return the options, with this source's defaults for keywords that the user left out."""
         return options
 
@@ -149,7 +149,7 @@ class Loadable:
         [1 2] ['b', 'c']
         [4] ['e']
         """
-        return lazy_calls.batches(self, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.batches(self, batch_size=batch_size, **self._with_defaults(options))
 
     @with_signature
     def pytorch(
@@ -193,7 +193,9 @@ class Loadable:
         tensor([1., 2.]) tensor([0, 0])
         tensor([3.]) tensor([0])
         """
-        return lazy_calls.pytorch(self, device, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.pytorch(
+            self, device, batch_size=batch_size, **self._with_defaults(options)
+        )
 
     @with_signature
     def tensorflow(self, batch_size: int, **options: Unpack[LoaderOptions]) -> Any:
@@ -228,7 +230,7 @@ class Loadable:
         ``.map``. The batch axis is static with ``drop_last=True`` or ``last="pad"``. After a
         ``.prefetch``, `state_dict` counts prefetched batches as consumed.
         """
-        return lazy_calls.tensorflow(self, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.tensorflow(self, batch_size=batch_size, **self._with_defaults(options))
 
     @with_signature
     def jax(
@@ -280,7 +282,7 @@ class Loadable:
         ...     print(batch["x"] + 1, batch["boxes_mask"].tolist())
         [2. 3.] [[True], [False]]
         """
-        return lazy_calls.jax(self, sharding, batch_size=batch_size, **self._with_own(options))
+        return lazy_calls.jax(self, sharding, batch_size=batch_size, **self._with_defaults(options))
 
 
 class LoadableRows(Loadable):

@@ -84,14 +84,14 @@ def column_html(column: Column) -> str:
     )
 
 
-def _first_success(shown: object, *renderers: Callable[[], str]) -> str:
+def _first_success(subject: object, *renderers: Callable[[], str]) -> str:
     """Return the result of the first renderer that does not raise, or else the object's class."""
     for render in renderers:
         try:
             return render()
         except Exception:  # a repr must not raise, whatever is wrong with the lake
             continue
-    return f"<{type(shown).__name__}>"
+    return f"<{type(subject).__name__}>"
 
 
 def _outline(view: View, columns: Iterable[ColumnSummary], **more: Any) -> DatasetSummary:

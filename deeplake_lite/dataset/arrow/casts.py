@@ -160,7 +160,7 @@ def _parse_json(array: pa.ExtensionArray, kind: pa.DataType) -> pa.Array:
 
 
 def _convert_parts(value: Any, kind: pa.DataType) -> Any:
-    """Convert parts of a JSON value to JSON strings or decimals, where the type has them."""
+    """Convert the parts of a JSON value whose Arrow type is JSON or decimal."""
     if value is None:
         return None
     if isinstance(kind, pa.JsonType):
@@ -187,7 +187,7 @@ def _replace_json(kind: pa.DataType) -> pa.DataType:
 
 
 def with_extensions(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Convert an array to a type with other extension types, even in lists and structs.
+    """Convert an array to a type that differs only in extension types, even within lists.
 
     >>> with_extensions(pa.array([["1"]]), pa.list_(pa.json_())).type
     ListType(list<item: extension<arrow.json>>)

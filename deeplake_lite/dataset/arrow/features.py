@@ -172,7 +172,7 @@ def _struct(fields: Mapping[str, Feature]) -> pa.DataType:
 
 
 def _named_kind(dtype: str) -> pa.DataType:
-    """Return the Arrow type for its name in ``datasets``.
+    """Return the Arrow type that has the given name in ``datasets``.
 
     >>> _named_kind("timestamp[us, tz=Europe/Berlin]"), _named_kind("decimal128(10, 2)")
     (TimestampType(timestamp[us, tz=Europe/Berlin]), Decimal128Type(decimal128(10, 2)))

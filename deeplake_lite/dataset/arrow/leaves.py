@@ -178,7 +178,7 @@ def special_htype(feature: Feature, kind: pa.DataType) -> Htype:
     match type_of(feature):
         case "ClassLabel":
             if dtype_of(kind) is None:
-                raise TypeError  # such as strings
+                raise TypeError  # for example, the column has strings
             return ClassLabel(feature["names"])
         case "Image":
             return Image("auto", mode=feature.get("mode"))

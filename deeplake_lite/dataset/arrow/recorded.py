@@ -1,4 +1,4 @@
-"""Record of the lake's types in features, where ``datasets`` preserves them.
+"""The lake's types, recorded in features, where ``datasets`` preserves them.
 
 ``datasets`` drops unknown metadata whenever it writes rows. But features have an ``id``, a string
 with no predefined meaning, which survives ``map``, ``save_to_disk`` and ``push_to_hub``. Structs

@@ -1,6 +1,6 @@
 """Assembly of structs from columns: the inverse of `leaves`.
 
-If all fields of a struct are null, the struct is null. In lists, however, it is a struct of nulls.
+A struct whose fields are all null becomes null, except in lists, where it stays a struct of nulls.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def join_parts(kind: pa.DataType, parts: Iterable[tuple[Path, pa.Array]]) -> pa.
     kind : pyarrow.DataType
         Type of the structs, which may be in lists.
     parts : iterable of (path, array)
-        The fields. Fields of structs in lists are in lists themselves, which must match in length.
+        The fields. If the structs are in lists, each field is an array of lists, and the lists of
+        all fields must match in length.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def check_storable(name: str, kind: object) -> None:
 
 
 def without_views(kind: pa.DataType) -> pa.DataType:
-    """Replace string and binary views in a type, even in lists and structs, by large types.
+    """Replace string and binary views in a type, even in lists and structs, with large types.
 
     >>> without_views(pa.list_(pa.string_view()))
     ListType(list<item: large_string>)

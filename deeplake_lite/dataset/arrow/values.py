@@ -217,7 +217,7 @@ def _numbers(array: pa.Array) -> NDArray[Any]:
 
 
 def _array(item: pa.Array, *, has_nan: bool = True) -> object:
-    """Return one list of numbers, with nulls as None or, in floats and with `has_nan`, as NaN.
+    """Return one list of numbers, with nulls as NaN if they are floats and `has_nan`, or else None.
 
     Fixed-size lists represent points and vectors, in which a null is an error.
     """
@@ -247,7 +247,7 @@ def _items(array: pa.Array) -> Iterable[object]:
 
 
 def _file(item: object) -> object:
-    """Return the bytes or path from a struct of both, as in Hugging Face's image datasets."""
+    """Return the bytes or else the path of a struct of both, as in Hugging Face's datasets."""
     if isinstance(item, dict) and set(item) <= {"bytes", "path"}:
         return item.get("bytes") or item.get("path")
     return item

@@ -58,7 +58,7 @@ class Layout:
 def layout_of(
     metadata: Mapping[str, object], fields: Sequence[Field], taken: Iterable[str]
 ) -> Layout:
-    """Return the names for the dense columns of a lake.
+    """Return the layout for the dense columns of a lake.
 
     Parameters
     ----------

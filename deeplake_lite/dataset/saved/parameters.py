@@ -33,8 +33,8 @@ type Params = Sequence[Any] | Mapping[str, Any]
 def copy_params(params: Params) -> Params:
     """Return a copy of a query's parameters, as a list or a dict of plain values.
 
-    Unsupported values stay as they are. They are rejected when the query is bound, where an error
-    can show the place in the query.
+    Unsupported values stay as they are. They are rejected when the query is bound, because errors
+    can then show the position in the query.
 
     >>> copy_params((np.float32(0.5), range(2)))
     [0.5, [0, 1]]

@@ -14,7 +14,12 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
-from deeplake_lite.dataset.read.positions import as_ids, is_position, many_positions, one_position
+from deeplake_lite.dataset.read.positions import (
+    as_ids,
+    is_position,
+    resolve_position,
+    resolve_positions,
+)
 from deeplake_lite.dataset.view import View
 from deeplake_lite.dataset.write.blocks import (
     copy_blocks,
@@ -95,7 +100,7 @@ def _update(table: Table, rows: object, data: Mapping[str, object], ids: object)
 def _slots_of(table: Table, rows: object, count: int) -> NDArray[np.int64]:
     """Return the slots of rows given by position. Raises InvalidValueError if one is repeated."""
     rows = slice(None) if isinstance(rows, View) else [rows] if is_position(rows) else rows
-    positions = many_positions(rows, count)
+    positions = resolve_positions(rows, count)
     if len(np.unique(positions)) != len(positions):
         raise InvalidValueError(
             "An update may name each row only once, but some positions are repeated. Remove the "
@@ -147,7 +152,7 @@ def set_one(handle: Handle, name: str, index: int, value: object) -> None:
 
 
 def _set_one(table: Table, name: str, index: int, value: object) -> None:
-    position, f = one_position(int(index), len(table)), table.schema[name]
+    position, f = resolve_position(int(index), len(table)), table.schema[name]
     with naming_rows(lambda _: position):
         cells = encode_column(f, [value], 0, 1, "header")
     table.update(table.rows.at(np.array([position])), {f.id: cells})
@@ -170,7 +175,7 @@ def _delete_ids(table: Table, ids: NDArray[np.int64]) -> None:
 
 
 def _delete(table: Table, rows: object) -> None:
-    positions = np.unique(many_positions(rows, len(table)))
+    positions = np.unique(resolve_positions(rows, len(table)))
     if len(positions):
         table.delete(positions)
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 BLOCK_ROWS = 1_024
 
 MAIN = ("bbox", "segmentation", "keypoints", "caption")
-"""Keys with a value per annotation. The first with a column determines the annotation count."""
+"""Keys with a value per annotation. The first that has a column determines their number."""
 
 _FITS: Mapping[str, Callable[[Field], bool]] = {
     "bbox": is_boxes,
@@ -154,7 +154,7 @@ class _Export:
             warnings.warn(f"to_coco {'; it '.join(texts)}.", ExportWarning, stacklevel=4)
 
     def _count_mismatches(self) -> int:
-        """Return the number of rows whose originals no longer match their annotations."""
+        """Return the number of rows whose original values no longer match their annotations."""
         if "coco" not in self.view.columns:
             return 0
         main = self.columns[next(key for key in MAIN if key in self.columns)]
@@ -193,7 +193,7 @@ class _Export:
 
     @cached_property
     def _categories(self) -> dict[str, dict[str, Any]]:
-        """The category of each class, from the files if they have one."""
+        """The category of each class, taken from the COCO files if they define it."""
         known: dict[str, dict[str, Any]] = {}
         for file in self._files:
             categories = file.get("categories", [])
@@ -360,7 +360,7 @@ class _Export:
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
-        """Remove padding from keypoints, if their category has fewer than others."""
+        """Remove the padding of keypoints whose category has fewer keypoints than others."""
         count = self._points.get(annotation.get("category_id"))
         points = annotation.get("keypoints")
         if count is not None and points is not None and not any(points[count:]):
@@ -473,7 +473,7 @@ def _check_one_split(view: View) -> None:
 
 
 def _column(view: View, key: str) -> Field | None:
-    """Return the column for a key: by its usual name, or else the only one of a suitable type."""
+    """Return the column with the usual name for a key, or else the only column that fits it."""
     if (name := coco.COLUMNS[key]) in view.columns:
         return view.schema[name] if _fits(view.schema[name], key) else None
     if key in ("id", "area", "iscrowd", "caption"):

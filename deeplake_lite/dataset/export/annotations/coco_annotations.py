@@ -100,7 +100,7 @@ def box(value: object) -> NDArray[np.float32]:
 
 
 def outlines(value: object) -> list[NDArray[np.float32]]:
-    """Parse a ``segmentation`` to outlines, (k, 2) float32 each. Raises ValueError.
+    """Parse a ``segmentation`` into outlines, (k, 2) float32 each. Raises ValueError.
 
     A run-length encoding has no outlines. Outlines with fewer than three corners are left out.
     """
@@ -144,7 +144,7 @@ def crowd(value: object) -> bool:
 
 
 def points(value: object) -> NDArray[np.float32]:
-    """Parse ``keypoints`` to (k, 3): x, y, visibility. Raises ValueError."""
+    """Parse ``keypoints`` into (k, 3): x, y, visibility. Raises ValueError."""
     array = numbers(value)
     if array.size % 3:
         raise ValueError("must be triples of x, y and visibility")

@@ -152,7 +152,7 @@ class _Export:
         if tuple(names) == voc.CLASSES and of_masks in ([], [voc.BACKGROUND, *voc.CLASSES]):
             return
         if column is not None and not of_masks:
-            return  # mask values without names must not get any
+            return  # mask values without names must stay unnamed
         names = [*dict.fromkeys([*(of_masks or [voc.BACKGROUND]), *names])]
         lines = ["# label:color_rgb:parts:actions"]
         lines += [f"{name}:{','.join(map(str, voc.colour(n)))}::" for n, name in enumerate(names)]
@@ -190,7 +190,7 @@ class _Export:
 
 
 def _merge_page(page: Mapping[str, Any], rest: object) -> dict[str, Any]:
-    """Merge the elements of an annotation with those of its file that are still valid."""
+    """Merge rebuilt elements with the elements of the imported file that are still valid."""
     if not isinstance(rest, dict):
         return dict(page)
     rest = dict(rest)

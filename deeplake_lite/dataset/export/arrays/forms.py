@@ -287,14 +287,14 @@ class _Numbers(_Base):
         pixels = self.htype.pixels
         if pixels is None or not pixels.is_image or not is_file(self.htype):
             return self.htype
-        channels = {shape[2:] for shape in self.known}
+        channels = {shape[2:] for shape in self.distinct_shapes}
         is_png = self.dtype in (None, np.uint8) and channels <= {(), (2,), (3,), (4,)}
         if is_png:
             return replace(self.htype, codec="png")  # type: ignore[call-arg]
         return replace(self.htype, codec="zstd", dtype=str(self.dtype))  # type: ignore[call-arg]
 
     @property
-    def known(self) -> set[tuple[int, ...]]:
+    def distinct_shapes(self) -> set[tuple[int, ...]]:
         """The distinct shapes of values."""
         return {shape for shape in self.shapes if shape is not None}
 
@@ -304,7 +304,7 @@ class _Numbers(_Base):
     @property
     def _common_shape(self) -> tuple[int, ...] | None:
         """The shape of all values, or None if shapes differ."""
-        known = self.known
+        known = self.distinct_shapes
         if not known and None not in (axes := self.htype.axes or (None,)):
             return tuple(size for size in axes if size is not None)
         return next(iter(known)) if len(known) == 1 else None
@@ -333,7 +333,7 @@ class _Numbers(_Base):
             yield next(parts) if is_present else blank
 
     def _flat(self, dtype: np.dtype[Any]) -> Iterator[Stored]:
-        known = self.known
+        known = self.distinct_shapes
         rest = {shape[1:] for shape in known}
         axes = self.htype.axes
         if not known and axes is not None and None not in axes[1:]:

@@ -57,7 +57,7 @@ def feature_of(htype: Htype) -> Feature:
 
 
 def recording_feature(htype: Htype) -> Feature:
-    """Return the feature of a type, which also records the type if that cannot be inferred.
+    """Return the feature of a type; it also records the type if an import could not infer it.
 
     >>> from deeplake_lite.htypes import Boxes
     >>> recording_feature(Boxes("xyxy"))["feature"]["feature"]["id"]
@@ -80,7 +80,7 @@ def inferred_htype(feature: Feature, kind: pa.DataType | None) -> Htype | None:
 
 
 def could_become(array: Htype, b: Htype) -> bool:
-    """Return whether two types are alike, apart from sequences in place of arrays.
+    """Return whether two types are alike, where a sequence may take the place of an array.
 
     Lists of numbers are imported as arrays, or as sequences if they contain nulls.
 
@@ -143,7 +143,7 @@ def with_paths(files: pa.Array, paths: pa.Array) -> pa.Array:
 
 
 def narrow(array: pa.Array) -> pa.Array:
-    """Convert an array to 32-bit offsets, numbers for classes, and lists for tensors.
+    """Convert an array: offsets to 32 bits, classes to numbers, and tensors to lists.
 
     >>> narrow(pa.array(["b", None, "b"]).dictionary_encode()).to_pylist()
     [0, None, 0]

@@ -1,7 +1,7 @@
-"""The journal of an export: a list of finished files, so that it can resume after an error.
+"""The journal of an export, which lists finished files so that the export can be resumed.
 
-It is a file in the folder of the export, with a line of JSON for the export and another for each
-finished file. It is removed at the end::
+The journal is a file in the folder of the export, with one line of JSON for the export and one for
+each finished file. It is removed at the end::
 
     {"export": "to_webdataset", "identity": "5f0c…", "files": 12}
     {"path": "000000.tar", "rows": 1000, "bytes": 536870912, "info": {}}

@@ -40,7 +40,7 @@ ARRAYS = (
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
     "float64", "complex64", "complex128", "bool",
 )  # fmt: skip
-"""Array dtypes. Their codes are their positions."""
+"""Array dtypes. The code of a dtype is its index."""
 
 MOST_BYTES = 2**32 - 1
 """Largest offset in a chunk."""

@@ -40,7 +40,7 @@ MOST_WORKERS = 8
 
 LARGE_BYTES = 128 * 2**20
 LARGE_ROWS = 20_000
-"""Minimum size of exports for which processes are started, because that takes a second."""
+"""Minimum size of exports for which processes are started; starting them takes a second."""
 
 FORMAT = 1
 """Version of the written bytes. A new release with different bytes for the same rows must raise it,
