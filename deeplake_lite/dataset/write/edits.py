@@ -210,9 +210,8 @@ def _add_column(
     missing = values is None and compute is None
     if missing and len(table) and added.htype.default is None and not added.htype.nullable:
         raise InvalidValueError(
-            f"a new column needs a value for each existing row ({counted(len(table), 'row')} in "
-            "total), but none is given. Pass values= or compute=, or a type with default= or "
-            "nullable=True.",
+            f"a new column needs values for {counted(len(table), 'existing row')}, but none are "
+            "given. Pass values= or compute=, or a type with default= or nullable=True.",
             column=name,
         )
     checks.function("compute", compute)

@@ -496,7 +496,7 @@ def test_column_without_a_default_is_added_to_an_empty_lake(ds, make_lake):
     [
         (["a"], "one value per row, but for 3 rows it got 1 value"),
         (["a", 5, "c"], "column 'v', row 1: must be text"),
-        (None, "column 'v': a new column needs a value for each of the 3 existing rows"),
+        (None, "column 'v': a new column needs values for 3 existing rows"),
     ],
 )
 def test_column_that_cannot_be_filled_is_not_added(ds, values, match):
