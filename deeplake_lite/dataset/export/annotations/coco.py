@@ -163,8 +163,8 @@ class _Export:
         count = 0
         for block in read_blocks(self.view, fields, "to_coco", BLOCK_ROWS):
             values = {f.name: f.htype.decode_cells(block[f.name]) for f in fields}
-            for i, own in enumerate(values[main.name]):
-                n = 0 if own is None else len(own)
+            for i, cell in enumerate(values[main.name]):
+                n = 0 if cell is None else len(cell)
                 known = len(values[ids.name][i] or ()) if ids is not None else n
                 fits = known == n and _raw(values, i).get(coco.COUNT, n) == n
                 count += bool(not fits and _extra_values(values, i, "annotations"))
@@ -229,10 +229,10 @@ class _Export:
             yield encode(key) + b":" + encode(value) + b",\n"
         yield b'"annotations":['
         images, separator, seen = list[bytes](), b"\n", set[object]()
-        for image, own in self._rows():
+        for image, entries in self._rows():
             _check_unique(image, seen)
             images.append(encode(image))
-            for annotation in own:
+            for annotation in entries:
                 yield separator + encode(annotation)
                 separator = b",\n"
         yield b'],\n"images":[\n' + b",\n".join(images) + b"]}\n"
@@ -257,11 +257,11 @@ class _Export:
             annotations = self._annotations(values, row, images)
             if self._is_panoptic:
                 annotations = [
-                    _panoptic(own, image, _extra_values(values, i, PANOPTIC))
-                    for i, (own, image) in enumerate(zip(annotations, images, strict=True))
+                    _panoptic(segments, image, _extra_values(values, i, PANOPTIC))
+                    for i, (segments, image) in enumerate(zip(annotations, images, strict=True))
                 ]
             if pngs is not None:
-                names = [own[0] if own else None for own in annotations]
+                names = [segments[0] if segments else None for segments in annotations]
                 self._write(names, values_of(pngs.htype, block[pngs.name]), self.segments)
             yield from zip(images, annotations, strict=True)
             row += len(images)
@@ -288,8 +288,12 @@ class _Export:
         self, values: Mapping[str, Values], i: int, row: int, size: tuple[int | None, int | None]
     ) -> dict[str, Any]:
         """Return the image entry of row `i` of a block; `row` is its position in the view."""
-        own = values["image_id"][i] if "image_id" in values else row + 1
-        if own is None or np.ma.is_masked(own) or ("path" in values and values["path"][i] is None):
+        image_id = values["image_id"][i] if "image_id" in values else row + 1
+        if (
+            image_id is None
+            or np.ma.is_masked(image_id)
+            or ("path" in values and values["path"][i] is None)
+        ):
             raise InvalidValueError(
                 f"Row {row:,} must have an image_id and a path, but one of them is null. Correct "
                 "the row, or leave the column with the null out of the view.",
@@ -298,7 +302,7 @@ class _Export:
         name = str(values["path"][i]) if "path" in values else f"{row:012d}{self._suffix}"
         if self._split is not None and (split := self._split(values["split"][i])) is not None:
             name = name.removeprefix(f"{split}/")
-        image = coco.image_of(own if isinstance(own, str) else int(own), name, *size)
+        image = coco.image_of(image_id if isinstance(image_id, str) else int(image_id), name, *size)
         return coco.restore(image, _extra_values(values, i, "image"))
 
     @cached_property
@@ -339,16 +343,19 @@ class _Export:
         edited = self._fit(cells, counts, main, row)
         ids = [self._categories.get(name, {}).get("id") for name in self._classes]
         rebuilt = coco.rebuild(cells, counts, ids)
-        for i, (own, image) in enumerate(zip(rebuilt, images, strict=True)):
-            is_counted = _raw(values, i).get(coco.COUNT, len(own)) == len(own)
+        for i, (entries, image) in enumerate(zip(rebuilt, images, strict=True)):
+            is_counted = _raw(values, i).get(coco.COUNT, len(entries)) == len(entries)
             rest = _extra_values(values, i, "annotations") if i not in edited and is_counted else {}
             has_ids = "id" in self.columns
             keys = coco.original_keys([int(n) if has_ids else coco.NO_ID for n in cells["id"][i]])
-            for n, annotation in enumerate(own):
+            for n, annotation in enumerate(entries):
                 kept = {k: v for k, v in annotation.items() if k in self._keys}
                 self._cut_keypoints(kept)
-                own[n] = {**coco.restore(kept, rest.get(keys[n], {})), "image_id": image["id"]}
-            self._correct_areas(values, i, own)
+                entries[n] = {
+                    **coco.restore(kept, rest.get(keys[n], {})),
+                    "image_id": image["id"],
+                }
+            self._correct_areas(values, i, entries)
         return rebuilt
 
     @cached_property
@@ -356,7 +363,9 @@ class _Export:
         """Length of a category's ``keypoints`` list, by category id."""
         lists = {c["id"]: c.get("keypoints") for c in self._categories.values()}
         return {
-            own: 3 * len(names) for own, names in lists.items() if isinstance(names, list) and names
+            category: 3 * len(names)
+            for category, names in lists.items()
+            if isinstance(names, list) and names
         }
 
     def _cut_keypoints(self, annotation: dict[str, Any]) -> None:
@@ -367,7 +376,7 @@ class _Export:
             annotation["keypoints"] = points[:count]
 
     def _correct_areas(
-        self, values: Mapping[str, Values], i: int, own: Sequence[dict[str, Any]]
+        self, values: Mapping[str, Values], i: int, annotations: Sequence[dict[str, Any]]
     ) -> None:
         """Recompute the areas of a row if only its boxes or outlines have been edited."""
         known = _raw(values, i).get(coco.DIGESTS)
@@ -379,7 +388,7 @@ class _Export:
         ]
         shapes, areas = coco.digests(cells[0], cells[1], cells[2] or ())
         if known[1:] == [areas] and known[:1] != [shapes]:
-            for annotation in own:
+            for annotation in annotations:
                 coco.correct_area(annotation)
 
     def _boxes(self, cells: Sequence[Any], images: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -507,9 +516,9 @@ def _panoptic(
     """Return a list with the panoptic annotation of an image, or an empty list."""
     if not segments and not rest:
         return []
-    own = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
+    plain_segments = [{k: v for k, v in segment.items() if k != "image_id"} for segment in segments]
     name = str(PurePosixPath(str(image["file_name"])).with_suffix(".png"))
-    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: own}]
+    return [{"file_name": name, **rest, "image_id": image["id"], coco.SEGMENTS: plain_segments}]
 
 
 def _integer(value: Any) -> int | None:

@@ -287,17 +287,20 @@ def original_keys(ids: Sequence[int]) -> list[str]:
     ['7', '#1', '#2', '#3']
     """
     counts = Counter(ids)
-    return [str(own) if own != NO_ID and counts[own] == 1 else f"#{n}" for n, own in enumerate(ids)]
+    return [
+        str(annotation_id) if annotation_id != NO_ID and counts[annotation_id] == 1 else f"#{n}"
+        for n, annotation_id in enumerate(ids)
+    ]
 
 
-def originals_of(own: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
+def originals_of(original: Mapping[str, Any], rebuilt: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of an image or annotation that cannot be rebuilt from its cells.
 
     >>> originals_of({"bbox": [0, 0, 5, 5], "score": 1}, {"bbox": [0.0, 0, 5, 5], "area": 25.0})
     {'score': 1, '': ['area']}
     """
-    originals = {k: v for k, v in own.items() if k not in rebuilt or rebuilt[k] != v}
-    missing = sorted(rebuilt.keys() - own.keys())
+    originals = {k: v for k, v in original.items() if k not in rebuilt or rebuilt[k] != v}
+    missing = sorted(rebuilt.keys() - original.keys())
     return {**originals, MISSING: missing} if missing else originals
 
 

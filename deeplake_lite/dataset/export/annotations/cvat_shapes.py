@@ -104,35 +104,35 @@ def parse(shape: Mapping[str, Any], size: Size, names: Sequence[str] = ()) -> Ob
     return Object(label, box, outlines, lines, points, mask, flags=flags)
 
 
-def rebuild(own: Object, names: Sequence[str] = ()) -> dict[str, Any]:
+def rebuild(obj: Object, names: Sequence[str] = ()) -> dict[str, Any]:
     """Convert an object to a shape, using only the first of several outlines or lines."""
-    flags = {"occluded": str(int(own.flags.get("occluded", False)))}
-    base = {"label": own.label or "", "source": "manual", **flags}
+    flags = {"occluded": str(int(obj.flags.get("occluded", False)))}
+    base = {"label": obj.label or "", "source": "manual", **flags}
     last = {"z_order": "0"}
-    match own.kind:
+    match obj.kind:
         case "mask":
-            assert own.mask is not None
-            left, top, right, bottom = (int(v) for v in box_of_mask(own.mask))
-            runs = rle.encode(own.mask[top:bottom, left:right])
+            assert obj.mask is not None
+            left, top, right, bottom = (int(v) for v in box_of_mask(obj.mask))
+            runs = rle.encode(obj.mask[top:bottom, left:right])
             place = {"left": left, "top": top, "width": right - left, "height": bottom - top}
             text = {key: str(value) for key, value in place.items()}
             return {"shape": "mask", **base, "rle": ", ".join(map(str, runs)), **text, **last}
         case "polygon":
-            return {"shape": "polygon", **base, "points": _text(own.outlines[0]), **last}
+            return {"shape": "polygon", **base, "points": _text(obj.outlines[0]), **last}
         case "polyline":
-            return {"shape": "polyline", **base, "points": _text(own.lines[0]), **last}
-        case "points" if not names and (own.points[:, 2] == 2).all():
-            return {"shape": "points", **base, "points": _text(own.points), **last}
+            return {"shape": "polyline", **base, "points": _text(obj.lines[0]), **last}
+        case "points" if not names and (obj.points[:, 2] == 2).all():
+            return {"shape": "points", **base, "points": _text(obj.points), **last}
         case "points":
-            known = [*names, *(str(n + 1) for n in range(len(names), len(own.points)))]
+            known = [*names, *(str(n + 1) for n in range(len(names), len(obj.points)))]
             children = [
                 {"label": name, "source": "manual", "outside": str(int(point[2] == 0)),
                  "occluded": str(int(point[2] == 1)), "points": _text(point[None])}
-                for name, point in zip(known, own.points, strict=False)
+                for name, point in zip(known, obj.points, strict=False)
             ]  # fmt: skip
-            return {"shape": "skeleton", "label": own.label or "", "source": "manual",
+            return {"shape": "skeleton", "label": obj.label or "", "source": "manual",
                     "z_order": "0", "skeleton": children}  # fmt: skip
-    corners = {key: fixed(value) for key, value in zip(CORNERS, own.box, strict=True)}
+    corners = {key: fixed(value) for key, value in zip(CORNERS, obj.box, strict=True)}
     return {"shape": "box", **base, **corners, **last}
 
 

@@ -99,15 +99,15 @@ class _Export:
         unique = Unique("to_labelstudio")
         for row, picture in enumerate(self.pictures):
             unique.add(picture.path)
-            for own in picture.objects:
-                self._count(own)
+            for obj in picture.objects:
+                self._count(obj)
             self._task(picture, picture.path, row)
         self.pictures.warn(self.pictures.left_out(_ROLES), self.pictures.losses)
 
-    def _count(self, own: Object) -> None:
+    def _count(self, obj: Object) -> None:
         """Count the parts of an object that Label Studio's format cannot hold."""
-        losses, shape = self.pictures.losses, regions.shape_for(own)
-        if len(own.points) > (shape == "keypoint"):
+        losses, shape = self.pictures.losses, regions.shape_for(obj)
+        if len(obj.points) > (shape == "keypoint"):
             if shape == "keypoint":
                 losses.add(
                     "{} [object|objects] with several keypoints [is|are] split into one region per "
@@ -115,13 +115,13 @@ class _Export:
                 )
             else:
                 losses.add(KEYPOINTS_LOST)
-        if len(own.outlines) > 1 and shape == "polygon":
+        if len(obj.outlines) > 1 and shape == "polygon":
             losses.add(OUTLINES_SPLIT)
-        if len(own.outlines) and shape == "brush":
+        if len(obj.outlines) and shape == "brush":
             losses.add(OUTLINES_LOST)
-        if shape in ("polygon", "brush") and own.has_own_box and not own.rest:
+        if shape in ("polygon", "brush") and obj.has_own_box and not obj.rest:
             losses.add(BOXES_LOST)
-        if any(own.flags.values()):
+        if any(obj.flags.values()):
             losses.add("the flags of {} [object|objects] are left out")
 
     def pieces(self, write: Callable[[str, bytes], None] | None) -> Iterator[bytes]:
@@ -145,15 +145,17 @@ class _Export:
         data = data if isinstance(data, dict) and data else {"image": LOCAL + quote(name)}
         task = {**_dict(rest.get("task")), "data": data}
         results = self._results(picture, row)
-        scores = [own.score for own in picture.objects if own.score is not None]
+        scores = [obj.score for obj in picture.objects if obj.score is not None]
         kept = {key: _list(rest.get(key)) for key in ("annotations", "predictions")}
         head = _dict(rest.get("annotation"))
         if self.as_predictions:
-            own: dict[str, Any] = {"model_version": MODEL}
-            own |= {k: head[k] for k in ("model_version", "id") if k in head and "score" in head}
+            prediction: dict[str, Any] = {"model_version": MODEL}
+            prediction |= {
+                k: head[k] for k in ("model_version", "id") if k in head and "score" in head
+            }
             if scores:
-                own["score"] = float(np.mean(scores))
-            return {**task, "predictions": [{**own, "result": results}]}
+                prediction["score"] = float(np.mean(scores))
+            return {**task, "predictions": [{**prediction, "result": results}]}
         number = rest.get("number", 0)
         if not (rest.get("unlabelled") and not results):
             at = number if isinstance(number, int) and number >= 0 else 0
@@ -164,9 +166,9 @@ class _Export:
         """Return the results (regions, choices etc.) of a row. Raises InvalidValueError."""
         joined: list[dict[str, Any]] = []  # regions with all of their labels
         number = 0
-        for own in picture.objects:
+        for obj in picture.objects:
             size = self._size(picture, row)
-            for part in _parts(own):
+            for part in _parts(obj):
                 rebuilt = regions.rebuild(part, size, number)
                 lose = self.pictures.losses.add
                 region = restore_object(part, rebuilt, regions.parse, regions.DERIVED, lose)
@@ -192,29 +194,29 @@ class _Export:
         return picture.width, picture.height
 
 
-def _parts(own: Object) -> list[Object]:
+def _parts(obj: Object) -> list[Object]:
     """Split an object with several outlines or keypoints into one object for each."""
-    shape = regions.shape_for(own)
-    if shape == "polygon" and len(own.outlines) > 1:
-        return [replace(own, outlines=[o], box=bounds([o]), rest={}) for o in own.outlines]
-    if shape == "keypoint" and len(own.points) > 1:
-        points = [p[None] for p in own.points if p[2] > 0]
-        return [replace(own, points=p, box=bounds([p]), rest={}) for p in points]
-    return [own]
+    shape = regions.shape_for(obj)
+    if shape == "polygon" and len(obj.outlines) > 1:
+        return [replace(obj, outlines=[o], box=bounds([o]), rest={}) for o in obj.outlines]
+    if shape == "keypoint" and len(obj.points) > 1:
+        points = [p[None] for p in obj.points if p[2] > 0]
+        return [replace(obj, points=p, box=bounds([p]), rest={}) for p in points]
+    return [obj]
 
 
-def _add_region(found: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
+def _add_region(added: list[dict[str, Any]], region: dict[str, Any], new_id: str) -> None:
     """Append a region, or add its label to the last region if both were one region in the file."""
     if not region.pop(regions.ALSO, False):
-        found.append(region)
+        added.append(region)
         return
-    joined = regions.join(found[-1], region) if found else None
+    joined = regions.join(added[-1], region) if added else None
     if joined is not None:
-        found[-1] = joined
-    elif any(other.get("id") == region.get("id") for other in found):
-        found.append(regions.with_id(region, new_id))
+        added[-1] = joined
+    elif any(other.get("id") == region.get("id") for other in added):
+        added.append(regions.with_id(region, new_id))
     else:
-        found.append(region)
+        added.append(region)
 
 
 def _split_region(region: dict[str, Any]) -> list[dict[str, Any]]:
@@ -222,8 +224,8 @@ def _split_region(region: dict[str, Any]) -> list[dict[str, Any]]:
     more = _list(region.get("with"))
     if isinstance(region.get(regions.LABELS), dict):
         more = [region[regions.LABELS], *more]
-    own = {k: v for k, v in region.items() if k not in ("with", regions.LABELS)}
-    return [regions.unflatten(own), *more]
+    shape = {k: v for k, v in region.items() if k not in ("with", regions.LABELS)}
+    return [regions.unflatten(shape), *more]
 
 
 def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> dict[str, Any]:
@@ -233,8 +235,8 @@ def _control(control: dict[str, Any], cell: Any, kept: list[dict[str, Any]]) -> 
     rebuilt = values.rebuild(kind, name, cell)
     for result in kept:
         if result.get("-") == name and isinstance(result.get("value"), dict):
-            own = {k: v for k, v in result.items() if k != "-"}
-            return {**rebuilt, **own, "value": {**own["value"], **rebuilt["value"]}}
+            original = {k: v for k, v in result.items() if k != "-"}
+            return {**rebuilt, **original, "value": {**original["value"], **rebuilt["value"]}}
     return rebuilt
 
 

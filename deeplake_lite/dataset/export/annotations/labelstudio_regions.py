@@ -56,9 +56,9 @@ def flatten(result: Mapping[str, Any]) -> dict[str, Any]:
     {'type': 'choices', 'value.choices': ['a']}
     """
     value = result.get("value")
-    own = value if isinstance(value, dict) else {}
+    items = value if isinstance(value, dict) else {}
     return {**{k: v for k, v in result.items() if k != "value"},
-            **{f"value.{k}": v for k, v in own.items()}}  # fmt: skip
+            **{f"value.{k}": v for k, v in items.items()}}  # fmt: skip
 
 
 def unflatten(region: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,8 +169,8 @@ def _labels(region: Mapping[str, Any]) -> Any:
     """Return the labels of a region, which may have any JSON type, or None if it has none."""
     labels = region.get(f"value.{region.get('type')}")
     if labels is None and isinstance(region.get(LABELS), dict):
-        own = region[LABELS].get("value")
-        labels = own.get("labels") if isinstance(own, dict) else None
+        content = region[LABELS].get("value")
+        labels = content.get("labels") if isinstance(content, dict) else None
     return labels
 
 
@@ -179,8 +179,8 @@ def _with_labels(region: Mapping[str, Any], labels: list[Any]) -> dict[str, Any]
     key = f"value.{region.get('type')}"
     if region.get(key) is not None:
         return {**region, key: labels}
-    own = region[LABELS]
-    return {**region, LABELS: {**own, "value": {**own["value"], "labels": labels}}}
+    result = region[LABELS]
+    return {**region, LABELS: {**result, "value": {**result["value"], "labels": labels}}}
 
 
 def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
@@ -197,51 +197,51 @@ def size_of(region: Mapping[str, Any]) -> tuple[int, int]:
     return width, height
 
 
-def rebuild(own: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
+def rebuild(obj: Object, size: tuple[int, int], number: int) -> dict[str, Any]:
     """Convert an object to a region.
 
     Parameters
     ----------
-    own : Object
+    obj : Object
         The object. Of several outlines or points, only the first is used.
     size : (int, int)
         Width and height of the image.
     number : int
         Number of the object, used as its id.
     """
-    shape = shape_for(own)
+    shape = shape_for(obj)
     scale = np.array(size, np.float64) / 100
     value: dict[str, Any] = {}
     match shape:
         case "rectangle":
-            x0, y0, x1, y1 = (exact(own.box).astype(np.float64) / np.tile(scale, 2)).tolist()
+            x0, y0, x1, y1 = (exact(obj.box).astype(np.float64) / np.tile(scale, 2)).tolist()
             value = {"x": x0, "y": y0, "width": x1 - x0, "height": y1 - y0, "rotation": 0}
         case "polygon":
-            points = (exact(own.outlines[0]) / scale).tolist()
+            points = (exact(obj.outlines[0]) / scale).tolist()
             value = {"points": points, "closed": True}
         case "keypoint":
-            x, y = (exact(own.points[0, :2]) / scale).tolist()
+            x, y = (exact(obj.points[0, :2]) / scale).tolist()
             value = {"x": x, "y": y, "width": 0.5}
         case "brush":
-            assert own.mask is not None
-            value = {"format": "rle", "rle": brush.encode(own.mask)}
-    kind = shape if own.label is None else f"{shape}labels"
-    if own.label is not None:
-        value[kind] = [own.label]
+            assert obj.mask is not None
+            value = {"format": "rle", "rle": brush.encode(obj.mask)}
+    kind = shape if obj.label is None else f"{shape}labels"
+    if obj.label is not None:
+        value[kind] = [obj.label]
     head = {
         "id": f"region{number}", "type": kind, "from_name": NAMES[shape], "to_name": "image",
         "original_width": size[0], "original_height": size[1], "image_rotation": 0,
     }  # fmt: skip
-    if own.score is not None:
-        head["score"] = float(exact(np.array([own.score], np.float32))[0])
+    if obj.score is not None:
+        head["score"] = float(exact(np.array([obj.score], np.float32))[0])
     return {**head, **{f"value.{key}": item for key, item in value.items()}}
 
 
-def shape_for(own: Object) -> str:
+def shape_for(obj: Object) -> str:
     """Return the type of region that an object is written as."""
-    if own.kind == "points" and not own.has_own_box and own.points[0, 2] > 0:
+    if obj.kind == "points" and not obj.has_own_box and obj.points[0, 2] > 0:
         return "keypoint"
-    return {"mask": "brush", "polygon": "polygon"}.get(own.kind, "rectangle")
+    return {"mask": "brush", "polygon": "polygon"}.get(obj.kind, "rectangle")
 
 
 def _numbers(region: Mapping[str, Any], *keys: str) -> list[float]:

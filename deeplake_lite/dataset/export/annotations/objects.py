@@ -152,19 +152,19 @@ def box_of_mask(mask: NDArray[np.bool_]) -> NDArray[np.float32]:
     return np.array([columns[0], rows[0], columns[-1] + 1, rows[-1] + 1], np.float32)
 
 
-def box_of(own: Object) -> NDArray[np.float32]:
+def box_of(obj: Object) -> NDArray[np.float32]:
     """Return the bounding box of an object's shape, or its own box if it has no other shape."""
-    match own.kind:
+    match obj.kind:
         case "mask":
-            assert own.mask is not None
-            return box_of_mask(own.mask)
+            assert obj.mask is not None
+            return box_of_mask(obj.mask)
         case "polygon":
-            return bounds(own.outlines)
+            return bounds(obj.outlines)
         case "polyline":
-            return bounds(own.lines)
+            return bounds(obj.lines)
         case "points":
-            return bounds([own.points[own.points[:, 2] > 0]])
-    return own.box
+            return bounds([obj.points[obj.points[:, 2] > 0]])
+    return obj.box
 
 
 def trim_keypoints(points: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -225,7 +225,7 @@ def with_rest(rebuilt: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, 
 
 
 def restore_object(
-    own: Object,
+    obj: Object,
     rebuilt: Mapping[str, Any],
     parse: Callable[[Mapping[str, Any]], Object],
     derived: Collection[str],
@@ -235,7 +235,7 @@ def restore_object(
 
     Parameters
     ----------
-    own : Object
+    obj : Object
         The object, built from its cells.
     rebuilt : mapping
         The object in the format of the file, built from its cells alone.
@@ -246,17 +246,17 @@ def restore_object(
     lose : callable, optional
         Called with `BOXES_LOST` if an edited box is replaced by the bounding box of the shape.
     """
-    if not own.rest:
+    if not obj.rest:
         return dict(rebuilt)
-    whole = with_rest(rebuilt, own.rest)
+    whole = with_rest(rebuilt, obj.rest)
     try:
-        if is_same(parse(whole), own):
+        if is_same(parse(whole), obj):
             return whole
     except (ValueError, TypeError, KeyError):  # the JSON may have been edited
         pass
-    if lose is not None and own.kind not in ("box", "points") and own.has_own_box:
+    if lose is not None and obj.kind not in ("box", "points") and obj.has_own_box:
         lose(BOXES_LOST)
-    kept = {k: v for k, v in own.rest.items() if k not in derived and k != MISSING}
+    kept = {k: v for k, v in obj.rest.items() if k not in derived and k != MISSING}
     return {**rebuilt, **kept}
 
 
@@ -307,7 +307,7 @@ def check_mask_size(width: int, height: int) -> None:
 
 def check_masks(objects: Sequence[Object]) -> None:
     """Check that the masks of an image have the same size, and fit in memory. Raises ValueError."""
-    shapes = {own.mask.shape for own in objects if own.mask is not None}
+    shapes = {obj.mask.shape for obj in objects if obj.mask is not None}
     if len(shapes) > 1:
         raise ValueError(
             f"all masks of an image must have the same size, but they have {sorted(shapes)}"

@@ -325,7 +325,7 @@ def _with_visibility(points: Any) -> NDArray[np.float32]:
 def _object(cells: Mapping[str, Any], rest: Mapping[str, Any]) -> Object:
     """Build an object from its cells, by role."""
     label, score, mask = cells["labels"], cells.get("scores"), cells.get("masks")
-    own = Object(
+    obj = Object(
         label=None if label is None else str(label),
         outlines=[np.asarray(part, np.float32) for part in _or_empty(cells.get("segmentation"))],
         lines=[np.asarray(part, np.float32) for part in _or_empty(cells.get("polylines"))],
@@ -335,5 +335,5 @@ def _object(cells: Mapping[str, Any], rest: Mapping[str, Any]) -> Object:
         flags={flag: bool(cells[flag]) for flag in FLAGS if flag in cells},
         rest=rest,
     )
-    box = cells["boxes"] if "boxes" in cells else box_of(own)
-    return Object(**{**vars(own), "box": box})
+    box = cells["boxes"] if "boxes" in cells else box_of(obj)
+    return Object(**{**vars(obj), "box": box})

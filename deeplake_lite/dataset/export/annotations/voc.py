@@ -93,22 +93,22 @@ class _Export:
         unique, losses = Unique("to_voc"), self.pictures.losses
         for picture in self.pictures:
             unique.add(stem_of(picture.path))
-            for own in picture.objects:
-                self._check(own)
+            for obj in picture.objects:
+                self._check(obj)
             self._page(picture, picture.path)
             self._memberships(picture)
             if self.pictures.image is not None and picture.image is None:
                 losses.add(IMAGES_MISSING)
-        for own_name in self.pictures.classes:
-            check_text(own_name)
+        for name in self.pictures.classes:
+            check_text(name)
         self.pictures.warn(self.pictures.left_out(_ROLES), losses)
 
-    def _check(self, own: Object) -> None:
+    def _check(self, obj: Object) -> None:
         """Check the label of an object. Raises InvalidValueError."""
-        if not own.label or own.label != own.label.strip():
+        if not obj.label or obj.label != obj.label.strip():
             raise InvalidValueError(
                 "VOC needs a name for each object, without spaces at either end, but one name is "
-                f"{own.label!r}. Rename the class, or correct the row."
+                f"{obj.label!r}. Rename the class, or correct the row."
             )
 
     def write(self, root: Path) -> None:
@@ -168,8 +168,8 @@ class _Export:
         page = _merge_page(page, picture.rest.get("page"))
         parse = partial(voc.parse, origin=self.origin)
         objects = [
-            restore_object(own, voc.rebuild(own, self.origin), parse, voc.DERIVED)
-            for own in picture.objects
+            restore_object(obj, voc.rebuild(obj, self.origin), parse, voc.DERIVED)
+            for obj in picture.objects
         ]
         return {**page, **({"object": objects} if objects else {})}
 
