@@ -22,7 +22,7 @@ from deeplake_lite.dataset.export.portable import (
     values_of,
     warn_of_metadata,
 )
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.strings import with_shapes
 from deeplake_lite.errors import ExportWarning, SchemaError
 from deeplake_lite.htypes.layouts import Dense
 
@@ -202,20 +202,7 @@ def _holds_files(htype: Htype) -> bool:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _plain(value: Any) -> object:
-    """Convert a value to a JSON type. Nested lists cannot express the shape of an empty array.
-
-    >>> _plain([np.zeros((1, 2)), np.zeros((0, 2))])
-    [[[0.0, 0.0]], {'shape': [0, 2]}]
-    """
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.ndarray) and not value.size and value.ndim > 1:
-        return {"shape": list(value.shape)}
-    return plain(value)
+    return json.dumps(with_shapes(value), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _npy(value: Any) -> bytes:

@@ -19,7 +19,7 @@ from deeplake_lite.dataset.export.folder import extension
 from deeplake_lite.dataset.export.portable import is_file, values_of, warn_of_metadata
 from deeplake_lite.dataset.export.shards.plan import Part
 from deeplake_lite.dataset.export.shards.writer import workers_of, write_shards
-from deeplake_lite.dataset.export.strings import plain
+from deeplake_lite.dataset.export.strings import with_shapes
 from deeplake_lite.errors import ExportWarning, InvalidValueError, SchemaError
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def _text(value: Any) -> bytes:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(plain(value), ensure_ascii=False).encode()
+    return json.dumps(with_shapes(value), ensure_ascii=False).encode()
 
 
 def _npy(value: Any) -> bytes:
