@@ -202,7 +202,7 @@ def _explain(
             f"{_format_age(spared_age)}. Wait, or pass a shorter spare=."
         )
     else:
-        reasons.append("The versions need all objects.")
+        reasons.append("Every object is needed by a version.")
     return " ".join(reasons)
 
 
@@ -247,7 +247,7 @@ def _check_main_exists(repository: Repository) -> None:
 
 
 def _open_transactions(repository: Repository) -> list[Note]:
-    """Return the notes of a local lake's writers; on an object store, there are none."""
+    """Return the records of a local lake's open transactions; an object store has none."""
     local = local_folder(repository.url) is not None
     return open_transactions(repository.writers_folder()) if local else []
 

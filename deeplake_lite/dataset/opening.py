@@ -114,9 +114,9 @@ def open(
     storage_options : mapping, optional
         Options of the object store, as for `create`.
     verify : {"read"}, optional
-        With ``"read"``, all data read is compared with the checksum or hash recorded for its place
-        in the lake, so that a swapped, copied or outdated file raises a DamagedError. By default,
-        only the checksums within chunks are checked. To check everything at once, call
+        With ``"read"``, all data read is compared with the checksum or hash recorded for its
+        position in the lake, so that a swapped, copied or outdated file raises a DamagedError. By
+        default, only the checksums within chunks are checked. To check everything at once, call
         ``ds.verify()``.
 
     Returns

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.dataset.export.annotations.coco_annotations import places
+from deeplake_lite.dataset.export.annotations.coco_annotations import original_keys
 from deeplake_lite.dataset.read.reading import read_values
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.evaluate.outlines import mask_of_outlines, mask_of_runs
@@ -123,6 +123,6 @@ def _runs(document: Any, ids: Any) -> dict[int, dict[str, Any]]:
     known = document.get("annotations") if isinstance(document, dict) else None
     if not isinstance(known, dict):
         return {}
-    originals = [known.get(place) for place in places([int(i) for i in ids])]
+    originals = [known.get(place) for place in original_keys([int(i) for i in ids])]
     runs = [own.get("segmentation") if isinstance(own, dict) else None for own in originals]
     return {n: run for n, run in enumerate(runs) if isinstance(run, dict)}

@@ -74,7 +74,7 @@ class Mix(Loadable):
         names = common_columns(self.views) if columns is None else tuple(columns)
         return MixSamples.of(self.views, names, self._shares, self.length, with_ids=with_ids)
 
-    def _with_own(self, options: LoaderOptions) -> LoaderOptions:
+    def _with_defaults(self, options: LoaderOptions) -> LoaderOptions:
         return {"seed": self.seed, **options}
 
 

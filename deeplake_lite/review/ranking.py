@@ -13,7 +13,7 @@ import numpy as np
 from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.reading import read_values
-from deeplake_lite.dataset.read.virtual import KnownColumn, TakenColumn, VirtualTable, source_of
+from deeplake_lite.dataset.read.virtual import MemoryColumn, ViewColumn, VirtualTable, source_of
 from deeplake_lite.dataset.saved.question import Question
 from deeplake_lite.dataset.selection import RowSelection
 from deeplake_lite.dataset.view import View
@@ -78,8 +78,8 @@ def suspects(
     others = (f.name for f in judged.schema if not _is_ranked(judged, f))
     names = unused(others, SUSPICION, SUGGESTED)
     added: dict[str, VirtualColumn] = {
-        names[0]: KnownColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
-        names[1]: KnownColumn(labels.htype, labels.cells(suggested)),
+        names[0]: MemoryColumn(Scalar("float32"), Scalar("float32").encode(suspicion)),
+        names[1]: MemoryColumn(labels.htype, labels.cells(suggested)),
     }
     return _build_ranking(judged, added, np.argsort(-suspicion, kind="stable"), question)
 
@@ -120,7 +120,7 @@ def _build_ranking(
 ) -> View:
     """Return a view with added columns and its rows in the given order."""
     rows = np.arange(len(view))
-    taken = {f.name: TakenColumn(view, f, rows) for f in view.schema.fields if f.name not in added}
+    taken = {f.name: ViewColumn(view, f, rows) for f in view.schema.fields if f.name not in added}
     columns = {**taken, **added}
     table = VirtualTable(
         columns,

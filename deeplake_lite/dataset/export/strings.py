@@ -66,7 +66,7 @@ def plain(value: Any) -> object:
 
 
 def with_shapes(value: Any) -> object:
-    """Convert a value to a JSON type; nested lists cannot tell the shape of an empty array.
+    """Convert a value to a JSON type; nested lists cannot express the shape of an empty array.
 
     >>> with_shapes([np.zeros((1, 2)), np.zeros((0, 2))])
     [[[0.0, 0.0]], {'shape': [0, 2]}]

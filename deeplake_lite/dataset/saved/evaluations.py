@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from deeplake_lite.storage.repo import Session
 
 KEY = "deeplake_lite_evaluations"
-"""Attribute of the root group on ``_aux`` with the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` that holds the documents by name, and their digest."""
 
 _DTYPES = ("<i8", "<f8")
 
@@ -140,7 +140,7 @@ class SavedEvaluations(Mapping[str, "Evaluation"]):
         try:
             if not re.fullmatch(r"evaluations/[0-9a-f]{32}", document["array"]):
                 raise ValueError("the path of its array is not valid")
-            words = run(read_array(session, document["array"], "evaluation"))
+            words = run(read_array(session, document["array"], f"evaluation {brief(name)}"))
             stored = Stored.from_json(document, words)
             ids = stored.arrays["row_ids"]
             return lazy_calls.evaluation(

@@ -20,7 +20,7 @@ AUX = "_aux"
 """Branch that holds the saved views."""
 
 KEY = "deeplake_lite_views"
-"""Attribute of the root group on ``_aux`` with the documents by name, and their digest."""
+"""Attribute of the root group on ``_aux`` that holds the documents by name, and their digest."""
 
 DAMAGED = "The list of saved views is damaged. Restore the lake from a backup."
 

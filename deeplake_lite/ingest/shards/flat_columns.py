@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from deeplake_lite.dataset.export.shards.flat_arrays import Place, flatten, sums, unit_of
+from deeplake_lite.dataset.export.shards.flat_arrays import Place, flatten, sum_runs, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -162,7 +162,7 @@ class _Builder:
             if (sizes % unit).any():
                 raise ValueError(f"its values must come in groups of {unit:,}")
             lengths = sizes // unit
-        items = self.array(kind.value_type, inner, sums(lengths, counts))
+        items = self.array(kind.value_type, inner, sum_runs(lengths, counts))
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return pa.LargeListArray.from_arrays(pa.array(offsets), items)
 

@@ -27,7 +27,7 @@ from deeplake_lite.dataset.arrow.htypes import htype_of
 from deeplake_lite.dataset.arrow.objects import objects_in
 from deeplake_lite.dataset.arrow.types import (
     is_text,
-    unwrapped,
+    unwrap,
 )
 from deeplake_lite.dataset.arrow.values import arrow_values, one_array
 from deeplake_lite.dataset.write.tables import as_exported, exported_htype
@@ -169,5 +169,5 @@ def values_of(array: pa.Array, htype: Htype) -> object:
 
 def holds_strings(kind: pa.DataType) -> bool:
     """Return whether a type is strings, possibly encoded as a dictionary."""
-    kind = unwrapped(kind)
+    kind = unwrap(kind)
     return is_text(kind.value_type if kinds.is_dictionary(kind) else kind)

@@ -15,7 +15,7 @@ import numpy as np
 
 from deeplake_lite import checks
 from deeplake_lite.dataset.keywords import DatasetOptions, IterableOptions
-from deeplake_lite.dataset.read.positions import many_positions
+from deeplake_lite.dataset.read.positions import resolve_positions
 from deeplake_lite.errors import OptionError
 from deeplake_lite.loader.frameworks.tensors import as_tensors, torch
 from deeplake_lite.loader.frameworks.torch import PyTorch, class_columns
@@ -259,7 +259,7 @@ class TorchDataset(_Rows, torch.utils.data.Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Return the samples of the given rows, which are read together. Raises RowIndexError."""
-        parts, positions = self._loader.resources, many_positions(list(indices), len(self))
+        parts, positions = self._loader.resources, resolve_positions(list(indices), len(self))
         if not len(positions):
             return []
         self._epoch.count(len(positions), parts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.codecs.base import MisfitError, put
-from deeplake_lite.dataset.read.values import decode_block, owned
+from deeplake_lite.dataset.read.values import copy_if_shared, decode_block
 from deeplake_lite.dataset.read.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, take
@@ -65,7 +65,7 @@ def decode_column(
         Roots that linked files may be read from.
     """
     if isinstance(cells, DenseCells):
-        return owned(decode_block(recipe.htype, cells))
+        return copy_if_shared(decode_block(recipe.htype, cells))
     into = None
     if isinstance(cells, RaggedCells) and recipe.shape is not None and recipe.dtype:
         into = aligned((len(cells), *recipe.shape), np.dtype(recipe.dtype))

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS, Limits
 from deeplake_lite.dataset.arrow.cells import numbers_in, numbers_of
-from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
+from deeplake_lite.dataset.read.virtual import ViewColumn, VirtualTable
 from deeplake_lite.dataset.selection import Lake, RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import QueryTypeError
@@ -129,7 +129,7 @@ def _positions(column: pa.ChunkedArray) -> Rows:
 def _column(plan: Plan, output: Output, table: pa.Table) -> VirtualColumn:
     if output.plain is not None:
         rows = _positions(table[output.plain.row.name])
-        return TakenColumn(output.plain.source.view, output.plain.field, rows)
+        return ViewColumn(output.plain.source.view, output.plain.field, rows)
     if output.tensor is not None:
         try:
             env = {key: from_arrow(table[node.name]) for key, node in output.tensor.env.items()}

@@ -17,7 +17,7 @@ import xxhash
 from deeplake_lite import codecs
 from deeplake_lite.dataset.read.reading import read_cells
 from deeplake_lite.dataset.read.values import decode_pool
-from deeplake_lite.dataset.read.virtual import TakenColumn, VirtualTable
+from deeplake_lite.dataset.read.virtual import ViewColumn, VirtualTable
 from deeplake_lite.errors import DamagedError, LakeError
 from deeplake_lite.htypes.layouts import Dense
 from deeplake_lite.htypes.show import thumbnail
@@ -216,7 +216,7 @@ def origin(
     """
     table, slots = view.rows.locate(positions)
     taken = table.column(f.id) if isinstance(table, VirtualTable) else None
-    if not isinstance(taken, TakenColumn):
+    if not isinstance(taken, ViewColumn):
         return view, f, positions
     source = taken.positions[slots]
     if (source < 0).any():  # a join has rows without a partner

@@ -223,7 +223,7 @@ def test_view_whose_row_array_is_damaged_raises_our_error(ds, kind, monkeypatch)
         raise kind("as Zarr does for an array whose metadata is damaged")
 
     monkeypatch.setattr(Session, "length", refuse)
-    with pytest.raises(dl.DamagedError, match="rows of a saved view cannot be read"):
+    with pytest.raises(dl.DamagedError, match=r"rows of the saved view .* cannot be read"):
         dl.open(ds.url).views()["two"]
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written
-from deeplake_lite.dataset.export.shards.plan import Part, Shard, unnamed
+from deeplake_lite.dataset.export.shards.plan import Part, Shard, refuse_to_name
 from deeplake_lite.errors import StorageError
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ PROGRAM = (
 """Code of a worker. It reads the import path from standard input."""
 
 
-def pickled(root: Path, parts: Sequence[Part]) -> bytes | None:
-    """Pickle the input of a worker; None if it cannot read the rows, such as uncommitted ones."""
+def pickle_assignment(root: Path, parts: Sequence[Part]) -> bytes | None:
+    """Pickle the input of a worker, or return None if it could not read the rows."""
     try:
-        return pickle.dumps((root, [replace(part, name=unnamed) for part in parts]))
+        return pickle.dumps((root, [replace(part, name=refuse_to_name) for part in parts]))
     except Exception:  # pickling types and queries of other packages may raise anything
         return None
 
@@ -52,7 +52,7 @@ class Worker:
     Parameters
     ----------
     assignment : bytes
-        The result of `pickled`.
+        The result of `pickle_assignment`.
     """
 
     def __init__(self, assignment: bytes) -> None:
@@ -91,7 +91,7 @@ class Worker:
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with self._as_storage_error("was to write files"):
+        with self._as_storage_error("should have written files"):
             self._process.stdin.write(json.dumps(sys.path).encode() + b"\n" + self._assignment)
             self._process.stdin.flush()
             return pickle.load(self._process.stdout) is READY
@@ -126,7 +126,7 @@ class Worker:
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):
             raise StorageError(
                 f"The process that {task} exited with code {self._process.wait()}. If it ran out "
-                "of memory, set a smaller num_workers, or smaller files."
+                "of memory, set a smaller num_workers, or write smaller files."
             ) from None
 
 
@@ -156,10 +156,10 @@ def main() -> None:
     except (EOFError, BrokenPipeError):
         return
     except Exception as error:
-        reply(_pickled_error(error))
+        reply(_pickle_error(error))
 
 
-def _pickled_error(error: Exception) -> bytes:
+def _pickle_error(error: Exception) -> bytes:
     """Pickle an error or, if that fails, a RuntimeError with the same message."""
     try:
         data = pickle.dumps(error)

@@ -20,7 +20,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.atomic_files import as_storage_errors
 from deeplake_lite.dataset.export.shards.drafts import write_file
 from deeplake_lite.dataset.export.shards.journal import Written, resumable_folder
-from deeplake_lite.dataset.export.shards.processes import Worker, pickled
+from deeplake_lite.dataset.export.shards.processes import Worker, pickle_assignment
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.pool import Pool
 
@@ -36,7 +36,7 @@ MOST_WORKERS = 8
 
 LARGE_BYTES = 128 * 2**20
 LARGE_ROWS = 20_000
-"""Minimum size of exports for which processes are started, because that takes a second."""
+"""Minimum size of exports for which processes are started; starting them takes a second."""
 
 THREADS = 1
 """Number of workers that are threads of this process, which need not be started. Tests set it to 0,
@@ -115,7 +115,7 @@ def write_shards(
         done = total - sum(len(shard.rows) for _, shard in rest)
         is_large = total >= LARGE_ROWS or sum(size for _, size in measures) >= LARGE_BYTES
         count = min(num_workers, len(rest)) if is_large else 1
-        assignment = pickled(root, parts) if count > 1 else None
+        assignment = pickle_assignment(root, parts) if count > 1 else None
         workers = [None] if assignment is None else [None] * THREADS + [assignment] * count
         with bars.bar(method, total, done=done) as bar:
             _Run(root, rest).run(workers[:count], journal.add, bar.update)
