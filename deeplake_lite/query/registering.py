@@ -93,7 +93,8 @@ def _check_name(key: str, *, override: bool) -> None:
     """
     if not key.isidentifier():
         raise QueryTypeError(
-            f"The name of a function must consist of letters, digits and _, but it is {brief(key)}."
+            "The name of a function must consist of letters, digits and _, but it is "
+            f"{brief(key)}. Choose a different name=."
         )
     if not _is_callable(key):
         raise QueryTypeError(
@@ -102,7 +103,8 @@ def _check_name(key: str, *, override: bool) -> None:
         )
     if key in built_in() and not override:
         raise ExistsError(
-            f"A function {key} already exists. Choose a different name=, or pass override=True."
+            f"A built-in function {key} already exists. Choose a different name=, or pass "
+            "override=True."
         )
 
 

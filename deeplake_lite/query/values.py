@@ -84,7 +84,7 @@ class Kind:
         return any(kind.name == "json" or kind.holds_json for kind in inner)
 
     @property
-    def listed(self) -> Kind:
+    def as_list(self) -> Kind:
         """Kind of a list of values of this kind."""
         return Kind("list", names=self.names, htype=self.htype, item=self)
 
@@ -258,7 +258,7 @@ class Call:
 
     @cached_property
     def _hash(self) -> int:
-        """Hash, which is cached, since otherwise each lookup would hash all trees below it."""
+        """The hash, cached because otherwise each lookup would hash all trees below this one."""
         return hash((self.name, self.args, self.options))
 
 
@@ -301,7 +301,7 @@ type Tree = Cell | Meta | Given | Literal_ | Call | Index | Grouped | Choice
 
 
 def children(tree: Tree) -> Iterator[Tree]:
-    """Yield the trees directly below a tree whose keys are in the same environment."""
+    """Yield the direct children of a tree whose keys are in the same environment as its own."""
     match tree:
         case Call(args=args):
             yield from args

@@ -205,11 +205,11 @@ def _bounding_boxes(masks: NDArray[Any]) -> NDArray[np.float32]:
     boxes = np.zeros((*masks.shape[:-2], 4), np.float32)
     if not masks.size:
         return boxes
-    for axis, place in ((-2, 0), (-1, 1)):  # columns give x, rows give y
+    for axis, corner in ((-2, 0), (-1, 1)):  # columns give x, rows give y
         lines = masks.any(axis=axis)
         has_pixels = lines.any(axis=-1)
-        boxes[..., place] = np.where(has_pixels, lines.argmax(axis=-1), 0)
-        boxes[..., place + 2] = np.where(
+        boxes[..., corner] = np.where(has_pixels, lines.argmax(axis=-1), 0)
+        boxes[..., corner + 2] = np.where(
             has_pixels, lines.shape[-1] - lines[..., ::-1].argmax(axis=-1), 0
         )
     return boxes

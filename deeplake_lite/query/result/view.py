@@ -38,7 +38,7 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """Stands in for the repository in a result without a source, such as ``SELECT 1``."""
+    """Placeholder for the repository of a result without a source, such as ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from deeplake_lite.query.bind.calls import known
-from deeplake_lite.query.bind.calls.catalog import kind_returned
+from deeplake_lite.query.bind.calls.catalog import catalog_kind
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars.conversions import by_name
 from deeplake_lite.query.bind.scalars.kinds import has_axes, kind_of, lists_json
@@ -42,20 +42,20 @@ def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
     """Return the kind of a function's result."""
     first = args[0] if args else None
     if name in known.LISTS and first is not None:
-        return kind_of(first).listed
+        return kind_of(first).as_list
     if name in known.GIVES_JSON:
         return JSON
     if name in known.HOLDS_PARTS:
         return kind_of_map(args) if name == "MAP" else kind_of_parts(args)
     if name in known.EXTENDS_LISTS and any(lists_json(kind_of(a)) for a in args):
-        return JSON.listed
+        return JSON.as_list
     if name in known.JOINS:
         return TEXT
     if name in known.COUNTS:
         return NUMBER
     if name in ("RANGE", "GENERATE_SERIES"):  # `growth` rejects times
-        return NUMBER.listed
-    if name in known.EXTENDS_LISTS and (extended := _kind_extended(name, args)) is not None:
+        return NUMBER.as_list
+    if name in known.EXTENDS_LISTS and (extended := _extended_kind(name, args)) is not None:
         return extended
     if name in known.REAL:
         return ANY if first is not None and kind_of(first).name in ("time", "text") else REAL
@@ -79,13 +79,13 @@ def result_kind(name: str, duckdb_name: str, args: list[Value]) -> Kind:
         return kind.of_item if name in known.ELEMENTS and kind.name == "list" else kind
     if name == "CONCAT" and not {"list", "any", "tensor"} & {kind_of(a).name for a in args}:
         return TEXT
-    return TEXT if name in known.GIVES_TEXT else kind_returned(duckdb_name)
+    return TEXT if name in known.GIVES_TEXT else catalog_kind(duckdb_name)
 
 
-def _kind_extended(name: str, args: list[Value]) -> Kind | None:
+def _extended_kind(name: str, args: list[Value]) -> Kind | None:
     """Return the kind of an extended list, or None if its items may have different kinds."""
     items = {kind_of(item) for at, a in enumerate(args) for item in items_in(name, at, a)}
     if {kind.name for kind in items} == {"number"}:
-        return (REAL if any(kind.real for kind in items) else NUMBER).listed
+        return (REAL if any(kind.real for kind in items) else NUMBER).as_list
     items = {replace(kind, htype=None) for kind in items}
-    return items.pop().listed if len(items) == 1 and ANY not in items else None
+    return items.pop().as_list if len(items) == 1 and ANY not in items else None

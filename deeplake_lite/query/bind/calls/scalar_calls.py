@@ -19,7 +19,7 @@ from deeplake_lite.query.bind.scalars.agreement import (
     agree,
     check_column,
     check_times_beside_json,
-    unified,
+    unify,
 )
 from deeplake_lite.query.bind.scalars.conversions import (
     as_json,
@@ -27,7 +27,7 @@ from deeplake_lite.query.bind.scalars.conversions import (
     as_part,
     as_text,
     check_ordered,
-    settled,
+    scalar_to_sql,
 )
 from deeplake_lite.query.bind.scalars.exact import parse_fraction
 from deeplake_lite.query.bind.scalars.json_values import (
@@ -84,7 +84,7 @@ def call_scalars(
     if name in known.AGGREGATES:
         if not args:
             raise QueryTypeError(
-                f"{name} needs a value to aggregate, but the call is {text_of(e)}."
+                f"{name} needs a value to aggregate, but the call is {text_of(e)}. Write {name}(x)."
             )
         if name == "MODE" and len(args) > 1:
             raise QueryTypeError(f"MODE takes one value, but the call is {text_of(e)}.")
@@ -94,22 +94,22 @@ def call_scalars(
                 f"a subquery: SELECT MAX(m) FROM (SELECT {text_of(e)} AS m … GROUP BY …)."
             )
         if not scope.in_aggregate:
-            scope.note_aggregate()
+            scope.count_aggregate()
     if name in known.ORDERS:
         check_ordered(*args)
     _check_form(name, args, e)
     if name in known.HOLDS_PARTS:
-        args = [low.types.refined(a) for a in args]
+        args = [low.types.refine(a) for a in args]
     if name in LOOKUPS:
-        check_lookup(name, [low.types.refined(a) for a in args])
+        check_lookup(name, [low.types.refine(a) for a in args])
         args = with_sought_times(name, args)
     args = _unify_items(name, args, low, scope)
     if name in known.UNIFIES:
         _refuse_json(name, args, e)
-        args, kind = unified(args, low, scope)
+        args, kind = unify(args, low, scope)
     elif name in known.WITH_DEFAULT and len(args) == 3:
-        [first, default], kind = unified([args[0], args[2]], low, scope)
-        args = [_widened(first, default, low, scope), args[1], default]
+        [first, default], kind = unify([args[0], args[2]], low, scope)
+        args = [_widen(first, default, low, scope), args[1], default]
     else:
         first_time = known.OF_TIMES.get(name, len(args))
         times = with_units_beside_texts(args[first_time:], low)
@@ -185,14 +185,14 @@ def _argument(name: str, value: Value, low: Lowering, scope: Scope) -> exp.Expr:
     if is_json(value) and name in known.OF_JSON | known.SEEKS | known.RESIZES:
         return exp.cast(low.as_sql(value, scope), "JSON")
     if name in known.HOLDS_PARTS | known.HOLDS_VALUES:
-        return low.as_sql(as_part(settled(value, low, scope)), scope)
+        return low.as_sql(as_part(scalar_to_sql(value, low, scope)), scope)
     if name in known.JOINS or name not in known.AGGREGATES | known.SAME | known.REAL:
         return as_text(value, low, scope)
     return low.as_sql(value, scope)
 
 
-def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
-    """Widen a value to a type that fits its default, too, which SQL would otherwise round."""
+def _widen(value: Value, default: Value, low: Lowering, scope: Scope) -> Value:
+    """Widen a value to a type that also fits its default, which DuckDB would otherwise round."""
     if is_null_constant(default) or kind_of(value).htype == kind_of(default).htype is not None:
         return value
     sides = [low.as_sql(v, scope) for v in (value, default)]
@@ -201,22 +201,22 @@ def _widened(value: Value, default: Value, low: Lowering, scope: Scope) -> Value
 
 
 def _unify_items(name: str, args: list[Value], low: Lowering, scope: Scope) -> list[Value]:
-    """Convert lists, and the values to find in them or add to them, to one form.
+    """Convert lists, and the values that are looked up in them or added to them, to the same form.
 
-    If one of them is JSON, all become JSON.
+    If one of these is JSON, all become JSON.
     """
     if name == "MAP":  # keys and values may have different kinds
         return args
     if name in known.OF_ONE_KIND:
         args = _parse_quoted_times(name, args)
-        found = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
-        check_column(found)
+        samples = [item for at, a in enumerate(args) for item in items_in(name, at, a)]
+        check_column(samples)
         if name not in known.EXTENDS_LISTS | known.RESIZES:  # the function compares the items
-            of_kinds = {kind_of(item): item for item in found}
+            of_kinds = {kind_of(item): item for item in samples}
             for pair in combinations(of_kinds.values(), 2):
                 check_times_beside_json(*pair)
-        values = [settled(a, low, scope) if not has_axes(a) else a for a in args]
-        values = [low.types.refined(a) for a in values]
+        values = [scalar_to_sql(a, low, scope) if not has_axes(a) else a for a in args]
+        values = [low.types.refine(a) for a in values]
         floats = beside_floats.as_floats(values, [kind_of(a) for a in values])
         if any(a is not b for a, b in zip(values, floats, strict=True)):
             args = floats
@@ -276,7 +276,7 @@ def _parse_quoted_times(name: str, args: list[Value]) -> list[Value]:
 
 def _kind_of_list(value: Value) -> Kind:
     """Return the kind of a value; a constant list that is JSON counts as a list of JSON values."""
-    return JSON.listed if isinstance(value, Constant) and value.is_json else kind_of(value)
+    return JSON.as_list if isinstance(value, Constant) and value.is_json else kind_of(value)
 
 
 def _as_json_item(value: Value, low: Lowering, scope: Scope) -> Value:

@@ -1,4 +1,4 @@
-"""Lower structs and maps, and track the kinds of their parts, which comparisons depend on."""
+"""Lower structs and maps, and track the kinds of their parts, on which comparisons depend."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deeplake_lite.errors import QueryTypeError
 from deeplake_lite.query.bind.expressions.constants import items_of
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import agree, check_times_beside_json
-from deeplake_lite.query.bind.scalars.conversions import as_part, settled
+from deeplake_lite.query.bind.scalars.conversions import as_part, scalar_to_sql
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.values import ANY, Constant, Kind, Sql, Value
 
@@ -32,7 +32,7 @@ def struct_of(low: Lowering, e: exp.Struct, scope: Scope) -> Sql:
 
 def property_of(low: Lowering, e: exp.PropertyEQ, scope: Scope) -> Sql:
     """Lower ``'a': x`` in a struct, or ``a := x`` in a call, as a struct with one field."""
-    value = low.types.refined(as_part(settled(low.value(e.expression, scope), low, scope)))
+    value = low.types.refine(as_part(scalar_to_sql(low.value(e.expression, scope), low, scope)))
     name = e.this.copy() if isinstance(e.this, exp.Identifier) else low.sql(e.this, scope)
     node = exp.PropertyEQ(this=name, expression=low.as_sql(value, scope))
     return Sql(node, Kind(parts=((e.this.name, _plain(value)),)))
