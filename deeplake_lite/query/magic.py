@@ -93,7 +93,7 @@ class _LineParser(argparse.ArgumentParser):
 
 def _find_view(name: str, views: Mapping[str, View]) -> View:
     if name not in views:
-        raise NotFoundError.named("view in a variable", name, views)
+        raise NotFoundError.named("view named", name, views)
     return views[name]
 
 

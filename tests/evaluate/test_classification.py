@@ -36,7 +36,7 @@ def labelled(url, seed, *, rows=200, dtype="float32"):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_figures_of_scores_are_those_of_scikit_learn(seed):
+def test_metrics_of_scores_are_those_of_scikit_learn(seed):
     ds, truth, scores = labelled(f"memory://scores-{seed}", seed)
     result = ds.evaluate("scores", "label")
     best, summary = scores.argmax(axis=1), result.summary
@@ -120,7 +120,7 @@ def test_the_worst_rows_are_wrong_ones_with_the_highest_loss():
 @pytest.mark.parametrize(
     ("predictions", "truth", "options", "error", "message"),
     [
-        ("label", "label", {}, dl.OptionError, "must be two columns"),
+        ("label", "label", {}, dl.OptionError, "must be two different columns"),
         ("number", "label", {}, dl.SchemaError, "matched by name, but only column 'label'"),
         ("vectors", "label", {}, dl.OptionError, "a name for each of the 3 scores"),
         ("guess", "label", {"iou": 0.5}, dl.OptionError, "has no option 'iou'"),

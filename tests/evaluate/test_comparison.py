@@ -53,7 +53,7 @@ def test_misuse_is_reported(ds):
         dl.compare(a, ds)
     other = dl.create(f"{ds.url}-other", {"label": "text", "old": "text"})
     other.append({"label": ["a"], "old": ["a"]})
-    with pytest.raises(dl.OptionError, match="must be of one lake"):
+    with pytest.raises(dl.OptionError, match="must be of the same lake"):
         dl.compare(a, other.evaluate("old", "label"))
     with pytest.raises(dl.OptionError, match="but they have none"):
         dl.compare(ds[:5].evaluate("old", "label"), ds[5:].evaluate("old", "label"))

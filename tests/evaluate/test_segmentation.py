@@ -24,7 +24,7 @@ def lake(url, truth, guess, names=NAMES):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_figures_of_masks_are_those_of_scikit_learn(seed):
+def test_metrics_of_masks_are_those_of_scikit_learn(seed):
     truth, guess = masks(seed)
     result = lake(f"memory://masks-{seed}", truth, guess).evaluate("guess", "mask")
     a, b = truth[truth != 255], guess[truth != 255]

@@ -70,7 +70,7 @@ AT_BINDING = [
     ("CROP", [[], Const([1, 2, 3, 4])], [VARIES, None], {}, "an image must have shape"),
     ("RESIZE", [[], Const(0), Const(3)], [FLOATS, None, None], {}, "must be at least 1"),
     ("ROUND", [[]], [FLOATS], {"decimals": 0.5}, "decimals must be an integer"),
-    ("TRANSPOSE", [[]], [FLOATS], {"axes": [0, 0]}, "must list each of the 2 axes once"),
+    ("TRANSPOSE", [[]], [FLOATS], {"axes": [0, 0]}, "must list every axis from 0 to 1 once"),
     ("TRANSPOSE", [[]], [FLOATS], {"axes": ["x", 0]}, "axes must be integers"),
     ("RESHAPE", [[]], [Type("int8", (3,))], {"shape": [2, 2]}, "cannot reshape"),
     ("RESHAPE", [[]], [FLOATS], {"shape": [-1, -1]}, "a shape must consist of lengths"),
