@@ -13,7 +13,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import ExistsError, NotFoundError, QueryError, QueryTypeError
 from deeplake_lite.query.bind.calls.allowed import ALLOWED, GRAMMAR
 from deeplake_lite.query.bind.calls.call import NAMED
-from deeplake_lite.query.bind.calls.known import AGGREGATES, NAMES
+from deeplake_lite.query.bind.calls.function_names import AGGREGATES, NAMES
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN, Returns, declared_type, entry
 from deeplake_lite.query.parse.parsing import parse

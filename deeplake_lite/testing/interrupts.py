@@ -50,7 +50,7 @@ class Interrupted:
 def interrupt_everywhere(operation: Callable[[], object], check: Callable[[str], object]) -> int:
     """Interrupt an operation at one moment after another, until it finishes before the interrupt.
 
-    Each error stays alive until the next error, with all objects that its traceback refers to.
+    Each error, with all objects to which its traceback refers, stays alive until the next error.
 
     Parameters
     ----------

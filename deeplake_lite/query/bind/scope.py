@@ -160,7 +160,7 @@ class Scope:
     def _correct_case(self, name: str, table: str | None) -> str:
         """Return the spelling of the single column that `name` matches regardless of case.
 
-        A name that is a column or an alias, or that matches several columns, stays as it is.
+        A name that is a column or an alias, or that matches several columns, is returned unchanged.
         """
         columns = [n for r in self.relations if table in (None, r.alias) for n in r.columns]
         if name in columns or self.alias(name) is not None:

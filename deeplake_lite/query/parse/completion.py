@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
-from deeplake_lite.query.bind.calls.known import AGGREGATES
+from deeplake_lite.query.bind.calls.function_names import AGGREGATES
 from deeplake_lite.query.bind.calls.special import SPECIAL
 from deeplake_lite.query.functions import REGISTRY
 from deeplake_lite.query.functions.user import OWN

@@ -9,7 +9,7 @@ import numpy as np
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls import growth, known
+from deeplake_lite.query.bind.calls import function_names, growth
 from deeplake_lite.query.bind.expressions.digests import digest_of_rows
 from deeplake_lite.query.bind.scalars.conversions import key_of, ordering
 from deeplake_lite.query.bind.scalars.json_values import as_exact_number
@@ -184,7 +184,7 @@ def _replace_argument(node: exp.Expr, this: exp.Expr) -> exp.Expr:
 def _refuse_tensors(low: Lowering, e: exp.Expr, scope: Scope) -> None:
     """Raise QueryTypeError if an aggregate over a window is applied to tensors."""
     name = e.name.upper()
-    if name not in known.ROWWISE | known.LISTS or not e.expressions:
+    if name not in function_names.ROWWISE | function_names.LISTS or not e.expressions:
         return
     [first, *_] = e.expressions
     value = low.value(first.this if isinstance(first, exp.Order) else first, scope)
@@ -296,14 +296,15 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     """
     inner, terms = e.this, e.expression.expressions
     name = inner.name.upper()
-    if name in known.JOINS and inner.expressions:
+    if name in function_names.JOINS and inner.expressions:
         *before, last = (part.copy() for part in inner.expressions)
         by_terms = exp.Order(this=last, expressions=[term.copy() for term in terms])
         return low.value(exp.Anonymous(this=name, expressions=[*before, by_terms]), scope)
-    if name not in known.SORTED:
+    if name not in function_names.SORTED:
+        names = ", ".join(function_names.SORTED)
         raise QueryTypeError(
-            f"WITHIN GROUP (ORDER BY x) must follow one of {', '.join(known.SORTED)}, but it "
-            f"follows {name}. Write ORDER BY within the call instead: {name}(x ORDER BY y)."
+            f"WITHIN GROUP (ORDER BY x) must follow one of {names}, but it follows {name}. Write "
+            f"ORDER BY within the call instead: {name}(x ORDER BY y)."
         )
     if len(terms) != 1:
         raise QueryTypeError(
@@ -322,4 +323,6 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     parts = [*before, exp.Order(this=last, expressions=[by])]
     kind = kind_of(value, plain=True)
     real = name.endswith("_CONT") and kind.name != "time"
-    return Sql(exp.Anonymous(this=known.SORTED[name], expressions=parts), REAL if real else kind)
+    return Sql(
+        exp.Anonymous(this=function_names.SORTED[name], expressions=parts), REAL if real else kind
+    )

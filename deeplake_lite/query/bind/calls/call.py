@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import function_names
 from deeplake_lite.query.bind.calls.arguments import lower_arguments
 from deeplake_lite.query.bind.calls.lambdas import LAMBDAS
 from deeplake_lite.query.bind.calls.scalar_calls import call_scalars
@@ -53,7 +53,7 @@ _ARGUMENT_COUNTS = {
 }  # fmt: skip
 """Number of arguments of each function in `_OPERATORS`; LOGICAL_AND and LOGICAL_OR take more."""
 
-_RETURNS_WHOLE = known.PICKS | known.LISTS | {"COALESCE", "IFNULL"}
+_RETURNS_WHOLE = function_names.PICKS | function_names.LISTS | {"COALESCE", "IFNULL"}
 """Functions that return values unchanged."""
 
 NAMED = _OPERATORS.keys() | SPECIAL.keys() | OF_OTHERS.keys() | LAMBDAS.keys() | {"COLUMNS"}
@@ -85,14 +85,16 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
         if name == "NULLIF":
             _check_nullif(low, e, scope)
         return low.value(_OPERATORS[name](e), scope)
-    if name in known.TAKES_NOTHING and e.expressions:
+    if name in function_names.TAKES_NOTHING and e.expressions:
         raise QueryTypeError(f"{name}() takes no arguments, but the call is {text_of(e)}.")
     special = SPECIAL.get(name) or OF_OTHERS.get(name) or LAMBDAS.get(name)
     if special is not None:
         value: Value | None = special(low, e, scope)
         if value is not None:
             return value
-    args = lower_arguments(low, e, REGISTRY.get(name), scope, over_rows=name in known.AGGREGATES)
+    args = lower_arguments(
+        low, e, REGISTRY.get(name), scope, over_rows=name in function_names.AGGREGATES
+    )
     # These functions return their argument unchanged, so a sequence must stay a list. NumPy would
     # turn it into an array.
     if name in _RETURNS_WHOLE:
@@ -101,7 +103,7 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
     has_tensors = name in REGISTRY and name != "COUNT" and any(map(has_axes, args.values))
     if has_tensors or any(isinstance(a, Tensor) and needs_numpy(a) for a in args.values):
         return call_tensors(low, name, args, e, scope)
-    if name in REGISTRY and name not in known.OF_SCALARS:
+    if name in REGISTRY and name not in function_names.OF_SCALARS:
         return low.call(name, args.values, args.options, e)
     if args.options:
         named = ", ".join(args.options)

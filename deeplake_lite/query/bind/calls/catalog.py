@@ -70,7 +70,7 @@ def catalog_kind(name: str) -> Kind:
 
     >>> [catalog_kind(name).name for name in ("UPPER", "MAKE_DATE", "YEAR", "GREATEST")]
     ['text', 'time', 'number', 'any']
-    >>> catalog_kind("STRING_SPLIT").of_item.name
+    >>> catalog_kind("STRING_SPLIT").item_kind.name
     'text'
     """
     types = catalog()[name.lower()].types

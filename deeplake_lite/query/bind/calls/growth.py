@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls.known import EXTENDS_LISTS
+from deeplake_lite.query.bind.calls.function_names import EXTENDS_LISTS
 from deeplake_lite.query.bind.scalars.kinds import kind_of
 from deeplake_lite.query.database.vector_room import HAVE_ROOM, MOST_BYTES
 from deeplake_lite.query.parse.dialect import text_of

@@ -208,7 +208,7 @@ def _kind_of_items(value: Value, name: str, e: exp.Expr) -> Kind:
         what = WORDS.get(kind.name, "a struct")
         raise QueryTypeError(f"{name} takes a list, but {text_of(e)} is {what}.{way}")
     if kind.names:
-        return kind.of_item
+        return kind.item_kind
     if kind.item is None or (kind.item.name == "any" and not kind.item.parts):
         raise QueryTypeError(
             f"{name} takes a list whose type is known before the query runs, but the type of "

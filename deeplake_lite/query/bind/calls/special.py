@@ -131,7 +131,7 @@ def unnest(low: Lowering, value: Value, e: exp.Expr, scope: Scope) -> Value:
             f"UNNEST takes a list or a tensor, but {text_of(e)} has one value per row. Leave out "
             "UNNEST."
         )
-    return Sql(func("unnest", low.as_sql(value, scope)), kind.of_item)
+    return Sql(func("unnest", low.as_sql(value, scope)), kind.item_kind)
 
 
 def is_sequence(value: Value) -> bool:

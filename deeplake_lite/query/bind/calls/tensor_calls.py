@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import function_names
 from deeplake_lite.query.bind.calls.aggregates import aggregate_group, map_rows, pick_row
 from deeplake_lite.query.bind.calls.catalog import catalog
 from deeplake_lite.query.bind.calls.unknown_function import unknown_function
@@ -40,26 +40,30 @@ def call_tensors(
         return Sql(
             exp.Anonymous(this="COUNT", expressions=[count_argument(first, low, scope)]), NUMBER
         )
-    if name in known.BY_ANOTHER and len(args) > 2:
+    if name in function_names.BY_ANOTHER and len(args) > 2:
         raise QueryTypeError(
             f"{name} returns a single row for a tensor, but the call is {text_of(e)}. For several "
             "rows, write ORDER BY … LIMIT n."
         )
     # Functions that pick a row get row positions instead of tensors, so that tensors are read only
     # for the rows in the result.
-    if name in known.PICKS and isinstance(first, Tensor) and not any(map(has_axes, args[1:])):
-        if name not in known.WINDOWS:
+    if (
+        name in function_names.PICKS
+        and isinstance(first, Tensor)
+        and not any(map(has_axes, args[1:]))
+    ):
+        if name not in function_names.WINDOWS:
             scope.count_aggregate()
         rest = [ordering(a, low, scope) for a in args[1:]]
-        if name in known.PASSES_NULLS:
+        if name in function_names.PASSES_NULLS:
             present = count_argument(first, low, scope)
             first = map_rows(first, lambda row: _where_present(row, present), text_of(e))
         return pick_row(first, name, rest, arguments.order, text_of(e))
-    if name in known.LISTS and isinstance(first, Tensor):
+    if name in function_names.LISTS and isinstance(first, Tensor):
         scope.count_aggregate()
         return aggregate_group(first, "LIST", text_of(e), arguments.order)
     is_complex = isinstance(first, Tensor) and first.is_scalar and needs_numpy(first)
-    if is_complex and known.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
+    if is_complex and function_names.ELEMENTWISE.get(name, name) in ("MIN", "MAX", "MEDIAN"):
         raise QueryTypeError(
             f"{text_of(e)} compares values by size, but complex numbers have no order. Use their "
             "absolute values: ABS(x)."
@@ -67,10 +71,10 @@ def call_tensors(
     # SUM, MIN, … of a tensor aggregate over a group if there is one. Without a group, and within
     # another aggregate, they reduce the tensor of each row.
     over_group = (scope.grouped or is_complex) and not scope.in_aggregate
-    if name in known.ROWWISE and over_group and not arguments.options and len(args) == 1:
+    if name in function_names.ROWWISE and over_group and not arguments.options and len(args) == 1:
         scope.count_aggregate()
         first = low.as_tensor(first, text_of(e))
-        return aggregate_group(first, known.ELEMENTWISE.get(name, name), text_of(e))
+        return aggregate_group(first, function_names.ELEMENTWISE.get(name, name), text_of(e))
     if arguments.order:
         raise QueryTypeError(
             f"Only aggregates take ORDER BY within a call, but the call is {text_of(e)}. Leave out "

@@ -55,7 +55,7 @@ def make_deterministic(
     Parameters
     ----------
     select : Select
-        The SELECT that DuckDB will run, otherwise complete. It is changed in place.
+        The SELECT that DuckDB will run, complete except for its order. It is changed in place.
     scope : Scope
         The scope of the SELECT, with its relations.
     rows : bool

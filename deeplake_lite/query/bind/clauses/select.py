@@ -22,7 +22,7 @@ from deeplake_lite.query.bind.clauses.sets import set_operation
 from deeplake_lite.query.bind.clauses.subqueries import one_value
 from deeplake_lite.query.bind.clauses.tables import read_from, rename_columns
 from deeplake_lite.query.bind.clauses.ungrouped import is_ungrouped
-from deeplake_lite.query.bind.clauses.unread import prune_columns
+from deeplake_lite.query.bind.clauses.unused_columns import prune_columns
 from deeplake_lite.query.bind.clauses.where import lower_where
 from deeplake_lite.query.bind.effort import Effort
 from deeplake_lite.query.bind.expressions.digests import comparable

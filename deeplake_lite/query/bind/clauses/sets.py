@@ -275,7 +275,7 @@ def _add_column(
         type_ = unify_tensors("", [a, b], label, low)[1]
         return _choice(label, a, b, carried, table, type_)
     kinds = _kinds_of(a, b, low)
-    kind = kinds[0].beside(kinds[1])
+    kind = kinds[0].combine(kinds[1])
     is_class = any(k.names for k in kinds)
     if compares_as_json(a, b):
         if not of_both:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from deeplake_lite.errors import QueryError, QueryTypeError
-from deeplake_lite.query.bind.calls import known
+from deeplake_lite.query.bind.calls import function_names
 from deeplake_lite.query.bind.expressions.comparisons import compare_scalars
 from deeplake_lite.query.bind.expressions.digests import compare_digests, count_argument
 from deeplake_lite.query.bind.expressions.operators import case_of_tensors
@@ -60,7 +60,10 @@ def _reads(tree: exp.Select, source: Source) -> bool:
     if any(tree.args.get(part) for part in ("where", "group", "having", "qualify")):
         return True
     functions = {call.name.upper() for call in tree.find_all(exp.Anonymous)}
-    if functions & (known.AGGREGATES | _OF_ROWS) or tree.find(exp.Star, exp.Window) is not None:
+    if (
+        functions & (function_names.AGGREGATES | _OF_ROWS)
+        or tree.find(exp.Star, exp.Window) is not None
+    ):
         return True
     aliases = {item.alias for item in tree.expressions if isinstance(item, exp.Alias)}
     stored = {f.name for f in source.fields}

@@ -171,7 +171,7 @@ def compare_digests(
 
 
 def _as_json_list(value: Tensor, other: Tensor) -> Tensor:
-    """Convert a constant list to a list of JSON values if the other side contains such lists.
+    """Convert a constant list to a list of JSON values if the other side contains lists of JSON.
 
     In NumPy, ``[TRUE]`` is an array that equals ``[1]``. In JSON, the two differ.
     """

@@ -22,7 +22,7 @@ from deeplake_lite.query.bind.expressions.folding import fold, fold_to_sql
 from deeplake_lite.query.bind.expressions.handlers import HANDLERS
 from deeplake_lite.query.bind.expressions.numpy_calls import call_function
 from deeplake_lite.query.bind.expressions.numpy_inputs import as_tensor
-from deeplake_lite.query.bind.expressions.rebuilt import rebuild
+from deeplake_lite.query.bind.expressions.rebuild import rebuild
 from deeplake_lite.query.bind.expressions.types import Types
 from deeplake_lite.query.bind.places import add_place, locate_errors, start_of
 from deeplake_lite.query.bind.scalars.json_values import as_condition

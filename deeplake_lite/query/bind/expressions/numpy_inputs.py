@@ -113,7 +113,7 @@ def _given_type(kind: Kind) -> Type:
         case "class":
             return Type("int64", (), kind.htype or ClassLabel(list(kind.names)))
         case "list":
-            return _list_type(kind.of_item)
+            return _list_type(kind.item_kind)
         case "json":
             return Type("object")
         case "bytes":

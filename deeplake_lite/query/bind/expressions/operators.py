@@ -21,7 +21,7 @@ from deeplake_lite.query.bind.expressions.comparisons import chained_error, comp
 from deeplake_lite.query.bind.expressions.constants import list_of, negate, null_tensor
 from deeplake_lite.query.bind.expressions.forms import unify_tensors
 from deeplake_lite.query.bind.expressions.numpy_inputs import is_array
-from deeplake_lite.query.bind.expressions.rebuilt import rebuild
+from deeplake_lite.query.bind.expressions.rebuild import rebuild
 from deeplake_lite.query.bind.scalars import beside_floats
 from deeplake_lite.query.bind.scalars.agreement import (
     check_bytes,

@@ -131,7 +131,7 @@ def subscript(
     position = position_of(low, at, scope, 1)
     if kind.name == "bytes":
         return Sql(byte_at(node, position), NUMBER)
-    item_kind = TEXT if kind.name == "text" else kind.of_item
+    item_kind = TEXT if kind.name == "text" else kind.item_kind
     return Sql(func("array_extract", node, position), item_kind)
 
 
@@ -190,7 +190,7 @@ def _map_value(low: Lowering, node: exp.Expr, kind: Kind, at: Value, scope: Scop
         as_part(agree(scalar_to_sql(at, low, scope), Sql(exp.null(), kind.key))), scope
     )
     values = kind.parts[1][1] if len(kind.parts) == 2 else ANY
-    return Sql(func("map_extract_value", node, key), values.of_item)
+    return Sql(func("map_extract_value", node, key), values.item_kind)
 
 
 _WITHOUT_KEYS = {

@@ -191,7 +191,7 @@ def _type_of(kind: Kind) -> str:
     ('BIGINT[]', '')
     """
     if kind.name == "list":
-        item = _type_of(kind.of_item)
+        item = _type_of(kind.item_kind)
         return f"{item}[]" if item else ""
     if kind.parts and all(name for name, _ in kind.parts):
         parts = [(name, _type_of(part)) for name, part in kind.parts]

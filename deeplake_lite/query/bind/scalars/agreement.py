@@ -273,7 +273,7 @@ def check_pair(value: Value, mine: Kind, theirs: Kind) -> None:
 def _matching_parts(mine: Kind, theirs: Kind) -> list[tuple[Kind, Kind]]:
     """Return the pairs of kinds of corresponding parts in two lists or structs."""
     if mine.name == theirs.name == "list":
-        return [(mine.of_item, theirs.of_item)]
+        return [(mine.item_kind, theirs.item_kind)]
     if not mine.parts or not theirs.parts:
         return []
     named = dict(theirs.parts)
@@ -367,7 +367,7 @@ def unify(values: list[Value], low: Lowering, scope: Scope) -> tuple[list[Value]
         ], TEXT
     values = [low.types.refine(v) for v in values]
     values = beside_floats.as_floats(values, [kind_of(v) for v in values])
-    kind = reduce(Kind.beside, kinds, ANY)
+    kind = reduce(Kind.combine, kinds, ANY)
     if kind.real and kind.name != "list" and not kind.parts:
         kind = replace(REAL, htype=kind.htype)
     return values, kind if kind.is_clock else replace(kind, dtype="")

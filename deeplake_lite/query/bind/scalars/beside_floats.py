@@ -149,7 +149,7 @@ def _flat_items(value: Value, kind: Kind) -> list[tuple[Value, Kind]]:
     if isinstance(value, Constant) and isinstance(value.value, list):
         return [(item, NUMBER) for item in items_of(value)]
     if isinstance(value, Sql) and kind.name == "list":
-        item = kind.item or kind.of_item
+        item = kind.item or kind.item_kind
         return [(Sql(ITEM.copy(), item), item)]
     return [(value, kind)]
 

@@ -131,7 +131,7 @@ def as_list_of_json(value: Value, low: Lowering, scope: Scope) -> Value:
     named = as_part(value)
     if lists_json(kind_of(named)):
         return named
-    item = as_part(Sql(as_json(Sql(ITEM.copy(), kind_of(named).of_item), low, scope), JSON))
+    item = as_part(Sql(as_json(Sql(ITEM.copy(), kind_of(named).item_kind), low, scope), JSON))
     return Sql(each(low.as_sql(named, scope), low.as_sql(item, scope)), JSON.as_list)
 
 

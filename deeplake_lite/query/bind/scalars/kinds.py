@@ -172,7 +172,7 @@ def compares_as_json(value: Value, other: Value) -> bool:
 
 
 def mixes_json(*kinds: Kind) -> bool:
-    """Return whether some of the kinds contain JSON in places where others contain other values."""
+    """Return whether a part is JSON in some of the kinds, but another kind of value in others."""
     return any(kind.holds_json for kind in kinds) and len({_type_of(kind) for kind in kinds}) > 1
 
 

@@ -54,7 +54,7 @@ def kind_of_map(values: Sequence[Value]) -> Kind:
     if isinstance(keys, Constant) and isinstance(keys.value, list):
         kinds = {kind_of(item) for item in items_of(keys)}
         return replace(kind, key=kinds.pop() if len(kinds) == 1 else ANY)
-    return kind if keys is None else replace(kind, key=kind_of(keys).of_item)
+    return kind if keys is None else replace(kind, key=kind_of(keys).item_kind)
 
 
 _MAPS = {"ELEMENT_AT", "MAP_CONTAINS", "MAP_CONTAINS_ENTRY", "MAP_EXTRACT", "MAP_EXTRACT_VALUE"}
@@ -114,7 +114,7 @@ def _sought_kinds(name: str, args: Sequence[Value]) -> list[tuple[int, Kind]]:
     sought = [(1, kind.key)] if name in _MAPS else []
     at = _MAP_VALUES.get(name)
     if at is not None and len(args) > at:
-        sought.append((at, kind.parts[-1][1].of_item))
+        sought.append((at, kind.parts[-1][1].item_kind))
     return sought
 
 
