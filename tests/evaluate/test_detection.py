@@ -225,7 +225,7 @@ def test_columns_that_are_not_found_are_asked_for():
     label, score = dl.Sequence(dl.ClassLabel(["a"])), dl.Sequence("float32")
     schema = {"b": dl.Boxes(), "p": dl.Boxes(), "x": label, "y": label, "s": score, "t": score}
     ds = dl.create("memory://unclear", schema)
-    with pytest.raises(dl.SchemaError, match=r"Pass it: scores=…, such as 's', 't'\."):
+    with pytest.raises(dl.SchemaError, match=r"per row: scores=…, such as 's', 't'\."):
         ds.evaluate("p", "b")
     with pytest.raises(dl.SchemaError, match=r"Pass it: labels=…, such as 'x', 'y'\."):
         ds.evaluate("p", "b", scores="s")
@@ -276,7 +276,7 @@ def test_columns_of_another_model_are_not_borrowed(make_lake):
         model_scores=[[0.9, 0.8]], second_boxes=[boxes[0][::-1]],
     )  # fmt: skip
     assert ds.evaluate("model_boxes", "boxes").summary["AP"] == pytest.approx(1)
-    with pytest.raises(dl.SchemaError, match="Pass it: scores="):
+    with pytest.raises(dl.SchemaError, match="per row: scores="):
         ds.evaluate("second_boxes", "boxes")
     result = ds.evaluate("second_boxes", "boxes", labels="model_labels", scores="model_scores")
     assert result.summary["AP"] == 0

@@ -58,7 +58,9 @@ def test_writing_to_a_wrong_dataset_changes_nothing(ds):
         result.write(ds)
     assert "eval_tp" not in ds
     ds.delete(3)
-    with pytest.raises(dl.InvalidValueError, match="1 of 30, such as the row with id"):
+    with pytest.raises(
+        dl.InvalidValueError, match="1 of the 30 rows is missing, such as the row with id"
+    ):
         result.write(ds, prefix="other_")
 
 

@@ -42,7 +42,7 @@ AT_BINDING = [
         [[], Const([1, 2])],
         [FLOATS, None],
         {},
-        r"DOT\(a, \[1, 2\]\): vectors must have the same length, but they have 3 and 2 el",
+        r"DOT\(a, \[1, 2\]\): vectors must have the same length, but their lengths are 3 and 2",
     ),
     ("L2_DISTANCE", [[], Const(1)], [FLOATS, None], {}, "must be vectors"),
     ("MAXSIM", [[], Const([1, 2, 3])], [FLOATS, None], {}, r"query \(m, d\)"),

@@ -303,8 +303,8 @@ def within_group(low: Lowering, e: exp.WithinGroup, scope: Scope) -> Value:
     if name not in function_names.SORTED:
         names = ", ".join(function_names.SORTED)
         raise QueryTypeError(
-            f"WITHIN GROUP (ORDER BY x) must follow one of {names}, but it follows {name}. Write "
-            f"ORDER BY within the call instead: {name}(x ORDER BY y)."
+            f"WITHIN GROUP (ORDER BY x) must follow one of {names}, but it follows {name}. Other "
+            "aggregates have ORDER BY within the call: LIST(x ORDER BY y)."
         )
     if len(terms) != 1:
         raise QueryTypeError(

@@ -120,7 +120,7 @@ def _number_of_rows(
     if isinstance(value, Constant) and isinstance(e, exp.Placeholder | exp.Parameter):
         text = f"{text}, which is {brief(value.value)}"
     rule = "a whole number" if what == "SEED" else "a whole number of rows"
-    rule = "a percentage of at least 0" if percent else f"{rule} from 0 to 2**62 - 1"
+    rule = "a finite percentage of at least 0" if percent else f"{rule} from 0 to 2**62 - 1"
     raise QueryTypeError(f"{what} must be {rule}, but it is {text}.")
 
 

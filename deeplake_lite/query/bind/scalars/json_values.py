@@ -99,7 +99,7 @@ def as_exact_condition(node: exp.Expr, text: str) -> exp.Expr:
 
     `text` is the expression that uses the condition, for the message.
     """
-    message = f"A JSON condition must be true, false, null or a number, but a value of {text} is "
+    message = f"A JSON condition must be true, false, null or a number, but a value in {text} is "
     way = exp.Literal.string(
         ". TRY_CAST(x AS BOOLEAN) returns null for other values; to convert strings, write "
         "CAST(CAST(x AS TEXT) AS BOOLEAN)."
