@@ -131,7 +131,7 @@ def built_in() -> frozenset[str]:
 
 
 def unregister(name: str) -> None:
-    """Remove a function that you registered. If it replaced a built-in function, restore that.
+    """Remove a function that you registered, and restore the built-in function that it replaced.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake_lite.brief import brief
+from deeplake_lite.brief import alternatives, brief
 from deeplake_lite.htypes.boxes import FORMATS, Boxes, convert_boxes
 from deeplake_lite.query.functions.base import Arg, Bound, function
 from deeplake_lite.query.functions.binding import numbers, result_of
@@ -157,7 +157,7 @@ def _box_convert(boxes: Arg, format: str) -> Bound:
     """Boxes in another format: 'xyxy', 'xywh' or 'cxcywh'."""
     box_type("BOX_CONVERT", boxes)
     if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, but it is {brief(format)}")
+        raise ValueError(f"format must be {alternatives(FORMATS)}, but it is {brief(format)}")
     source = format_of(boxes)
 
     def compute(value: object, *, lead: int) -> NDArray[Any]:  # noqa: ARG001

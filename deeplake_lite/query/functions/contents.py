@@ -33,7 +33,8 @@ def _contains(x: Arg, value: Arg) -> Bound:
     if x.type.dtype == "str":
         if value.type.dtype != "str":
             raise QueryTypeError(
-                f"CONTAINS searches a string for a string, but {value.text} is {value.type}."
+                f"CONTAINS searches a string for a string, but {value.text} is {value.type}. Write "
+                "it in quotes, or CAST it AS TEXT."
             )
         return Bound(Type("bool"), _in_string, stacks=False)
     if x.type.items is not None:

@@ -62,7 +62,7 @@ AT_BINDING = [
     ),
     ("AREA", [[]], [Type("uint8", (None, None), Mask())], {}, "a has classes"),
     ("MASK_TO_BOXES", [[]], [Type("uint8", (None, None))], {}, "a mask must be booleans"),
-    ("BOX_CONVERT", [[]], [BOXES], {"format": "yolo"}, "format must be one of xyxy, xywh, cxcywh"),
+    ("BOX_CONVERT", [[]], [BOXES], {"format": "yolo"}, "format must be 'xyxy', 'xywh' or 'cxcywh'"),
     ("NORMALIZE", [[]], [BOXES], {}, "boxes need a window"),
     ("NORMALIZE", [[], Const([1, 2])], [BOXES, None], {}, "boxes need a window of four numbers"),
     ("NORMALIZE", [[], Const([1, 2, 3])], [FLOATS, None], {}, r"range must be \[low, high\]"),

@@ -86,7 +86,9 @@ def call(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value:
             _check_nullif(low, e, scope)
         return low.value(_OPERATORS[name](e), scope)
     if name in function_names.TAKES_NOTHING and e.expressions:
-        raise QueryTypeError(f"{name}() takes no arguments, but the call is {text_of(e)}.")
+        raise QueryTypeError(
+            f"{name}() takes no arguments, but the call is {text_of(e)}. Leave them out."
+        )
     special = SPECIAL.get(name) or OF_OTHERS.get(name) or LAMBDAS.get(name)
     if special is not None:
         value: Value | None = special(low, e, scope)

@@ -305,8 +305,8 @@ def _contains(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     check_times_beside_json(part, value)
     if is_json(part) or isinstance(part, Tensor):
         raise QueryTypeError(
-            f"The second argument of {text_of(e)} must be a string, a number or a boolean. Convert "
-            "it with CAST."
+            f"The second argument of {text_of(e)} must be a string, a number or a boolean, but it "
+            f"is {'JSON' if is_json(part) else 'a tensor'}. Convert it with CAST."
         )
     node = as_text(part, low, scope)
     return Sql(json_contains(value.node, node, kind_of(part).name), BOOL)
@@ -341,7 +341,8 @@ def _bm25(low: Lowering, e: exp.Anonymous, scope: Scope) -> Value | None:
     """Lower BM25_SIMILARITY: score how well each string of a column matches the words."""
     if len(e.expressions) != 2:
         raise QueryTypeError(
-            f"BM25_SIMILARITY takes a text column and search words, but the call is {text_of(e)}."
+            f"BM25_SIMILARITY takes a text column and search words, but the call is {text_of(e)}. "
+            "Write BM25_SIMILARITY(column, 'words')."
         )
     column, words = (low.value(part, scope) for part in e.expressions)
     if not isinstance(column, Sql) or column.plain is None or column.kind.name != "text":

@@ -120,7 +120,7 @@ def set_operation(
 
 
 def _item(tree: exp.SetOperation, at: int) -> exp.Expr:
-    """Return the expression of a column in the right query, to point errors to it."""
+    """Return the expression of a column in the right query, to which errors point."""
     select = tree.expression.find(exp.Select)
     items: list[exp.Expr] = [] if select is None else select.expressions
     return items[min(at, len(items) - 1)] if items else tree

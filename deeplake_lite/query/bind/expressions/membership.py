@@ -151,7 +151,8 @@ def _in_query(low: Lowering, e: exp.In, inner: exp.Query, scope: Scope) -> Value
     if len(selected) != len(parts):
         raise QueryTypeError(
             f"The query after {text_of(e.this)} IN must have as many columns as there are values "
-            f"on the left, but it has {len(selected)}: {text_of(inner)}."
+            f"on the left, but it has {len(selected)}: {text_of(inner)}. Select one column for "
+            "each value."
         )
     for part, value, column in zip(parts, values, selected, strict=True):
         if needs_numpy(value) or column.kind.name == "tensor":

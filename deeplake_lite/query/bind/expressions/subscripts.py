@@ -88,7 +88,7 @@ def subscript(
     if len(items) != 1 or isinstance(items[0], Dots):
         raise QueryTypeError(
             f"{text_of(e.this)} is not a tensor, so it takes one index, but it has {len(items)}: "
-            f"{text_of(e)}."
+            f"{text_of(e)}. Write one pair of brackets for each index, as in x[0][1]."
         )
     node, item = low.as_sql(base, scope), items[0]
     kind = kind_of(base)
