@@ -380,7 +380,7 @@ SELECT grid[emb] AS a FROM dataset
 
 -- a list with an index outside
 SELECT emb[[0, 5]] AS a FROM dataset
-=> error QueryTypeError: index 5 is out of range for an axis of 4
+=> error QueryTypeError: index 5 is out of range for an axis of length 4
 
 -- casts of tensors, types as in SQL
 SELECT CAST(bytes AS FLOAT) AS a, CAST(grid AS INT) AS b, CAST(image > 128 AS DOUBLE) AS c FROM dataset
