@@ -227,7 +227,7 @@ def test_columns_that_are_not_found_are_asked_for():
     ds = dl.create("memory://unclear", schema)
     with pytest.raises(dl.SchemaError, match=r"per row: scores=…, such as 's', 't'\."):
         ds.evaluate("p", "b")
-    with pytest.raises(dl.SchemaError, match=r"Pass it: labels=…, such as 'x', 'y'\."):
+    with pytest.raises(dl.SchemaError, match=r"per row: labels=…, such as 'x', 'y'\."):
         ds.evaluate("p", "b", scores="s")
     ds.evaluate("p", "b", scores="s", labels="x", truth_labels="y")
 
