@@ -202,9 +202,9 @@ class Queryable:
         Returns
         -------
         Evaluation
-            Figures in ``summary``, ``classes``, ``confusion``, ``curve()`` and, for each row,
-            ``rows``. ``worst()`` returns the worst rows, ``write(ds)`` stores the figures of the
-            rows as columns, and ``save(name)`` stores all figures in the lake.
+            Metrics in ``summary``, ``classes``, ``confusion``, ``curve()`` and, for each row,
+            ``rows``. ``worst()`` returns the worst rows, ``write(ds)`` stores the metrics of the
+            rows as columns, and ``save(name)`` stores all metrics in the lake.
 
         Raises
         ------

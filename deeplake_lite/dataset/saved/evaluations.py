@@ -1,4 +1,4 @@
-"""Saved evaluations, whose figures are stored in the lake under a name, apart from the versions.
+"""Saved evaluations, whose metrics are stored in the lake under a name, apart from the versions.
 
 Like saved views, they are stored on the branch ``_aux``. An evaluation has a document, and one
 array of all its numbers, eight bytes each. A vacuum may delete the versions that were evaluated.
@@ -58,7 +58,7 @@ class Stored:
     version: str
     """Id of the version that was evaluated."""
     head: Mapping[str, Any]
-    """Figures and names, as JSON values."""
+    """Metrics and names, as JSON values."""
     arrays: Mapping[str, NDArray[Any]]
     """Arrays by name: integers, or float64."""
 

@@ -19,7 +19,7 @@ from deeplake_lite.dataset.read.virtual import ViewColumn, VirtualTable
 from deeplake_lite.dataset.selection import Lake, RowSelection
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import QueryTypeError
-from deeplake_lite.query.bind.calls.known import AGGREGATES
+from deeplake_lite.query.bind.calls.function_names import AGGREGATES
 from deeplake_lite.query.database.convert import from_arrow
 from deeplake_lite.query.result.columns import ComputedColumn, SqlColumn
 from deeplake_lite.query.result.json_parts import is_json
@@ -38,7 +38,7 @@ type Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Nowhere:
-    """Stands in for the repository in a result without a source, such as ``SELECT 1``."""
+    """Placeholder for the repository of a result without a source, such as ``SELECT 1``."""
 
     url: str = "memory://query"
     checks_reads: bool = False
