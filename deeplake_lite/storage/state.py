@@ -1,7 +1,7 @@
 """The document of a version: a JSON object in the attributes of the root group.
 
-It contains the format number, the schema, the user's metadata, and numbers that tell which parts of
-arrays and heaps are in use. Everything else is in arrays. The document is checked completely before
+It contains the format number, the schema, the user's metadata, and the sizes of the parts of arrays
+and heaps that are in use. Everything else is in arrays. The document is checked completely before
 any part of it is used, because a write that relies on a wrong number would overwrite data.
 """
 
@@ -70,7 +70,7 @@ class State:
     heaps: Mapping[str, int] = field(default_factory=dict)
     """Number of the chunk after the last taken one, by path of an array ``values``."""
     lengths: Mapping[str, int] = field(default_factory=dict)
-    """Length of each array without exactly one entry per slot, by path in the generation."""
+    """Length of each array that does not have one entry per slot, by path in the generation."""
     checksums: Mapping[str, int] = field(default_factory=dict)
     """First row of each column in the table of checksums, by column id."""
     metadata: Mapping[str, object] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class State:
         FormatError
             When the document has a newer format, or there is none.
         DamagedError
-            When the document is not what was written, or contradicts itself.
+            When the document does not match its digest, or contradicts itself.
         """
         document = attributes.get(KEY)
         if not isinstance(document, dict) or type(document.get("format")) is not int:
@@ -239,4 +239,7 @@ def _check_layout(name: str, layout: Layout) -> None:
     if isinstance(layout, Dense):
         size = prod(layout.shape) * np.dtype(layout.dtype).itemsize
         if size > MOST_ROW_BYTES:
-            raise ValueError(f"a cell of column {name!r} would take {size} bytes.")
+            raise ValueError(
+                f"a cell of column {name!r} would take {size} bytes, but the limit is "
+                f"{MOST_ROW_BYTES}."
+            )

@@ -14,7 +14,12 @@ from deeplake_lite.storage.repo.failures import LostChunksError, translated_file
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.histories import damaged_versions
 from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_ref
-from deeplake_lite.storage.repo.places import MEMORY, local_folder, settled, welcome
+from deeplake_lite.storage.repo.places import (
+    MEMORY,
+    absolute_url,
+    local_folder,
+    register_foreign_memory,
+)
 from deeplake_lite.storage.repo.repository import Repository
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.staging import remove_unmade
@@ -29,21 +34,21 @@ __all__ = [
     "Repository",
     "Running",
     "Session",
+    "absolute_url",
     "branch_ref",
     "damaged_versions",
     "engine_is_lost",
     "gather",
     "in_thread",
     "local_folder",
+    "register_foreign_memory",
     "remove_unmade",
     "run",
-    "settled",
     "start",
     "stream",
     "tag_ref",
     "translated_files",
     "use_engine",
-    "welcome",
 ]
 
 # The engine's threads release their last Python objects shortly after a call returns. If the

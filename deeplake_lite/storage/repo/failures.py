@@ -177,10 +177,14 @@ def _missing_key(text: str) -> str | None:
 
 
 def _translate(reason: str) -> LakeError:
-    """Return our error for a reason. It depends on the text, as the engine has one error class."""
+    """Return our error for the engine's reason.
+
+    The reason's text decides on the class, because the engine has only one error class.
+    """
     if reason.startswith(("ref not found", "invalid snapshot id")):
         return VersionNotFoundError(
-            f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags, ds.log()."
+            f"There is no such branch, tag or commit: {reason}. See ds.branches, ds.tags or "
+            "ds.log()."
         )
     if "already exists" in reason or reason.startswith("branch update conflict"):
         return ExistsError(

@@ -46,7 +46,7 @@ from deeplake_lite.storage.repo.lake_refs import (
     tag_ref,
 )
 from deeplake_lite.storage.repo.names import from_engine, to_engine
-from deeplake_lite.storage.repo.places import MEMORY, forget, local_folder, settled, storage_at
+from deeplake_lite.storage.repo.places import MEMORY, absolute_url, forget, local_folder, storage_at
 from deeplake_lite.storage.repo.session import Session
 from deeplake_lite.storage.repo.settings import settings
 from deeplake_lite.storage.repo.staging import (
@@ -83,7 +83,7 @@ class Repository:
     def __init__(
         self, url: str, repository: compiled.PyRepository, limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        self.url, self.limits = settled(url), limits
+        self.url, self.limits = absolute_url(url), limits
         self._repository = repository
         self.checks_reads = False
         """Whether every read is verified against checksums and hashes."""
@@ -162,7 +162,7 @@ class Repository:
                 and (folder.is_file() or any(folder.iterdir()))
             ):
                 raise LakeNotFoundError(
-                    f"There is no lake at {url!r}, only other files. Check the path."
+                    f"There is no lake at {url!r}, but there are other files. Check the path."
                 )
             raise LakeNotFoundError(
                 f"There is no lake at {url!r}. "
@@ -298,10 +298,10 @@ class Repository:
     def _land(
         self, branch: str, before: str, done: str, begun: datetime, keys: Collection[str]
     ) -> None:
-        """Move a branch to a new version that no branch names yet, if all of its chunks exist.
+        """Move a branch to a new version, which no branch names yet, if all of its chunks exist.
 
-        The version is pinned before its chunks are looked for, as `vacuums` explains. If it is
-        rejected, no branch ever names it.
+        The version is pinned before its chunks are looked up, as `vacuums` explains. If the version
+        is rejected, no branch ever names it.
 
         Raises
         ------
@@ -327,7 +327,7 @@ class Repository:
             if parent != before:
                 raise ConflictError(
                     f"A commit must follow the branch's tip {before}, but a vacuum has truncated "
-                    "the history before this one. Nothing was committed; commit again."
+                    "the history before this commit. Nothing was committed; commit again."
                 )
             try:
                 with translated():
@@ -383,7 +383,7 @@ class Repository:
     def add_links(self, links: Iterable[tuple[str, str]]) -> None:
         """Record that versions descend from older ones, given as (older, later).
 
-        The older versions are not deleted as long as the links exist.
+        Vacuums keep the older versions as long as the links exist.
         """
         known = set(self.branch_names())
         for older, later in links:
@@ -428,8 +428,8 @@ class Repository:
         VersionNotFoundError
             When there is no such branch.
         DamagedError
-            When the branch's file cannot be read. If all reads are checked, also when the file is
-            lost, or its version differs from its writer's note.
+            When the branch's file cannot be read. If all reads are checked, this is also raised
+            when the file is lost, or when its version differs from its writer's note.
         """
         return self.refs.resolve(branch_ref(branch))
 
@@ -477,7 +477,7 @@ class Repository:
             self.tip(name)  # if the store fails to delete it, the engine only logs the failure
             raise StorageError(
                 f"The store did not delete the branch {name!r}. Check that you may delete "
-                "files in the lake's refs/, then try again."
+                "files in the lake's folder refs/, then try again."
             )
 
     def create_tag(self, name: str, snapshot_id: str) -> None:

@@ -16,7 +16,7 @@ killed while it             left behind
 ==========================  ===================================================================
 writes the new lake         the old lake in place; `clear_staged` removes the staging folder
 renames                     no lake in place: the next process renames the new one to the target
-removes the old lake        the new lake in place; `clear_staged` removes the rest of the old one
+removes the old lake        the new lake in place; `clear_staged` removes what is left of the old
 ==========================  ===================================================================
 """
 
@@ -164,7 +164,7 @@ def _old(staged: Path) -> Path:
 
 
 def _staged(folder: Path) -> set[Path]:
-    """Return a target's staging folders of which the folder, lock or old lake is left."""
+    """Return the paths of a target's staging folders of which the folder, lock or old lake exists."""
     pattern = re.compile(rf"(\.{re.escape(folder.name)}-[0-9a-f]{{8}})(-old|\.lock)?")
     matches = (pattern.fullmatch(path.name) for path in folder.parent.iterdir())
     return {folder.with_name(match[1]) for match in matches if match}

@@ -25,7 +25,7 @@ type Work[T] = Coroutine[Any, Any, T]
 """A coroutine that this library's event loop can run."""
 
 INSISTING = 3
-"""Number of further interrupts after which work that does not stop is left running."""
+"""Number of interrupts during `Running.stop` after which the work is left running."""
 
 
 def run[T](work: Work[T]) -> T:
@@ -50,8 +50,8 @@ def run[T](work: Work[T]) -> T:
         running.stop()
         raise
     finally:
-        # The traceback of an error refers to this frame, and `running` to the error: without this,
-        # both would live until the garbage collector finds the cycle.
+        # The traceback of an error refers to this frame, and `running` to the error. Without this
+        # line, both would live until the garbage collector finds the cycle.
         del running
 
 
