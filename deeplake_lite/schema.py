@@ -19,7 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import ColumnNotFoundError, FormatError, SchemaError
 from deeplake_lite.htypes import Htype, from_config, resolve
 from deeplake_lite.htypes.json_values import same_json
-from deeplake_lite.htypes.plain import fixed
+from deeplake_lite.htypes.plain import freeze
 from deeplake_lite.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Field:
                 f"The type of column {self.name!r} must be an htype, but it is {brief(self.htype)}."
             )
         check_metadata("A column's metadata", self.metadata)
-        object.__setattr__(self, "metadata", fixed(self.metadata))
+        object.__setattr__(self, "metadata", freeze(self.metadata))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Field):

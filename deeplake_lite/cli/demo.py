@@ -283,7 +283,7 @@ def ink_box(digit: NDArray[np.uint8]) -> list[int]:
 def neighbours_vote(vectors: NDArray[np.float32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the label that all neighbours of a row share, or -1 if they differ, (n,) int64.
 
-    Neighbours are exact and by cosine similarity. A row is not its own neighbour.
+    The search for neighbours is exact, by cosine similarity. A row is not its own neighbour.
     """  # fmt: skip
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     likeness = unit @ unit.T

@@ -115,7 +115,7 @@ def print_table(view: View, rows: int) -> None:
         typer.echo("  ".join(shown).rstrip())
     words = [counted(len(view), "row")]
     if len(part) < len(view):
-        words.append(f"{counted(len(view) - len(part), 'row')} more: --limit")
+        words.append(f"{counted(len(view) - len(part), 'more row')}: --limit")
     if fit < len(widths):
         words.append(f"not shown: {', '.join(view.columns[fit:])}")
     typer.echo(", ".join(words))

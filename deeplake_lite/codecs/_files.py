@@ -68,14 +68,14 @@ def looks_like(data: Buffer) -> str:
     """Describe a file by its first bytes, for an error message.
 
     >>> looks_like(b"GIF89a"), looks_like(b"<!DOCTYPE html>"), looks_like(bytes(3))
-    ('a GIF image', "text '<!DOCTYPE html>'", 'nothing known (00 00 00)')
+    ('a GIF image', "text '<!DOCTYPE html>'", 'an unknown format (00 00 00)')
     """
     start = bytes(memoryview(data).cast("B")[:132])
     for at, signature, kind in _KINDS:
         if start[at : at + len(signature)] == signature:
             return kind
     text = start[:24].decode("utf-8", "replace")
-    return f"text {text!r}" if text.isprintable() else f"nothing known ({start[:8].hex(' ')})"
+    return f"text {text!r}" if text.isprintable() else f"an unknown format ({start[:8].hex(' ')})"
 
 
 def check_begin(data: Buffer, codec: ImageCodec | None = None) -> None:

@@ -289,7 +289,7 @@ class Jpeg(ImageCodec):
             )
         if height > _MAX_SIDE or width > _MAX_SIDE:
             raise unsupported(
-                self, f"has {height:,} x {width:,} pixels, over {_MAX_SIDE:,} per side"
+                self, f"has {height:,} x {width:,} pixels, more than {_MAX_SIDE:,} per side"
             )
         check_size(self, height, width, channels)
         if height * width > _MAX_PIXELS_PER_BYTE * len(data) and process in _HUFFMAN:

@@ -231,5 +231,5 @@ def _unpacked_size(data: bytes) -> int:
 
 
 def _fill_value(image: ImageFile) -> int:
-    """Return a value to fill memory with, of which a last row rarely consists."""
+    """Return a fill value that rarely makes up the whole last row of an image."""
     return 255 if image.mode == "1" else 0xA5

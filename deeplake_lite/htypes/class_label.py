@@ -288,8 +288,10 @@ class ClassLabel(Htype):
         matches = [repr(match) for match in get_close_matches(str(name), self.names, n=3)]
         hint = f" Did you mean {' or '.join(matches)}?" if matches else ""
         listing = ", ".join(map(repr, self.names[:10])) + (", …" if len(self.names) > 10 else "")
+        count = len(self.names)
+        rule = f"one of {count} classes" if count > 1 else "the only class"
         return InvalidValueError(
-            f"must be one of {len(self.names)} classes, but it is {brief(name)}.{hint} Known: "
+            f"must be {rule}, but it is {brief(name)}.{hint} Known: "
             f"{listing}. To add a class, call ds.add_classes(column, [{brief(name)}])."
         )
 

@@ -64,7 +64,7 @@ class Mix(Loadable):
     def __repr__(self) -> str:
         pairs = zip(self.views, self.weights, strict=True)
         shares = [f"  {w:>6.1%}  {len(v):,} rows of {v.url} · {v.origin}" for v, w in pairs]
-        return "\n".join([f"Mix · {self.length:,} rows an epoch, seed {self.seed}", *shares])
+        return "\n".join([f"Mix · {self.length:,} rows per epoch, seed {self.seed}", *shares])
 
     def samples(self, columns: Sequence[str] | None, *, with_ids: bool = False) -> MixSamples:
         """Return the rows of the views, one view after the other, pinned to their current versions.
@@ -187,6 +187,6 @@ def _check_length(length: int, weights: Sequence[Fraction]) -> None:
         if not share:
             least = math.ceil(1 / weights[number])
             raise OptionError(
-                f"Every view must have a row in each epoch, but with {length} rows view {number} "
-                f"has none. Set length={least}, or more."
+                f"Every view must have a row in each epoch, but with length={length}, view "
+                f"{number} has none. Set length={least}, or more."
             )

@@ -214,7 +214,7 @@ class Options(Keywords):
         Raises
         ------
         OptionError
-            When several image columns, or links, make this ambiguous.
+            When several image columns, or links, make the choice ambiguous.
         """
         images = [f.name for f in fields if is_of_images(f.htype)]
         return followed_image(fields, [n for n in images if self.size_of(n) is not None])

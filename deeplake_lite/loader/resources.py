@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from deeplake_lite.schema import Field
 
 AHEAD_SHARE = 0.1
-"""Share of the budget for rows read ahead. Batches made ahead get another share of this size."""
+"""Share of the budget for rows read ahead. Batches made ahead get a second share of this size."""
 
 MOST_AHEAD_SHARE = 0.3
-"""Maximum of this share. It grows with the size of rows, so that threads do not wait for memory."""
+"""Maximum of that share. It grows with the size of rows, so that threads do not wait for memory."""
 
 SAMPLE_ROWS = 64
 """Number of rows that are read at a time to find a non-null image."""
@@ -61,7 +61,7 @@ class BudgetSplit(NamedTuple):
     """The parts of a memory budget, in bytes."""
 
     ahead: int
-    """Part for rows read ahead. Batches made ahead get another part of this size."""
+    """Part for rows read ahead. Batches made ahead get a second part of this size."""
     stored: int
     """Part for cached rows in their stored form."""
     decoded: int

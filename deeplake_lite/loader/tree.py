@@ -60,7 +60,7 @@ def leaves(tree: object, name: str = NAME) -> Iterator[tuple[str, Any]]:
 
 
 def paired(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str, object, Any]]:
-    """Yield the key and value of each leaf, and the leaf at the same place in `model`.
+    """Yield the key and value of each leaf, and the leaf at the same position in `model`.
 
     Raises
     ------
@@ -79,13 +79,18 @@ def paired(tree: object, model: object, name: str = NAME) -> Iterator[tuple[str,
                 else f"it is of type {type(tree).__name__}"
             )  # fmt: skip
             raise LoaderError(
-                f"{name} must have the keys {sorted(model)} every time, but {actual}."
+                f"{name} must have the keys {sorted(model)} in every batch, but {actual}. Return "
+                "the same keys from every call of your transform."
             )
     elif isinstance(model, tuple):
         if not isinstance(tree, tuple) or len(tree) != len(model):
+            actual = (
+                f"its length is {len(tree)}" if isinstance(tree, tuple)
+                else f"it is of type {type(tree).__name__}"
+            )  # fmt: skip
             raise LoaderError(
-                f"{name} must be a tuple of {len(model)} every time, but it is of type "
-                f"{type(tree).__name__}."
+                f"{name} must be a tuple of length {len(model)} in every batch, but {actual}. "
+                "Return the same structure from every call of your transform."
             )
     else:
         yield name, tree, model

@@ -1,4 +1,4 @@
-"""Keep lists of blocks short by joining the blocks, since each edit copies and extends the lists."""
+"""Functions that keep lists of blocks short, since each edit copies and extends such lists."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ class Browser(Display):
             self._update(change(self._shown))
         except LakeError as error:
             self._update(change(self._shown.without_query))
-            self.complain(error)
+            self.report_error(error)
 
     def refresh(self) -> None:
         """Show the dataset as it is now. Selected rows that still exist stay selected.
@@ -229,7 +229,8 @@ class Browser(Display):
             What to do about cells that another writer has changed since they were shown here:
             write these edits ("ours"), or keep the other writer's values ("theirs"). Tags from
             both are kept. With either choice, unlike in `Dataset.rebase`, rows and columns that
-            another writer removed stay removed. Their edits are dropped, and the page lists them.
+            another writer removed stay removed. Edits of these rows and columns are dropped, and
+            the page lists them.
 
         Returns
         -------
@@ -315,11 +316,11 @@ class Browser(Display):
         edit = {"positions": "selected", "column": str(column), "new_class": new_class, **op}
         with self._lock, shown_briefly():
             reply = self.part(Editing).stage({"edits": [edit]}, Pack())
-        self.tell({"type": "changed", "positions": reply["positions"]})
+        self.notify({"type": "changed", "positions": reply["positions"]})
         return len(np.unique(self._shown.view.row_ids[self.selected]))
 
     def discard(self) -> None:
-        """Drop the staged edits, which `staged` lists."""
+        """Discard all staged edits."""
         with self._lock:
             self.part(Editing).discard()
 
@@ -366,7 +367,7 @@ class Browser(Display):
             finally:
                 editing.offer()
                 editing.list_staged()
-        self.tell({"type": "changed"})
+        self.notify({"type": "changed"})
         return self.staged_count
 
     # ---- export
@@ -489,7 +490,7 @@ class Browser(Display):
 
     @t.observe("_selected")
     def _receive_selected(self, change: Any) -> None:
-        """Apply the page's selection, or send ours back if the page's is from an old result."""
+        """Apply the page's selection, or send ours back if it is from an earlier result."""
         with self._lock:
             positions = np.frombuffer(change["new"], "<u4").astype(np.int64)
             if np.array_equal(positions, self.selected):

@@ -91,7 +91,7 @@ class Host(Protocol):
         """Show the current version of a dataset, after a commit."""
         ...
 
-    def tell(self, message: Mapping[str, object]) -> None:
+    def notify(self, message: Mapping[str, object]) -> None:
         """Send a message to the page that is not a reply."""
         ...
 

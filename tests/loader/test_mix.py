@@ -244,7 +244,7 @@ def test_mix_works_in_other_frameworks(views):
 def test_repr_describes_the_mix(views):
     text = repr(dl.mix({views[0]: Fraction(1, 3), views[1]: Fraction(2, 3)}, length=60))
     assert text.startswith(
-        "Mix · 60 rows an epoch, seed 0\n   33.3%  30 rows of memory://mix-first"
+        "Mix · 60 rows per epoch, seed 0\n   33.3%  30 rows of memory://mix-first"
     )
     loader = dl.mix({views[0]: 1, views[1]: 1}).batches(4, shuffle=True)
     assert "memory://mix-first, memory://mix-second" in repr(loader)

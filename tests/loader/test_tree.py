@@ -36,10 +36,10 @@ def test_leaves_are_named_by_key_or_position():
 @pytest.mark.parametrize(
     ("tree", "told"),
     [
-        ({"b": 1}, "the batch must have the keys .'a'. every time, but it has .'b'."),
-        (3, "the batch must have the keys .'a'. every time, but it is of type int"),
-        ({"a": 3}, "a must be a tuple of 2 every time, but it is of type int"),
-        ({"a": (1, 2, 3)}, "a must be a tuple of 2 every time, but it is of type tuple"),
+        ({"b": 1}, "the batch must have the keys .'a'. in every batch, but it has .'b'."),
+        (3, "the batch must have the keys .'a'. in every batch, but it is of type int"),
+        ({"a": 3}, "a must be a tuple of length 2 in every batch, but it is of type int"),
+        ({"a": (1, 2, 3)}, "a must be a tuple of length 2 in every batch, but its length is 3"),
     ],
 )
 def test_trees_of_different_structure_do_not_pair(tree, told):

@@ -127,7 +127,7 @@ class Flat(Framework):
         self._tree: Tree | None = None
 
     def tree(self, resources: Resources) -> Tree:
-        """Return the parts of every batch, which with transforms are those of an example."""
+        """Return the parts of every batch. With a transform, they are those of an example batch."""
         if self._tree is None:
             self._tree = _BatchParts(resources).tree()
         return self._tree
@@ -169,7 +169,7 @@ class _BatchParts:
         return tree
 
     def _example_tree(self) -> Tree:
-        """Return the parts of an example batch, or of the column itself where the example fits."""
+        """Return the parts of an example batch, or the column's own parts if the example fits."""
         example = self._example()
         tree = tree_of(example, self._rows)
         if not isinstance(tree, dict):
@@ -213,7 +213,7 @@ class _BatchParts:
                 return batch
         raise LoaderError(
             "A tf.data element spec must be known in advance. With a transform, it is determined "
-            f"from the first rows, but all {n:,} rows failed and were skipped. Leave out "
+            f"from the first rows, but every one of them ({n:,}) failed and was skipped. Leave out "
             "on_error='skip' to see the error."
         )
 

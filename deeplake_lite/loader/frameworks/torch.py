@@ -70,7 +70,7 @@ class TorchLoader(Loader):
     """A loader of PyTorch tensors, created by `View.pytorch`.
 
     It has the methods ``state_dict`` and ``load_state_dict``, which torchdata, Lightning and
-    Accelerate call, finds its rank in torch.distributed, and can be passed to ``Trainer.fit``.
+    Accelerate call, gets its rank from torch.distributed, and can be passed to ``Trainer.fit``.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class TorchLoader(Loader):
 
     @property
     def batch_sampler(self) -> BatchNumbers:
-        """The numbers of the batches of the next epoch, in order."""
+        """The batch numbers of the next epoch, in order."""
         return SequentialBatchNumbers(self) if self.shuffle.kind == "none" else BatchNumbers(self)
 
     @property

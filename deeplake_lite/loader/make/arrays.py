@@ -1,4 +1,4 @@
-"""Functions that join the arrays of several rows: stacked, padded, or concatenated."""
+"""Functions that stack, pad or concatenate the arrays of several rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import OptionError, RowIndexError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.loader.memory import aligned
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ class RaggedBatch:
         array([2, 3, 4])
         """
         if not -len(self) <= row < len(self):
-            raise RowIndexError(f"A batch of {len(self)} rows has no row {row}.")
+            raise RowIndexError(
+                f"A batch of {counted(len(self), 'row')} has no row {row}. Rows are numbered from "
+                "0; negative numbers count from the end."
+            )
         start, end = self._ends[row % len(self) : row % len(self) + 2].tolist()
         return self.values[start:end]
 

@@ -1,4 +1,4 @@
-"""Collation of the values of several rows: stacked, padded, listed, or concatenated."""
+"""Functions that collate the values of several rows: stack, pad, list, or concatenate them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NUMERIC = (bool, int, float, np.number, np.bool_, np.datetime64, np.timedelta64
 
 
 def fits(htype: Htype, how: Collate) -> bool:
-    """Return whether a collation that is chosen for all columns applies to columns of a type.
+    """Return whether a collation that is chosen for all columns applies to columns of this type.
 
     >>> from deeplake_lite.htypes import Boxes, Scalar, Text
     >>> [fits(htype, "pad") for htype in (Boxes(), Text(), Scalar("int32"))]

@@ -12,7 +12,7 @@ from deeplake_lite.dataset.read.values import decode_block, owned
 from deeplake_lite.dataset.read.values import decode_one as decode_cell
 from deeplake_lite.errors import LakeError
 from deeplake_lite.htypes.cells import DenseCells, NestedCells, RaggedCells, take
-from deeplake_lite.htypes.pixels import resized
+from deeplake_lite.htypes.pixels import resize
 from deeplake_lite.loader.make.sizes import (
     each,
     follow,
@@ -107,7 +107,7 @@ def decode_sized(htype: Htype, data: Buffer, shape: tuple[int, ...], out: NDArra
     side = int(np.ceil(scale * max(old[:2])))
     # JPEG decodes at 1/2, 1/4 or 1/8 of its size in a fraction of the time.
     pixels = htype.decode_small(data, shape, side) if scale < 0.5 else htype.decode(data, shape)
-    put(resized(pixels, height, width), out)
+    put(resize(pixels, height, width), out)
 
 
 def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, ...] = ()) -> Any:
@@ -119,7 +119,7 @@ def decode_one(recipe: ColumnRecipe, cells: Cells, row: int, allow: tuple[str, .
     if recipe.size is None:
         return value
     height, width = recipe.size
-    change = nearest if innermost(htype).is_mask else resized
+    change = nearest if innermost(htype).is_mask else resize
     return each(htype, value, lambda image: change(image, height, width))
 
 

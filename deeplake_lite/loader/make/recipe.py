@@ -126,7 +126,7 @@ class Skipped:
     position: int
     """Position of the row in its view."""
     source: int | None = None
-    """Number of its view in a mix."""
+    """Number of the row's view in a mix; None without a mix."""
 
 
 @dataclass

@@ -14,6 +14,7 @@ import numpy as np
 from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes.image import CHANNELS
 from deeplake_lite.htypes.pixels import convert_pixels
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | None:
-    """Return the image column to which the columns in pixels belong, or None without resizing.
+    """Return the image column to which the columns in pixels belong; None if none is resized.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def followed_image(fields: Iterable[Field], resized: Collection[str]) -> str | N
     Raises
     ------
     OptionError
-        When several image columns, or links, make this ambiguous.
+        When several image columns, or links, make the choice ambiguous.
     """
     columns = list(fields)
     pixels = [f for f in columns if counts_pixels(_linked(f.htype))]
@@ -133,9 +134,9 @@ def follow(htype: Htype, value: Any, shapes: Shapes, size: tuple[int, int]) -> o
         if len(value) != len(shapes):
             raise OptionError(
                 "With size=, each item of a sequence must belong to the image with the same "
-                f"index, but there are {len(value)} items and {len(shapes)} images. Choose "
-                "columns= with one image column and the columns that belong to it, or resize in a "
-                "transform."
+                f"index, but there are {counted(len(value), 'item')} and "
+                f"{counted(len(shapes), 'image')}. Choose columns= with one image column and the "
+                "columns that belong to it, or resize in a transform."
             )
         return [follow(htype.item, v, s, size) for v, s in zip(value, shapes, strict=True)]
     different = {*_flat(shapes)}

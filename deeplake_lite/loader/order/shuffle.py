@@ -42,7 +42,7 @@ class Shuffling(Protocol):
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, which are not needed after it; 0 without windows."""
+        """Number of rows in a window, which are no longer needed after it; 0 without windows."""
         ...
 
     def order(self, n: int, seed: int, epoch: int) -> Order:
@@ -114,7 +114,7 @@ class Shuffle:
 
     @property
     def window_rows(self) -> int:
-        """Number of rows in a window, which are not needed after it; 0 without windows."""
+        """Number of rows in a window, which are no longer needed after it; 0 without windows."""
         return self.window * self.block
 
     def order(self, n: int, seed: int, epoch: int) -> Order:

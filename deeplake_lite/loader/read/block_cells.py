@@ -60,7 +60,7 @@ type StoredCells = PackedCells | Cells
 type Block = dict[str, StoredCells]
 
 LARGE_CELLS = 4_096
-"""Minimum average size of cells that are held as they were read, without packing."""
+"""Minimum average size, in bytes, of cells that are held without packing."""
 
 
 def are_large(cells: RaggedCells) -> bool:

@@ -31,10 +31,10 @@ EARLY = 2
 """Number of first batches that do not wait for blocks, because only their own rows are read."""
 
 EARLY_SHARE = 4
-"""The rows of these batches may take at most the memory for blocks, divided by this."""
+"""The rows of these batches may take the memory for blocks divided by this number."""
 
 FEW_BYTES = 16 * 2**20
-"""If a batch needs at most this many bytes of new blocks, waiting for them is nearly as fast."""
+"""A batch that needs at most this many bytes of new blocks waits for them, at little cost."""
 
 MOST_MAPPED = 4_096
 """Maximum number of memory-mapped blocks. Operating systems limit the number of mappings."""
@@ -168,7 +168,7 @@ class Blocks:
         return read
 
     def release(self, request: Request) -> None:
-        """Stop counting rows read without their blocks, whose batch is finished or abandoned."""
+        """Stop counting the rows read without their blocks, as their batch is done or abandoned."""
         if request.alone is not None and self._alone.pop(request.alone, False):
             request.alone.add_done_callback(self._release)
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.loader.order.order import Positions
 
 SOURCE = "_source"
-"""Name of the column with the number of each row's view, from 0. It must be requested."""
+"""Name of the column with the number of each row's view, from 0. Batches have it on request."""
 
 
 REPEAT_SHIFT = 32

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def bar(progress: Progress, total: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """Show the number of rows of an epoch that all ranks have yielded.
+    """Show how many of an epoch's rows all ranks together have yielded.
 
     Parameters
     ----------

@@ -34,10 +34,10 @@ INLINE_BYTES = 32 * 1024
 """Messages of up to this size are sent through the socket. Arrays of up to this size are copied."""
 
 MOST_MAPS = 128
-"""Maximum number of mapped messages, which take a file descriptor each. Others are copied."""
+"""Maximum number of mapped messages, each of which takes a file descriptor. Others are copied."""
 
 POLL = 1.0
-"""Seconds between checks whether the other process still runs, while nothing arrives."""
+"""Seconds between checks of whether the other process still runs, while nothing arrives."""
 
 _PREFIX = struct.Struct("<QQ?")
 """Number of buffers, size of the message in bytes, and whether a descriptor is attached."""

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 WAY_OUT = (
     "Restore its file in the lake's folder refs/ from a backup. If the change is intended, "
-    "delete the files *.ref in the lake's folder .writers/, in which writers record the versions of "
-    "branches and tags."
+    "delete the files *.ref in the lake's folder .writers/, in which writers record the versions "
+    "of branches and tags."
 )
 """Advice for a branch or tag that refers to the wrong version."""
 

@@ -155,9 +155,9 @@ def check_own_edits(ds: Dataset) -> None:
     """
     if status := ds.status():
         raise UncommittedError(
-            f"The dataset has uncommitted edits of its own ({status}), which this commit would "
-            "include. Commit them first with ds.commit('…'), or drop them with ds.discard(). "
-            "Edits staged in the browser are kept."
+            f"The dataset has uncommitted edits that were made outside the browser ({status}), "
+            "and this commit would include them. Commit them first with ds.commit('…'), or drop "
+            "them with ds.discard(). Edits staged in the browser are kept."
         )
 
 

@@ -43,7 +43,9 @@ FEW_VALUES = 200
 """Maximum number of distinct strings for which a column's strings, not only lengths, are
 counted."""
 
-UNCOUNTED = {"times": "Its times cannot be counted, because one is at the limit of its unit."}
+UNCOUNTED = {
+    "times": "These times cannot be counted, because one of them is at the limit of its unit."
+}
 """Reasons why columns cannot be counted, by kind of facet.
 
 The error of the query itself would not help users, because they did not write the query.
@@ -74,9 +76,9 @@ class Histogram(TypedDict, total=False):
     shown: list[int]
     """Number of shown rows in each bin."""
     nulls: list[int]
-    """Numbers of rows in no bin among all rows and among the shown rows."""
+    """Number of rows outside all bins, among all rows and among the shown rows."""
     beside: list[tuple[int, str]]
-    """Numbers of rows in no bin for each reason."""
+    """Number of rows outside all bins, for each reason."""
     only: str | None
     """The value, if it is the same in all rows."""
 
@@ -171,7 +173,8 @@ class Facets:
                 return {**head, **self._histogram(facet, whole, part)}
             return {**head, **self._values(facet, f, whole, part)}
         except QueryError:
-            return {**head, "problem": UNCOUNTED.get(facet.kind, "Its values cannot be counted.")}
+            reason = UNCOUNTED.get(facet.kind, "The values of this column cannot be counted.")
+            return {**head, "problem": reason}
         except LakeError as error:
             return {**head, "problem": f"{error!s:.300}"}
 

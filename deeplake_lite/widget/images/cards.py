@@ -41,7 +41,7 @@ def caption(htype: Htype, value: Any) -> Caption:
     {'t': 'tulip', 'c': 1}
     """
     if isinstance(value, Exception):
-        return {"t": "does not read", "c": None, "damaged": f"{value!s:.200}"}
+        return {"t": "cannot be read", "c": None, "damaged": f"{value!s:.200}"}
     fields: Caption = {"t": words(htype, value), "c": None}
     if htype.classes is not None and value is not None:
         if htype.item is None:

@@ -58,7 +58,7 @@ class Cells:
         host = self._host
         view = host.shown.view
         positions = positions_in(request, len(view))
-        progress = Progress(host.tell, request.get("req"))
+        progress = Progress(host.notify, request.get("req"))
         rows = GridRows(
             view,
             positions,

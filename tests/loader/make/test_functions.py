@@ -57,5 +57,5 @@ def test_global_generators_are_seeded_if_requested(draw):
 def test_error_of_a_batch_has_its_cause_and_its_name():
     with pytest.raises(LoaderError, match=r"row 3 of the view: .*Fix your function 'len'"):
         Function("collate", len).call_on_batch(3, 0, FirstRow(5, "row 3 of the view"))
-    with pytest.raises(LoaderError, match=r"returned None\. End the function by returning"):
+    with pytest.raises(LoaderError, match=r"it returned None\. End the function by returning"):
         Function("transform", print)("", 0, 5)
