@@ -363,7 +363,7 @@ class ReencodedWarning(UserWarning):
 
 
 @contextmanager
-def shown_briefly(*, lines: bool = True) -> Iterator[None]:
+def shorten_tracebacks(*, lines: bool = True) -> Iterator[None]:
     """Make IPython hide the stack frames of this package in errors raised in the block.
 
     Parameters

@@ -19,11 +19,11 @@ from deeplake_lite.loader.make.decoded_cache import DecodedCache
 from deeplake_lite.loader.make.recipe import ColumnRecipe, Recipe
 from deeplake_lite.loader.make.sizes import (
     axes_in_mode,
+    convert_mode,
     counts_pixels,
-    in_mode,
     innermost,
     is_of_images,
-    sized,
+    resized_shape,
 )
 from deeplake_lite.loader.mix import samples_of
 from deeplake_lite.loader.order.shares import Shares
@@ -280,7 +280,7 @@ class Resources:
             sample = self.first_image(f)
             kind, dtype = sample.shape, str(sample.dtype)
         if size is not None:
-            shape = sized(f.htype, kind, size)
+            shape = resized_shape(f.htype, kind, size)
         return ColumnRecipe(f.htype, shape, collate, size, mode, dtype)
 
     def _mode_of(self, f: Field) -> str | None:
@@ -307,7 +307,7 @@ class Resources:
             return recipe
         axes = self.axes_of(f)
         if recipe.size is not None:
-            axes = sized(f.htype, axes, recipe.size)
+            axes = resized_shape(f.htype, axes, recipe.size)
         if not axes or not all(isinstance(size, int) for size in axes):
             return recipe
         dtype = f.htype.value_dtype or None
@@ -333,7 +333,7 @@ class Resources:
                 while isinstance(value, list):
                     value = value[0] if value else None
                 if value is not None:
-                    return in_mode(np.asarray(value), self._mode_of(f))
+                    return convert_mode(np.asarray(value), self._mode_of(f))
         return np.zeros((1, 1), np.uint8)
 
     @cached_property

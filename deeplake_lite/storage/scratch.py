@@ -41,7 +41,7 @@ from uuid import uuid4
 
 from deeplake_lite.errors import DamagedError
 from deeplake_lite.lazy import LazyModule
-from deeplake_lite.storage.repo import in_thread, local_folder, run, translated_files
+from deeplake_lite.storage.repo import in_thread, local_folder, run, translate_file_errors
 from deeplake_lite.storage.repo.locks import take_lock
 from deeplake_lite.storage.state import MOST_CHUNKS, State
 
@@ -264,7 +264,7 @@ class Registration:
         """Register a writer."""
         registration = cls(folder, uuid4().hex, version)
         try:
-            with translated_files():
+            with translate_file_errors():
                 registration._lock = take_lock(folder / f"{registration._name}.lock")
             registration.write({})
         except BaseException:
@@ -276,7 +276,7 @@ class Registration:
         """Publish the claims, so that other writers keep clear of them."""
         note = Note(started=self._started.isoformat(), version=self._version, claims=claims)
         draft = self._folder / f"{self._name}.draft"
-        with translated_files():
+        with translate_file_errors():
             draft.write_text(json.dumps(note))
             draft.replace(self._folder / f"{self._name}.json")
 
@@ -329,7 +329,7 @@ def open_transactions(folder: Path, *, but: str = "") -> list[Note]:
         When the folder is not writable.
     """
     notes = []
-    with translated_files():
+    with translate_file_errors():
         for path in map(folder.joinpath, os.listdir(folder) if folder.exists() else ()):
             if path.suffix != ".json" or path.stem == but:
                 continue
@@ -355,7 +355,7 @@ def clear_dead(folder: Path) -> None:
         When the folder is not writable.
     """
     open_transactions(folder)
-    with translated_files():
+    with translate_file_errors():
         for path in list(folder.iterdir()):
             of_writer = re.fullmatch(r"[0-9a-f]{32}", path.stem) is not None
             if path.suffix == ".ticket" or (of_writer and path.suffix in (".lock", ".draft")):

@@ -93,7 +93,7 @@ class State:
             "checksums": dict(self.checksums),
             "metadata": dict(self.metadata),
         }
-        return {KEY: sealed(document)}
+        return {KEY: add_digest(document)}
 
     @classmethod
     def from_json(cls, attributes: Mapping[str, object]) -> State:
@@ -117,7 +117,7 @@ class State:
                 f"This lake has format {document['format']}, but this release reads formats up to "
                 f"{FORMAT}. Upgrade: pip install -U deeplake-lite."
             )
-        check_seal(document, "The lake's metadata document")
+        check_digest(document, "The lake's metadata document")
         try:
             return cls._read(document)
         except FormatError:
@@ -162,14 +162,14 @@ class State:
         return self if schema is self.schema else replace(self, schema=schema)
 
 
-def sealed(document: Mapping[str, object]) -> dict[str, object]:
+def add_digest(document: Mapping[str, object]) -> dict[str, object]:
     """Return a JSON object with its digest added.
 
-    >>> document = sealed({"a": 1})
+    >>> document = add_digest({"a": 1})
     >>> document
     {'a': 1, 'digest': 'c5e3762ffc8453c6'}
-    >>> check_seal(document, "This")
-    >>> check_seal({**document, "a": 2}, "This")
+    >>> check_digest(document, "This")
+    >>> check_digest({**document, "a": 2}, "This")
     Traceback (most recent call last):
     deeplake_lite.errors.DamagedError: This does not match its digest. Restore the lake from ...
     """
@@ -178,10 +178,10 @@ def sealed(document: Mapping[str, object]) -> dict[str, object]:
     return {**bare, DIGEST: xxhash.xxh3_64_hexdigest(text.encode())}
 
 
-def check_seal(document: Mapping[str, object], name: str) -> None:
+def check_digest(document: Mapping[str, object], name: str) -> None:
     """Reject a JSON object that does not match its digest. Raises DamagedError."""
     try:
-        sound = sealed(document)[DIGEST] == document.get(DIGEST)
+        sound = add_digest(document)[DIGEST] == document.get(DIGEST)
     except (TypeError, ValueError, RecursionError):
         sound = False
     if not sound:

@@ -14,7 +14,7 @@ from deeplake_lite import checks
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.dataset.show import title_of
-from deeplake_lite.errors import InvalidValueError, LakeError, shown_briefly
+from deeplake_lite.errors import InvalidValueError, LakeError, shorten_tracebacks
 from deeplake_lite.widget.about import about_of, state_of
 from deeplake_lite.widget.display import Display
 from deeplake_lite.widget.edits.editing import Editing
@@ -214,7 +214,7 @@ class Browser(Display):
     def renew(self, ds: Dataset) -> None:
         """Show the current version of a dataset, after a commit."""
         with self._lock:
-            self._rerun_query(lambda shown: shown.renewed(ds))
+            self._rerun_query(lambda shown: shown.renew(ds))
 
     # ---- edits
 
@@ -256,7 +256,7 @@ class Browser(Display):
         >>> w.commit() == ds.version
         True
         """
-        with self._lock, shown_briefly():
+        with self._lock, shorten_tracebacks():
             return self.part(Editing).commit(message, on_conflict=on_conflict).version
 
     def edit(
@@ -314,7 +314,7 @@ class Browser(Display):
             )
         op = {"op": "set", "value": value} if take is None else {"op": "take", "value": take}
         edit = {"positions": "selected", "column": str(column), "new_class": new_class, **op}
-        with self._lock, shown_briefly():
+        with self._lock, shorten_tracebacks():
             reply = self.part(Editing).stage({"edits": [edit]}, Pack())
         self.notify({"type": "changed", "positions": reply["positions"]})
         return len(np.unique(self._shown.view.row_ids[self.selected]))
@@ -359,7 +359,7 @@ class Browser(Display):
         >>> ds["x"][:]
         array([7, 2, 3], dtype=int32)
         """
-        with self._lock, shown_briefly():
+        with self._lock, shorten_tracebacks():
             editing = self.part(Editing)
             try:
                 for draft in reversed(editing.drafts()):
@@ -444,7 +444,7 @@ class Browser(Display):
 
     def take_query(self, text: str) -> str:
         """Run an assigned query before the trait changes. Return the query shown afterwards."""
-        with self._lock, shown_briefly():  # another thread may be about to show something else
+        with self._lock, shorten_tracebacks():  # another thread may be about to show something else
             if not self._applying:
                 self._update(self._shown.with_query(text))
             return self._shown.text

@@ -16,7 +16,7 @@ from deeplake_lite.dataset.dataset import Dataset
 from deeplake_lite.dataset.read.virtual import VirtualTable
 from deeplake_lite.errors import LakeError, UncommittedError
 from deeplake_lite.storage.snapshot import Snapshot
-from deeplake_lite.widget.handles import renewed
+from deeplake_lite.widget.handles import renew_view
 from deeplake_lite.widget.neighbours import check_row
 
 if TYPE_CHECKING:
@@ -106,10 +106,10 @@ class Shown:
         now = Shown.of(view)
         return replace(now, sources=self.sources, generation=self.generation).with_query(self.text)
 
-    def renewed(self, ds: Dataset) -> Shown:
+    def renew(self, ds: Dataset) -> Shown:
         """Return the state with the same query on the current version of a dataset."""
-        handle = ds if isinstance(self.handle, Dataset) else renewed(self.handle, ds)
-        sources = {name: renewed(v, ds).pin() for name, v in self.sources.items()}
+        handle = ds if isinstance(self.handle, Dataset) else renew_view(self.handle, ds)
+        sources = {name: renew_view(v, ds).pin() for name, v in self.sources.items()}
         return replace(self, sources=sources).with_base(handle)
 
     @property

@@ -16,8 +16,8 @@ import numpy as np
 
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.make.arrays import RaggedBatch
-from deeplake_lite.loader.memory import aligned
-from deeplake_lite.loader.tree import mapped, paired
+from deeplake_lite.loader.memory import allocate_aligned
+from deeplake_lite.loader.tree import map_leaves, pair_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -219,10 +219,10 @@ def tree_of(batch: object, rows: int | None) -> Tree:
     >>> tree_of(({"x": np.zeros((2, 3))}, ["a", "b"]), None)
     ({'x': Part(dtype='float64', shape=(None, 3), ragged=0)}, Part(dtype='text', shape=(None,), ...
     """
-    return cast("Tree", mapped(batch, lambda value: Part.of(value, rows)))
+    return cast("Tree", map_leaves(batch, lambda value: Part.of(value, rows)))
 
 
-def flattened(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
+def flatten(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
     """Yield the arrays of all leaves of a batch, in the order of its tree.
 
     Raises
@@ -230,7 +230,7 @@ def flattened(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
     LoaderError
         When the batch has another structure.
     """
-    for name, value, part in paired(batch, tree):
+    for name, value, part in pair_leaves(batch, tree):
         yield from part.arrays(name, value)
 
 
@@ -292,7 +292,7 @@ def _json(value: object) -> bytes:
 
 def _stack(values: list[object]) -> NDArray[Any]:
     arrays = [np.asarray(v) for v in values]
-    out = aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
+    out = allocate_aligned((len(arrays), *arrays[0].shape), arrays[0].dtype)
     return np.stack(arrays, out=out)
 
 
@@ -304,12 +304,12 @@ def _concatenate(
     flat = [a.reshape(n, *inner) for a, n in zip(arrays, lengths.tolist(), strict=True) if n]
     if not flat:
         return empty
-    out = aligned((int(lengths.sum()), *inner), np.result_type(*{a.dtype for a in flat}))
+    out = allocate_aligned((int(lengths.sum()), *inner), np.result_type(*{a.dtype for a in flat}))
     return np.concatenate(flat, out=out)
 
 
 def _splits(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    splits = aligned((len(lengths) + 1,), np.dtype(np.int64))
+    splits = allocate_aligned((len(lengths) + 1,), np.dtype(np.int64))
     splits[0] = 0
     np.cumsum(lengths, out=splits[1:])
     return splits

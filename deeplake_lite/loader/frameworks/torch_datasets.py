@@ -29,7 +29,7 @@ from deeplake_lite.loader.order.shares import Shares
 from deeplake_lite.loader.order.topology import find_rank
 from deeplake_lite.loader.read.samples import ROW_ID
 from deeplake_lite.loader.state import check_keys, check_state, state_of
-from deeplake_lite.loader.tree import mapped
+from deeplake_lite.loader.tree import map_leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -181,7 +181,7 @@ class _Rows:
         (torch.Size([2, 1, 4]), [[True], [False]], ['one', 'none'])
         """
         arrays, columns = (
-            mapped(samples, as_numpy, lists=True),
+            map_leaves(samples, as_numpy, lists=True),
             self._loader.resources.recipe.columns,
         )
         own = [*columns, ROW_ID] if self._options.row_ids else [*columns]

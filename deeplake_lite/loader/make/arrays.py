@@ -12,7 +12,7 @@ import numpy as np
 
 from deeplake_lite.errors import OptionError, RowIndexError
 from deeplake_lite.htypes.words import counted
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.memory import allocate_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,10 +60,10 @@ class RaggedBatch:
         return np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
 
 
-def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
+def stack(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     """Stack values of the same shape. Raises OptionError if their shapes differ.
 
-    >>> stacked("x", [np.zeros(2), np.ones(2)]).shape
+    >>> stack("x", [np.zeros(2), np.ones(2)]).shape
     (2, 2)
     """
     if isinstance(values, np.ndarray):
@@ -79,11 +79,11 @@ def stacked(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
         )
     if not arrays:
         return np.empty(0)
-    out = aligned((len(arrays), *arrays[0].shape), _dtype(arrays))
+    out = allocate_aligned((len(arrays), *arrays[0].shape), _dtype(arrays))
     return np.stack(arrays, out=out)
 
 
-def padded(
+def pad(
     name: str, values: Sequence[object], varying: int, least: tuple[int, ...] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Pad values with zeros, and stack them. Also return a mask that is False at padding.
@@ -101,7 +101,7 @@ def padded(
 
     Examples
     --------
-    >>> padded("boxes", [np.ones((1, 4)), np.ones((2, 4))], 1)[1].tolist()
+    >>> pad("boxes", [np.ones((1, 4)), np.ones((2, 4))], 1)[1].tolist()
     [[True, False], [True, True]]
     """
     arrays = _arrays(name, values, "pad")
@@ -121,7 +121,7 @@ def padded(
             "with mode='RGB' or mode='L', or use collate='list'."
         )
     most = tuple(np.array(shapes).reshape(-1, ndim).max(axis=0).tolist())
-    out = aligned((len(arrays), *most), _dtype(arrays))
+    out = allocate_aligned((len(arrays), *most), _dtype(arrays))
     out[...] = np.zeros((), out.dtype)
     mask = np.zeros((len(arrays), *most[:varying]), bool)
     for row, a in enumerate(arrays):
@@ -130,7 +130,7 @@ def padded(
     return out, mask
 
 
-def ragged(name: str, values: Sequence[object]) -> RaggedBatch:
+def concatenate(name: str, values: Sequence[object]) -> RaggedBatch:
     """Concatenate values along their first axis."""
     arrays = _arrays(name, values, "ragged")
     if any(a.ndim == 0 for a in arrays):

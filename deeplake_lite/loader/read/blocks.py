@@ -11,7 +11,7 @@ import numpy as np
 
 from deeplake_lite.dataset.read.reading import NOWHERE
 from deeplake_lite.htypes.cells import Cells, DenseCells, RaggedCells
-from deeplake_lite.loader.memory import aligned
+from deeplake_lite.loader.memory import allocate_aligned
 from deeplake_lite.loader.read.block_cells import Block, PackedCells, are_large, gather
 from deeplake_lite.loader.read.block_policy import LARGE_ROW, BlockPolicy
 from deeplake_lite.loader.read.tally import Tally, nbytes_of
@@ -314,7 +314,7 @@ def _rows_of(whole: DenseCells | RaggedCells, positions: Positions) -> Cells:
     if isinstance(whole, RaggedCells):
         buffers = [whole.buffers[p] for p in positions.tolist()]
         return RaggedCells(buffers, whole.shapes[positions], valid)
-    values = aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
+    values = allocate_aligned((len(positions), *whole.values.shape[1:]), whole.values.dtype)
     np.take(whole.values, positions, axis=0, out=values, mode="clip")
     return DenseCells(values, valid)
 

@@ -27,7 +27,7 @@ from deeplake_lite.htypes.words import counted
 from deeplake_lite.loader.read.readers import CLOSED
 from deeplake_lite.loader.workers.channel import Channel
 from deeplake_lite.loader.workers.worker import Assignment
-from deeplake_lite.pickling import pickled
+from deeplake_lite.pickling import pickle_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -254,7 +254,7 @@ def check_functions(options: Options) -> None:
     for name in ("transform", "batch_transform", "collate"):
         value = getattr(options, name)
         try:
-            pickled(value)
+            pickle_value(value)
         except Exception as error:
             reason = str(error).rstrip(".")
             raise LoaderError(
@@ -273,7 +273,7 @@ def assignment_for(recipe: Recipe) -> Assignment:
         In a worker that is importing a main module without a guard.
     """
     preparation = multiprocessing.spawn.get_preparation_data("deeplake-lite-load")
-    data = pickled(recipe)
+    data = pickle_value(recipe)
     if b"__main__" not in data:
         preparation = {k: v for k, v in preparation.items() if not k.startswith("init_main")}
     preparation.pop("authkey", None)  # a secret that is not needed

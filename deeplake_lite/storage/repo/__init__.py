@@ -10,7 +10,7 @@ import atexit
 import time
 
 from deeplake_lite.storage.repo.commits import TRANSACTION, Commit
-from deeplake_lite.storage.repo.failures import LostChunksError, translated_files
+from deeplake_lite.storage.repo.failures import LostChunksError, translate_file_errors
 from deeplake_lite.storage.repo.forks import engine_is_lost, use_engine
 from deeplake_lite.storage.repo.histories import damaged_versions
 from deeplake_lite.storage.repo.lake_refs import ANNOUNCED_AGE, branch_ref, tag_ref
@@ -47,7 +47,7 @@ __all__ = [
     "start",
     "stream",
     "tag_ref",
-    "translated_files",
+    "translate_file_errors",
     "use_engine",
 ]
 

@@ -12,7 +12,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, VersionNotFoundError
-from deeplake_lite.storage.repo.failures import translated_files
+from deeplake_lite.storage.repo.failures import translate_file_errors
 from deeplake_lite.storage.repo.lake_refs import (
     branch_ref,
     describe_ref,
@@ -252,7 +252,7 @@ class CheckedRefs:
     def forget(self, ref: str) -> None:
         """Delete the note on a ref that is about to be deleted."""
         if self._witnesses is not None:
-            with translated_files():
+            with translate_file_errors():
                 self._witnesses.forget(ref)
 
 

@@ -60,7 +60,7 @@ class LostChunksError(StorageError):
 
 
 @contextlib.contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise errors of the engine as errors of this library.
 
     Raises
@@ -78,7 +78,7 @@ def translated() -> Iterator[None]:
     """
     use_engine()
     try:
-        with translated_files():
+        with translate_file_errors():
             yield
     except compiled.IcechunkError as error:
         raise _translate(_missing_key(str(error)) or _reason_with_reply(error)) from error
@@ -93,7 +93,7 @@ def translated() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def translated_files(*, creates: bool = False) -> Iterator[None]:
+def translate_file_errors(*, creates: bool = False) -> Iterator[None]:
     """Raise errors of the operating system as StorageError, with the same `errno`.
 
     Parameters

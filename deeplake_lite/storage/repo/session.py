@@ -36,7 +36,7 @@ from deeplake_lite.storage.repo.failures import (
     LostChunksError,
     MissingError,
     reason_of,
-    translated,
+    translate_errors,
 )
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.lake_refs import branch_ref
@@ -239,7 +239,7 @@ class Session:
         """
         if self._guard is not None:
             self._guard()
-        with translated():
+        with translate_errors():
             yield
 
     async def _get(self, key: str, part: tuple[int, int] | None) -> memoryview | None:
@@ -477,7 +477,7 @@ class Session:
         for path, manifests in arrays.items():
             for extents in manifests:  # reading a chunk fails if its manifest is missing
                 await self._get(chunk_key(path, [start for start, _ in extents]), (0, 1))
-            with translated():
+            with translate_errors():
                 async for batch in self._session.chunk_coordinates(f"/{path}", LISTED_INDICES):
                     keys += [chunk_key(path, chunk) for chunk in batch]
         return await self._find_lost(keys)

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING
 
 from deeplake_lite.errors import DamagedError, LakeError, StorageError, VersionNotFoundError
 from deeplake_lite.htypes.words import counted
-from deeplake_lite.storage.garbage import count, files_of, missing
+from deeplake_lite.storage.garbage import count_files, files_of, missing_files
 from deeplake_lite.storage.repo.engine import package
-from deeplake_lite.storage.repo.failures import MissingError, translated
+from deeplake_lite.storage.repo.failures import MissingError, translate_errors
 from deeplake_lite.storage.repo.lake_refs import (
     branch_ref,
     is_link,
@@ -53,7 +53,7 @@ ROOT = "1CECHNKREP0F1RSTCMT0"
 
 
 @contextlib.contextmanager
-def pinned(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
+def pin_versions(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list[str]]:
     """Pin versions so that they do not expire, and provide the names of the pins."""
     names = {pin_name(datetime.now(UTC)): i for i in snapshot_ids}
     try:
@@ -66,7 +66,7 @@ def pinned(repository: Repository, snapshot_ids: Iterable[str]) -> Iterator[list
 
 
 @contextlib.contextmanager
-def kept(
+def keep_version(
     repository: Repository, snapshot_id: str, begun: datetime | None = None
 ) -> Iterator[Repository]:
     """Protect a version from vacuums while a branch or tag for it is created.
@@ -149,7 +149,7 @@ def _check_whole(repository: Repository, snapshot_id: str) -> None:
             }
             lost = run(repository.reader(snapshot_id).lost_chunks(arrays))
         else:
-            lost = sorted(missing(folder, [repository.inspect(snapshot_id)]))
+            lost = sorted(missing_files(folder, [repository.inspect(snapshot_id)]))
     except DamagedError as error:
         raise VersionNotFoundError(
             f"Version {snapshot_id!r} no longer exists: {error.finding}. Choose a version that a "
@@ -170,7 +170,7 @@ def _named(repository: Repository) -> set[str]:
 
 
 @contextlib.contextmanager
-def announced(repository: Repository, limit: datetime) -> Iterator[None]:
+def announce_vacuum(repository: Repository, limit: datetime) -> Iterator[None]:
     """Announce a vacuum to writers on an object store. The vacuum must not read names before that.
 
     Parameters
@@ -231,7 +231,7 @@ def expire(repository: Repository, older_than: datetime) -> set[str]:
     """Drop older versions from the history, except those that a branch or tag names."""
     repository._check_objects()
     repository.check_histories()
-    with translated():
+    with translate_errors():
         return set(repository._repository.expire_snapshots(older_than))
 
 
@@ -239,7 +239,7 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
     """Delete old objects that no version needs; return the counts."""
     repository._check_objects()
     repository.check_histories()
-    with translated():
+    with translate_errors():
         engine = package().Repository(repository._repository)  # its method limits the memory
         s = engine.garbage_collect(older_than, dry_run=dry_run)
     return {
@@ -251,7 +251,10 @@ def collect(repository: Repository, older_than: datetime, *, dry_run: bool) -> d
 
 
 def would_free(
-    repository: Repository, expiring: Iterable[str], kept: Iterable[str], older_than: datetime
+    repository: Repository,
+    expiring: Iterable[str],
+    kept: Iterable[str],
+    older_than: datetime,
 ) -> dict[str, int]:
     """Return by how much the counts of `collect` would rise if some versions had expired.
 
@@ -260,5 +263,7 @@ def would_free(
     folder = local_folder(repository.url)
     if folder is None:
         return {}
-    gone, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
-    return count(folder, gone - needed, older_than)
+    gone, needed = (
+        files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept)
+    )
+    return count_files(folder, gone - needed, older_than)

@@ -13,7 +13,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from deeplake_lite.outcome import Outcome
-from deeplake_lite.storage.repo.failures import translated
+from deeplake_lite.storage.repo.failures import translate_errors
 from deeplake_lite.storage.repo.forks import use_engine
 from deeplake_lite.storage.repo.loop import event_loop
 
@@ -91,7 +91,7 @@ class Running[T]:
     def result(self) -> T:
         """Wait for the result and return it. Raises the same errors as `run`."""
         try:
-            with translated():
+            with translate_errors():
                 return self._outcome.result()
         finally:
             del self  # as in `run`

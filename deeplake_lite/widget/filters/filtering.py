@@ -33,7 +33,7 @@ class Filtering:
 
     def filter(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the rows that match a new filter of a facet."""
-        from deeplake_lite.widget.filters.choices import KINDS, filtered
+        from deeplake_lite.widget.filters.choices import KINDS, filter_query
 
         op: Any = fields.text(request, "op", "set")
         name = fields.text(request, "kind")
@@ -44,7 +44,7 @@ class Filtering:
                 "Reload the page."
             )
         shown = self._filterable()
-        text = filtered(
+        text = filter_query(
             shown.text,
             fields.text(request, "expression"),
             kind,
@@ -57,12 +57,12 @@ class Filtering:
 
     def sort(self, request: Request, pack: Pack) -> Mapping[str, object]:  # noqa: ARG002
         """Show the rows in a new order."""
-        from deeplake_lite.widget.filters.choices import sorted_by
+        from deeplake_lite.widget.filters.choices import sort_query
 
         expression = fields.text_or_none(request, "expression")
         descending = bool(request.get("descending"))
         text = self._filterable().text
-        return self._host.ask(sorted_by(text, expression, descending=descending))
+        return self._host.ask(sort_query(text, expression, descending=descending))
 
     def _filterable(self) -> Shown:
         """Return the browser's state, in which some queries have become a named source of rows.

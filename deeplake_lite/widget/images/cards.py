@@ -86,7 +86,7 @@ def card(htype: Htype, value: Any) -> Card:
     if value is None:
         return {"kind": "null"}
     if isinstance(value, Exception):
-        return damaged(value)
+        return damaged_card(value)
     kind = htype.browser.kind
     if kind in ("text", "link"):
         return _cut("text", str(value), TEXT)
@@ -124,7 +124,7 @@ def update_card(cell: Cell, column: str, htype: Htype, value: object) -> None:
         ]
 
 
-def damaged(error: Exception) -> Card:
+def damaged_card(error: Exception) -> Card:
     """Return a card that reports a damaged cell with an error that names its column and row."""
     return {"kind": "damaged", "text": f"{error!s:.400}"}
 

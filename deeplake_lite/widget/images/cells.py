@@ -257,4 +257,4 @@ def put_image(cell: Drawn, outcome: Outcome, pack: Pack) -> None:
     elif isinstance(outcome, str):
         cell["card"] = {"kind": "value", "text": outcome}
     else:
-        cell["card"] = {"kind": "null"} if outcome is None else cards.damaged(outcome)
+        cell["card"] = {"kind": "null"} if outcome is None else cards.damaged_card(outcome)

@@ -9,7 +9,7 @@ import pytest
 from deeplake_lite.errors import LoaderError
 from deeplake_lite.loader.make import functions
 from deeplake_lite.loader.make.functions import FirstRow, Function
-from deeplake_lite.loader.make.global_generators import preserved_globals
+from deeplake_lite.loader.make.global_generators import preserve_globals
 
 
 class Crop:
@@ -50,7 +50,7 @@ def test_random_numbers_depend_on_seed_epoch_and_row():
 )
 def test_global_generators_are_seeded_if_requested(draw):
     function = Function("transform", draw, seeds=True)
-    with preserved_globals():
+    with preserve_globals():
         assert function(0, 0, 7) == function(0, 0, 7) != function(0, 0, 8)
 
 

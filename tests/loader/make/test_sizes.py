@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deeplake_lite as dl
-from deeplake_lite.loader.make.sizes import nearest
+from deeplake_lite.loader.make.sizes import resize_nearest
 
 H, W = 24, 48
 
@@ -202,8 +202,8 @@ def test_null_images_leave_coordinates_unchanged(make_lake):
 def test_resized_mask_has_no_new_numbers():
     mask = np.random.default_rng(0).integers(0, 9, (5, 7), "uint8")
     for shape in ((3, 2), (5, 7), (11, 20)):
-        result = nearest(mask, *shape)
+        result = resize_nearest(mask, *shape)
         assert result.shape == shape
         assert {*np.unique(result)} <= {*np.unique(mask)}
-    np.testing.assert_array_equal(nearest(mask, 5, 7), mask)
-    np.testing.assert_array_equal(nearest(nearest(mask, 10, 14), 5, 7), mask)
+    np.testing.assert_array_equal(resize_nearest(mask, 5, 7), mask)
+    np.testing.assert_array_equal(resize_nearest(resize_nearest(mask, 10, 14), 5, 7), mask)
