@@ -48,7 +48,8 @@ def export(
     checks.choice("--format", format_, tuple(FORMATS))
     if format_ != "folder" and (image or label):
         raise InvalidValueError(
-            f"--image and --label need --format folder, but the format is {format_}."
+            f"--image and --label need --format folder, but the format is {format_}. Omit them, or "
+            "choose --format folder."
         )
     ds = open_lake(url, version)
     rows = ds if view is None else ds.views()[view]

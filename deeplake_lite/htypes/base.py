@@ -105,7 +105,9 @@ class Htype(Facets):
         try:
             self._set_default(self._plain_default(_as_numpy(self.default)))
         except InvalidValueError as error:
-            raise SchemaError(f"Invalid default of {type(self).__name__}: {error}") from error
+            raise SchemaError(
+                f"The default of {type(self).__name__} is invalid: {error}"
+            ) from error
         except RecursionError as error:
             raise SchemaError(
                 f"The default of {type(self).__name__} is nested too deeply: "

@@ -167,7 +167,7 @@ def _from_word(word: str) -> Htype:
     known = [*CLASSES, *plugins.names(plugins.HTYPES)]
     hint = suggest_nearest(word, [*known, *DTYPES, "datetime64[us]", "timedelta64[us]"])
     raise SchemaError(
-        f"There is no type {word!r}.{hint} Types: {', '.join(known)}; dtypes: "
+        f"There is no type {word!r}.{hint} The types are {', '.join(known)}; the dtypes are "
         f"{', '.join(DTYPES)}, datetime64[us] and others."
     )
 

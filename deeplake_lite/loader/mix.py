@@ -137,7 +137,10 @@ def _as_pairs(views: Any) -> list[tuple[View, float]]:
     pairs = views.items() if isinstance(views, Mapping) else views
     pairs = list(pairs) if np.iterable(pairs) and not isinstance(pairs, View) else [views]
     if not pairs:
-        raise OptionError("A mix needs at least one view, but none was passed.")
+        raise OptionError(
+            "A mix needs at least one view, but none was passed. Pass views with weights, such as "
+            "dl.mix({a: 0.7, b: 0.3})."
+        )
     for pair in pairs:
         view = pair[0] if isinstance(pair, tuple | list) and len(pair) == 2 else None
         if not isinstance(view, View):

@@ -95,7 +95,10 @@ class Options(Keywords):
         if columns is not None:
             options["columns"] = names("columns", columns)
         if "batch_size" not in options:
-            raise OptionError("A loader needs batch_size, the number of rows in a batch.")
+            raise OptionError(
+                "A loader needs batch_size, the number of rows in a batch. Pass one, such as "
+                "batch_size=64."
+            )
         return cls(**options)
 
     def __post_init__(self) -> None:
@@ -107,7 +110,8 @@ class Options(Keywords):
             raise OptionError("rank and world_size belong together. Pass both of them, or neither.")
         if self.rank is not None and self.rank >= cast("int", self.world_size):
             raise OptionError(
-                f"rank must be less than world_size={self.world_size}, but it is {self.rank}."
+                f"rank must be less than world_size={self.world_size}, but it is {self.rank}. "
+                "Ranks are numbered from 0."
             )
         for name in ("row_ids", "progress"):
             object.__setattr__(self, name, flag(name, getattr(self, name)))

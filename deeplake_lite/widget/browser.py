@@ -16,6 +16,7 @@ from deeplake_lite.dataset.read.values import decode_pool
 from deeplake_lite.dataset.show import title_of
 from deeplake_lite.errors import InvalidValueError, LakeError, shorten_tracebacks
 from deeplake_lite.widget.about import about_of, state_of
+from deeplake_lite.widget.browser_state import BrowserState
 from deeplake_lite.widget.display import Display
 from deeplake_lite.widget.edits.editing import Editing
 from deeplake_lite.widget.filters.facets import Facets
@@ -32,7 +33,6 @@ from deeplake_lite.widget.review.mapping import Map
 from deeplake_lite.widget.review.reviewing import Reviewing
 from deeplake_lite.widget.row.detail import Detail
 from deeplake_lite.widget.row.history import History
-from deeplake_lite.widget.shown import Shown
 from deeplake_lite.widget.static import html as static_page
 from deeplake_lite.widget.static.strip import strip
 from deeplake_lite.widget.traits import Positions, QueryText, ShownView
@@ -127,7 +127,7 @@ class Browser(Display):
     def __init__(self, view: View, *, cache_bytes: int = Thumbnails.MEMORY) -> None:
         # While `_applying` is set, setting the traits runs no query.
         self._lock, self._applying = threading.RLock(), True
-        self._shown = Shown.of(view)
+        self._shown = BrowserState.of(view)
         self.thumbnails = Thumbnails(
             self._shown.base.url, checks.integer("cache_bytes", cache_bytes, 0)
         )
@@ -154,7 +154,7 @@ class Browser(Display):
     # ---- shown rows
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> BrowserState:
         """The shown state."""
         return self._shown
 
@@ -183,7 +183,7 @@ class Browser(Display):
             self.part(Editing).check_moves(view)
             self._rerun_query(lambda shown: shown.with_base(view))
 
-    def _rerun_query(self, change: Callable[[Shown], Shown]) -> None:
+    def _rerun_query(self, change: Callable[[BrowserState], BrowserState]) -> None:
         """Run the query on other rows. If that fails, show the error and all rows."""
         try:
             self._update(change(self._shown))
@@ -456,7 +456,7 @@ class Browser(Display):
                 self.show(view, GIVEN)
             return self._shown.view
 
-    def _update(self, shown: Shown) -> None:
+    def _update(self, shown: BrowserState) -> None:
         """Show another state by setting all traits, which reach the page in one message."""
         before, selected, self._shown = self._shown, self.selected, shown
         is_moved = before.handle is not shown.handle or before.branch != shown.branch

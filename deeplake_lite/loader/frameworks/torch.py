@@ -156,7 +156,7 @@ def _check_cuda(device: torch.device) -> None:
         reason = f" PyTorch warns: {str(reasons[0].message).rstrip('.')}." if reasons else ""
         raise OptionError(
             f"device={str(device)!r} needs a GPU, but torch.cuda.is_available() is False.{reason} "
-            "Leave device out, or install a PyTorch for your GPU."
+            "Leave device out, or install a build of PyTorch for your GPU."
         )
     count = torch.cuda.device_count()
     if device.index is not None and device.index >= count:

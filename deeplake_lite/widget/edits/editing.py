@@ -18,6 +18,7 @@ from deeplake_lite.errors import (
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.lazy import LazyModule
 from deeplake_lite.widget import fields
+from deeplake_lite.widget.browser_state import branch_of
 from deeplake_lite.widget.edits import journal, writing
 from deeplake_lite.widget.edits.counts import check_counts, dependents
 from deeplake_lite.widget.edits.parsing import EditParser
@@ -25,7 +26,6 @@ from deeplake_lite.widget.edits.pending import Pending
 from deeplake_lite.widget.edits.staged import Edit, Staged, rows_of
 from deeplake_lite.widget.handles import handle_of
 from deeplake_lite.widget.messages import problem_of
-from deeplake_lite.widget.shown import branch_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -371,7 +371,7 @@ class Editing:
     def _dataset(self) -> Dataset:
         """Return the dataset to which edits are written, on the shown branch.
 
-        Raises the same errors as `handle_of` and `Shown.check_branch`.
+        Raises the same errors as `handle_of` and `BrowserState.check_branch`.
         """
         self._host.shown.check_branch()
         view = self._host.shown.handle

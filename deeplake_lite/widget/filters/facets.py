@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.schema import Field
+    from deeplake_lite.widget.browser_state import BrowserState
     from deeplake_lite.widget.filters.bins import Edge
     from deeplake_lite.widget.filters.choices import FacetKind
     from deeplake_lite.widget.filters.facet import Facet
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
-    from deeplake_lite.widget.shown import Shown
 
 MOST_VALUES = 50
 """Maximum number of values that a facet lists, starting with the most frequent."""
@@ -140,7 +140,9 @@ class Facets:
         facets = sorted(self.count(self._host.shown, names), key=_is_constant)
         return {"facets": facets, "ms": round(1000 * (time.perf_counter() - start), 1)}
 
-    def count(self, shown: Shown, names: Iterable[str] | None = None) -> Iterator[FacetCounts]:
+    def count(
+        self, shown: BrowserState, names: Iterable[str] | None = None
+    ) -> Iterator[FacetCounts]:
         """Yield facets. Slow facets have no counts unless `names` contains their column."""
         whole, part = whole_and_part(shown)
         if self._whole is None or not _same_rows(self._whole, whole):
@@ -153,7 +155,14 @@ class Facets:
                 yield self._count(facet, f, shown, whole, part, requested=columns is not None)
 
     def _count(
-        self, facet: Facet, f: Field, shown: Shown, whole: View, part: View, *, requested: bool
+        self,
+        facet: Facet,
+        f: Field,
+        shown: BrowserState,
+        whole: View,
+        part: View,
+        *,
+        requested: bool,
     ) -> FacetCounts:
         """Return a facet with its counts, or with the reason why it has none."""
         head: FacetCounts = {
@@ -235,7 +244,7 @@ def _choice(text: str, facet: Facet) -> list[object] | None:
     return choice_of(text, facet.expression, facet.kind)
 
 
-def whole_and_part(shown: Shown) -> tuple[View, View]:
+def whole_and_part(shown: BrowserState) -> tuple[View, View]:
     """Return all rows and the rows of the query result, with the columns that filters use.
 
     If the result consists of rows of the browsed view, "all rows" means all rows of that view.

@@ -11,9 +11,9 @@ from deeplake_lite.widget import fields
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deeplake_lite.widget.browser_state import BrowserState
     from deeplake_lite.widget.messages import Pack
     from deeplake_lite.widget.parts import Handler, Host, Request
-    from deeplake_lite.widget.shown import Shown
 
 
 ANSWER = "answer"
@@ -64,7 +64,7 @@ class Filtering:
         text = self._filterable().text
         return self._host.ask(sort_query(text, expression, descending=descending))
 
-    def _filterable(self) -> Shown:
+    def _filterable(self) -> BrowserState:
         """Return the browser's state, in which some queries have become a named source of rows.
 
         Queries that sample, expand or arrange rows cannot become subqueries. They might return
