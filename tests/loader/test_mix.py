@@ -158,7 +158,7 @@ def test_state_of_another_version_of_one_view_names_that_view(new_url):
         ((0.5, 0), {}, "The weights of a mix must be positive numbers, but one of them is 0"),
         ((0.5, -1), {}, "weights of a mix must be positive"),
         ((0.5, float("nan")), {}, "weights of a mix must be positive"),
-        ((1, 1e-6), {}, "with 100 rows view 1 has none. Set length=1000001, or more"),
+        ((1, 1e-6), {}, "with length=100, view 1 has none. Set length=1000001, or more"),
         ((1, 1), {"length": 0}, "length must be an integer of at least 1, but it is 0"),
         ((1, 1), {"seed": 1.5}, "seed must be an integer, but it is 1.5"),
     ],

@@ -1,4 +1,4 @@
-"""Combining arrays of several rows: padded, or concatenated."""
+"""Arrays of several rows are padded, or concatenated."""
 
 import numpy as np
 import pytest
