@@ -438,7 +438,7 @@ def test_progress_bar_shows_how_far_an_epoch_is(
 
 @pytest.mark.parametrize("option", ["transform", "batch_transform", "collate"])
 def test_function_without_a_return_value_is_reported(numbers, load, option):
-    with pytest.raises(LoaderError, match=f"{option} returned None"):
+    with pytest.raises(LoaderError, match=f"{option} must return a value, but it returned None"):
         list(load(numbers, **{option: lambda _: None}))
 
 

@@ -222,7 +222,7 @@ class CheckedRefs:
             return None
         if kind == "branch" and not ends and self._follows(tip, note, name):
             return None  # it has just advanced, or a writer was killed before it wrote the note
-        return f"refers to version {tip}, but its last writer recorded {note.version}"
+        return f"refers to version {tip}, but its last writer recorded version {note.version}"
 
     def _follows(self, tip: str, note: Note, branch: str) -> bool:
         """Return whether all commits between the version in `note` and `tip` belong to the branch.
