@@ -180,7 +180,7 @@ def test_coordinates_for_several_images_need_one_size(make_lake):
 def test_items_without_an_image_of_the_same_number_are_reported(make_lake):
     schema = {"clip": dl.Sequence(dl.Image("png")), "boxes": dl.Sequence(dl.Boxes())}
     ds = make_lake(schema, clip=[[masked(4, 8)]], boxes=[[[], []]])
-    with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 images"):
+    with pytest.raises(dl.LoaderError, match=r"'boxes'.*there are 2 items and 1 image\."):
         list(ds.batches(1, size=(16, 16)))
 
 
