@@ -1,7 +1,7 @@
 """The demo, which is a typical workflow on real data in timed steps.
 
 The demo writes the 1,797 handwritten digits of scikit-learn and the photographs of scikit-image to
-one lake, some of them with wrong labels. On a branch, it corrects these by looking at the most
+one lake, and gives some digits wrong labels. On a branch, it corrects these by looking at the most
 similar images. Meanwhile, it also edits main, and then merges the branch. Another branch keeps the
 wrong labels for practice. A query and a training loop read the result, and an HTML page shows the
 remaining mistakes. Each step is a function that returns a line about its result.

@@ -119,14 +119,14 @@ def as_array(value: object, dtype: str, shape: Shape, dtypes: Dtypes = ANY) -> N
     return cast(array, dtype, dtypes)
 
 
-def fits(shape: tuple[int, ...], wanted: Shape) -> bool:
-    """Return whether a shape matches `wanted`, in which None stands for any size.
+def fits(shape: tuple[int, ...], required: Shape) -> bool:
+    """Return whether a shape matches `required`, in which None stands for any size.
 
     >>> fits((7, 3), (None, 3)), fits((7, 4), (None, 3)), fits((3,), (None, 3))
     (True, False, False)
     """
-    return len(shape) == len(wanted) and all(
-        want is None or size == want for size, want in zip(shape, wanted, strict=True)
+    return len(shape) == len(required) and all(
+        needed is None or size == needed for size, needed in zip(shape, required, strict=True)
     )
 
 

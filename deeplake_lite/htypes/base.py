@@ -556,10 +556,10 @@ def _masks_to_none(value: object) -> object:
 
 
 def _partly_masked_error(value: object, row: int) -> InvalidValueError:
-    shown = _masks_to_none(value) if isinstance(value, list | tuple) else value
+    visible = _masks_to_none(value) if isinstance(value, list | tuple) else value
     return InvalidValueError(
         "a row must be entirely masked (null) or not masked at all, but some of its elements are "
-        f"masked: {shown!s:.60}. Fill them with x.filled(0), or declare a Sequence of a nullable "
+        f"masked: {visible!s:.60}. Fill them with x.filled(0), or declare a Sequence of a nullable "
         "type.",
         row=row,
     )

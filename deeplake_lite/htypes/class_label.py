@@ -46,8 +46,8 @@ class ClassLabel(Htype):
     -----
     If a column has two class names or none, booleans mean the classes 0 and 1. Other columns, and
     those with several classes per row, reject booleans. To convert a boolean vector with an entry
-    for each class, use ``np.flatnonzero``. A row with several classes keeps their order, and may
-    repeat a class, like the objects in an image.
+    for each class, use ``np.flatnonzero``. The classes of a row keep their order and may be
+    repeated, for example because an image contains several objects of one class.
 
     Examples
     --------

@@ -150,7 +150,7 @@ def from_config(config: Any) -> Htype:
 
 
 def _from_word(word: str) -> Htype:
-    """Return the type for the name of a type or dtype, in upper or lower case.
+    """Return the type that a name means: a name of a type or dtype, in upper or lower case.
 
     >>> _from_word("Text"), _from_word("ClassLabel"), _from_word("double")
     (Text(), ClassLabel(), Scalar('float64'))

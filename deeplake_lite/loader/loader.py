@@ -373,7 +373,7 @@ class Loader:
         self._runs.add(run)
         total, has_batches = min(n, len(self) * size), False
         try:
-            with bar(progress, total, shown=self.options.progress) as show:
+            with bar(progress, total, visible=self.options.progress) as show:
                 for number, result in enumerate(hand_over(run), first):
                     # Updated before the `yield`, so that a state taken in the body of the user's
                     # loop continues after the current batch.

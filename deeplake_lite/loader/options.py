@@ -228,8 +228,8 @@ class Options(Keywords):
         how = self.collate_of(f)
         keys = [f"{f.name}_mask"] if how == "pad" else []
         resized = f.htype.pixels is not None and self.size_of(f.name) is not None
-        stacked = isinstance(f.htype.layout, Dense) or resized
-        if f.htype.nullable and (how or ("stack" if stacked else "list")) != "list":
+        is_stacked = isinstance(f.htype.layout, Dense) or resized
+        if f.htype.nullable and (how or ("stack" if is_stacked else "list")) != "list":
             keys.append(f"{f.name}_valid")
         return [] if callable(self.collate) else keys
 

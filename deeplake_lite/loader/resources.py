@@ -176,8 +176,8 @@ class Resources:
         # If not all rows fit in the cache, they are read while batches are made. Batches of large
         # rows then need a larger share, so that threads do not wait for memory.
         if total > budget - 2 * ahead or o.cache is None:
-            wanted = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
-            ahead = max(ahead, min(wanted, MOST_AHEAD_SHARE * budget))
+            needed = AHEAD * max(1, o.threads) * 2 * samples.row_bytes * o.batch_size
+            ahead = max(ahead, min(needed, MOST_AHEAD_SHARE * budget))
         rest = int(budget - 2 * ahead)
         if o.cache != "decoded":
             return BudgetSplit(int(ahead), rest, 0)

@@ -101,10 +101,10 @@ def _explain_version(versions: list[str], samples: Samples) -> str:
             f"{len(views)}. Mix the same views."
         )
     pairs = zip(views, versions, strict=True)
-    view, wanted = next((view, wanted) for view, wanted in pairs if view.version != wanted)
+    view, required = next((view, required) for view, required in pairs if view.version != required)
     return (
-        f"The state belongs to version {wanted}, but this view is of version {view.version}. Open "
-        f"that version: dl.open({view.url!r}, version={wanted!r})."
+        f"The state belongs to version {required}, but this view is of version {view.version}. "
+        f"Open that version: dl.open({view.url!r}, version={required!r})."
     )
 
 

@@ -477,11 +477,11 @@ class SlotArray:
 
         numbers = range(span.start // size, -(-stop // size))
         cached = {n: rows for n in numbers if (rows := self._cache.get((self.path, n))) is not None}
-        wanted = [n for n in numbers if n not in cached]
-        expected = {n: await self._expected(n) for n in wanted} if self._checked else {}
+        uncached = [n for n in numbers if n not in cached]
+        expected = {n: await self._expected(n) for n in uncached} if self._checked else {}
         rest = "/0" * len(spec.shape)
         if missing := await self._session.each_chunk(
-            self.path, wanted, rest, take, spec.most_bytes
+            self.path, uncached, rest, take, spec.most_bytes
         ):
             raise ValueError(f"chunk {min(missing)} is missing.")
         if spec.is_narrow:

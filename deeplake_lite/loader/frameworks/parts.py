@@ -130,14 +130,14 @@ class Part:
         values = arrays[0]
         if self.dtype != "text" and values.dtype.kind in "mM":
             values = arrays[0] = values.view(np.int64)
-        wanted = (None, *self.shape[self.ragged + 1 :]) if self.ragged else self.shape
+        expected = (None, *self.shape[self.ragged + 1 :]) if self.ragged else self.shape
         # An empty list has no dtype and no inner shape, so it fits any part.
         if values.size == 0 and values.ndim and self.dtype != "text":
-            empty = (len(values), *[size or 0 for size in wanted[1:]])
-            shape = values.shape if _fits(values.shape, wanted) else empty
+            empty = (len(values), *[size or 0 for size in expected[1:]])
+            shape = values.shape if _fits(values.shape, expected) else empty
             values = arrays[0] = np.zeros(shape, self.dtype)
         is_other = self.dtype != "text" and values.dtype.name != self.dtype
-        if is_other or not _fits(values.shape, wanted):
+        if is_other or not _fits(values.shape, expected):
             raise self._misfit(name, f"{values.dtype} {values.shape}")
         return arrays
 
@@ -234,10 +234,10 @@ def flatten(batch: object, tree: Tree) -> Iterator[NDArray[Any]]:
         yield from part.arrays(name, value)
 
 
-def _fits(shape: Shape, wanted: Shape) -> bool:
+def _fits(shape: Shape, expected: Shape) -> bool:
     """Return whether a shape matches that of a part, in which None matches any size."""
-    return len(shape) == len(wanted) and all(
-        size in (None, own) for size, own in zip(wanted, shape, strict=True)
+    return len(shape) == len(expected) and all(
+        size in (None, own) for size, own in zip(expected, shape, strict=True)
     )
 
 

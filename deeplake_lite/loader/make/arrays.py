@@ -71,10 +71,10 @@ def stack(name: str, values: Any, how: str = "stack") -> NDArray[Any]:
     arrays = _arrays(name, values, how)
     shapes = {a.shape for a in arrays}
     if len(shapes) > 1:
-        shown = ", ".join(map(str, sorted(shapes)[:3]))
+        examples = ", ".join(map(str, sorted(shapes)[:3]))
         raise OptionError(
             f"collate='stack' needs values of the same shape, but those of {name!r} have the "
-            f"shapes {shown}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
+            f"shapes {examples}. Use collate='pad', 'list' or 'ragged', size=(height, width) for "
             "images, or a transform that crops."
         )
     if not arrays:

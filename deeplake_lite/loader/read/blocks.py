@@ -73,7 +73,8 @@ class Blocks:
     limit : int
         Maximum number of bytes to hold.
     window : int
-        Number of rows in a window of the order, which are not needed after it; 0 without windows.
+        Number of rows in a window of the order; 0 without windows. After a window, its rows are no
+        longer needed.
     disk : Disk, optional
         Cache of blocks as files.
     """
@@ -157,7 +158,7 @@ class Blocks:
         return computed or self._nbytes * missing > FEW_BYTES
 
     def _have_room(self, positions: Positions) -> bool:
-        """Return whether the first batches fit in memory besides the blocks."""
+        """Return whether the first batches fit in memory in addition to the blocks."""
         return self.samples.row_bytes * len(positions) * EARLY <= self._limit // EARLY_SHARE
 
     def _begin_alone(self, positions: Positions) -> Future[Fetched]:

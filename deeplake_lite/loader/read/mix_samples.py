@@ -192,11 +192,11 @@ class MixSamples:
         shapes = {part.axes_of(part.view.schema[f.name]) for part in self.parts}
         return tuple(map(_join_axes, *shapes)) if len(shapes) > 1 else shapes.pop()
 
-    def choose_shuffle(self, wanted: bool | str) -> MixShuffle:
+    def choose_shuffle(self, requested: bool | str) -> MixShuffle:
         """Return the requested shuffle for each view. Raises OptionError."""
         rows = tuple(map(len, self.parts))
         return MixShuffle(
-            rows, self.weights, tuple(part.choose_shuffle(wanted) for part in self.parts)
+            rows, self.weights, tuple(part.choose_shuffle(requested) for part in self.parts)
         )
 
     @cached_property

@@ -145,7 +145,7 @@ class Samples(Protocol):
         """Return the shape of a column's values, with a size or (least, most) for each axis."""
         ...
 
-    def choose_shuffle(self, wanted: bool | str) -> Shuffling:
+    def choose_shuffle(self, requested: bool | str) -> Shuffling:
         """Return the requested shuffle. Raises OptionError."""
         ...
 
@@ -196,9 +196,9 @@ class ViewSamples:
         """Return the same rows with only some columns. Raises ColumnNotFoundError."""
         return ViewSamples.of(self.view, names)
 
-    def choose_shuffle(self, wanted: bool | str) -> Shuffle:
+    def choose_shuffle(self, requested: bool | str) -> Shuffle:
         """Return the requested shuffle. Raises OptionError."""
-        return Shuffle.choose(wanted, self)
+        return Shuffle.choose(requested, self)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

@@ -1,4 +1,4 @@
-"""Compare branches and tags with the notes of their writers.
+"""Compare branches and tags with the notes in which their writers recorded the versions.
 
 The module `witnesses` describes the notes. A note is written after its branch has moved, and the
 two are read without a lock, so a note may be older than its branch, but never newer. Therefore, the

@@ -139,7 +139,13 @@ class Session:
         return str(self._session.snapshot_id)
 
     async def get(self, key: str, most: int = MOST_BYTES) -> memoryview | None:
-        """Return the bytes under `key`, at most `most` of them, or None if there are none."""
+        """Return the bytes under `key`, or None if there are none.
+
+        Raises
+        ------
+        DamagedError
+            When a chunk file has more than `most` bytes.
+        """
         path, is_chunk, indices = key.partition("/c/")
         files = self._files  # another task may call `delete_tree`, which sets it to None
         if files is not None and is_chunk and key not in self._written:

@@ -263,5 +263,5 @@ def would_free(
     folder = local_folder(repository.url)
     if folder is None:
         return {}
-    gone, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
-    return count_files(folder, gone - needed, older_than)
+    freed, needed = (files_of(folder, map(repository.inspect, ids)) for ids in (expiring, kept))
+    return count_files(folder, freed - needed, older_than)

@@ -66,7 +66,7 @@ class Collision:
 
     @property
     def conflict(self) -> Conflict:
-        """The collision as a conflict, as listed by the errors of datasets."""
+        """The collision in the form in which `ConflictError` lists conflicts."""
         reason = f"ours {self.ours}, theirs {self.theirs}"
         return Conflict(self.kind, self.column, self.row_id, reason, (self.field_id,))
 

@@ -206,7 +206,7 @@ def about_map(view: View) -> dict[str, object]:
 def colours(
     view: View, name: str | None, positions: Positions
 ) -> tuple[dict[str, object] | None, NDArray[Any] | None]:
-    """Return the legend of the colours, and each row's number or class, where -1 is no class.
+    """Return the legend of the colours, and each row's number or class; -1 means no class.
 
     Both are None if no column colours the points.
     """
