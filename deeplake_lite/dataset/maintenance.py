@@ -128,7 +128,9 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
     with repository.lock(), contextlib.ExitStack() as working:
         repository = repository.reopened()  # the cache may predate another vacuum
         if not dry_run:
-            working.enter_context(vacuums.announced(repository, _time_before(now, spared_age)))
+            working.enter_context(
+                vacuums.announce_vacuum(repository, _time_before(now, spared_age))
+            )
         _check_main_exists(repository)
         if not dry_run:
             repository.refs.renew()
@@ -142,7 +144,7 @@ def vacuum(handle: Handle, older_than: object, spare: object, *, dry_run: bool) 
         # Objects that are older than every open transaction belong to none of them.
         starts = (datetime.fromisoformat(note["started"]) for note in transactions)
         limit = min([_time_before(now, spared_age), *starts])
-        with vacuums.pinned(repository, held):
+        with vacuums.pin_versions(repository, held):
             if cutoff is not None:
                 plan = plan_expiry(repository, cutoff, _named_versions(repository), held)
                 if not dry_run:

@@ -15,7 +15,7 @@ from deeplake_lite.errors import (
     QueryError,
     QuerySyntaxError,
     QueryTypeError,
-    shown_briefly,
+    shorten_tracebacks,
 )
 from deeplake_lite.htypes.arrow_scalars import python_values
 from deeplake_lite.htypes.words import counted
@@ -91,7 +91,7 @@ def query(
     >>> dl.query("SELECT SUM(x) AS total FROM 'memory://query-function-doc'")["total"][:]
     array([6])
     """
-    with shown_briefly():
+    with shorten_tracebacks():
         question = Question(text, () if params is None else params)
         return _run(question, Sources(view, sources), progress)
 

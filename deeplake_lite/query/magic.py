@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from sqlglot import exp
 
 from deeplake_lite.dataset.view import View
-from deeplake_lite.errors import NotFoundError, QueryError, shown_briefly
+from deeplake_lite.errors import NotFoundError, QueryError, shorten_tracebacks
 from deeplake_lite.query.api import query
 from deeplake_lite.query.parse.added_nodes import AT
 from deeplake_lite.query.parse.parsing import parse
@@ -58,7 +58,7 @@ def run_cell(line: str, cell: str, variables: Mapping[str, object]) -> tuple[Vie
     >>> name, result["x"][:]
     ('large', array([2, 3], dtype=int32))
     """
-    with shown_briefly(lines=False):
+    with shorten_tracebacks(lines=False):
         options = _LineParser(prog="%%tql", add_help=False).parse_args(line.split())
         if options.output is not None and not options.output.isidentifier():
             raise QueryError(

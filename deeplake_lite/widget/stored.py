@@ -50,7 +50,7 @@ type Place = tuple[ReadTable, Field, NDArray[np.int64]]
 def place_of(view: View, f: Field, positions: NDArray[np.int64]) -> Place | None:
     """Return the place where a view's cells are stored.
 
-    Rows without a partner in a join have slot -1. Returns None if the column is computed or not in
+    Rows without a partner in a join have slot -1. Return None if the column is computed or not in
     the view.
 
     Examples

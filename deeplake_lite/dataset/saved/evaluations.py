@@ -35,7 +35,7 @@ from deeplake_lite.dataset.versions.viewed import view_documents, views_session
 from deeplake_lite.dataset.view import View
 from deeplake_lite.errors import DamagedError, ExistsError, LakeError, NotFoundError, OptionError
 from deeplake_lite.storage.repo import Repository, run
-from deeplake_lite.storage.state import check_seal, sealed
+from deeplake_lite.storage.state import add_digest, check_digest
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _documents(session: Session | None) -> dict[str, Any]:
         raise DamagedError(
             "The list of saved evaluations is damaged. Restore the lake from a backup."
         )
-    check_seal(attribute, "The list of saved evaluations")
+    check_digest(attribute, "The list of saved evaluations")
     return dict(attribute["evaluations"])
 
 
@@ -240,7 +240,7 @@ def _write_once(
         )
     new = {name: d for name, d in {**old, **changes}.items() if d is not None}
     views = view_documents(repository, session)  # readers expect both lists, or an empty branch
-    attributes = {KEY: sealed({"evaluations": new}), VIEWS: sealed({"views": views})}
+    attributes = {KEY: add_digest({"evaluations": new}), VIEWS: add_digest({"views": views})}
     run(_put(session, attributes, arrays))
     session.commit(f"save evaluations {', '.join(changes)}")
 

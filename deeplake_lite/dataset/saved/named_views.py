@@ -50,7 +50,7 @@ from deeplake_lite.errors import (
 )
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.storage.repo import Repository, run
-from deeplake_lite.storage.state import sealed
+from deeplake_lite.storage.state import add_digest
 from deeplake_lite.storage.table import Table
 
 if TYPE_CHECKING:
@@ -325,5 +325,5 @@ def _write_once(
 async def _put(
     session: Session, documents: Mapping[str, ViewDocument], ids: Mapping[str, NDArray[np.int64]]
 ) -> None:
-    await session.set_attributes({KEY: sealed({"views": dict(documents)})})
+    await session.set_attributes({KEY: add_digest({"views": dict(documents)})})
     await put_arrays(session, ids)

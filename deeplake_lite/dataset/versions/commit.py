@@ -294,6 +294,6 @@ def _copy_onto(
         target.release()
         raise
     if mine.edits is not None and mine.edits.restored is not None:
-        target.note_restored(*mine.edits.restored)
+        target.record_restore(*mine.edits.restored)
     mine.release()
     return target

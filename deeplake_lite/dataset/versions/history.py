@@ -276,7 +276,11 @@ def keep_version(repository: Repository, snapshot_id: str) -> Iterator[None]:
     """
     with contextlib.ExitStack() as held:
         try:
-            next(held.enter_context(vacuums.kept(repository, snapshot_id)).ancestry(snapshot_id))
+            next(
+                held.enter_context(vacuums.keep_version(repository, snapshot_id)).ancestry(
+                    snapshot_id
+                )
+            )
         except NotFoundError as error:
             raise VersionNotFoundError(
                 f"Only an existing version can be given a name, but version {snapshot_id} no "

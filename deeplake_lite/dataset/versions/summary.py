@@ -73,7 +73,7 @@ def schema_changes(changes: SchemaChanges) -> Iterator[SchemaChange]:
         yield SchemaChange("changed", new.name, f"renamed from {old.name}")
     for old, new in changes.retyped:
         yield SchemaChange("changed", new.name, f"{old.htype} → {new.htype}")
-    for old, new in changes.noted:
+    for old, new in changes.metadata:
         yield from _metadata_changes(new.name, compare_metadata(old.metadata, new.metadata))
 
 

@@ -31,7 +31,7 @@ from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.writer import ingest
-from deeplake_lite.pickling import pickled
+from deeplake_lite.pickling import pickle_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -415,7 +415,7 @@ def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
     """
     loading = checks.package("torch.utils.data", "torch", "num_workers").DataLoader
     try:
-        sent = _Sent(len(dataset), pickled(dataset))
+        sent = _Sent(len(dataset), pickle_value(dataset))
     except Exception as error:
         reason = str(error).rstrip(".")
         raise OptionError(

@@ -1,9 +1,9 @@
 """Thumbnails of rows, drawn in threads and cached by the hash of their content.
 
-The lake knows the hash of every stored cell without reading it. Thumbnails that are not cached are
-drawn: their cells are read, some megabytes at a time, and compared with their hashes. Originals of
-at least `LARGE` pixels are drawn at one size for the disk, from which smaller thumbnails are
-resized.
+The lake stores the hash of every cell, so a cell need not be read to look up its thumbnail. To draw
+other thumbnails, cells are read, some megabytes at a time, and compared with their hashes.
+Originals of at least `LARGE` pixels are drawn at one size for the disk, from which smaller
+thumbnails are resized.
 """
 
 from __future__ import annotations
