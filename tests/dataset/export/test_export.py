@@ -440,7 +440,7 @@ def test_columns_must_be_named_when_ambiguous(full, tmp_path):
     assert sorted(p.name for p in root.iterdir()) == ["-2", "1", "3", "_columns", "metadata.csv"]
 
 
-@pytest.mark.filterwarnings("ignore:to_folder. the nulls of 'text':UserWarning")
+@pytest.mark.filterwarnings("ignore:to_folder writes the nulls of 'text':UserWarning")
 def test_every_column_is_exported_to_the_table_or_as_files(full, tmp_path):
     root = full.to_folder(tmp_path / "out", image="image", label="label")
     first, second, third = lines = read_csv(root)
