@@ -370,7 +370,7 @@ def test_file_is_parsed_by_the_types_of_the_receiving_lake(htype, tmp_path):
 NAMES = [n for n, h in SCHEMA.items() if fits_table(resolve(h)) and n != "link"]
 
 
-@pytest.mark.filterwarnings("ignore:to_folder. the nulls of 'c':UserWarning")
+@pytest.mark.filterwarnings("ignore:to_folder writes the nulls of 'c':UserWarning")
 @pytest.mark.parametrize(
     ("name", "again"),
     [(n, False) for n in NAMES] + [(n, True) for n in NAMES if n != "label"],  # '' is not a class
