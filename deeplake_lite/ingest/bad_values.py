@@ -29,9 +29,9 @@ class RestUnreadableError(InvalidValueError):
 def read_column(
     name: str, places: Names, read: Read, blank: Any
 ) -> tuple[Any, dict[int, BadValue]]:
-    """Return the values of a block of rows, with a blank for each that cannot be read.
+    """Return the values of a block of rows, with a blank for each value that cannot be read.
 
-    If a block cannot be read, it is halved until the rows are found that cannot.
+    A block that cannot be read is halved repeatedly to find the bad rows.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def read_column(
     Raises
     ------
     InvalidValueError
-        If no row of the block can be read: the file is damaged, or its type does not fit.
+        If no row of the block can be read, because the file is damaged or the type does not fit.
     """
     try:
         parts = list(readable_parts(read, 0, len(places)))
@@ -67,7 +67,7 @@ def read_column(
 
 
 def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
-    """Yield the values of rows in parts that can be read; for other rows, the error of each."""
+    """Yield the values of rows, in parts that can be read, and an error for each bad row."""
     try:
         values = read(start, stop)
     except RestUnreadableError:
@@ -85,7 +85,7 @@ def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
 
 
 def _joined(parts: list[Part], blank: Any) -> Any:
-    """Return the values of all parts, with blanks for errors."""
+    """Join the values of all parts, with blanks in place of errors."""
     exported = next((part for _, _, part in parts if isinstance(part, Exported)), None)
     rows = list[Any]()
     for _, _, part in parts:

@@ -124,7 +124,10 @@ def _frame(shape: Mapping[str, Any]) -> int:
     """Return the frame of a shape. Raises ValueError."""
     text = str(shape.get("frame", ""))
     if not (text.isascii() and text.isdigit() and len(text) < 10) or int(text) > MOST_FRAMES:
-        raise ValueError(f"a shape must have a frame number, but it is {text[:40]!r}")
+        raise ValueError(
+            f"the frame number of a shape must be an integer from 0 to {MOST_FRAMES:,}, but it is "
+            f"{text[:40]!r}"
+        )
     return int(text)
 
 
@@ -157,8 +160,8 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
         start, end = _points(first), _points(last)
         if start.shape != end.shape:
             raise ValueError(
-                f"frame {frame} has no shape, and shapes with {len(start)} and {len(end)} points "
-                "cannot be interpolated; export all frames"
+                f"frame {frame} must be interpolated, which is not possible between shapes with "
+                f"{len(start)} and {len(end)} points; export all frames"
             )
         moved = (start + (end - start) * share).round(6).tolist()
         result["points"] = ";".join(f"{x},{y}" for x, y in moved)
@@ -171,7 +174,8 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
         ]  # fmt: skip
     if "rle" in first and (first["rle"], first.get("left")) != (last.get("rle"), last.get("left")):
         raise ValueError(
-            f"frame {frame} has no mask, and masks cannot be interpolated; export all frames"
+            f"frame {frame} has no mask of its own, and masks cannot be interpolated; export all "
+            "frames"
         )
     return result
 
@@ -179,5 +183,6 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
 def _points(shape: Mapping[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
     pairs = [pair.split(",") for pair in str(shape.get("points", "")).split(";")]
     if any(len(pair) != 2 for pair in pairs):
-        raise ValueError("points must be pairs such as 1,2;3,4")
+        text = str(shape.get("points", ""))
+        raise ValueError(f"points must be pairs such as '1,2;3,4', but they are {text[:40]!r}")
     return np.array([[number_of(x) for x in pair] for pair in pairs], np.float64)

@@ -43,7 +43,7 @@ _DOCUMENT = (
     "tags", "description", "info", "app_config", "classes", "default_classes", "mask_targets",
     "default_mask_targets", "skeletons", "default_skeleton", "sample_fields",
 )  # fmt: skip
-"""Parts of the dataset's document that are kept in the metadata."""
+"""Parts of the dataset's document that are stored in the metadata."""
 
 
 @takes_options
@@ -88,15 +88,15 @@ def from_fiftyone(
     OptionError
         If several fields have objects of the same class and none is named ``ground_truth``.
     InvalidValueError
-        If a file is not FiftyOne's, a label is invalid, or an image is missing; with
+        If a file is not a FiftyOne export, a label is invalid, or an image is missing; with
         ``on_error="skip"``, such samples are skipped.
 
     Notes
     -----
-    Everything else, such as attributes, ids and the labels of other fields, is kept in the column
-    ``fiftyone``; classes and descriptions of fields in ``ds.metadata["fiftyone"]``. So
-    `View.to_fiftyone` writes them again, except for cells that people have edited. The results of
-    runs and saved views are not ingested.
+    Everything else, such as attributes, ids and the labels of other fields, is stored in the column
+    ``fiftyone``, and the classes and descriptions of fields in ``ds.metadata["fiftyone"]``, so that
+    `View.to_fiftyone` can write them back, except for cells that have been edited. Saved views and
+    the results of runs are not ingested.
 
     Examples
     --------
@@ -129,8 +129,8 @@ def fiftyone_reader(
     root = Path(checks.location("path", path)).expanduser()
     if not (root / "metadata.json").is_file():
         raise NotFoundError(
-            f"There is no file {str(root / 'metadata.json')!r}. Pass a folder that FiftyOne has "
-            'exported as dataset_type="FiftyOneDataset".'
+            f"There is no file {str(root / 'metadata.json')!r}. Pass a folder that FiftyOne "
+            'exported with dataset_type="FiftyOneDataset".'
         )
     folder: ImageFolder | None = ImageFolder([root])
     if images is False:
@@ -138,7 +138,7 @@ def fiftyone_reader(
     elif images is not None and images is not True:
         given = Path(checks.location("images", images)).expanduser()
         if not given.is_dir():
-            raise NotFoundError(f"There is no folder {str(given)!r}. Check images=….")
+            raise NotFoundError(f"There is no folder {str(given)!r}. Check the argument images.")
         folder = ImageFolder([given])
     document = _document(root / "metadata.json")
     reader = FiftyOneReader(root, document, _samples(root), folder, label_field)
@@ -155,8 +155,8 @@ def _document(path: Path) -> dict[str, Any]:
     kind = document.get("media_type")
     if kind not in (None, "image"):
         raise InvalidValueError(
-            f"A dataset must have images, but the media type of this one is {kind!r:.40}. Export "
-            "its frames as a dataset of images."
+            f"The media type of a dataset must be 'image', but that of {path.parent.name!r} is "
+            f"{kind!r:.40}. Export its frames as a dataset of images."
         )
     return document
 
@@ -233,8 +233,8 @@ class FiftyOneReader:
         for names in by_kind.values():
             if len(names) > 1 and "ground_truth" not in names:
                 raise OptionError(
-                    f"Objects must be in one field, but there are {', '.join(map(repr, names))}. "
-                    f"Choose one: label_field={names[0]!r}."
+                    "The objects to ingest must be in one field, but they are in the fields "
+                    f"{', '.join(map(repr, names))}. Choose one: label_field={names[0]!r}."
                 )
             chosen.append("ground_truth" if len(names) > 1 else names[0])
         return [name for name in self.fields if name in chosen]
@@ -285,7 +285,7 @@ class FiftyOneReader:
         return {name: htype for name, htype in found.items() if htype is not None}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of these columns."""
+        """Return the types of the columns of fields."""
         return {self.columns[name]: htype for name, htype in self._types.items()}
 
     @property
@@ -376,9 +376,11 @@ class FiftyOneReader:
         """Return the absolute path of a file in the dataset. Raises ValueError."""
         name = str(path).replace("\\", "/")
         if not is_inside(name):
-            raise ValueError(f"a mask must be inside the folder, but its path is {name[:80]!r}")
+            raise ValueError(
+                f"a mask must be inside the dataset's folder, but its path is {name[:80]!r}"
+            )
         if not os.path.isfile(self.root / name):
-            raise ValueError(f"there is no file {name[:80]!r} in the dataset")
+            raise ValueError(f"there is no mask file {name[:80]!r} in the dataset's folder")
         return str((self.root / name).absolute())
 
     def _columns(self, sample: Mapping[str, Any]) -> dict[str, Any]:

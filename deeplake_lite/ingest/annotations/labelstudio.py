@@ -55,10 +55,10 @@ def from_labelstudio(
     url : str
         URL of the lake, which is created if it does not exist.
     images : str, Path or False, optional
-        Folder of the images. An image may have any part of the end of its URL as its path there,
-        with or without the digits that Label Studio puts before the names of uploads. By default,
-        the folder ``images`` next to the file, or the file's own folder. False ingests only the
-        annotations. Nothing is downloaded.
+        Folder of the images. The path of an image in this folder may be the URL's path or any
+        trailing part of it, with or without the digits that Label Studio adds to the names of
+        uploads. By default, the folder is ``images`` next to the file, or else the file's own
+        folder. False ingests only the annotations. Nothing is downloaded.
     **options
         See `Options`.
 
@@ -78,17 +78,18 @@ def from_labelstudio(
     NotFoundError
         If the file or folder does not exist.
     InvalidValueError
-        If the file is not Label Studio's, a region is invalid, or an image is missing; with
+        If the file is not a Label Studio export, a region is invalid, or an image is missing; with
         ``on_error="skip"``, such tasks are skipped.
 
     Notes
     -----
     If a task has several annotations, the ground truth is used or, if there is none, the one that
     was changed last; cancelled annotations are ignored. If the file has no annotations at all, the
-    first prediction of each task is ingested. All others, relations, ids and the like are kept in
-    the column ``labelstudio``, so that `View.to_labelstudio` writes them again, except for cells
-    that people have edited. A region with several labels becomes an object for each label, and
-    `View.to_labelstudio` joins these again, unless their shapes have been edited.
+    first prediction of each task is ingested. Other annotations and predictions, relations and ids
+    are stored in the column ``labelstudio``, so that `View.to_labelstudio` can write them back,
+    except for cells that have been edited. A region with several labels becomes one object per
+    label, and `View.to_labelstudio` merges these objects again, unless their shapes have been
+    edited.
 
     Examples
     --------
@@ -124,7 +125,9 @@ def labelstudio_reader(
     if images is not None and images is not True:
         folders = [Path(checks.location("images", images)).expanduser()]
         if not folders[0].is_dir():
-            raise NotFoundError(f"There is no folder {str(folders[0])!r}. Check images=….")
+            raise NotFoundError(
+                f"There is no folder {str(folders[0])!r}. Check the argument images."
+            )
     return LabelStudioReader(given, raw, ImageFolder(folders))
 
 
@@ -271,7 +274,9 @@ class LabelStudioReader:
         own = dict(found[number])
         own["result"] = own.get("result") or []
         if not isinstance(own["result"], list):
-            raise ValueError("the result of an annotation must be a list")  # noqa: TRY004
+            raise ValueError(  # noqa: TRY004
+                f"the result of an annotation must be a list, but it is {own['result']!r:.40}"
+            )
         return {**own, "-": number}
 
     def _picture(self, task: Mapping[str, Any]) -> Picture:
@@ -308,7 +313,7 @@ class LabelStudioReader:
         )
 
     def _columns(self, whole: list[dict[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Return the cells of controls, and results that are not in cells. Raises ValueError."""
+        """Return the cells of controls, and the results without a cell. Raises ValueError."""
         cells, rest = dict[str, Any](), []
         for result in whole:
             name = str(result.get("from_name"))
@@ -341,12 +346,12 @@ class LabelStudioReader:
 
 
 def _none(number: int | None) -> dict[str, Any]:
-    """Return a mark for a task without an annotation; otherwise empty."""
+    """Return an entry that marks a task without an annotation, or an empty dict."""
     return {"unlabelled": True} if number is None else {}
 
 
 def _size(results: list[dict[str, Any]]) -> tuple[int | None, int | None]:
-    """Return the size of an image without regions, if any result has it."""
+    """Return the size of an image without regions, if any of its results records the size."""
     for result in results:
         try:
             return regions.size_of(result)

@@ -1,4 +1,4 @@
-"""Label Studio's tasks: finding their image, and the annotation to ingest."""
+"""Finding the image of a Label Studio task, and the annotation to ingest."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
                for key in found for value in task[key]]  # fmt: skip
     if not all(results):
         raise ValueError(
-            "a task must have data or, in JSON-MIN, results with their type; export JSON instead"
+            "a task must have the key 'data' or, in JSON-MIN, results that name their type; export "
+            "the project as JSON instead"
         )
     data = {
         k: v for k, v in task.items() if k not in found and (k == "image" or k not in _OF_TASKS)
@@ -125,19 +126,20 @@ def choose(annotations: Sequence[Mapping[str, Any]]) -> int | None:
     >>> choose([{"was_cancelled": True}]) is None
     True
     """
-    open_ones = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
-    truths = [i for i in open_ones if annotations[i].get("ground_truth")]
+    valid = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
+    truths = [i for i in valid if annotations[i].get("ground_truth")]
     dates = {i: str(annotations[i].get("updated_at") or annotations[i].get("created_at") or "")
-             for i in truths or open_ones}  # fmt: skip
+             for i in truths or valid}  # fmt: skip
     return max(dates, key=lambda i: (dates[i], i), default=None)
 
 
 def sorted_results(
     results: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """Divide results into flat regions, results about the whole image, and all others.
+    """Divide results into flat regions, results about the whole image, and other results.
 
-    Other results with the id of a region become part of it. Raises ValueError.
+    A result that has the id of a region, but no shape, becomes part of the region.
+    Raises ValueError.
     """
     if not all(isinstance(result, dict) for result in results):
         raise ValueError("results must be a list of objects")

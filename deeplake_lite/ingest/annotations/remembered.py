@@ -1,4 +1,4 @@
-"""Pictures that are parsed once although they are used twice, as long as they are few."""
+"""Caching parsed pictures, which are used twice, as long as they are small."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from deeplake_lite.dataset.export.annotations.objects import Object, Picture
 
 MOST_OBJECTS = 100_000
-"""Maximum number of objects that are kept. Each takes one or two kilobytes."""
+"""Maximum number of objects that are cached. Each takes one or two kilobytes."""
 
 MOST_BYTES = 64 * 2**20
-"""Maximum size of the masks and images that are kept."""
+"""Maximum size in bytes of the masks and images that are cached."""
 
 
 class Remembered:
-    """Pictures that can be iterated several times.
+    """Pictures that can be iterated over several times.
 
     Parameters
     ----------
     read : callable
-        Reads the pictures. It is called again for each iteration if they are too large to keep.
+        Reads the pictures. It is called for each iteration if they are too large to cache.
     """
 
     def __init__(self, read: Callable[[], Iterator[Picture]]) -> None:

@@ -1,7 +1,7 @@
 """The source for annotated images, which turns pictures into columns.
 
-A file is read twice: first to find the columns and classes, then to read the rows. So only one
-block of rows is in memory, even if the file is large.
+A file is read twice: first to find the columns and classes, then to read the rows. This way, only
+one block of rows is in memory, even if the file is large.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the format, and of the column and metadata for values without other columns."""
+        """Name of the format, and of the column and metadata for values that fit no other column.
+        """
 
     @property
     def title(self) -> str:
@@ -254,7 +255,7 @@ class AnnotationSource:
         return declared if len(declared.names) == self.summary.points else Keypoints()
 
     def check_unrounded(self, names: Iterable[str]) -> None:
-        """Accept all columns; the originals of rounded numbers are kept in another column."""
+        """Accept all columns, because another column keeps the exact originals of numbers."""
 
     def blocks(self, start: int = 0) -> Iterator[Block]:
         """Yield the pictures from number `start` on."""

@@ -51,8 +51,9 @@ def from_voc(
     url : str
         URL of the lake, which is created if it does not exist.
     origin : {1, 0}
-        Number of the first pixel. VOC counts pixels from 1 and includes the last one. Some tools,
-        such as CVAT, write the coordinates of edges, which start at 0.
+        Number of the first pixel. VOC counts pixels from 1, and ``xmax`` and ``ymax`` are the last
+        pixels inside the box. Some tools, such as CVAT, write the coordinates of the edges instead,
+        which start at 0.
     **options
         See `Options`.
 
@@ -75,9 +76,9 @@ def from_voc(
 
     Notes
     -----
-    Everything else in the XML files, such as poses, parts and sources, and the other lists of
-    images are kept in the column ``voc``. So `View.to_voc` writes the same content again, except
-    for cells that people have edited.
+    Everything else in the XML files, such as poses, parts and sources, is stored in the column
+    ``voc`` along with the other lists of images, so that `View.to_voc` can write the same content
+    back, except for cells that have been edited.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class VocReader:
 
     @property
     def splits(self) -> Collection[str]:
-        """Splits with a list, except ``trainval``, which joins two of them."""
+        """Splits that have a list, except ``trainval``, which is the union of two others."""
         lists = self.layout.lists
         return [s for s in lists.splits if s != "trainval"]
 

@@ -51,13 +51,13 @@ class Lists:
     """The lists of images in ImageSets."""
 
     lines: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    """For each image, the rest of its lines in each list."""
+    """For each image and list, the text that follows the image's name in each of its lines."""
 
     names: Sequence[str] = ()
     """Lists that only contain names of images, such as ``Main/train``."""
 
     class_lists: Sequence[str] = ()
-    """Lists in Main of whether images contain a class, such as ``cat_train``."""
+    """Lists in Main that say whether images contain a class, such as ``cat_train``."""
 
     main: str = "Main"
     """Folder of the lists that determine the splits."""
@@ -95,7 +95,7 @@ class Lists:
 
 
 def _line(line: str) -> tuple[str, str]:
-    """Split a line into the name of an image, which may have blanks or quotes, and other words.
+    """Split a line into an image's name, which may contain blanks or be quoted, and other words.
 
     >>> _line("2008_000002 -1"), _line("a b"), _line('"my cat" 1'), _line("x 1  1")
     (('2008_000002', '-1'), ('a b', ''), ('my cat', '1'), ('x', '1 1'))
@@ -127,7 +127,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise ValueError(f"it may have at most {MOST_BYTES:,} bytes, but it has {size:,}")
+            raise ValueError(f"it may be at most {MOST_BYTES:,} bytes, but it has {size:,}")
         return path.read_bytes()
     except OSError as error:
         raise ValueError(f"it cannot be read ({error.strerror or error})") from None
@@ -172,7 +172,7 @@ class Layout:
         ]  # fmt: skip
         _check_unique(entries)
         used = {entry.stem for entry in entries}
-        alone = [Skipped(str(path), "there is no image with its name")
+        alone = [Skipped(str(path), "there is no image for this annotation")
                  for stem, path in sorted(pages.items()) if stem not in used]  # fmt: skip
         if not entries:
             raise NotFoundError(f"There are no images in {str(root / IMAGES)!r}. Check the path.")
@@ -193,7 +193,7 @@ class Layout:
         by_image = _matched(images, pages)
         entries = [Entry(key, root / key, by_image.get(key)) for key in images]
         used = set(by_image.values())
-        alone = [Skipped(str(path), "there is no image with its name")
+        alone = [Skipped(str(path), "there is no image for this annotation")
                  for path in pages.values() if path not in used]  # fmt: skip
         tops = {PurePosixPath(key).parts[0].lower() if "/" in key else "" for key in images}
         return cls(root, entries, Lists(), alone, folder_splits=tops <= SPLITS.keys())
@@ -219,7 +219,7 @@ def _root(folder: Path) -> Path:
     """Return the folder of the dataset, which may be the only one inside the given folder."""
     if not folder.is_dir():
         raise NotFoundError(
-            f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check it."
+            f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check the path."
         )
     if (folder / ANNOTATIONS).is_dir():
         return folder.absolute()

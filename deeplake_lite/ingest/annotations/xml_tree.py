@@ -143,7 +143,9 @@ class _Parser:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if self._level >= MOST_DEPTH:
-            raise ValueError(f"elements may be nested {MOST_DEPTH} deep, but <{tag:.40}> is deeper")
+            raise ValueError(
+                f"elements may be nested at most {MOST_DEPTH} deep, but <{tag:.40}> is deeper"
+            )
         if self._level < self.depth:
             self.done.append(Element(tag, attributes))
         else:

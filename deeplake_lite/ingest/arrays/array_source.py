@@ -110,7 +110,7 @@ class ArraySource:
                 raise InvalidValueError(
                     f"All parts must have the same columns, but {first.title} has "
                     f"{_listed(first.columns)}, and {part.title} has {_listed(part.columns)}. "
-                    "Ingest them one by one."
+                    "Ingest each part separately."
                 )
 
     @property
@@ -215,7 +215,7 @@ def _common(name: str, a: Htype, b: Htype) -> Htype:
     common = a if a == b else _common_array(a, b) or a.united(b)
     if common is None:
         raise SchemaError(
-            f"all parts must have the same type, but they have {a} and {b}. Declare a type: "
+            f"all parts must have the same type, but there are {a} and {b}. Declare a type: "
             f"schema={{{name!r}: {pasted(a)}}}."
         )
     return replace(common, nullable=nullable)
@@ -249,14 +249,14 @@ def _check_lengths(part: Part) -> None:
     """Reject columns of different lengths. Raises InvalidValueError."""
     lengths = {name: len(column) for name, column in part.columns.items()}
     if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name!r} {n:,}" for name, n in lengths.items())
+        listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
         raise InvalidValueError(
-            f"Columns must have the same length, but {part.title} has {listed}. Leave some out, or "
-            "truncate them."
+            f"Columns must have the same length, but the lengths in {part.title} are {listed}. "
+            "Leave some columns out, or truncate them."
         )
     if not lengths:
         raise InvalidValueError(
-            f"A source must have columns, but {part.title} has none. Check its content."
+            f"A source must have at least one column, but {part.title} has none. Check its content."
         )
 
 

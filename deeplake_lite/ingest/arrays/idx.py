@@ -42,7 +42,7 @@ _NAME = re.compile(
 )
 _SPLITS = {"t10k": "test", "valid": "validation", "val": "validation"}
 _IN_NAME = re.compile(r"(?:.*[-_.])?(t10k|train|test|valid|val|validation)")
-"""Matches the first part of a name with a split, such as ``emnist-letters-train``."""
+"""Matches the start of a file name that ends with a split, such as ``emnist-letters-train``."""
 
 _COLUMNS = {"images": "image", "labels": "label"}
 
@@ -80,7 +80,7 @@ def from_idx(
     -------
     Dataset
         The committed dataset, with the columns ``image`` (PNG, which the dataset browser shows),
-        ``label``, and ``split`` if there are several. Images and labels are matched by name, such
+        ``label``, and ``split`` if there are several splits. Images and labels are matched by name, such
         as ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``; ``t10k`` is the split
         ``test``.
 
@@ -128,7 +128,7 @@ def _class_names(classes: Any) -> tuple[str, ...]:
     names = () if isinstance(classes, str) else checks.names("classes", classes)
     if not names or len(set(names)) < len(names):
         raise OptionError(
-            "classes must be a list of different names, such as ['shirt', 'dress'], but it is "
+            "classes must be a list of distinct names, such as ['shirt', 'dress'], but it is "
             f"{classes!r:.80}. Correct it."
         )
     return names
@@ -147,7 +147,7 @@ def _found(files: Any) -> tuple[list[str], list[Skipped]]:
         for path in found:
             if in_folder and not _NAME.match(Path(path).name):
                 _check_is_other(path)
-                left_out.append(Skipped(path, "it is not named like an IDX file"))
+                left_out.append(Skipped(path, "its name is not that of an IDX file"))
             else:
                 paths.append(path)
     if not paths:
@@ -164,8 +164,9 @@ def _check_is_other(path: str) -> None:
     except (LakeError, OSError):
         return
     raise InvalidValueError(
-        f"The name of an IDX file must have 'images' or 'labels', as in train-labels-idx1-ubyte, "
-        f"but it is {Path(path).name!r}. Rename it, or move it to another folder."
+        f"The name of an IDX file must contain 'images' or 'labels', as in "
+        f"train-labels-idx1-ubyte, but it is {Path(path).name!r}. Rename the file, or move it to "
+        "another folder."
     )
 
 
@@ -182,23 +183,24 @@ def _parts(paths: Sequence[str], classes: tuple[str, ...] | None) -> list[Part]:
         own = splits.setdefault(_SPLITS.get(split, split), {})
         if column in own:
             raise InvalidValueError(
-                f"A split must have one file of {kind}, but {Path(own[column].path).name!r} and "
-                f"{Path(path).name!r} belong to the same split. Leave one out."
+                f"A split must have one file of {kind}, but both {Path(own[column].path).name!r} "
+                f"and {Path(path).name!r} belong to {split!r}. Leave one out."
             )
         own[column] = IdxFile(path)
     several = {column for own in splits.values() for column in own}
     for split, own in splits.items():
         if missing := several - own.keys():
             raise InvalidValueError(
-                f"Each split must have the same files, but {split!r} has no file of "
-                f"{min(missing)}s. Add it, or pass the files to ingest."
+                f"Each split must have the same kinds of files, but {split!r} has no file of "
+                f"{min(missing).rstrip('s')}s. Add this file, or pass only files of complete "
+                "splits."
             )
     numbers = _numbers(splits)
     names = classes or tuple(map(str, range(numbers)))
     if numbers > len(names):
         raise InvalidValueError(
-            f"classes must have a name for each label, but it has {len(names)} names, and the "
-            f"files have the label {numbers - 1}. Add the missing names."
+            f"classes must have at least {numbers} names, because the files have labels up to "
+            f"{numbers - 1}, but the number of names is {len(names)}. Add the missing names."
         )
     return [
         Part(split, {column: _column(column, own[column], names) for column in sorted(own)})
@@ -213,15 +215,20 @@ def _numbers(splits: dict[str, dict[str, IdxFile]]) -> int:
     for file in files:
         if file.shape[1:] or file.dtype.kind not in "iu":
             raise InvalidValueError(
-                f"{file.title} must have one integer per row, but its shape is {file.shape} and "
-                f"its dtype {file.dtype}. Check the file."
+                f"{file.title} must have one integer per row, but its shape is {file.shape}, and "
+                f"its dtype is {file.dtype}. Check the file."
             )
         for block in _blocks(file):
             most = max(most, int(block.max()))
             if block.min() < 0:
-                raise InvalidValueError(f"{file.title} must not have negative labels. Check it.")
+                raise InvalidValueError(
+                    f"{file.title} must not have negative labels, but it has {block.min()}. Check "
+                    "the file."
+                )
     if most >= 2**16:
-        raise InvalidValueError(f"A label must be less than 65,536, but one is {most}. Check it.")
+        raise InvalidValueError(
+            f"A label must be less than 65,536, but one is {most:,}. Check the files of labels."
+        )
     return most + 1
 
 
@@ -256,8 +263,9 @@ class IdxFile:
             zero, kind, axes = struct.unpack(">HBB", exactly(stream, 4))
             if zero or kind not in _DTYPES or not axes:
                 raise InvalidValueError(
-                    f"{self.title!r} must begin with two zeros, a known type and a number of axes, "
-                    f"but it begins with {zero}, {kind}, {axes}. Check that it is an IDX file."
+                    f"{self.title!r} must begin with two zero bytes, a known type and the number "
+                    f"of axes, but it begins with {zero}, {kind}, {axes}. Check that it is an IDX "
+                    "file."
                 )
             shape = struct.unpack(f">{axes}I", exactly(stream, 4 * axes))
         dtype = np.dtype(_DTYPES[kind])
@@ -330,7 +338,7 @@ class IdxFile:
 
 @dataclass(frozen=True)
 class Labels:
-    """The names of the classes whose numbers are in an IDX file."""
+    """A column of labels, which maps the numbers in an IDX file to class names."""
 
     file: IdxFile
     names: tuple[str, ...]

@@ -48,7 +48,7 @@ def from_numpy(
     columns: Sequence[str] | None = None,
     **options: Unpack[Options],
 ) -> IngestedDataset:
-    """Ingest the arrays of NumPy's npy and npz files; the first axis is the rows.
+    """Ingest the arrays of NumPy's npy and npz files as columns, with rows along the first axis.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def from_numpy(
     -------
     Dataset
         The committed dataset; its ``ingested`` is a summary. Fields of structured arrays become
-        columns such as ``"points.x"``. Arrays without axes are in ``ds.metadata["numpy"]``.
+        columns such as ``"points.x"``. Arrays without axes are stored in ``ds.metadata["numpy"]``.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def from_numpy(
     -----
     Files are read block by block. Arrays of images become `Array` columns; to display and compress
     them as images, declare ``schema={"image": dl.Image("png")}``. Columns of files written by
-    `View.to_numpy` get the types of the lake again.
+    `View.to_numpy` get the types that they had in the exported lake.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def _source(
     """Return the source for files. Raises NotFoundError, InvalidValueError."""
     if isinstance(files, Mapping):
         named = {
-            checks.text("a name of a column", name): _one(file) for name, file in files.items()
+            checks.text("a column name", name): _one(file) for name, file in files.items()
         }
     else:
         named = {}
@@ -120,20 +120,24 @@ def _source(
             if path.stem in named:
                 raise InvalidValueError(
                     "Files must have different names, because columns are named after them, but "
-                    f"{str(named[path.stem])!r} and {str(path)!r} are both {path.stem!r}. Pass "
-                    "names for the columns: {'image': 'x.npy'}."
+                    f"both {str(named[path.stem])!r} and {str(path)!r} would become the column "
+                    f"{path.stem!r}. Pass the names of the columns: {{'image': 'x.npy'}}."
                 )
             named[path.stem] = path
     if not named:
-        raise OptionError("files must have at least one file, but it is empty. Add one.")
+        raise OptionError("files must name at least one file, but it is empty. Pass a path.")
     columns: dict[str, ArrayColumn] = {}
     for name, path in named.items():
         if not _starts_with(path, _NPY):
-            raise InvalidValueError(f"{str(path)!r} must be an npy file. Check the file.")
+            raise InvalidValueError(
+                f"{str(path)!r} must be an npy file, but it does not begin like one. Check the "
+                "file."
+            )
         array = NpyFile(str(path), path.name)
         if not array.shape:
             raise InvalidValueError(
-                f"An array must have an axis of rows, but {path.name!r} has no axes. Leave it out."
+                f"An array must have an axis for rows, but the one in {path.name!r} has no axes. "
+                "Leave this file out."
             )
         _add(columns, columns_in(array, name, prefix=len(named) > 1), path.name)
     title = next(iter(named.values())).name if len(named) == 1 else "npy files"
@@ -159,8 +163,8 @@ def _npz_source(
     for path in paths:
         if not _starts_with(path, _NPZ):
             raise InvalidValueError(
-                f"All files must be npz files, or all npy files, but {str(path)!r} is not an npz "
-                "file. Check the files."
+                "Either all files must be npz files, or all must be npy files, but "
+                f"{str(path)!r} is not an npz file. Pass files of only one kind."
             )
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
@@ -211,7 +215,8 @@ def _one(file: Any) -> Path:
     found = find_files(file, ".npy")
     if len(found) > 1:
         raise InvalidValueError(
-            f"A column must be one file, but {str(file)!r} matches {len(found)}. Pass one of them."
+            f"A column must be one file, but {str(file)!r} matches {len(found)} files. Pass one of "
+            "them."
         )
     return Path(found[0])
 

@@ -155,9 +155,9 @@ def reading(title: str) -> Iterator[None]:
 
 @contextmanager
 def reading_stream(title: str, row: int) -> Iterator[None]:
-    """Translate errors, as `reading` does, of a stream that is read from `row` on.
+    """Like `reading`, but for a stream that is read from `row` on.
 
-    After damage, no later row can be found.
+    If the stream is damaged, no later row can be read either.
     """
     try:
         with reading(title):
@@ -183,7 +183,9 @@ class NpyFile:
             if not claim:
                 return np.zeros(shape, dtype)
             if claim > os.path.getsize(self.file) - offset:
-                raise ValueError(f"it must have {claim:,} bytes for shape {shape}, but has fewer")
+                raise ValueError(
+                    f"it must have {claim:,} bytes for shape {shape}, but it has fewer"
+                )
             array = np.load(self.file, mmap_mode="r", allow_pickle=False)
         assert isinstance(array, np.ndarray)
         return array
@@ -305,7 +307,9 @@ def exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ...], bool, int]:
-    """Read the header of an npy file; return dtype, shape, whether in Fortran order, and size."""
+    """Return dtype and shape from the header of an npy file, whether it is in Fortran order, and
+    the header's size.
+    """
     version = np.lib.format.read_magic(stream)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -319,11 +323,11 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
         dtype = _renamed(dtype)
     if dtype.hasobject:
         raise InvalidValueError(
-            f"{title!r} must not contain Python objects, because reading them could run any code, "
-            f"but its dtype is {dtype}. Save it with another dtype."
+            f"{title!r} must not contain Python objects, because reading them could run arbitrary "
+            f"code, but its dtype is {dtype}. Save the array with another dtype."
         )
     if min(shape, default=0) < 0 or (0 in shape and max(shape) > MOST_EMPTY):
-        raise ValueError(f"its shape cannot be {shape}")
+        raise ValueError(f"its header has the impossible shape {shape}")
     return dtype, shape, fortran, stream.tell()
 
 

@@ -83,8 +83,8 @@ class SampleSource:
             raise InvalidValueError(f"{self.title}, row 0: {samples[0].reason}")
         if not samples and not self.known:
             raise InvalidValueError(
-                f"{self.title} must have samples to infer the columns from, but it has none. Leave "
-                "it out, or create the lake first: dl.create(url, schema)."
+                f"{self.title} must have samples from which columns can be inferred, but it has "
+                "none. Leave it out, or create the lake first: dl.create(url, schema)."
             )
         return good
 
@@ -147,8 +147,8 @@ class SampleSource:
                 continue
             if unknown := sample.keys() - types.keys():
                 errors[i] = (
-                    f"a sample must have the items {', '.join(map(repr, types))}, like the first "
-                    f"samples, but it has {min(unknown)!r}."
+                    f"a sample may only have the items {', '.join(map(repr, types))}, like the "
+                    f"first samples, but it also has {min(unknown)!r}."
                 )
             for name in sample.keys() & types.keys():
                 columns[name][i] = sample[name]
@@ -186,13 +186,13 @@ def check_dense(value: Any) -> None:
     layout = str(getattr(value, "layout", "torch.strided"))
     if layout.startswith("torch.") and layout != "torch.strided":  # could be huge when dense
         raise InvalidValueError(
-            f"A tensor must be dense, but one has the layout {layout}. Convert it in the dataset: "
+            f"Tensors must be dense, but one has the layout {layout}. Convert it in the dataset: "
             "x.to_dense()."
         )
 
 
 class Once:
-    """Makes the start of an iterator readable twice: to find the columns, and for the rows.
+    """An iterator whose start can be read twice: to find the columns, and to read the rows.
 
     >>> once = Once(iter([1, 2, 3]))
     >>> next(iter(once)), list(once)
@@ -224,7 +224,7 @@ def bad_sample(error: Exception) -> BadSample:
 
 
 def flattened(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
-    """Flatten nested mappings; names are joined with dots. Raises SchemaError.
+    """Flatten nested mappings, joining their names with dots. Raises SchemaError.
 
     >>> flattened({"a": 1, "b": {"c": 2}})
     {'a': 1, 'b.c': 2}
@@ -239,8 +239,8 @@ def flattened(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dic
         )
         if taken := items.keys() & more.keys():
             raise SchemaError(
-                f"Names of items must be unique after joining nested names with dots, but two are "
-                f"{min(taken)!r}. Rename one."
+                "Names must be unique after joining nested names with dots, but two items are "
+                f"named {min(taken)!r}. Rename one of them."
             )
         items |= more
     return items

@@ -66,8 +66,8 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
         )
         if len(fields) != len(spec):
             raise SchemaError(
-                f"columns must have a name for each item of an element, but there are "
-                f"{len(fields)} names and {len(spec)} items. Pass {len(spec)} names."
+                "columns must have as many names as an element has items, which is "
+                f"{len(spec)}, but the number of names is {len(fields)}. Pass a name for each item."
             )
         found = [
             leaf
@@ -82,8 +82,8 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
     for leaf in found:
         if leaf.name in taken:
             raise SchemaError(
-                f"Names must be unique after joining nested names with dots, but two items are "
-                f"{leaf.name!r}. Rename one: dataset.map(…)."
+                "Names must be unique after joining nested names with dots, but two items are "
+                f"named {leaf.name!r}. Rename one of them: dataset.map(…)."
             )
         taken.add(leaf.name)
     return found
@@ -92,8 +92,8 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
 def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
     if len(path) > DEEPEST:
         raise SchemaError(
-            f"elements may be nested {DEEPEST} deep, but these are deeper. Flatten them: "
-            "dataset.map(…)."
+            f"elements may be nested at most {DEEPEST} levels deep, but these are deeper. Flatten "
+            "them: dataset.map(…)."
         )
     if isinstance(spec, Mapping):
         for key, item in spec.items():
@@ -106,7 +106,9 @@ def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:
 
 
 def type_of(spec: Any, values: list[Any]) -> Htype:
-    """Return the type for a TypeSpec; for strings, the first values decide: text, image or bytes.
+    """Return the type for a TypeSpec.
+
+    Strings become text, images or bytes, depending on the given values.
 
     Raises
     ------
@@ -117,7 +119,7 @@ def type_of(spec: Any, values: list[Any]) -> Htype:
     if kind == "OptionalSpec":
         return replace(type_of(spec._value_spec, values), nullable=True)  # noqa: SLF001
     if kind not in ("TensorSpec", "RaggedTensorSpec", "SparseTensorSpec"):
-        raise SchemaError(f"no column type can store a {kind}. Leave it out: dataset.map(…).")
+        raise SchemaError(f"no column type can store a {kind}. Remove it: dataset.map(…).")
     shape = None if spec.shape.rank is None else tuple(spec.shape.as_list())
     if spec.dtype.name == "string":
         htype = _of_strings([v for value in values for v in _strings(value)])
@@ -194,7 +196,9 @@ def _dense(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Convert a sparse tensor to an array; missing entries become 0 or empty strings."""
     values, indices = tensor.values.numpy(), tensor.indices.numpy()
     if len(indices) and ((indices < 0) | (indices >= np.array(shape))).any():
-        raise InvalidValueError(f"a sparse tensor must have indices within its shape {shape}.")
+        raise InvalidValueError(
+            f"the indices of a sparse tensor must be within its shape {shape}, but one is outside."
+        )
     array = np.full(shape, b"" if values.dtype == object else 0, values.dtype)
     array[tuple(indices.T)] = values
     return _plain(array)

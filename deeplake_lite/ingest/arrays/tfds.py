@@ -67,8 +67,8 @@ def from_tfds(
     url : str
         URL of the lake, which is created if it does not exist.
     split : str or sequence of str, optional
-        The splits to ingest, such as ``"train"``; by default all. If there are several, the column
-        ``split`` has their names.
+        The splits to ingest, such as ``"train"``; by default all. If there are several, their names
+        are stored in the column ``split``.
     on : str, optional
         The column that identifies rows: rows that exist already are updated where they differ. By
         default, all rows are appended, unless the same files were ingested before.
@@ -82,7 +82,8 @@ def from_tfds(
     Dataset
         The committed dataset; its ``ingested`` is a summary. Images keep the bytes of their files,
         bounding boxes become `Boxes`, and sequences of classes become sequences. Nested features
-        become columns such as ``"objects.bbox"``. The description is in ``ds.metadata["tfds"]``.
+        become columns such as ``"objects.bbox"``. The dataset's description is stored in
+        ``ds.metadata["tfds"]``.
 
     Raises
     ------
@@ -125,17 +126,17 @@ def _builder(tfds: Any, dataset: Any) -> Any:
                 return tfds.builder_from_directory(folder)
             dataset = tfds.builder(text)
         except Exception as error:  # TFDS raises many types of errors
-            reason = bad_sample(error).reason
+            reason = bad_sample(error).reason.removeprefix("it cannot be read: ")
             raise NotFoundError(
-                f"There is no TFDS dataset {text!r}: {reason} Pass the folder of a prepared "
-                "dataset, which has a features.json."
+                f"There is no TFDS dataset {text!r} that can be opened: {reason} Pass the name of "
+                "a dataset, or the folder of a prepared dataset, which has a features.json."
             ) from error
         if not _is_prepared(dataset):
             dataset.download_and_prepare()
     if not hasattr(dataset, "as_dataset") or not hasattr(dataset, "info"):
         raise OptionError(
-            "dataset must be a DatasetBuilder, a name, a folder or a tf.data.Dataset, but it is a "
-            f"{type(dataset).__name__}. Pass one of these."
+            "dataset must be a DatasetBuilder, a name, a folder or a tf.data.Dataset, but its type "
+            f"is {type(dataset).__name__}."
         )
     if not _is_prepared(dataset):
         raise InvalidValueError(
@@ -201,8 +202,8 @@ class _Splits:
         if len(self.parts) > 1:
             if SPLIT in types:
                 raise InvalidValueError(
-                    f"The names of the splits are stored in the column {SPLIT!r}, but there is a "
-                    "feature with that name. Ingest a single split: split=…."
+                    f"The names of the splits are stored in the column {SPLIT!r}, but the dataset "
+                    "has a feature with that name. Ingest one split at a time: split=…."
                 )
             types[SPLIT] = ClassLabel(list(self.parts))
         return types
@@ -223,7 +224,7 @@ class _Splits:
 
 
 def _decoders(tfds: Any, features: Any) -> Any:
-    """Return decoders for the features with image files, which leave the files encoded."""
+    """Return decoders that keep image files encoded, for the features that have such files."""
     found = {}
     for name, feature in features.items():
         inner = getattr(feature, "feature", None)
@@ -251,12 +252,12 @@ def _is_files(feature: Any) -> bool:
 
 
 def _described(features: Any, spec: Any) -> list[Leaf]:
-    """Return the tensors in the elements, with the types of their features."""
+    """Return the tensors in the elements of a dataset, with the types of their features."""
     return [_typed(leaf, features) for leaf in leaves(spec, None)]
 
 
 def _typed(leaf: Leaf, features: Any) -> Leaf:
-    """Add the type of its feature to a tensor, unless the dtype suffices."""
+    """Add the column type for a tensor's feature, unless the dtype suffices."""
     feature, lists, path = features, 0, list(leaf.path)
     while True:
         if _is_dict(feature) and path:

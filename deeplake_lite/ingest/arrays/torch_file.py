@@ -1,7 +1,7 @@
-"""Reading files of tensors without running code from them, also those that others wrote.
+"""Reading files of tensors, even untrusted ones, without running code from them.
 
-In a dict of tensors with equally many rows, each tensor becomes a column, as in a tuple of tensors.
-A list holds samples.
+A file holds either columns, as a dict or a tuple of tensors of the same length, or a list of
+samples.
 """
 
 from __future__ import annotations
@@ -55,12 +55,13 @@ class FileSamples(list[Any]):
 def read_torch_file(
     path: str, on: str | None, columns: Sequence[str] | None, options: Options
 ) -> ArraySource | FileSamples:
-    """Return the source for a file, or its samples if it holds a list.
+    """Return the source for a file of columns, or the samples of a file that holds a list.
 
     Raises
     ------
     InvalidValueError
-        If the file cannot be read without running code from it, or holds something else.
+        If the file cannot be read without running code from it, or holds neither columns nor
+        samples.
     MissingPackageError
         If PyTorch is not installed.
     """
@@ -94,13 +95,13 @@ def _load(file: Path) -> Any:
     torch = checks.package("torch", "torch", "from_torch of a file")
     try:
         with file.open("rb") as opened:
-            is_zip = opened.read(2) == b"PK"  # other files are of PyTorch before 1.6
+            is_zip = opened.read(2) == b"PK"  # PyTorch before 1.6 wrote other files
         return torch.load(file, map_location="cpu", weights_only=True, mmap=is_zip)
-    except Exception as error:  # of PyTorch, of many kinds
+    except Exception as error:  # PyTorch raises many types of errors
         if match := re.search(r"GLOBAL (\S+)", str(error)):
             raise InvalidValueError(
                 f"{str(file)!r} cannot be read without running code from it, because it holds "
-                f"Python objects: {match[1][:100]}. If you trust the file, pass its content: "
+                f"Python objects of {match[1][:100]}. If you trust the file, pass its content: "
                 "dl.from_torch(torch.load(path, weights_only=False), url)."
             ) from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -110,7 +111,7 @@ def _load(file: Path) -> Any:
 
 
 def _is_columns(content: Sequence[Any]) -> bool:
-    """Return whether a tuple holds columns: tensors of the same length, at least two."""
+    """Return whether a tuple holds columns: at least two tensors, all of the same length."""
     if not isinstance(content, tuple) or len(content) < 2:
         return False
     lengths = {_rows(item) for item in content}
@@ -118,7 +119,7 @@ def _is_columns(content: Sequence[Any]) -> bool:
 
 
 def _rows(value: Any) -> int | None:
-    """Return the number of rows of a tensor; None for a tensor without axes and other values."""
+    """Return the number of rows of a tensor; None for tensors without axes and other values."""
     return int(value.shape[0]) if is_tensor(type(value)) and value.ndim else None
 
 
@@ -152,8 +153,8 @@ def _named(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str,
     names = usual if columns is None else checks.names("columns", columns)
     if len(names) != len(items):
         raise OptionError(
-            f"columns must name each tensor of the file, but there are {len(names)} names and "
-            f"{len(items)} tensors."
+            f"columns must have as many names as {file.name!r} has tensors, which is {len(items)}, "
+            f"but the number of names is {len(names)}. Pass a name for each tensor."
         )
     return dict(zip(names, items, strict=True))
 
@@ -185,7 +186,7 @@ def _columns(
     if not found:
         listed = ", ".join(map(repr, named)) or "nothing"
         raise InvalidValueError(
-            f"{str(file)!r} must hold tensors with an axis of rows, or lists of the same length, "
+            f"{str(file)!r} must hold tensors with an axis for rows, or lists of the same length, "
             f"but it holds {listed}. Pass a part of it: dl.from_torch(torch.load(path)['…'], url)."
         )
     return found
@@ -210,12 +211,12 @@ class ListColumn:
 
     @cached_property
     def htype(self) -> Htype:
-        """Type of the values. Raises SchemaError if they have none in common."""
+        """Type of the values. Raises SchemaError if no type fits all of them."""
         return inferred_type(self.values)
 
     @property
     def row_bytes(self) -> int:
-        """Estimated size of a value."""
+        """Estimated size of a value in bytes."""
         return sum(map(sample_size, self.values)) // max(len(self), 1)
 
     def read(self, start: int, stop: int) -> list[Any]:

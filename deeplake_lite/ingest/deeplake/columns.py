@@ -1,7 +1,7 @@
-"""The column types for Deep Lake's types, and metadata for information that these lack.
+"""Converting Deep Lake's types to column types, and to metadata where these lack information.
 
 ===================================  ==========================================================
-Deep Lake                            here
+Deep Lake                            deeplake_lite
 ===================================  ==========================================================
 numbers, Bool, Serial                `Scalar`; 128-bit integers become `Text`
 Text, Dict, Struct, Bytes            `Text`, `Json`, `Json`, `Bytes`
@@ -73,7 +73,7 @@ class DeepColumn:
     """The type of its values in the lake."""
 
     metadata: Mapping[str, object]
-    """Its metadata, without items that its type contains."""
+    """Its metadata, without the items that its type includes."""
 
     own: bool = False
     """Whether its values are in the form that `View.to_deeplake` writes."""
@@ -119,7 +119,7 @@ def _noted(config: object) -> Htype | None:
 
 
 def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata, including the items that `View.to_deeplake` wrote as JSON.
+    """Return metadata, with the items that `View.to_deeplake` wrote as JSON decoded.
 
     >>> own_metadata({"a": 1, "deeplake_lite.metadata": '{"a": 1, "b": [1, "x"]}'})
     {'a': 1, 'b': [1, 'x']}
@@ -144,7 +144,7 @@ def _unreadable(kind: Kind) -> str:
     if kind.name == "sequence" and kind.of is not None and kind.of.nullable:
         return "Deep Lake returns arbitrary numbers for a sequence of nullable values"
     if not kind.name or (kind.name == "array" and kind.dtype not in (*NUMBERS, *_OTHERS)):
-        return f"its type, {kind.dtype or 'which has no name'}, is unknown"
+        return f"its type {kind.dtype!r} is unknown" if kind.dtype else "its type is unknown"
     return ""
 
 
