@@ -85,7 +85,7 @@ def _difference(values: NDArray[Any], others: NDArray[Any] | None) -> NDArray[An
 def _new_cells(table: Table, changes: Changes) -> dict[str, NDArray[np.int64]]:
     """Return the ids of rows with a value in a new column, or with a new value, by column id.
 
-    Default values do not count, since a column may be added for the source to fill it.
+    Default values do not count, because a column may be added so that the source can fill it.
     """
     added, fields = {f.id for f in changes.schema.added}, table.schema.fields
     everywhere = table.ids(table.rows.live()) if added else NONE
@@ -151,8 +151,8 @@ class History:
     def _merge(self, step: Step, ours: Edited, joined: str) -> Edited:
         """Return the edits after a step that merges a version.
 
-        A merged cell is edited if it was edited on the side from which its value comes. An edit of
-        a key is undone if one side has undone it since the merge base.
+        A cell counts as edited if it was edited on the side from which its merged value comes. An
+        edited key no longer counts if one side has undone the edit since the merge base.
         """
         theirs = self.edited(joined)
         undone = self._undone(step, ours, theirs)
@@ -193,7 +193,7 @@ class History:
         return difference(self._open(older), self._open(newer), by_meaning=True)
 
     def _edits_between(self, older: str, newer: str) -> Edited:
-        """Return the differences between two versions as edits, without an ingest in between."""
+        """Return the differences between two versions, with no ingest in between, as edits."""
         if older == newer:
             return Edited()
         a, b = self._open(older), self._open(newer)

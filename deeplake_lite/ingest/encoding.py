@@ -1,4 +1,4 @@
-"""Checking and encoding of blocks of rows, skipping bad rows if desired.
+"""Checking and encoding blocks of rows, optionally skipping bad rows.
 
 A block is encoded column by column. If a column rejects a value and bad rows are skipped, the
 column is encoded again, row by row in threads, to find all bad rows.
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 type OnError = Literal["raise", "skip"]
 
-_SKIP = 'Or skip such rows: on_error="skip".'
+_SKIP = 'To skip such rows, pass on_error="skip".'
 
 THREADS = 8
-"""Number of threads that encode single rows. Mostly, they wait for files."""
+"""Number of threads that encode single rows. They mostly wait for files."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Encoded:
     """Name of each row."""
 
     taken: int
-    """Number of rows that were taken from the source, including bad and unread ones."""
+    """Number of rows of the source that the block covers, including bad and unread ones."""
 
     skipped: tuple[Skipped, ...] = ()
     """The bad rows, with reasons."""
@@ -62,10 +62,10 @@ class Encoded:
     """Positions of the bad rows in the block."""
 
     keys: Cells | None = None
-    """Cells of the first column of all rows, also of the bad ones."""
+    """Cells of the first column of all rows, including bad ones."""
 
     unread: int = 0
-    """Number of rows that are already in the lake, so that only their keys were read."""
+    """Number of rows of which only the keys were read, because they are already in the lake."""
 
     linked: Collection[str] = ()
     """Ids of columns whose cells belong together, because they describe the objects of a row."""
@@ -114,7 +114,7 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
 
 
 def _encode(htype: Htype, values: Any, check: Check) -> Cells:
-    """Encode values. If they come from a column of another type, errors name both types."""
+    """Encode values; if they come from a column of another type, errors name both types."""
     if not isinstance(values, Transfer):
         return htype.encode(values, check=check)
     with naming_types(values.of, htype):
@@ -122,15 +122,15 @@ def _encode(htype: Htype, values: Any, check: Check) -> Cells:
 
 
 def _part(values: Any, row: int) -> object:
-    """Return a block with a single row of a column."""
+    """Return the value of one row of a column, as a block of length 1."""
     return values.at([row]) if isinstance(values, Transfer) else values[row : row + 1]
 
 
 def _values(block: Block, f: Field) -> Any:
-    """Return the values of a column, in which relative file paths start at the base folder."""
+    """Return the values of a column, with relative file paths resolved against the base folder."""
     column = block.columns[f.name]
     values = wrap_source(column, f.htype)
-    if values is column:  # not a column of a lake, in which class numbers are unambiguous
+    if values is column:  # in a column of a lake, class numbers would be unambiguous
         check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values
@@ -150,7 +150,7 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
 def paused_collector() -> Iterator[None]:
     """Pause the garbage collector, which would repeatedly visit the many new objects of a block.
 
-    This would take a quarter of the time that JSON annotations need. It can run between blocks.
+    For JSON annotations, this would take a quarter of the time. It runs between blocks instead.
     """
     was_enabled = gc.isenabled()
     gc.disable()

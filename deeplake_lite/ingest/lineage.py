@@ -1,4 +1,4 @@
-"""The commits that led to a version, except those that were undone by a restore."""
+"""Finding the commits that led to a version, except those that a restore has undone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reading of files by the paths in a source, if the source is allowed to contain such paths.
+"""Reading the files whose paths are in a source, if the source may contain such paths.
 
 A dataset from someone else may contain any path, such as ``/etc/passwd`` or a URL in the local
-network. Therefore, files are only read if they are in the folder of the dataset.
+network. So files are only read if they are in the folder of the dataset.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ files."""
 
 
 def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
-    """Return a block in which rows with paths that their column may not contain are bad.
+    """Return a block in which rows with a path that is not allowed are marked as bad.
 
-    In columns of bytes, paths are replaced by the content of the files. Columns of images read
+    In columns of bytes, paths are replaced with the content of the files. Columns of images read
     their files later, when they are encoded.
     """
     columns, errors = dict(block.columns), dict(block.errors)
@@ -93,7 +93,7 @@ class _Column:
                 self._check(item)
 
     def _content(self, value: Any) -> Any:
-        """Replace the files in a value by their content. Raises InvalidValueError."""
+        """Replace the files in a value with their content. Raises InvalidValueError."""
         if files.is_file_struct(value):
             if value["bytes"] is not None:
                 return value["bytes"]
@@ -108,14 +108,14 @@ class _Column:
             if files.scheme_of(text):
                 raise InvalidValueError(
                     f"the path of a file must be local, but it is {brief(text, 120)}. Download the "
-                    "file, and pass its bytes or its path."
+                    "file, and pass its bytes or its local path."
                 )
         elif text and (self._base is None or files.scheme_of(text) or not is_inside(text)):
             raise InvalidValueError(
-                "the path of a file must be relative and must not leave the folder of the "
-                f"dataset, but it is {brief(text, 120)}. Store the bytes of the file in the "
-                "dataset, or move the file into the folder. If you trust the paths in a column of "
-                f"strings, declare its type in schema=, {self._field.name!r}."
+                "the path of a file must be relative and must not lead out of the dataset's "
+                f"folder, but it is {brief(text, 120)}. Store the bytes of the file in the "
+                "dataset, or move the file into the folder. If the column contains strings and "
+                f"you trust these paths, declare its type: schema={{{self._field.name!r}: …}}."
             )
 
 

@@ -16,6 +16,7 @@ from deeplake_lite.dataset.write.tables import Exported
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.edited import Edited, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
 from deeplake_lite.ingest.files import are_same_files, are_same_state
@@ -72,7 +73,7 @@ class Run:
     seen: set[int] = field(default_factory=set)
     """Digests of the keys that were read in this run."""
     source_keys: list[NDArray[np.uint64]] = field(default_factory=list)
-    """Digests of the keys of all blocks of the source, also of rows that are not written."""
+    """Digests of the keys of all blocks of the source, including rows that are not written."""
     absent: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """Ids of rows of the lake that the source does not have."""
 
@@ -127,10 +128,10 @@ class Run:
         )
         if last is not None and not last[1].done and self.update != "force":
             raise InvalidValueError(
-                f"{self.source.title} has changed since an interrupted run, which committed "
-                f"{last[1].rows:,} of its rows. Without a key, it is unknown which ones. Pass a "
-                "key with on=, or go back to the version before that run with ds.restore(…), "
-                'commit, and ingest all rows with update="force".'
+                f"{self.source.title} has changed since an interrupted ingest, which read its "
+                f"first {counted(last[1].rows, 'row')}. Without a key, these cannot be recognised "
+                "in the lake. Pass a key column with on=, or go back to the version before that "
+                'ingest with ds.restore(…), commit, and ingest all rows with update="force".'
             )
 
     @property
@@ -181,7 +182,7 @@ class Run:
         return None if self.update else self._unseen(block)
 
     def _unseen(self, block: Block) -> NDArray[np.int64] | None:
-        """Return the rows of a block with new keys. Of other rows, only the key is read."""
+        """Return the rows of a block with new keys; for other rows, only the key is read."""
         if self.keys is None or self.key is None:
             return None
         probe = encode(block, [self.key], "header", "skip")
@@ -304,7 +305,9 @@ class Run:
         duplicates = [block.places[i] for i in np.flatnonzero(~first).tolist()]
         rule = f"a key must be unique, but this one occurs twice in column {self.source.key!r}"
         if duplicates and on_error == "raise":
-            raise InvalidValueError(f'{duplicates[0]}: {rule}. Or skip such rows: on_error="skip".')
+            raise InvalidValueError(
+                f'{duplicates[0]}: {rule}. To skip such rows, pass on_error="skip".'
+            )
         self.skipped += [Skipped(place, rule) for place in duplicates]
         return select(block, first)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.deeplake.columns import own_metadata
 from deeplake_lite.ingest.deeplake.log import Change, Log, Merge
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
@@ -60,7 +61,7 @@ class VersionsOfFour(Versions):
         """Yield the versions of all branches that have not been deleted."""
         for branch, name in self._names.items():
             if branch not in self._log.changes:
-                raise _unknown(f"branch {name!r} is not in it")
+                raise _unknown(f"it does not contain branch {name!r}")
             base = self._start(branch)
             for change in self._changes_of(branch):
                 key = _key(branch, change.id)
@@ -79,7 +80,7 @@ class VersionsOfFour(Versions):
                 base = key
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the branches without versions of their own, and the keys of their starts."""
+        """Yield the branches without versions of their own, and the keys where they start."""
         for branch, name in self._names.items():
             if not self._changes_of(branch):
                 yield name, self._start(branch)
@@ -133,8 +134,9 @@ class VersionsOfFour(Versions):
         agrees = len(snapshot) == len(state.rows) and names == set(state.columns.values())
         if state.known and not agrees:
             raise _unknown(
-                f"according to it, version {change.id!r} has {len(state.rows):,} rows and "
-                f"{len(state.columns)} columns instead of {len(snapshot):,} and {len(names)}"
+                f"version {change.id!r} has {counted(len(snapshot), 'row')} and "
+                f"{counted(len(names), 'column')}, while the log lists "
+                f"{counted(len(state.rows), 'row')} and {counted(len(state.columns), 'column')}"
             )
         return snapshot
 
@@ -243,6 +245,6 @@ def _key(branch: str, version: str) -> str:
 
 def _unknown(reason: str) -> InvalidValueError:
     return InvalidValueError(
-        f"The log of the dataset must match its versions, but {reason}. To ingest the last version "
-        "without the history, pass history=False."
+        f"The dataset's log must match its versions, but {reason}. To ingest only the last "
+        "version, without the history, pass history=False."
     )

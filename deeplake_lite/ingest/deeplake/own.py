@@ -1,4 +1,4 @@
-"""Restoring values that `View.to_deeplake` writes in another form, such as times as integers."""
+"""Restoring values that `View.to_deeplake` has converted, such as times stored as integers."""
 
 from __future__ import annotations
 

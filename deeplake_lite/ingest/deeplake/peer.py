@@ -26,7 +26,7 @@ LARGEST_FILE = 256 * 2**20
 
 @dataclass(frozen=True)
 class Peer:
-    """A Deep Lake dataset, on this machine or elsewhere."""
+    """A Deep Lake dataset, on this machine or in an object store."""
 
     url: str
     """Its URL in Deep Lake's notation, or its path."""
@@ -74,8 +74,8 @@ class Peer:
         address = f"{self.url}@{version}" if version else self.url
         if '"' in address or "\\" in address:
             raise InvalidValueError(
-                f"The path of a Deep Lake 3 dataset must not have quotes or backslashes, but it is "
-                f"{address!r}. Rename the folder."
+                "The path of a Deep Lake 3 dataset must not contain double quotes or backslashes, "
+                f"but it is {address!r}. Rename the folder."
             )
         with self.translating():
             return deeplake.query(f'SELECT * FROM "{address}"', **_given(self._access))
@@ -109,7 +109,7 @@ class Peer:
 
     @contextmanager
     def translating(self) -> Iterator[None]:
-        """Translate errors of Deep Lake, which have many types, to InvalidValueError."""
+        """Translate the many types of errors that Deep Lake raises to InvalidValueError."""
         try:
             yield
         except (LakeError, MemoryError, AssertionError, NameError):
@@ -126,8 +126,8 @@ def read_file(reader: Any, path: str) -> bytes:
     """Read a file of limited size. Raises InvalidValueError."""
     if reader.length(path) > LARGEST_FILE:
         raise InvalidValueError(
-            f"A log file may have at most {LARGEST_FILE:,} bytes, but {path!r} has "
-            f"{reader.length(path):,}. To ingest the last version without the history, pass "
+            f"A log file may be at most {LARGEST_FILE:,} bytes, but {path!r} has "
+            f"{reader.length(path):,}. To ingest only the last version, without the history, pass "
             "history=False."
         )
     return bytes(reader.get(path))

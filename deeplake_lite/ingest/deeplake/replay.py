@@ -4,8 +4,8 @@ Each version becomes one commit, whose metadata records the version. A rerun rec
 records, so it only replays new versions, even if the previous run was killed. A version with many
 rows may become several commits, so that a rerun continues in the middle of it.
 
-If Deep Lake's log has the changed rows, only those are read. A merge is repeated in the lake; then
-its result is compared with Deep Lake's result.
+If Deep Lake's log records the changed rows, only those are read. A merge is repeated in the lake,
+and its result is then compared with Deep Lake's.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Replay:
         self.replayed = 0
         """Number of versions that this run replayed."""
         self.skipped: dict[str, Skipped] = {}
-        """Columns and tags that the lake cannot have, by name."""
+        """Columns and tags that the lake cannot store, by name."""
         self._done: dict[str, str] = {}
         """Versions of the lake, by key of the dataset's version."""
         self._parts: dict[str, tuple[str, int]] = {}
@@ -114,7 +114,7 @@ class Replay:
         self._write_tags()
         return self._write_metadata()
 
-    # ---- what the lake has
+    # ---- the state of the lake
 
     def _read_records(self) -> None:
         """Find the versions replayed by earlier runs."""
@@ -153,7 +153,7 @@ class Replay:
         return open_lake(self.url, branch=branch, **self.settings.access)
 
     def _at(self, version: Version) -> Dataset:
-        """Open the branch of a version; if it is new, create it from the version before.
+        """Open the branch of a version; if the branch is new, create it at the previous version.
 
         Raises
         ------
@@ -363,13 +363,14 @@ class Replay:
     # ---- the end
 
     def _write_tags(self) -> None:
-        """Tag the versions; list tags that are not possible in `skipped`."""
+        """Tag the versions; record tags that cannot be created in `skipped`."""
         existing = self._open(self.settings.branch).tags
         for name, key, query in self.versions.tags():
             version, tag = self._done.get(key), safe_name(name)
             if query:
                 self.skipped[f"tag {name!r}"] = Skipped(
-                    f"{self.title}, tag {name!r}", f"it is the result of the query {query!r:.200}"
+                    f"{self.title}, tag {name!r}",
+                    f"it marks the result of the query {query!r:.200} instead of a version",
                 )
             elif version is not None and existing.get(tag) != version:
                 try:
@@ -402,7 +403,7 @@ TEMPORARY = "(renamed)"
 
 
 def _renamed(before: State, after: State) -> dict[str, str]:
-    """Return the new names of columns by old name; dropped columns get a name with a suffix."""
+    """Return the new names of columns, by old name; those of dropped columns have a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")
         for number, name in before.columns.items()

@@ -28,7 +28,7 @@ class Snapshot:
 
     peer: Peer
     view: Any
-    """The version as an object of Deep Lake, which must be kept as long as its columns are used."""
+    """Deep Lake's object for the version, which must stay alive while its columns are used."""
 
     columns: Mapping[str, DeepColumn]
     """The columns that can be read."""

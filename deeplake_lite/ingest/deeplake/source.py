@@ -90,14 +90,14 @@ def from_deeplake(
     Notes
     -----
     Appends, updates, deletions, column changes, branches, merges, restored versions and tags
-    are replayed. The metadata of each commit has the time and the author of the version. A rerun
+    are replayed. The metadata of each commit records the version's time and author. A rerun
     replays only new versions. For version 4, only the rows that a version changes are read, except
     after a merge. Version 3 has no row ids, so all rows of each version are read and compared by
     position.
 
     Image files keep their bytes, except in nullable columns, for which Deep Lake only returns
-    pixels, which become PNG. Audio, medical files and meshes become bytes. Videos are left out and
-    listed in ``ingested.skipped``, because Deep Lake does not return their bytes.
+    pixels, which are stored as PNG. Audio, medical files and meshes become bytes. Videos are
+    skipped and listed in ``ingested.skipped``, because Deep Lake does not return their bytes.
 
     Examples
     --------
@@ -164,16 +164,16 @@ def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedD
 
 
 def _check_options(on: str | None, options: Options) -> None:
-    """Reject options that are not possible with the history. Raises OptionError."""
+    """Reject options that are incompatible with the history. Raises OptionError."""
     if on is not None:
         raise OptionError(
-            "on= needs history=False, because rows are identified by the history. Leave it out, or "
-            "pass history=False."
+            "on= requires history=False, because the history itself identifies rows. Leave on= "
+            "out, or pass history=False."
         )
     if options.get("on_error", "raise") != "raise":
         raise OptionError(
-            "on_error='skip' needs history=False, because later versions refer to the rows that "
-            "would be skipped. Leave it out, or pass history=False."
+            "on_error='skip' requires history=False, because later versions refer to the rows that "
+            "would be skipped. Leave on_error out, or pass history=False."
         )
 
 

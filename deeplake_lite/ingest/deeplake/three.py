@@ -76,7 +76,7 @@ def _versions(commits: Mapping[str, Any]) -> Iterator[Version]:
             )
         except (KeyError, TypeError, ValueError, OverflowError, OSError) as error:
             raise InvalidValueError(
-                f"The commits in {TREE} must have a branch, a parent, a time and a message, but "
-                f"{key!r:.80} does not. To ingest the last version without the history, pass "
-                "history=False."
+                f"Each commit in {TREE} must have a valid branch, parent, time, author and "
+                f"message, but {key!r:.80} does not. To ingest only the last version, without the "
+                "history, pass history=False."
             ) from error

@@ -1,7 +1,7 @@
 """Reading the values of Deep Lake's columns in the form that the lake's types accept.
 
-Bytes are read wherever Deep Lake provides them: image files, UTF-8 text (otherwise, empty strings
-could not be distinguished from nulls in columns without nulls), and the JSON of dicts.
+Where Deep Lake provides bytes, these are read: image files, text as UTF-8, and dicts as JSON. The
+decoded text would not do, because it does not distinguish empty strings from nulls.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _read(kind: Kind, view: Any, rows: Rows) -> list[Any]:
         return [_value(kind, value) for value in list(view[rows])]
     try:
         return read(kind, view, rows)
-    except RuntimeError:  # raised for rows older than the column, which have no bytes
+    except RuntimeError:  # rows that are older than the column have no bytes
         return [_read_one(kind, read, view, row) for row in _numbers(rows)]
 
 
@@ -163,7 +163,7 @@ _READERS: dict[str, Callable[[Kind, Any, Rows], list[Any]]] = {
 
 
 def _value(kind: Kind, value: Any) -> Any:
-    """Convert a value that Deep Lake decoded."""
+    """Convert a value that Deep Lake has decoded to one that the lake's type accepts."""
     if value is None:
         return None
     convert = _CONVERTERS.get(kind.name)

@@ -29,7 +29,7 @@ class Version:
     """Name of its branch."""
 
     base: str | None
-    """Key of the version before; None for the first one."""
+    """Key of the previous version; None for the first one."""
 
     message: str = ""
     time: datetime | None = None
@@ -89,8 +89,8 @@ class Versions(ABC):
         """Return the metadata of the dataset."""
 
     def empty_branches(self) -> Iterator[tuple[str, str | None]]:
-        """Yield the branches without versions of their own, and the keys of their starts."""
-        yield from ()  # in version 3, each branch has at least a version that is not committed
+        """Yield the branches without versions of their own, and the keys where they start."""
+        yield from ()  # in version 3, each branch has at least an uncommitted version
 
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
         """Return the ids of rows and columns; None if Deep Lake does not record them.
@@ -104,7 +104,7 @@ class Versions(ABC):
 
 
 def sorted_versions(versions: Sequence[Version]) -> list[Version]:
-    """Sort versions so that each follows those on which it depends; otherwise keep their order.
+    """Sort versions so that each follows those it depends on; otherwise, keep their order.
 
     >>> a, b = Version("a", "main", None), Version("b", "main", "a")
     >>> [version.key for version in sorted_versions([b, a])]

@@ -1,4 +1,4 @@
-"""Ingesting data whose format is recognised."""
+"""Ingesting data of any format that can be recognised."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def ingest(data: Any, url: str, **options: Unpack[Options]) -> IngestedDataset:
     Returns
     -------
     Dataset
-        The committed dataset, as the function for the format returns it. A line on stderr names
-        that function, unless ``progress=False``. Call it yourself for its other options, such as
-        the column that identifies rows.
+        The committed dataset, as returned by the function for the format. A line on stderr names
+        that function, unless ``progress=False``. To use its other options, such as the column that
+        identifies rows, call the function itself.
 
     Raises
     ------
@@ -135,7 +135,8 @@ def _of_location(location: str) -> tuple[Any, Format]:
         first = Place(Path(location.partition("?")[0]))
     elif not path.exists():
         raise NotFoundError(
-            f"There is no {location!r} (working directory: {Path.cwd()}). Check the path."
+            f"There is no file or folder {location!r} (working directory: {Path.cwd()}). Check the "
+            "path."
         )
     else:
         first = Place(path)
@@ -145,8 +146,8 @@ def _of_location(location: str) -> tuple[Any, Format]:
             return (location if source == first.path else source), known
     if path.is_dir() and exists(str(path)):
         raise InvalidValueError(
-            f"{location!r} is already a lake. Open it: dl.open({location!r}). To copy its rows "
-            "into another lake, append a view of it."
+            f"{location!r} is already a lake. Open it with dl.open({location!r}). To copy its rows "
+            "into another lake, append a view of it there."
         )
     raise InvalidValueError(
         f"The format of {location!r} is not recognised: {_describe(first)}. {_advice(first)}"
@@ -165,7 +166,7 @@ def _describe(place: Place) -> str:
     labels = labels_in(place) if any(map(is_image, place.files)) else None
     if labels is None:
         return text
-    return f"{text}, and {labels!r} seems to have labels of the images, which would be lost"
+    return f"{text}, and {labels!r} seems to hold labels of the images, which would be lost"
 
 
 def _advice(place: Place) -> str:
@@ -178,7 +179,7 @@ def _advice(place: Place) -> str:
     names = [f"dl.{f.function} for {f.name}" for f in nearest]
     if suffixes[".csv"] and any(s in SUFFIXES for s in suffixes):
         names.insert(0, "dl.from_folder with labels=… for images and a CSV with their file names")
-    return f"Call the function for its format yourself. The closest are {', '.join(names)}."
+    return f"Call the function for its format, such as {', '.join(names)}."
 
 
 def _title(data: Any) -> str:

@@ -1,6 +1,6 @@
 """Hugging Face tables: Arrow batches, and the columns that their features describe.
 
-If any file of a column has a path, a second column such as ``image_path`` has the paths.
+If any file of a column has a path, a second column, such as ``image_path``, stores the paths.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FeatureTable:
     """The part of an Arrow column from which each column is read."""
 
     columns: Mapping[str, FeatureColumn]
-    """The columns whose features say more than their Arrow type."""
+    """The columns whose types depend on their features, and not only on their Arrow types."""
 
     features: Mapping[str, Feature]
     """Features in the metadata, with the columns' units of time."""
@@ -95,8 +95,8 @@ class FeatureTable:
             ]
         except RecursionError as error:
             raise InvalidValueError(
-                "Types must be nested less than 1,000 deep, but a column is nested more deeply. "
-                "Leave it out: columns=[…]."
+                "Types must be nested less than 1,000 levels deep, but one column is nested more "
+                "deeply. Leave this column out: columns=[…]."
             ) from error
         _check_names(schema, [leaf for _, leaf in parts])
         empty = pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
@@ -136,7 +136,7 @@ def told_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Fe
 
 
 DESCRIPTIONS = ("description", "citation", "homepage", "license")
-"""Parts of a dataset's information that are kept in the metadata of the lake."""
+"""Parts of a dataset's information that are stored in the metadata of the lake."""
 
 
 def lake_metadata(
@@ -144,8 +144,8 @@ def lake_metadata(
 ) -> dict[str, object]:
     """Return the lake's metadata for a table: its description and its features.
 
-    A table that was exported from a lake contains the metadata of that lake. ``"arrow"`` has the
-    features of Arrow types that the lake simplifies.
+    A table that was exported from a lake contains the metadata of that lake. The key ``"arrow"``
+    has the features of Arrow types that the lake simplifies.
     """
     own = metadata.get(OWN)
     if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
@@ -207,7 +207,7 @@ class _Own:
 def _has_numbers(leaf: Leaf) -> bool:
     """Return whether a part has lists of numbers in which nulls must be kept.
 
-    In files without features, nulls become NaN or are rejected, as in any other Parquet file.
+    In files without features, nulls become NaN or are rejected, as for all Parquet files.
     """
     kind, is_list_of = leaf.kind, False
     while is_list(kind):
@@ -217,7 +217,7 @@ def _has_numbers(leaf: Leaf) -> bool:
 
 
 def _may_have_nulls(leaf: Leaf) -> bool:
-    """Return whether a part has one number per struct in a list; such numbers are often missing."""
+    """Return whether a part has one number per struct in a list, because these are often null."""
     return len(leaf.path) > 1 and is_list(leaf.kind) and not is_list(leaf.kind.value_type)
 
 
@@ -236,7 +236,7 @@ def _parts(f: pa.Field, feature: Feature, own: _Own) -> list[Leaf]:
 
 
 def _field(leaf: Leaf, f: pa.Field, empty: pa.RecordBatch, exact: Htype | None) -> pa.Field:
-    """Return the field of a column; `exact` is its type if it does not follow from its feature."""
+    """Return the field of a column; `exact` is its type if the feature does not determine it."""
     if len(leaf.path) > 1:
         f = pa.field(leaf.name, leaf.part(empty.column(leaf.path[0])).type)
     return f if exact is None else f.with_metadata({HTYPE: json.dumps(exact.get_config())})

@@ -1,4 +1,4 @@
-"""The column types for Hugging Face's features, which are stored in the metadata of files.
+"""Converting Hugging Face features, which are stored in the metadata of files, to column types.
 
 - ClassLabel becomes `ClassLabel`; -1, which means no label, becomes null.
 - Image becomes `Image`, and Audio, Video, Pdf and other files become `Bytes`.
@@ -84,7 +84,7 @@ class FeatureColumn:
         try:
             return cls(feature, special_htype(feature, leaf.kind))
         except (LakeError, TypeError, ValueError, LookupError, AttributeError):
-            return None  # the feature contradicts its Arrow type, or is of a newer release
+            return None  # the feature contradicts its Arrow type, or comes from a newer release
 
     def exactly(self, htype: Htype) -> FeatureColumn:
         """Return the column with the type that it had in the lake from which it was exported."""
@@ -98,7 +98,7 @@ class FeatureColumn:
         """Convert an array to values of the column's type."""
         if type_of(self.feature) in ARRAYS:
             return arrow_values(array, self.htype)
-        if not is_special(self.feature):  # for example numbers that are boxes in the lake
+        if not is_special(self.feature):  # for example, numbers that are boxes in the lake
             f = pa.field("", array.type, metadata={HTYPE: json.dumps(self.htype.get_config())})
             return as_exported(values_of(array, self.htype), f)
         if kinds.is_struct(array.type) and type_of(self.feature) in (*FILES, "File"):
@@ -120,7 +120,7 @@ def _sequences(kind: pa.DataType) -> Htype:
 
 
 def _recorded(feature: Feature) -> Htype | None:
-    """Return the type recorded in a feature, unless the rest of the feature has changed since."""
+    """Return the type recorded in a feature, unless the feature was changed since the export."""
     htype = recorded_htype(feature)
     if htype is None or without_record(feature) != feature_of(htype):
         return None
@@ -177,7 +177,7 @@ def _content(file: dict[str, Any]) -> object:
 
 
 def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:
-    """Replace class numbers by names and files without content by None, and parse JSON.
+    """Replace class numbers with names and files without content with None, and parse JSON.
 
     >>> feature = {"_type": "List", "feature": {"_type": "ClassLabel", "names": ["a", "b"]}}
     >>> _restored([1, -1, 7], feature, False)

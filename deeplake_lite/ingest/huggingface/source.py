@@ -76,18 +76,18 @@ def from_huggingface(
 
     Notes
     -----
-    If there are several splits, their names are in the column ``split``. Features become column
-    types: ClassLabel becomes `ClassLabel` (-1, no label, becomes null), Image becomes `Image`;
-    Audio, Video, Pdf, Nifti and Mesh become `Bytes`; Array2D to Array5D become `Array`; Json,
-    Translation and structs of numbers and strings become `Json`; lists become `Array` or
+    If there are several splits, their names are stored in the column ``split``. Features become
+    column types: ClassLabel becomes `ClassLabel` (-1, no label, becomes null); Image becomes
+    `Image`; Audio, Video, Pdf, Nifti and Mesh become `Bytes`; Array2D to Array5D become `Array`;
+    Json, Translation and structs of numbers and strings become `Json`; lists become `Array` or
     `Sequence`. A struct with any other field becomes one column per field:
     ``objects: [{bbox, category}]`` becomes ``objects.bbox`` and ``objects.category``, with the
     names of the classes. To get boxes, declare them:
     ``schema={"objects.bbox": dl.Boxes("xywh")}``. If a folder has paths of files instead of their
     bytes, the files are read if the paths are relative and stay inside the folder; for objects,
-    they are read if they are local. The column ``image_path`` has the paths of files. The
-    description and the features are kept in ``ds.metadata["huggingface"]``, so that
-    `View.to_huggingface` restores structs, time zones, decimals and times of day.
+    they are read if they are local. The paths are stored in another column, such as
+    ``image_path``. The description and the features are stored in ``ds.metadata["huggingface"]``,
+    so that `View.to_huggingface` restores structs, time zones, decimals and times of day.
 
     Examples
     --------
@@ -136,12 +136,14 @@ def huggingface_source(
         title = title_of(dataset, files)
     else:
         raise InvalidValueError(
-            "dataset must be a Dataset, IterableDataset or DatasetDict of Hugging Face, or the "
-            f"path of a folder or file, but it is a {type(dataset).__name__}. Pass a dict of "
-            "arrays to dl.from_arrays."
+            "dataset must be a Hugging Face Dataset, IterableDataset or DatasetDict, or the path "
+            f"of a folder or file, but its type is {type(dataset).__name__}. Pass a dict of arrays "
+            "to dl.from_arrays."
         )
     if not parts:
-        raise NotFoundError(f"{title} has no splits. Pass a dataset with at least one.")
+        raise NotFoundError(
+            f"A dataset must have at least one split, but {title} has none. Check the dataset."
+        )
     joined = _Joined.of(parts, has_splits=has_splits)
     selected = select_columns(joined.schema, columns)
     rows = [part.rows for part in parts]

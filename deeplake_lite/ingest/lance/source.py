@@ -91,12 +91,12 @@ def from_lance(
 
     Notes
     -----
-    Columns written by `View.to_lance` get their types back; for other columns, the type follows
-    from the Arrow type, as in `from_parquet`. Blobs become bytes, unless you declare images:
-    ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are rejected. The
-    metadata of the schema is kept in ``ds.metadata["lance"]``. The original types of structs, time
-    zones, decimals and times of day are kept in ``ds.metadata["arrow"]``, so that exports restore
-    them.
+    Columns written by `View.to_lance` get the types that they had in the exported lake; for other
+    columns, the Arrow type determines the type, as in `from_parquet`. Blobs become bytes, unless
+    you declare images: ``schema={"image": dl.Image()}``. Columns with blobs outside the dataset are
+    rejected. The metadata of the schema is stored in ``ds.metadata["lance"]``. The original types
+    of structs, decimals, times of day and times with a time zone are stored in
+    ``ds.metadata["arrow"]``, so that exports restore them.
 
     Examples
     --------
@@ -172,9 +172,9 @@ def _version(version: object) -> int | str | None:
     if version is None or isinstance(version, str):
         return version
     if isinstance(version, bool | np.bool_) or not isinstance(version, int | np.integer):
-        raise OptionError(f"version must be a number or a tag, but it is {brief(version, 80)}.")
+        raise OptionError(f"version must be an integer or a tag, but it is {brief(version, 80)}.")
     if not 0 < version < 2**63:
-        raise OptionError(f"version must be a positive number, but it is {version}.")
+        raise OptionError(f"version must be a positive integer, but it is {version}.")
     return int(version)
 
 
@@ -256,16 +256,16 @@ def _check_blobs(dataset: Any, title: str, columns: list[str]) -> None:
             uris = pc.struct_field(batch.column(0), "blob_uri")
             if pc.any(pc.not_equal(uris, "")).as_py():
                 raise InvalidValueError(
-                    f"Blobs must be in the dataset, but column {name!r} of {title!r} refers to "
-                    "files outside it. Rewrite the dataset with Lance and "
-                    "external_blob_mode='ingest', or leave the column out with columns=."
+                    f"Blobs must be stored in the dataset, but column {name!r} of {title!r} refers "
+                    "to files outside it. Rewrite the dataset with Lance and "
+                    "external_blob_mode='ingest', or leave the column out: columns=[…]."
                 )
 
 
 def _metadata(schema: pa.Schema) -> dict[str, object]:
     """Return the metadata for the lake: its exported metadata, and other items under ``lance``.
 
-    Arrow types that a lake simplifies are under ``arrow``, as for Parquet files.
+    Arrow types that the lake simplifies are stored under ``arrow``, as for Parquet files.
     """
     texts = {
         key.decode(errors="replace"): value.decode(errors="replace")

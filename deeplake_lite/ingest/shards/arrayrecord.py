@@ -67,7 +67,7 @@ def from_arrayrecord(
         default, all rows are appended, unless the same files were ingested before.
     contents : {"auto", "example", "bytes"}
         Whether records are ``tf.train.Example``, with one column per feature, or other bytes, which
-        go to the column ``record``. By default, the first records decide.
+        are stored in the column ``record``. By default, this is inferred from the first records.
     **options
         See `Options`. If records are bytes, ``schema={"record": …}`` declares their type: an image,
         text, JSON, or an `Array` with the bytes' dtype.
@@ -128,10 +128,10 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     Raises
     ------
     InvalidValueError
-        If it is not an ArrayRecord file, or if its index is damaged. A damaged record has an
-        `error`.
+        If the file is not an ArrayRecord file, or if its index is damaged. If only a record is
+        damaged, its `error` is set.
     StorageError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     from array_record.python.array_record_module import ArrayRecordReader
 
@@ -152,12 +152,12 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
                     yield record
                 first, step = stop, max(1, min(READ_ROWS, READ_BYTES // max(size, 1)))
         finally:
-            with contextlib.suppress(Exception):  # for damaged files, it raises the error again
+            with contextlib.suppress(Exception):  # raises the error again for damaged files
                 reader.close()
 
 
 def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterator[Record]:
-    """Yield some records; if they are damaged, each is read on its own, with another reader."""
+    """Yield some records; if any is damaged, each is read separately, with another reader."""
     from array_record.python.array_record_module import ArrayRecordReader
 
     rows: list[bytes] | None = None
@@ -167,7 +167,9 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
         for number, data in enumerate(rows, first):
             yield _record(name, number, data)
     elif stop - first == 1:
-        yield Record(b"", f"{name}, record {first}", "it must be whole, but it is damaged.")
+        yield Record(
+            b"", f"{name}, record {first}", "a record must be complete, but this one is damaged."
+        )
     else:
         for number in range(first, stop):
             with _translated(name, number):
@@ -183,7 +185,11 @@ def _record(name: str, number: int, data: bytes) -> Record:
     """Return a record; one that is too large for a cell has an error."""
     place = f"{name}, record {number}"
     if len(data) > MOST_BYTES:
-        return Record(b"", place, f"it may have at most {MOST_BYTES:,} bytes.")
+        return Record(
+            b"",
+            place,
+            f"a record may have at most {MOST_BYTES:,} bytes, but this one has {len(data):,}.",
+        )
     return Record(data, place)
 
 
@@ -214,5 +220,5 @@ def _translated(name: str, record: int) -> Iterator[None]:
 def _damaged(name: str, record: int, reason: str) -> InvalidValueError:
     return InvalidValueError(
         f"{name!r} must be a complete ArrayRecord file, but it cannot be read from record "
-        f"{record:,} on: {reason}. Fetch it again."
+        f"{record:,} on: {reason}. Fetch the file again."
     )

@@ -1,4 +1,4 @@
-"""Columns for the features that the user names, with types or with TensorFlow's descriptions.
+"""Building columns for the features that the user selects, by name, type or tf.io description.
 
 Descriptions are recognised by the names of their classes, so TensorFlow is not imported.
 """
@@ -57,7 +57,7 @@ def declared_columns(
     for name, spec in features.items():
         if not isinstance(name, str):
             raise OptionError(
-                f"The keys of features must be strings, but one is {brief(name)}. Pass names."
+                f"The keys of features must be names of features, but one is {brief(name)}."
             )
         known = inferred.get(name)
         if type(spec).__name__ in _KINDS and hasattr(spec, "dtype"):
@@ -69,7 +69,7 @@ def declared_columns(
 
 
 def _typed(name: str, htype: Htype, known: FeatureColumn | None) -> FeatureColumn:
-    """Return the column with a type; a column described by a file is converted to it."""
+    """Return the column with a type; if a file describes the column, its values are converted."""
     if known is None:
         return PlainColumn(name, htype, name)
     if isinstance(known, PlainColumn):
@@ -110,7 +110,7 @@ def _described(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColu
     kind = type(spec).__name__
     if kind == "SparseFeature" or getattr(spec, "partitions", None):
         raise OptionError(
-            f"features must not be sparse or partitioned, but {name!r} is a {kind}. Pass the "
+            f"features must not be sparse or partitioned, but {name!r} is such a {kind}. Pass the "
             "features that it consists of."
         )
     in_lists = isinstance(known, PlainColumn) and known.in_lists

@@ -54,9 +54,9 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     Raises
     ------
     InvalidValueError
-        If it cannot be read, or if the folders have different descriptions.
+        If the description cannot be read, or if the folders have different descriptions.
     StorageError
-        If its folder cannot be read.
+        If the folder cannot be read.
     """
     folders = {file.rpartition("/")[0]: file for file in files}
     texts = {
@@ -69,8 +69,8 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     if any(other != first for other in others):
         raise InvalidValueError(
             f"All files must have the same features, but {SIDECAR} or {FEATURES} differs between "
-            f"the folders {', '.join(map(repr, sorted(folders)[:4]))}. Ingest the folders one by "
-            "one."
+            f"the folders {', '.join(map(repr, sorted(folders)[:4]))}. Ingest each folder "
+            "separately."
         )
     file = files[0]
     if (data := first[SIDECAR]) is not None:
@@ -130,5 +130,5 @@ def _unreadable(file: str, name: str, reason: str) -> InvalidValueError:
     folder = file.rpartition("/")[0]
     return InvalidValueError(
         f"{name} in {folder!r} must be a JSON object, or UTF-8 text with class names, but it "
-        f"cannot be read: {reason}. Restore it, or move the records to another folder."
+        f"cannot be read: {reason}. Restore the file, or move the records to another folder."
     )

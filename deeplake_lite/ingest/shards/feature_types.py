@@ -29,7 +29,7 @@ class _Values:
 
     kinds: set[str] = field(default_factory=set)
     lengths: set[int] = field(default_factory=set)
-    """Numbers of values. At most two are kept, which is enough to know that they differ."""
+    """Numbers of values per record. Two are enough to know that they differ."""
 
     items: int = 0
     """Number of bytes values in all records."""

@@ -32,8 +32,8 @@ def read_index(path: Path) -> dict[str, Any]:
     """Return the content of an index. Raises InvalidValueError."""
     if path.stat().st_size > MOST_INDEX_BYTES:
         raise InvalidValueError(
-            f"{str(path)!r} may have at most {MOST_INDEX_BYTES:,} bytes, but it has more. "
-            "Check the file."
+            f"{str(path)!r} may be at most {MOST_INDEX_BYTES:,} bytes, but it is larger. Check the "
+            "file."
         )
     try:
         content = json.loads(path.read_bytes())
@@ -69,7 +69,7 @@ def inside(index: Path, name: str) -> Path:
         is_inside = False
     if not is_inside:
         raise InvalidValueError(
-            f"{str(index)!r} must list files in its folder, but one is {name!r:.80}. Correct the "
-            "index."
+            f"{str(index)!r} must only list files in its own folder, but it lists {name!r:.80}. "
+            "Correct the index."
         )
     return path

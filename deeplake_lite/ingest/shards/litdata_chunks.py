@@ -24,7 +24,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, override
 import numpy as np
 import pyarrow as pa
 
+from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.shards.packed_files import opened, unpacked
 from deeplake_lite.ingest.shards.samples import READ_BYTES
 
@@ -113,7 +115,7 @@ class LitDataChunk:
                 try:
                     sample = memoryview(unpacked(sample, "zstd", 2**31))
                 except ValueError as error:
-                    yield f"a sample is not a valid Zstandard frame: {error}."
+                    yield f"a sample must be a Zstandard frame, but it is not valid: {error}."
                     continue
             yield self._split_up(sample)
 
@@ -126,14 +128,14 @@ class LitDataChunk:
         """Return the values of a sample by name, or an error message."""
         at = self._sizes.size
         if len(data) < at:
-            return "a sample must have a size for each value, but it is shorter."
+            return "a sample must begin with the sizes of its values, but this one is too short."
         values = dict[str, memoryview | None]()
         sizes = self._sizes.unpack_from(data)
         for (name, _), size in zip(self.leaves, sizes, strict=True):
             values[name] = data[at : at + size]
             at += size
         if at != len(data):
-            return f"its values must have {len(data):,} bytes, but their sizes add up to {at:,}."
+            return f"sizes in a sample must add up to {len(data):,} bytes, but the sum is {at:,}."
         return values
 
     def _framed(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
@@ -165,7 +167,7 @@ class LitDataChunk:
                 data = b""
             if len(data) != expected:
                 for _ in range(begin, int(end)):
-                    yield "the frame of a sample must be one of Zstandard, but it is damaged."
+                    yield "a sample must be in a Zstandard frame, but its frame is damaged."
                 continue
             part = memoryview(data)[int(offsets[begin] - offsets[start]) :]
             yield from self._split_all(part, offsets[begin : end + 1])
@@ -206,18 +208,22 @@ class LitDataChunk:
                 serialize = _SERIALIZE.get(serializer)
                 values[name] = memoryview(value if serialize is None else serialize(value))
             except (TypeError, ValueError, OverflowError, struct.error, RecursionError):
-                return f"{name} does not fit the serializer {serializer}."
+                return (
+                    f"{name} must have a value for the serializer {serializer!r}, but it is "
+                    f"{brief(value, 60)}."
+                )
         return values
 
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
-            f"{str(self.file)!r} must be a complete LitData chunk with {self.rows:,} samples, but "
-            "it is damaged or another file. Fetch it again."
+            f"{str(self.file)!r} must be a complete LitData chunk with "
+            f"{counted(self.rows, 'sample')}, but it is damaged or is another file. Fetch the file "
+            "again."
         )
 
 
 def _block_end(offsets: NDArray[np.int64], first: int) -> int:
-    """Return the end of a block of samples that are read together; it has at least one."""
+    """Return the end of a block of samples that are read together, at least one."""
     end = int(np.searchsorted(offsets, offsets[first] + READ_BYTES, side="right")) - 1
     return min(max(end, first + 1), len(offsets) - 1)
 

@@ -16,6 +16,7 @@ from deeplake_lite import checks
 from deeplake_lite.dataset.export.shards.samples import NOTE
 from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.options import takes_options
 from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, inside, read_index
 from deeplake_lite.ingest.shards.mds_encodings import encoding_of
@@ -80,9 +81,10 @@ def from_mds(
     -----
     Image files and other bytes are stored unchanged. ``str`` becomes text, ``int`` and similar
     encodings become numbers, ``ndarray`` becomes an array, ``json`` becomes JSON, and ``pil``
-    becomes an uncompressed image. Shards written by `View.to_mds` get the types of the lake again.
-    If there are several splits, their names are in the column ``split``. Shards may be compressed;
-    their hashes are compared with those in the index. The package ``streaming`` is not needed.
+    becomes an uncompressed image. Columns written by `View.to_mds` get the types that they had in
+    the exported lake. If there are several splits, their names are stored in the column ``split``.
+    Shards may be compressed; their hashes are compared with those in the index. The package
+    ``streaming`` is not needed.
 
     Examples
     --------
@@ -203,20 +205,20 @@ class MdsShard:
         """Return the values of a sample by column, or an error message."""
         at, values = self._sizes.size, dict[str, memoryview]()
         if len(data) < at:
-            return "a sample must have a size for each value, but it is shorter."
+            return "a sample must begin with the sizes of its values, but this one is too short."
         sizes = iter(self._sizes.unpack_from(data))
         for name, size in self.layout:
             end = at + (next(sizes) if size is None else size)
             values[name] = data[at:end]
             at = end
         if at != len(data):
-            return f"its values must have {len(data):,} bytes, but their sizes add up to {at:,}."
+            return f"sizes in a sample must add up to {len(data):,} bytes, but the sum is {at:,}."
         return values
 
     def _damaged(self) -> InvalidValueError:
         return InvalidValueError(
-            f"{str(self.file)!r} must be a complete MDS file with {self.rows:,} samples, but its "
-            "header does not match. Fetch the file again."
+            f"{str(self.file)!r} must be a complete MDS file with {counted(self.rows, 'sample')}, "
+            "but its header does not match. Fetch the file again."
         )
 
 
@@ -254,7 +256,10 @@ def _shard(
     if not _is_count(rows):
         raise _bad(index, "samples", rows)
     if not os.path.isfile(file):
-        raise NotFoundError(f"{str(index)!r} lists {str(file)!r}, which does not exist. Fetch it.")
+        raise NotFoundError(
+            f"All files in an index must exist, but {str(index)!r} lists {str(file)!r}, which does "
+            "not. Fetch this file."
+        )
     return MdsShard(
         file,
         file.name,
@@ -287,7 +292,7 @@ class _File:
 
 
 def _file(index: Path, entry: object) -> _File:
-    """Return the file of an entry. Raises InvalidValueError, also if it is outside the folder."""
+    """Return the file of an entry. Raises InvalidValueError, even if it is outside the folder."""
     if not isinstance(entry, dict):
         raise _bad(index, "raw_data", entry)
     name, size, hashes = entry.get("basename"), entry.get("bytes"), entry.get("hashes")

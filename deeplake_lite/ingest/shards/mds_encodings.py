@@ -47,7 +47,7 @@ def encoding_of(column: str, name: object) -> Encoding:
         raise _unknown(column, name)
     if name in PICKLED:
         raise SchemaError(
-            "Columns must not be pickled, because reading pickles can run any code, but "
+            "Columns must not be pickled, because reading pickles can run arbitrary code, but "
             f"{column!r} is. Write it with another encoding, or select other columns: columns=[…]."
         )
     if name.startswith("ndarray"):

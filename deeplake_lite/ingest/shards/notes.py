@@ -1,4 +1,4 @@
-"""The note that an export leaves in an index: the lake's types, which restore its values."""
+"""The note that an export writes to an index, with the lake's types, to restore its values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Note:
 
     @classmethod
     def of(cls, content: object) -> Note:
-        """Parse a note. Entries of other programs or newer releases are ignored."""
+        """Parse a note. Entries written by other programs or newer releases are ignored."""
         if not isinstance(content, dict):
             return cls()
         columns, metadata = content.get("columns"), content.get("metadata")
@@ -115,7 +115,7 @@ def restored(htype: Htype, value: Any) -> Any:
     if not htype.value_dtype:
         return value
     values = _arrays(htype.value_dtype, value)
-    # An image must be an array; nested lists of numbers would not be accepted.
+    # An image must be an array, because nested lists of numbers would not be accepted.
     return np.asarray(values, htype.value_dtype) if htype.is_image else values
 
 
@@ -159,7 +159,7 @@ def load_npy(data: bytes) -> np.ndarray[Any, Any]:
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except _UNREADABLE as error:
-        raise UnfitError("an npy file without objects") from error
+        raise UnfitError("an npy file without Python objects") from error
     match array:
         case np.ndarray():
             return array

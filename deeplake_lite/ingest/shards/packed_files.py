@@ -60,8 +60,8 @@ def opened(
     for name, expected in hashes.items():
         if (actual := file_hash(path, name)) is not None and actual != expected:
             raise InvalidValueError(
-                f"{str(path)!r} must have the {name} {expected!r:.80} according to its index, but "
-                f"it has {actual!r}. Fetch the file again."
+                f"The {name} hash of {str(path)!r} must be {expected!r:.80} according to its "
+                f"index, but it is {actual!r}. Fetch the file again."
             )
     try:
         file = path.open("rb")
@@ -123,7 +123,7 @@ def unpacked(data: memoryview, codec: str, most: int) -> bytes:
     except _ERRORS as error:
         raise ValueError(str(error).rstrip(".")) from None
     if count > most:
-        raise ValueError("it is too long")
+        raise ValueError("it is longer than expected")
     return b"".join(parts)
 
 
@@ -131,7 +131,7 @@ def _pieces(file: BinaryIO, codec: str, size: int) -> Iterator[bytes]:
     if codec == "snappy":
         data = file.read()
         if size > MOST_RATIO * len(data):
-            raise ValueError("it is too short")
+            raise ValueError("it is shorter than expected")
         yield pa.Codec("snappy").decompress(data, size, asbytes=True)
         return
     if codec in ("gz", "bz2"):

@@ -34,7 +34,7 @@ MOST_BYTES = 2**31
 """Maximum size of a record in bytes, which is the maximum size of a cell."""
 
 FORBIDDEN = 403
-"""HTTP status for a file that must not be read."""
+"""HTTP status for a file that the user may not read."""
 
 _SHARD = r"-\d{5,}-of-\d{5,}(\..*)?$"
 """Matches the end of the name of one of several files."""
@@ -84,7 +84,7 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
     given = [files] if isinstance(files, str | os.PathLike) else files
     if not isinstance(given, list | tuple):
         raise OptionError(
-            "files must be a path, a pattern or a URL, or a list of them, but it is "
+            "files must be a path, a pattern or a URL, or a list of these, but it is "
             f"{brief(files, 80)}."
         )
     found: list[str] = []
@@ -93,7 +93,7 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
             found += [path] if scheme_of(path) is not None else _local(path, kind)
     if not found:
         raise NotFoundError(
-            f"files must have at least one {kind.name} file, but the list is empty. Add one."
+            f"files must name at least one {kind.name} file, but the list is empty. Pass a path."
         )
     return found
 
@@ -109,7 +109,8 @@ def _local(path: str, kind: Kind) -> list[str]:
         found = [here]
     elif os.path.exists(here):
         raise InvalidValueError(
-            f"{path!r} must be a regular file, but it is a pipe or a device. Copy it to a file."
+            f"{path!r} must be a regular file, but it is a pipe or a device. Copy its content to a "
+            "file."
         )
     else:
         found = sorted(filter(os.path.isfile, glob.glob(here, recursive=True)))
@@ -166,13 +167,13 @@ def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) 
         with opened(neighbour, options) as file:
             data: bytes = file.read(most + 1)
     except StorageError as error:
-        # If users may not list files, stores answer "forbidden" for missing files.
+        # If the user may not list files, a store responds "forbidden" to requests of missing files.
         is_missing = isinstance(error.__cause__, FileNotFoundError | PermissionError)
         if is_missing or getattr(error.__cause__, "status", None) == FORBIDDEN:
             return None
         raise
     if len(data) > most:
         raise InvalidValueError(
-            f"{neighbour!r} may have at most {most:,} bytes, but it has more. Check the file."
+            f"{neighbour!r} may be at most {most:,} bytes, but it is larger. Check the file."
         )
     return data

@@ -1,4 +1,4 @@
-"""The source for formats whose shards have samples, which are bytes by name."""
+"""The source for formats whose shards contain samples, each of which has bytes for each column."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1_024
 BLOCK_BYTES = 32 * 2**20
-"""Maximum size of the samples of a block, unless a single one is larger."""
+"""Maximum size of the samples of a block in bytes, unless a single sample is larger."""
 
 READ_BYTES = 2**20
 """Number of bytes of samples that are read at a time, so that they stay in the processor's cache
