@@ -61,9 +61,19 @@ def find_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:
     else:
         files = sorted(filter(os.path.isfile, glob.glob(str(here), recursive=True)))
     if not files:
-        kind = f"{suffix} file".strip()
-        raise NotFoundError(f"There is no {kind} at {str(path)!r}. Check the path.")
+        kinds = _either([end for end in (suffix, *suffixes) if end])
+        raise NotFoundError(f"There is no {kinds}file at {str(path)!r}. Check the path.")
     return files
+
+
+def _either(suffixes: Sequence[str]) -> str:
+    """Return the suffixes as a part of a sentence, followed by a blank if there are any.
+
+    >>> _either([".parquet", ".parq", ".pq"]), _either([])
+    ('.parquet, .parq or .pq ', '')
+    """
+    *first, last = suffixes or [""]
+    return f"{', '.join(first)} or {last} " if first else f"{last} ".lstrip()
 
 
 def find_all_files(path: Paths, suffix: str, *suffixes: str) -> list[str]:

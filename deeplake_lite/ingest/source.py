@@ -32,7 +32,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class BadValue:
-    """A value that cannot be read, as a reason why its row is bad.
+    """A value that cannot be read, so that its row is bad.
 
     >>> print(BadValue("mood", "must be UTF-8 text."))
     column 'mood': must be UTF-8 text.

@@ -55,8 +55,7 @@ class Reader(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the format, and of the column and metadata for values that fit no other column.
-        """
+        """Name of the format, and of the column and metadata that store all other values."""
 
     @property
     def title(self) -> str:

@@ -80,8 +80,8 @@ def from_idx(
     -------
     Dataset
         The committed dataset, with the columns ``image`` (PNG, which the dataset browser shows),
-        ``label``, and ``split`` if there are several splits. Images and labels are matched by name, such
-        as ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``; ``t10k`` is the split
+        ``label``, and ``split`` if there are several splits. Images and labels are matched by name,
+        such as ``train-images-idx3-ubyte`` and ``train-labels-idx1-ubyte``; ``t10k`` is the split
         ``test``.
 
     Raises

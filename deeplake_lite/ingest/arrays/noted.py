@@ -203,8 +203,7 @@ class Stored:
         return [v if ok else None for v, ok in zip(values, valid.tolist(), strict=True)]
 
     def _flat(self, start: int, stop: int) -> NDArray[Any]:
-        """Return a range of values; times may be integers, because PyTorch has no dtype for them.
-        """
+        """Return a range of values; times may be integers, because PyTorch has no such dtype."""
         assert self.values is not None
         values = self.values.read(start, stop)
         is_count = self.dtype.endswith("]") and values.dtype == np.int64

@@ -108,9 +108,7 @@ def _source(
 ) -> ArraySource:
     """Return the source for files. Raises NotFoundError, InvalidValueError."""
     if isinstance(files, Mapping):
-        named = {
-            checks.text("a column name", name): _one(file) for name, file in files.items()
-        }
+        named = {checks.text("a column name", name): _one(file) for name, file in files.items()}
     else:
         named = {}
         paths = _found(files)
@@ -205,8 +203,8 @@ def _found(files: Any) -> list[Path]:
         )
     paths = list[Path]()
     for file in files:
-        suffix = ".np[yz]" if Path(checks.location("files", file)).expanduser().is_dir() else ".npz"
-        paths += map(Path, find_files(file, suffix))
+        is_folder = Path(checks.location("files", file)).expanduser().is_dir()
+        paths += map(Path, find_files(file, ".npz", *([".npy"] if is_folder else [])))
     return paths
 
 

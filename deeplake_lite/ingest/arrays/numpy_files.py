@@ -307,9 +307,7 @@ def exactly(stream: IO[bytes], count: int) -> bytes:
 
 
 def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ...], bool, int]:
-    """Return dtype and shape from the header of an npy file, whether it is in Fortran order, and
-    the header's size.
-    """
+    """Read the header of an npy file; return dtype, shape, whether in Fortran order, and size."""
     version = np.lib.format.read_magic(stream)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,

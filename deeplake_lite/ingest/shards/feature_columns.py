@@ -116,8 +116,7 @@ class PlainColumn:
 
     @cached_property
     def _takes_one(self) -> bool:
-        """Whether a feature's only value is used unchanged, which is a fast path for most features.
-        """
+        """Whether a feature's only value is used unchanged, as a fast path."""
         return self._takes_bytes or self.htype.sql == "number"
 
     @cached_property

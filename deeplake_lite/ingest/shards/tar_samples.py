@@ -76,7 +76,7 @@ def tar_files(tars: Location | Sequence[Location]) -> list[str]:
     given = [tars] if isinstance(tars, str | os.PathLike) else tars
     if not isinstance(given, list | tuple):
         raise OptionError(
-            "tars must be a path, a pattern or a URL, or a list of them, but it is "
+            "tars must be a path, a pattern or a URL, or a list of these, but it is "
             f"{brief(tars, 80)}."
         )
     files: list[str] = []
@@ -84,7 +84,7 @@ def tar_files(tars: Location | Sequence[Location]) -> list[str]:
         for path in expand(checks.location("tars", location)):
             files += [path] if scheme_of(path) is not None else _local(path)
     if not files:
-        raise NotFoundError("tars must have at least one file, but the list is empty. Add one.")
+        raise NotFoundError("tars must name at least one file, but the list is empty. Pass a path.")
     return files
 
 
@@ -116,7 +116,7 @@ def expand(path: str) -> list[str]:
     if count > MOST_FILES:
         raise InvalidValueError(
             f"Braces may expand to at most {MOST_FILES:,} files, but {path!r} expands to "
-            f"{count:,}. Pass fewer."
+            f"{count:,}. Use a smaller range."
         )
     template = _BRACES.sub("\0", path).split("\0")
     return [
@@ -133,7 +133,7 @@ def _choices(text: str) -> Sequence[str]:
     if last - first > MOST_FILES:
         raise InvalidValueError(
             f"Braces may expand to at most {MOST_FILES:,} files, but '{{{text}}}' expands to "
-            f"{last - first + 1:,}. Pass fewer."
+            f"{last - first + 1:,}. Use a smaller range."
         )
     width = len(ends[1])
     return [f"{number:0{width}}" for number in range(first, last + 1)]
@@ -147,11 +147,11 @@ def samples(
     Raises
     ------
     InvalidValueError
-        If it is not a tar file, or is truncated.
+        If the file is not a tar file, or is truncated.
     TooLargeError
-        If one of its files exceeds the limits.
+        If a file in the tar file exceeds the limits.
     StorageError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     key, files = None, dict[str, bytes]()
     for name, data in _members(path, options, left_out, limits):
@@ -178,7 +178,7 @@ def _members(
         tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as tar,
     ):
         for member in tar:
-            tar.members = []  # type: ignore[attr-defined]  # would grow until the end
+            tar.members = []  # type: ignore[attr-defined]  # would grow with each file
             last = member.name.rpartition("/")[2]
             place = f"{_name(path)}, {member.name}"
             if member.isdir() or last.startswith("."):

@@ -1,9 +1,9 @@
-"""Columns for the features of datasets written by TensorFlow Datasets (TFDS).
+"""Building columns for the features of datasets written by TensorFlow Datasets (TFDS).
 
-Their features.json determines how features are serialized: the name of a leaf of nested dicts is
+Their features.json determines how features are serialized: a leaf of nested dicts is named after
 its path, nested lists are written as ``ragged_flat_values`` and ``ragged_row_lengths_0``, and
 tensors with several axes of unknown size as ``value`` and ``shape``. Class names are in files such
-as ``label.labels.txt``. Features that are not supported here are inferred from their values.
+as ``label.labels.txt``. For other features, types are inferred from their values.
 
 https://www.tensorflow.org/datasets/api_docs/python/tfds/features
 """
@@ -30,6 +30,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.shards.feature_columns import PlainColumn, raw_values, value_of
 from deeplake_lite.ingest.shards.record_files import MOST_BYTES, name_of
 
@@ -67,7 +68,7 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
     Raises
     ------
     InvalidValueError
-        If it is not in TFDS's form, or was written before TFDS 4.4.
+        If the content is not in TFDS's format, or was written before TFDS 4.4.
 
     Examples
     --------
@@ -87,8 +88,8 @@ def tfds_columns(content: Mapping[str, Any], names: Names) -> dict[str, FeatureC
         return {column.name: column for column in _columns("", content, (), names)}
     except (LakeError, TypeError, ValueError, LookupError, AttributeError) as error:
         raise InvalidValueError(
-            f"{FEATURES} must be in TFDS's form, but it cannot be read: {error}. Restore it, or "
-            "move the records to another folder."
+            f"{FEATURES} must be in TFDS's format, but it cannot be read: {error}. Restore the "
+            "file, or move the records to another folder."
         ) from error
 
 
@@ -193,16 +194,20 @@ class _Tensor:
             try:
                 data = decoder.decompress(data, MOST_BYTES)
             except zlib.error as error:
-                raise ValueError(f"it is not valid zlib data: {error}") from None
+                raise ValueError(
+                    f"a value must be zlib data, but it cannot be decompressed: {error}"
+                ) from None
             if not decoder.eof:
-                raise ValueError("its zlib data must be complete, but it is truncated or too large")
+                raise ValueError("zlib data must be complete, but it is truncated or too large")
         values = value_of([data], Array(self.dtype, (None,)))
         if shape is None:
             htype = Array(self.dtype, self.axes) if self.axes else Scalar(self.dtype)
             return value_of(values, htype)
         if len(shape) != len(self.axes) or min(shape, default=0) < 0 or \
                 _product(shape) != len(values):  # fmt: skip
-            raise ValueError(f"it must have the shape {shape}, but it has {len(values):,} values")
+            raise ValueError(
+                f"the values must fill the shape {shape}, but their number is {len(values):,}"
+            )
         return values.reshape(shape)
 
 
@@ -272,7 +277,10 @@ def _tensor_leaf(tensor: _Tensor, lists: tuple[int | None, ...]) -> Leaf | None:
 def _one(values: Any) -> bytes:
     """Return the only value, which must be bytes. Raises ValueError."""
     if len(values) != 1 or not isinstance(values[0], bytes):
-        raise ValueError(f"it must have one value of bytes, but it has {len(values):,} values")
+        noun = "byte string" if isinstance(values, list) else "number"
+        raise ValueError(
+            f"a feature must have one byte string, but this one has {counted(len(values), noun)}"
+        )
     return values[0]
 
 
@@ -355,7 +363,8 @@ def _split(values: Any, lengths: list[int], size: int) -> list[Any]:
     """Split values into lists; `size` is the number of values per item. Raises ValueError."""
     if min(lengths, default=0) < 0 or sum(lengths) * size != len(values):
         raise ValueError(
-            f"its lists must have {sum(lengths) * size:,} values, but they have {len(values):,}"
+            f"the lists must have {sum(lengths) * size:,} values according to their lengths, but "
+            f"they have {len(values):,}"
         )
     ends = np.cumsum([0, *lengths]) * size
     return [values[a:b] for a, b in pairwise(ends)]

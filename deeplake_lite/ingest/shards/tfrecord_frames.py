@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PIECE = 16 * 2**20
 """Maximum number of bytes to read at once, so that a wrong length does not allocate memory."""
 
+_WRONG_CHECKSUM = "its content does not match its checksum. Fetch the file again."
+
 
 def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     """Yield the records of a file.
@@ -25,10 +27,11 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
     Raises
     ------
     InvalidValueError
-        If it is not a TFRecord file, if it is truncated, or if the length of a record is damaged,
-        because the next record cannot be found. Records with damaged content have an `error`.
+        If the file is not a TFRecord file or is truncated, or if the length of a record is damaged,
+        so that the next record cannot be found. If only the content of a record is damaged, its
+        `error` is set.
     StorageError
-        If it cannot be opened.
+        If the file cannot be opened.
     """
     name, number, at = name_of(path), 0, 0
     with _decompressed(path, options) as file:
@@ -42,9 +45,8 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
                     f"A record must be complete, but {place} has {len(data) + len(tail):,} of "
                     f"{size + TAIL.size:,} bytes. The file is truncated. Fetch it again."
                 )
-            is_whole = TAIL.unpack(tail)[0] == masked_crc(data)
-            reason = None if is_whole else "its content does not match its checksum."
-            yield Record(data, place, reason)
+            is_intact = TAIL.unpack(tail)[0] == masked_crc(data)
+            yield Record(data, place, None if is_intact else _WRONG_CHECKSUM)
             number, at = number + 1, at + HEAD.size + size + TAIL.size
 
 
@@ -58,13 +60,13 @@ def _length(head: bytes, place: str) -> int:
     size, crc = HEAD.unpack(head)
     if masked_crc(head[:8]) != crc:
         raise InvalidValueError(
-            f"The length in {place} does not match its checksum. The file is not a TFRecord file, "
-            "or it is damaged from that point on. Fetch it again."
+            f"The length of a record must match its checksum, but that of {place} does not. The "
+            "file is not a TFRecord file, or it is damaged from this point on. Fetch it again."
         )
     if size > MOST_BYTES:
         raise InvalidValueError(
-            f"A record may have at most {MOST_BYTES:,} bytes, but {place} has {size:,}. Leave "
-            "the file out."
+            f"A record may have at most {MOST_BYTES:,} bytes, but {place} has {size:,}. Leave the "
+            "file out."
         )
     return int(size)
 

@@ -80,8 +80,8 @@ def from_webdataset(
         file), and one column per extension. Image files are in ``image``, unless samples have
         several; ``txt`` becomes text, ``json`` JSON, ``cls`` a number, ``npy`` an array, and every
         other extension bytes. Dots in an extension become underscores, and its last part is left
-        out if it only says how the file is read: ``seg.png`` becomes ``seg``. ``ingested`` is a
-        summary.
+        out if it only determines how the file is read: ``seg.png`` becomes ``seg``. ``ingested`` is
+        a summary.
 
     Raises
     ------
@@ -164,7 +164,7 @@ class WebDatasetSource:
 
     @property
     def title(self) -> str:
-        """Name of the first file, and the number of the others."""
+        """Name of the first file, and the number of other files."""
         first = self.files[0].rpartition("/")[2]
         return first if len(self.files) == 1 else f"{first} and {len(self.files) - 1} more"
 
@@ -250,8 +250,8 @@ class WebDatasetSource:
                 name = self._note.column(extension) or self.names.get(extension)
                 if name is None:
                     errors[i] = (
-                        f"a sample must have the extensions {', '.join(self._known)}, like the "
-                        f"first samples, but it has {extension!r}."
+                        f"a sample may only have the extensions {', '.join(self._known)}, like the "
+                        f"first samples, but this one also has {extension!r}."
                     )
                     continue
                 try:
@@ -303,7 +303,7 @@ def _column(extension: str, taken: Collection[str]) -> str:
 
 
 def _content(extension: str, data: bytes) -> str:
-    """Return the kind of content, such as "float32 2", if it does not follow from the extension.
+    """Return the kind of content, such as "float32 2", if the extension does not determine it.
 
     >>> _content("cls", b"7"), _content("cls", b"cat"), _content("txt", b"7")
     ('integer', '', '')
@@ -349,7 +349,7 @@ def _is_integer(data: bytes) -> bool:
 
 
 def _value(extension: str, data: bytes, htype: Htype) -> object:
-    """Convert a file to a value of a type. Raises ValueError, which says what it must be."""
+    """Convert a file to a value of a type. Raises ValueError with a description of valid files."""
     last = extension.rpartition(".")[2].lower()
     if htype.bare == Bytes():
         return data
@@ -381,7 +381,7 @@ def _array(data: bytes) -> np.ndarray[Any, Any]:
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
     except (*_UNREADABLE, OSError, MemoryError, OverflowError) as error:
-        raise ValueError("an npy file without objects") from error
+        raise ValueError("an npy file without Python objects") from error
     match array:
         case np.ndarray():
             return array

@@ -106,7 +106,7 @@ def from_arrays(
 
 @dataclass(frozen=True)
 class LakeColumn:
-    """A column of a lake, used like an array; it is read in parts, without decoding its files."""
+    """A column of a lake that is used like an array, and read in parts without decoding files."""
 
     column: Column
     """The column."""
@@ -157,7 +157,7 @@ class MemorySource:
         """Return the source for columns of the same length. Raises InvalidValueError."""
         if not isinstance(arrays, Mapping):
             raise InvalidValueError(
-                "arrays must be a dict of arrays and lists by column, but it is "
+                "arrays must be a dict of arrays and lists by column, but its type is "
                 f"{type(arrays).__name__}. Pass a DataFrame to dl.from_dataframe."
             )
         types = types_of(schema)
@@ -170,9 +170,10 @@ class MemorySource:
         }
         lengths = {name: len(value) for name, value in values.items()}
         if len(set(lengths.values())) > 1:
-            listed = ", ".join(f"{name!r} {n}" for name, n in lengths.items())
+            listed = ", ".join(f"{name!r}: {n:,}" for name, n in lengths.items())
             raise InvalidValueError(
-                f"Columns must have the same length, but they have {listed}. Truncate or pad them."
+                f"Columns must have the same length, but their lengths are {listed}. Truncate or "
+                "pad them."
             )
         return cls(values, key, types, title)
 
@@ -260,7 +261,7 @@ def infer_htype(values: Any) -> Htype:
     Raises
     ------
     SchemaError
-        If they have no type in common.
+        If the values have no common type.
 
     Examples
     --------
@@ -398,7 +399,7 @@ _GENERAL = (
 """General types to try if the values have no common type."""
 
 _TRIED = 1_000
-"""Number of rows for which they are tried."""
+"""Number of rows for which these types are tried."""
 
 
 def _advice(name: str, values: Any) -> str:
@@ -411,7 +412,7 @@ def _advice(name: str, values: Any) -> str:
         for htype in (replace(general, nullable=nullable) for general in _GENERAL):
             if _takes(htype, values):
                 return f"Declare a type: schema={{{name!r}: {pasted(htype)}}}."
-    return "No type can store them. Convert them to numbers, strings, lists or dicts."
+    return "Convert the values to numbers, strings, lists or dicts."
 
 
 def _takes(htype: Htype, values: Any) -> bool:

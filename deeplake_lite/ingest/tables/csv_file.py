@@ -32,7 +32,7 @@ BLOCK_BYTES = 16 * 2**20
 """Size of a block of a larger file."""
 
 MOST_LISTED = 5
-"""Maximum number of names of columns that a message lists."""
+"""Maximum number of column names that a message lists."""
 
 DELIMITERS = (",", ";", "\t", "|")
 """Usual delimiters of CSV files."""
@@ -182,9 +182,12 @@ class CsvFile:
         }
 
     def _skip_record(self, row: arrow_csv.InvalidRow) -> str:
-        """List a record with too few or too many values, and tell Arrow to skip it."""
-        names, values = row.expected_columns, row.actual_columns
-        reason = f"must have a value for each of {names} columns, but it has {values}"
+        """Record that a row has too few or too many values, and tell Arrow to skip it."""
+        columns, values = row.expected_columns, row.actual_columns
+        reason = (
+            f"a record must have a value for each column, which makes {columns}, but this one has "
+            f"{values}"
+        )
         place = f"{self.title}, record {row.number} (the header is record 1)"
         self.left_out[row.number] = Skipped(place, reason)
         return "skip"
@@ -391,8 +394,8 @@ def check_encoding(path: str) -> None:
     name = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
     if name:
         raise InvalidValueError(
-            f"A CSV file must be UTF-8, but {path!r} begins with the mark of {name.upper()}. "
-            f"Convert the file: iconv -f {name} -t utf-8."
+            f"A CSV file must be UTF-8, but {path!r} begins with the byte order mark of "
+            f"{name.upper()}. Convert the file: iconv -f {name} -t utf-8."
         )
 
 
@@ -439,6 +442,6 @@ def _check_names(names: list[str]) -> None:
     others = f"{named}" if len(named) <= MOST_LISTED else f"[{named[0]!r}, …]"
     raise InvalidValueError(
         "The first line of a CSV file must have the names of its columns, but column "
-        f"{position} has no name. Name it, or select the others: columns={others}. To write a CSV "
-        "without pandas' index, use df.to_csv(path, index=False)."
+        f"{position} has no name. Add a name, or select the other columns: columns={others}. To "
+        "write a CSV without pandas' index, use df.to_csv(path, index=False)."
     )

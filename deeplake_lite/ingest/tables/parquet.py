@@ -89,11 +89,11 @@ def from_parquet(
 
     Notes
     -----
-    A column that only some files have is null in the others, and types are widened: int32 and int64
-    become int64. Names of folders such as ``year=2020`` become columns.
+    A column that only some files have is null in rows of other files, and types are widened: int32
+    and int64 become int64. Names of folders such as ``year=2020`` become columns.
 
     `ingest.tables.columns` lists the column types for Arrow's types. Structs, time zones, decimals
-    and times of day are simplified; their original types are kept in ``ds.metadata["arrow"]``, so
+    and times of day are simplified; their original types are stored in ``ds.metadata["arrow"]``, so
     that `View.to_parquet` restores them. Files written by Hugging Face keep the classes, images and
     shapes that their metadata describes; see `from_huggingface`. Without this metadata, images,
     which are structs of bytes and path, become bytes unless you declare them:
@@ -169,8 +169,8 @@ def parquet_table(
     Raises
     ------
     InvalidValueError
-        If a file cannot be read, or the types of a column do not fit; `path` is the name of the
-        files in messages. See `open_files` for `root` and `declared`.
+        If a file cannot be read, or the types of a column do not fit together; `path` is the name
+        of the files in messages. See `open_files` for `root` and `declared`.
     """
     with reading(path):
         dataset = open_files(files, root, declared)
@@ -246,7 +246,7 @@ def _has_null_items(footers: Sequence[pq.FileMetaData], read: Read, leaf: Leaf) 
 
 
 def _has_values(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:
-    """Return whether a column has any values; True if the statistics do not tell."""
+    """Return whether a column has any values; True if the statistics do not show this."""
     chunks = _column_chunks(footer, path)
     return chunks is None or any(
         _null_count_of(chunk) != chunk.num_values or chunk.statistics.has_min_max

@@ -40,12 +40,12 @@ def open_files(
     root : str, optional
         The folder below which folders such as ``year=2020`` add columns.
     declared : mapping
-        Types that the user declares; columns whose types do not fit are converted to them.
+        Types that the user declares; columns whose types do not fit together are converted to them.
 
     Raises
     ------
     InvalidValueError
-        If the types of a column do not fit; the error names the file and the column.
+        If the types of a column do not fit together; the error names the file and the column.
     """
     first = arrow_dataset.dataset(files, format="parquet")
     schemas = {f.path: f.physical_schema for f in first.get_fragments()}
@@ -108,7 +108,7 @@ def _mixed(a: pa.Field, b: pa.Field, file: str) -> InvalidValueError:
     return InvalidValueError(
         f"A column must have compatible types in all files, but column {a.name!r} of {file!r} is "
         f"{b.type}, and in earlier files it is {a.type}. Declare a type that can hold all values: "
-        f"schema={{{a.name!r}: dl.Text()}}. Or leave it out: columns=[…]."
+        f"schema={{{a.name!r}: dl.Text()}}. Or leave the column out: columns=[…]."
     )
 
 
@@ -162,7 +162,8 @@ def _check_exact(schemas: Mapping[str, pa.Schema], schema: pa.Schema) -> None:
                         "A column must have compatible types in all files, but column "
                         f"{name!r} of {file!r} has integers that the common type "
                         f"{schema.field(name).type} cannot hold. Declare a type that can hold all "
-                        f"values: schema={{{name!r}: dl.Text()}}. Or leave it out: columns=[…]."
+                        f"values: schema={{{name!r}: dl.Text()}}. Or leave the column out: "
+                        "columns=[…]."
                     )
 
 

@@ -1,7 +1,7 @@
 """The source for Arrow record batches, shared by Parquet and CSV files.
 
 The batches can be read several times: first to collect the names of classes, and then to ingest the
-rows. So the rows need not be held in memory.
+rows. This way, the rows need not be held in memory.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class TabularSource:
     """Folder of the table, to which paths of files are relative."""
 
     reach: Reach | None = None
-    """Which files values may name; None for any. A column of strings whose type the user declares
-    may name any file."""
+    """The files whose paths values may contain; None for any. A column of strings whose type the
+    user declares may contain any path."""
 
     @cached_property
     def columns(self) -> dict[str, Htype]:
@@ -118,7 +118,7 @@ class TabularSource:
 
     @cached_property
     def _reach(self) -> dict[str, Reach]:
-        """Which files each column may name."""
+        """The files whose paths each column may contain."""
         if self.reach is None:
             return {}
         trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}
@@ -127,7 +127,7 @@ class TabularSource:
     def _all_values(
         self, batch: pa.RecordBatch, names: Iterable[str], places: Places
     ) -> tuple[dict[str, Any], dict[int, BadValue]]:
-        """Return the values of all columns, and those that cannot be read by row."""
+        """Return the values of all columns, and the bad values by row."""
         values, errors = dict[str, Any](), dict[int, BadValue]()
         for name in names:
             read, blank = partial(self._some_values, batch, name), self.columns[name].blank
@@ -216,7 +216,8 @@ def select_columns(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schem
             )
         if names.count(name) > 1:
             raise OptionError(
-                f"columns= must name each column once, but it names {name!r} twice. Remove one."
+                f"columns= must name each column only once, but it names {name!r} twice. Remove "
+                "the duplicate."
             )
     return pa.schema([schema.field(name) for name in names])
 
@@ -244,7 +245,7 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
 
 
 def located(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield batches; an error names the file, and the row from which on it cannot be read."""
+    """Yield batches; an error names the file, and the first row that cannot be read."""
     iterator, row = iter(batches), 0
     while True:
         with reading(f"{path}, from row {row:,} on" if row else path):
