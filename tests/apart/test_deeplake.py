@@ -366,9 +366,9 @@ def test_the_last_version_is_ingested_without_history(folder, new_url):
 
 @pytest.mark.usefixtures("flowers")
 def test_history_rejects_options_that_it_cannot_honour(folder, new_url):
-    with pytest.raises(OptionError, match="on= needs history=False"):
+    with pytest.raises(OptionError, match="on= requires history=False"):
         ingest(folder, new_url(), on="text")
-    with pytest.raises(OptionError, match="on_error='skip' needs history=False"):
+    with pytest.raises(OptionError, match="on_error='skip' requires history=False"):
         ingest(folder, new_url(), on_error="skip")
 
 

@@ -212,7 +212,7 @@ def test_type_inferred_from_the_first_block_applies_strictly_to_later_ones(take,
         assert take(text)["n"][50] == "0051"
         return
     with pytest.raises(
-        dl.InvalidValueError, match=r"column 'n': .* a later row has '0051'\. .* schema="
+        dl.InvalidValueError, match=r"column 'n': .* a later value is '0051'\. .* schema="
     ):
         take(text)
 

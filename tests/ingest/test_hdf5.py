@@ -108,7 +108,7 @@ def test_data_in_other_files_is_not_read(path, ingest, tmp_path):
         "external": "it is a link", "soft": "it is a link", "virtual": "its data is in other files",
         "raw": "its data is in other files", "ref": "object is not supported",
         "type": "it is not a dataset",
-        "group/loop": "its group is nested too deeply, or contains itself",
+        "group/loop": "it is nested too deeply, or another path has the same group",
     }  # fmt: skip
 
 

@@ -144,7 +144,7 @@ def test_what_optimize_wrote_is_ingested(tmp_path, ingest):
 
 def test_pickles_are_refused(tmp_path, ingest):
     folder = write(tmp_path, [{"i": n, "p": {1, n}} for n in range(3)])
-    with pytest.raises(SchemaError, match="reading pickles can run any code, but 'p' is"):
+    with pytest.raises(SchemaError, match="reading pickles can run arbitrary code, but 'p' is"):
         ingest(folder)
     assert ingest(folder, columns=["i"])["i"][:].tolist() == [0, 1, 2]
 
@@ -298,7 +298,7 @@ def test_bad_samples_are_reported_or_skipped(tmp_path, ingest):
     assert ds["0"][:] == ["0", "1", "3", "4"]
     data[at - 8] = 77  # its size
     path.write_bytes(data)
-    with pytest.raises(InvalidValueError, match="row 2: its values must have 10 bytes, but"):
+    with pytest.raises(InvalidValueError, match="row 2: sizes in a sample must add up to 10 bytes, but"):
         ingest(folder)
 
 
@@ -308,8 +308,8 @@ LEAF = {"type": None, "context": None, "children_spec": []}
 @pytest.mark.parametrize(
     ("config", "entry", "error", "message"),
     [
-        ({}, {"filename": "../x.bin"}, InvalidValueError, "files in its folder"),
-        ({}, {"filename": "x.bin"}, NotFoundError, "which does not exist"),
+        ({}, {"filename": "../x.bin"}, InvalidValueError, "files in its own folder"),
+        ({}, {"filename": "x.bin"}, NotFoundError, "which does not. Fetch"),
         ({}, {"chunk_size": 2**60}, InvalidValueError, "'chunk_size' is"),
         ({}, {"chunk_size": 2**31}, InvalidValueError, "must be a complete LitData chunk"),
         ({"data_format": ["int"]}, {}, InvalidValueError, "'data_format' is"),

@@ -306,7 +306,7 @@ def test_large_csv_is_read_block_by_block(tmp_path, url, monkeypatch):
     path.write_text("\n".join(["id,name", *lines]) + "\n")
     assert dl.from_csv(path, url)["id"][:].tolist() == list(range(1_000))
     path.write_text("\n".join(["id,name", *lines, "oops,last"]) + "\n")
-    with pytest.raises(dl.InvalidValueError, match="Declare its type: schema="):
+    with pytest.raises(dl.InvalidValueError, match="Declare the column's type: schema="):
         dl.from_csv(path, url + "2")
     given = dl.from_csv(path, url + "2", schema={"id": "text"})
     assert given["id"][1_000] == "oops"
@@ -376,7 +376,7 @@ def test_missing_file_or_invalid_parquet_is_refused(tmp_path, url):
         dl.from_parquet(tmp_path / "a.parquet", url, columns=["b"])
     with pytest.raises(dl.SchemaError, match=r"on= must be a column of .* but it is 'k'"):
         dl.from_parquet(tmp_path / "a.parquet", url, on="k")
-    with pytest.raises(dl.SchemaError, match="schema= has a column 'k'"):
+    with pytest.raises(dl.SchemaError, match="but it has 'k'"):
         dl.from_parquet(tmp_path / "a.parquet", url, schema={"k": "text"})
 
 

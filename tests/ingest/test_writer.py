@@ -77,7 +77,7 @@ def test_invalid_options_are_refused(url):
         dl.from_arrays({"x": [1]}, url, on_error="ignore")
     with pytest.raises(ValueError, match="commit_every must be an integer of at least 1"):
         dl.from_arrays({"x": [1]}, url, on="x", commit_every=0)
-    with pytest.raises(ValueError, match=r"needs a key.*on="):
+    with pytest.raises(ValueError, match=r"requires a key column.*on="):
         dl.from_arrays({"x": [1]}, url, commit_every=10)
 
 
@@ -105,7 +105,7 @@ def test_intermediate_commits_are_kept_and_the_error_says_how_to_resume(url, mon
     options = {"on": "k", "schema": {"x": "int64"}, "commit_every": 2}
     with pytest.raises(dl.InvalidValueError) as caught:
         dl.from_arrays(rows, url, **options)
-    assert caught.value.__notes__ == ["2 rows are committed. Run the ingest again to resume."]
+    assert caught.value.__notes__ == ["Committed so far: 2 rows of the source. To resume, run the ingest again."]
     assert dl.open(url)["k"][:].tolist() == [1, 2]
     ds = dl.from_arrays({**rows, "x": [1, 2, 3, 4, 5]}, url, **options)
     assert (ds.ingested.added, ds.ingested.unchanged) == (3, 2)

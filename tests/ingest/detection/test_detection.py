@@ -181,7 +181,7 @@ def test_what_is_not_there_and_what_is_a_lake_are_said(tmp_path):
     with pytest.raises(NotFoundError, match=r"There is no 'nowhere'.*Check the path"):
         recognise("nowhere")
     dl.create(str(tmp_path / "a.lake"), {"x": "int64"})
-    with pytest.raises(InvalidValueError, match=r"is already a lake\. Open it: dl\.open"):
+    with pytest.raises(InvalidValueError, match=r"is already a lake\. Open it with dl\.open"):
         recognise(tmp_path / "a.lake")
     with pytest.raises(OptionError, match="data must be a path"):
         recognise(3)
