@@ -63,7 +63,7 @@ def read_column(
     if len(bad) == len(places) > 1 and all(error.row is None for error in bad.values()):
         first = bad[0]
         raise type(first)(f"{places[0]}: {first.args[0]}", column=name) from first.__cause__
-    return _joined(parts, blank), {row: BadValue(name, e.args[0]) for row, e in bad.items()}
+    return _join(parts, blank), {row: BadValue(name, e.args[0]) for row, e in bad.items()}
 
 
 def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
@@ -84,7 +84,7 @@ def readable_parts(read: Read, start: int, stop: int) -> Iterator[Part]:
     yield from readable_parts(read, middle, stop)
 
 
-def _joined(parts: list[Part], blank: Any) -> Any:
+def _join(parts: list[Part], blank: Any) -> Any:
     """Join the values of all parts, with blanks in place of errors."""
     exported = next((part for _, _, part in parts if isinstance(part, Exported)), None)
     rows = list[Any]()

@@ -147,7 +147,7 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
 
 
 @contextmanager
-def paused_collector() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Pause the garbage collector, which would repeatedly visit the many new objects of a block.
 
     For JSON annotations, this would take a quarter of the time. It runs between blocks instead.
@@ -161,16 +161,16 @@ def paused_collector() -> Iterator[None]:
             gc.enable()
 
 
-def ahead[T](blocks: Iterable[T]) -> Iterator[T]:
+def read_ahead[T](blocks: Iterable[T]) -> Iterator[T]:
     """Yield the items of an iterator, computing the next one in a separate thread.
 
-    >>> list(ahead(iter([1, 2, 3])))
+    >>> list(read_ahead(iter([1, 2, 3])))
     [1, 2, 3]
     """
     iterator, end = iter(blocks), object()
 
     def read() -> object:
-        with paused_collector():
+        with pause_collector():
             return next(iterator, end)
 
     with Pool(1) as pool:

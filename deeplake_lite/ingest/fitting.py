@@ -44,7 +44,7 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
                 f"from {', '.join(map(repr, types))}."
             )
     for name, htype in ((name, resolve(spec)) for name, spec in declared.items()):
-        types[name] = _named(htype, types[name])
+        types[name] = _with_names(htype, types[name])
     if source.key is not None and source.key not in types:
         raise SchemaError(
             f"on= must be a column of {source.title}, but it is {source.key!r}. "
@@ -55,11 +55,11 @@ def types_of_source(source: Source, declared: Mapping[str, object]) -> dict[str,
     return types
 
 
-def _named(declared: Htype, inferred: Htype) -> Htype:
+def _with_names(declared: Htype, inferred: Htype) -> Htype:
     """Return the declared type, with the inferred class names if it has none.
 
     >>> from deeplake_lite.htypes import ClassLabel
-    >>> _named(ClassLabel(nullable=True), ClassLabel(["cat"]))
+    >>> _with_names(ClassLabel(nullable=True), ClassLabel(["cat"]))
     ClassLabel(['cat'], nullable=True)
     """
     classes = declared.labels

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.source import Block
     from deeplake_lite.schema import Field
 
-type Reach = Literal["inside", "local"]
+type AllowedPaths = Literal["inside", "local"]
 """The files whose paths a column may contain: those in the folder of the source, or all local
 files."""
 
@@ -40,15 +40,15 @@ def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
     """
     columns, errors = dict(block.columns), dict(block.errors)
     for f in fields:
-        if f.name not in block.reach:
+        if f.name not in block.allowed_paths:
             continue
-        column = _Column(f, block.base, block.reach[f.name])
+        column = _Column(f, block.base, block.allowed_paths[f.name])
         values = columns[f.name]
         if isinstance(values, Exported):
-            rows, bad = column.checked(values.values, values.of)
+            rows, bad = column.check(values.values, values.of)
             columns[f.name] = replace(values, values=rows)
         else:
-            columns[f.name], bad = column.checked(values, f.htype)
+            columns[f.name], bad = column.check(values, f.htype)
         for row, reason in bad.items():
             errors.setdefault(row, reason)
     return replace(block, columns=columns, errors=errors)
@@ -57,10 +57,10 @@ def with_named_files(block: Block, fields: Sequence[Field]) -> Block:
 class _Column:
     """A column that may contain paths of files."""
 
-    def __init__(self, f: Field, base: str | None, reach: Reach) -> None:
-        self._field, self._base, self._reach = f, base, reach
+    def __init__(self, f: Field, base: str | None, allowed_paths: AllowedPaths) -> None:
+        self._field, self._base, self._allowed_paths = f, base, allowed_paths
 
-    def checked(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
+    def check(self, values: Any, of: Htype) -> tuple[Any, dict[int, BadValue]]:
         """Return the values, with the content of files in columns of bytes, and bad rows."""
         takes_files = self._field.htype.takes_files or of.takes_files
         if not (takes_files or _is_of_bytes(of)) or _has_no_names(values):
@@ -104,7 +104,7 @@ class _Column:
     def _check_path(self, path: Any) -> None:
         """Check that the file at a path may be read. Raises InvalidValueError."""
         text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-        if self._reach == "local":
+        if self._allowed_paths == "local":
             if files.scheme_of(text):
                 raise InvalidValueError(
                     f"the path of a file must be local, but it is {brief(text, 120)}. Download the "

@@ -17,7 +17,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
 from deeplake_lite.htypes.words import counted
-from deeplake_lite.ingest.edited import Edited, History
+from deeplake_lite.ingest.edited import Edits, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
 from deeplake_lite.ingest.files import are_same_files, are_same_state
 from deeplake_lite.ingest.records import METADATA_KEY, Content, Record, Records, runs_of
@@ -149,15 +149,15 @@ class Run:
         return fields if self.key is None else [self.key, *fields]
 
     @cached_property
-    def edited(self) -> Edited:
+    def edits(self) -> Edits:
         """Edits that people have made since earlier ingests."""
         if self.update == "force" or self.key is None:
-            return Edited()
-        return History(self.ds, self.key).edited(self.ds.version)
+            return Edits()
+        return History(self.ds, self.key).edits(self.ds.version)
 
     # ---- reading, in a thread, one block ahead
 
-    def encoded(self, check: Check, on_error: OnError) -> Iterator[Encoded]:
+    def encode_blocks(self, check: Check, on_error: OnError) -> Iterator[Encoded]:
         """Yield the encoded blocks of the source."""
         fields, first = self.fields, self.start
         for block in self.source.blocks(self.start):
@@ -245,7 +245,7 @@ class Run:
 
     def _without_deleted(self, block: Encoded) -> Encoded:
         """Return a block without rows that people have deleted, or whose key they have changed."""
-        edited = self.edited
+        edited = self.edits
         if not len(block) or not (len(edited.deleted) or len(edited.rekeyed)):
             return block
         digests = self._keys_of(block)
@@ -263,7 +263,7 @@ class Run:
             column: table.digest(column, cells) != table.digests(column, slots)
             for column, cells in block.cells.items()
         }
-        if self.edited.cells:
+        if self.edits.cells:
             self._keep_edits(differ, table.ids(slots), block)
         for column, rows in differ.items():
             if rows.any():
@@ -279,7 +279,7 @@ class Run:
 
         If the labels of a row were edited, new boxes from the source would get the wrong labels.
         """
-        edited = {c: rows & self.edited.has(c, ids) for c, rows in differ.items() if rows.any()}
+        edited = {c: rows & self.edits.has(c, ids) for c, rows in differ.items() if rows.any()}
         together = np.zeros(len(ids), bool)
         for column in block.linked:
             together |= edited.get(column, False)
@@ -346,7 +346,7 @@ class Run:
             self._find_keys()
         newest = history.history(self.ds.rows.lake.repository, self.ds.version, 1)[0]
         if self.ds.version != before and newest.parent != before:
-            self.__dict__.pop("edited", None)  # other writers have committed, perhaps edits
+            self.__dict__.pop("edits", None)  # other writers have committed, perhaps edits
 
     def _find_keys(self) -> None:
         assert self.key is not None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from deeplake_lite.htypes import Htype
-    from deeplake_lite.ingest.named_files import Reach
+    from deeplake_lite.ingest.named_files import AllowedPaths
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Block:
     errors: Mapping[int, str | BadValue] = field(default_factory=dict)
     """Reasons why rows are bad, by their position in the block. Their values are placeholders."""
 
-    reach: Mapping[str, Reach] = field(default_factory=dict)
+    allowed_paths: Mapping[str, AllowedPaths] = field(default_factory=dict)
     """The files whose paths each column may contain. Other columns may contain any path, because
     the user has written or declared them."""
 

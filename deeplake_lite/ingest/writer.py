@@ -20,7 +20,7 @@ from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.dataset.opening import open as open_lake
 from deeplake_lite.dataset.repr import bars
 from deeplake_lite.htypes.words import counted
-from deeplake_lite.ingest.encoding import OnError, ahead
+from deeplake_lite.ingest.encoding import OnError, read_ahead
 from deeplake_lite.ingest.fitting import fit, types_of_source
 from deeplake_lite.ingest.options import Types, Update, check_commit_every, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
@@ -93,7 +93,7 @@ def ingest(
             with bars.bar(
                 source.title, source.rows, done=run.start, shown=progress, leave=True
             ) as bar:
-                for block in ahead(run.encoded(check, on_error)):
+                for block in read_ahead(run.encode_blocks(check, on_error)):
                     run.write(block, on_error)
                     bar.update(block.taken)
                     if commit_every and run.pending >= commit_every:

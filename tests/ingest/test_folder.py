@@ -385,7 +385,9 @@ def test_images_cannot_be_stored_in_the_path_column(levels, given, url, tmp_path
     schema = {"schema": ds.schema, "types": types, "lake": None}[given]
     if given == "lake":
         dl.create(f"{url}-2", types)
-    with pytest.raises(dl.SchemaError, match=r"Column 'path' of a folder of images must contain strings"):
+    with pytest.raises(
+        dl.SchemaError, match=r"Column 'path' of a folder of images must contain strings"
+    ):
         dl.from_folder(out, f"{url}-2", labels=out / "metadata.csv", schema=schema, progress=False)
     ds.rename_column("path", "photo")
     ds.commit("renamed")
@@ -483,7 +485,9 @@ def test_labels_have_a_column_of_their_own(photos, label):
     folder = photos("train/rose/1.png", "train/lily/1.png", "val/rose/1.png", "val/lily/1.png")
     (folder / "l.csv").write_text(f"file_name,{label}\ntrain/rose/1.png,a\nval/rose/1.png,b\n")
     for options in ({}, {"labels": "l.csv"}):
-        with pytest.raises(dl.OptionError, match=f"differ from the folder's own columns, but it is '{label}'"):
+        with pytest.raises(
+            dl.OptionError, match=f"differ from the folder's own columns, but it is '{label}'"
+        ):
             dl.from_folder(folder, "memory://label-twice", label=label, **options)
 
 

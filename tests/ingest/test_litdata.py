@@ -298,7 +298,9 @@ def test_bad_samples_are_reported_or_skipped(tmp_path, ingest):
     assert ds["0"][:] == ["0", "1", "3", "4"]
     data[at - 8] = 77  # its size
     path.write_bytes(data)
-    with pytest.raises(InvalidValueError, match="row 2: sizes in a sample must add up to 10 bytes, but"):
+    with pytest.raises(
+        InvalidValueError, match="row 2: sizes in a sample must add up to 10 bytes, but"
+    ):
         ingest(folder)
 
 

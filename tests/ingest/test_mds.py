@@ -295,7 +295,11 @@ def edit(folder, **changes):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"raw_data": {"basename": "../x", "bytes": 9}}, InvalidValueError, "files in its own folder"),
+        (
+            {"raw_data": {"basename": "../x", "bytes": 9}},
+            InvalidValueError,
+            "files in its own folder",
+        ),
         ({"raw_data": {"basename": "x", "bytes": 9}}, NotFoundError, "which does not. Fetch"),
         ({"samples": 2**60}, InvalidValueError, "'samples' is 1152921504606846976"),
         ({"samples": 2**31}, InvalidValueError, "must be a complete MDS file with 2,147,483,648"),

@@ -187,7 +187,7 @@ class CvatReader:
         return {}
 
     @contextmanager
-    def _opened(self) -> Iterator[IO[bytes]]:
+    def _open(self) -> Iterator[IO[bytes]]:
         """Open the annotation file. Raises InvalidValueError."""
         if not self.is_zip:
             with self.path.open("rb") as file:
@@ -206,7 +206,7 @@ class CvatReader:
     def _elements(self) -> Iterator[Element]:
         """Yield the elements below the root. Raises InvalidValueError."""
         try:
-            with self._opened() as file:
+            with self._open() as file:
                 elements = xml_tree.elements(file)
                 root = next(elements)
                 if root.tag != "annotations":
@@ -226,7 +226,7 @@ class CvatReader:
         tracks = Tracks(self)
         for element in self._elements():
             if element.tag == "image":
-                yield self._checked(element)
+                yield self._picture_or_error(element)
             elif element.tag == "track":
                 try:
                     tracks.add(element)
@@ -237,7 +237,7 @@ class CvatReader:
                     ) from None
         yield from tracks.pictures()
 
-    def _checked(self, element: Element) -> Picture:
+    def _picture_or_error(self, element: Element) -> Picture:
         name = element.get("name") or ""
         key = f"{element.get('subset')}/{name}" if element.get("subset") else name
         try:

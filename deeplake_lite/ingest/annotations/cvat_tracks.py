@@ -48,7 +48,7 @@ class Tracks:
             first = _frame(shape)
             last = first if following is None else max(first, _frame(following) - 1)
             for frame in range(first, last + 1):
-                moved = shape if frame == first else between(shape, following or shape, frame)
+                moved = shape if frame == first else interpolate(shape, following or shape, frame)
                 self.frames.setdefault(frame, []).append(moved)
 
     def pictures(self) -> Iterator[Picture]:
@@ -67,7 +67,7 @@ class Tracks:
         """Return the image file of each frame, by the number in its name."""
         if self.reader.images is None:
             return {}
-        names = [(match, name) for name in self.reader.images.listed()
+        names = [(match, name) for name in self.reader.images.image_names()
                  if (match := _FRAME.search(name))]  # fmt: skip
         return {int(match[1]): name for match, name in names if len(match[1]) < 10}
 
@@ -131,7 +131,7 @@ def _frame(shape: Mapping[str, Any]) -> int:
     return int(text)
 
 
-def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> dict[str, Any]:
+def interpolate(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> dict[str, Any]:
     """Return the shape in a frame between two keyframes, by linear interpolation.
 
     Parameters
@@ -168,7 +168,7 @@ def between(first: Mapping[str, Any], last: Mapping[str, Any], frame: int) -> di
     if "skeleton" in first:
         own = {str(child.get("label")): child for child in last.get("skeleton", ())}
         result["skeleton"] = [
-            between({**c, "frame": first["frame"]},
+            interpolate({**c, "frame": first["frame"]},
                     {**own.get(str(c.get("label")), c), "frame": last["frame"]}, frame)
             for c in first["skeleton"]
         ]  # fmt: skip

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Skipped
 
-_TAKEN = frozenset({
+_RESERVED = frozenset({
     "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
     "keypoints", "masks", "scores", "tags", "fiftyone", "difficult", "truncated", "occluded",
 })  # fmt: skip
@@ -265,7 +265,7 @@ class FiftyOneReader:
     @cached_property
     def columns(self) -> dict[str, str]:
         """Names of columns by field."""
-        result, taken = dict[str, str](), set(_TAKEN)
+        result, taken = dict[str, str](), set(_RESERVED)
         for name in self._types:
             column = name
             while column in taken:
@@ -314,7 +314,7 @@ class FiftyOneReader:
             raise ValueError("a sample must have a filepath, but this one has none")
         place = place.replace("\\", "/")
         path = place.lstrip("/").removeprefix("data/")
-        image = None if self.images is None else self.images.find(_places(place))
+        image = None if self.images is None else self.images.find(_candidate_names(place))
         size = _size(sample, image)
         objects = self._objects(sample, size)
         check_masks(objects)
@@ -343,15 +343,15 @@ class FiftyOneReader:
                 continue
             key = labels.LISTS[str(kind_of(value))]
             for number, label in enumerate(_list(value.get(key))):
-                own = self._inlined(label if isinstance(label, dict) else {})
+                own = self._inline_mask(label if isinstance(label, dict) else {})
                 found = labels.parse(own, size)
                 assert size[0] is not None
                 assert size[1] is not None
                 rebuilt = labels.rebuild(found, (size[0], size[1]), f"{field}/{number}")
                 objects.append(replace(found, rest=rest_of(own, rebuilt)))
-        return self._in_order(objects)
+        return self._sort_objects(objects)
 
-    def _in_order(self, objects: list[Object]) -> list[Object]:
+    def _sort_objects(self, objects: list[Object]) -> list[Object]:
         """Sort objects in the order of the lake from which they were exported."""
         if _dict(self.document.get("info")).get(ORDER) is not True:
             return objects
@@ -363,7 +363,7 @@ class FiftyOneReader:
         return [replace(own, rest={k: v for k, v in own.rest.items() if k != "index"})
                 for own in ordered]  # fmt: skip
 
-    def _inlined(self, label: Mapping[str, Any]) -> dict[str, Any]:
+    def _inline_mask(self, label: Mapping[str, Any]) -> dict[str, Any]:
         """Read the mask of a label from its file. Raises ValueError."""
         path = label.get("mask_path")
         if path is None or label.get("mask") is not None:
@@ -420,7 +420,7 @@ class FiftyOneReader:
         return {**rest, **({"fields": kept} if kept else {})}
 
 
-def _places(place: str) -> list[str]:
+def _candidate_names(place: str) -> list[str]:
     """Return the names that an image may have in the folder of images."""
     return [*names_of(place.lstrip("/"))] if place.startswith("/") or ":" in place[:3] else [
         place, place.removeprefix("data/")

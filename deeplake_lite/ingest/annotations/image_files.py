@@ -57,7 +57,7 @@ class ImageFolder:
             f"there is no image {brief(names[0], 80)} in {where!r}; pass its folder as images=…"
         )
 
-    def listed(self) -> list[str]:
+    def image_names(self) -> list[str]:
         """Return the sorted names of the images in the first folder that has any."""
         for folder in self.folders:
             found = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
@@ -92,7 +92,7 @@ class ImageZip:
                     return read_member(self.file, self.names[place])
         raise ValueError(f"there is no image {brief(names[0], 80)} in {self.path.name!r}")
 
-    def listed(self) -> list[str]:
+    def image_names(self) -> list[str]:
         """Return the sorted names of images, relative to the folder ``images``."""
         found = [n for n in self.names if PurePosixPath(n).suffix.lower() in SUFFIXES]
         return sorted(name.removeprefix("images/") for name in found)

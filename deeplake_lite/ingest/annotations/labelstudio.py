@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Skipped
 
-_TAKEN = frozenset({
+_RESERVED = frozenset({
     "image", "path", "split", "width", "height", "boxes", "labels", "segmentation", "polylines",
     "keypoints", "masks", "scores", "tags", "data", "labelstudio", "difficult", "truncated",
     "occluded",
@@ -202,8 +202,8 @@ class LabelStudioReader:
         """``annotations``, or ``predictions`` if no task has an annotation."""
         for raw in self.raw:
             try:
-                task = tasks.expanded(decode_item(raw))
-                if tasks.choose(tasks.annotations_of(task, "annotations")) is not None:
+                task = tasks.expand_task(decode_item(raw))
+                if tasks.choose_annotation(tasks.annotations_of(task, "annotations")) is not None:
                     return "annotations"
             except ValueError:
                 continue
@@ -216,7 +216,7 @@ class LabelStudioReader:
         mixed = set[str]()
         for raw in self.raw:
             try:
-                _, whole, _ = tasks.sorted_results(self._annotation(self._task(raw))["result"])
+                _, whole, _ = tasks.sort_results(self._annotation(self._task(raw))["result"])
                 results = [
                     (str(r.get("from_name")), str(r["type"]), values.parse(r)) for r in whole
                 ]
@@ -234,7 +234,7 @@ class LabelStudioReader:
     @cached_property
     def columns(self) -> dict[str, str]:
         """Names of columns by control."""
-        result, taken = dict[str, str](), set(_TAKEN)
+        result, taken = dict[str, str](), set(_RESERVED)
         for name in self.controls:
             column = name or "control"
             while column in taken:
@@ -260,7 +260,7 @@ class LabelStudioReader:
 
     def _task(self, raw: msgspec.Raw) -> dict[str, Any]:
         """Decode a task. Raises ValueError."""
-        task = tasks.expanded(decode_item(raw))
+        task = tasks.expand_task(decode_item(raw))
         if not isinstance(task.get("data"), dict):
             raise ValueError("a task must have data, but this one has none")  # noqa: TRY004
         return task
@@ -268,7 +268,9 @@ class LabelStudioReader:
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """Return the annotation that is ingested. Raises ValueError."""
         found = tasks.annotations_of(task, self.key)
-        number = tasks.choose(found) if self.key == "annotations" else (0 if found else None)
+        number = (
+            tasks.choose_annotation(found) if self.key == "annotations" else (0 if found else None)
+        )
         if number is None:
             return {"result": []}
         own = dict(found[number])
@@ -288,7 +290,7 @@ class LabelStudioReader:
         if not names:
             raise ValueError(f"the URL of an image must have a path, but it is {address[:80]!r}")
         annotation = self._annotation(task)
-        shapes, whole, others = tasks.sorted_results(annotation["result"])
+        shapes, whole, others = tasks.sort_results(annotation["result"])
         parts = [part for region in shapes for part in regions.parts_by_label(region)]
         objects = [self._object(region, number) for number, region in enumerate(parts)]
         check_masks(objects)
@@ -342,10 +344,10 @@ class LabelStudioReader:
             own = tasks.annotations_of(task, key)
             rest[key] = [a for i, a in enumerate(own) if key != self.key or i != number]
         kept = {key: value for key, value in rest.items() if value}
-        return {**kept, "number": number} if number else {**kept, **_none(number)}
+        return {**kept, "number": number} if number else {**kept, **_unlabelled_mark(number)}
 
 
-def _none(number: int | None) -> dict[str, Any]:
+def _unlabelled_mark(number: int | None) -> dict[str, Any]:
     """Return an entry that marks a task without an annotation, or an empty dict."""
     return {"unlabelled": True} if number is None else {}
 

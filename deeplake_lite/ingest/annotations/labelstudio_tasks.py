@@ -72,7 +72,7 @@ def names_of(path: str) -> Iterator[str]:
         yield rest  # Label Studio puts eight digits before the names of uploaded files
 
 
-def expanded(task: Mapping[str, Any]) -> dict[str, Any]:
+def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a JSON-MIN task to JSON; return other tasks unchanged. Raises ValueError."""
     if "data" in task:
         return dict(task)
@@ -115,15 +115,15 @@ def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     return found
 
 
-def choose(annotations: Sequence[Mapping[str, Any]]) -> int | None:
+def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
     """Return the number of the annotation to ingest; None if there is none.
 
     This is the ground truth or, if there is none, the annotation that was changed last. Cancelled
     annotations are ignored.
 
-    >>> choose([{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}])
+    >>> choose_annotation([{"updated_at": "2026-01-02"}, {"updated_at": "2026-01-01"}])
     0
-    >>> choose([{"was_cancelled": True}]) is None
+    >>> choose_annotation([{"was_cancelled": True}]) is None
     True
     """
     valid = [i for i, own in enumerate(annotations) if not own.get("was_cancelled")]
@@ -133,7 +133,7 @@ def choose(annotations: Sequence[Mapping[str, Any]]) -> int | None:
     return max(dates, key=lambda i: (dates[i], i), default=None)
 
 
-def sorted_results(
+def sort_results(
     results: Sequence[Any],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Divide results into flat regions, results about the whole image, and other results.

@@ -29,7 +29,7 @@ from deeplake_lite.htypes import (
     Sequence,
     Text,
 )
-from deeplake_lite.ingest.annotations.remembered import Remembered
+from deeplake_lite.ingest.annotations.cached_pictures import CachedPictures
 from deeplake_lite.ingest.folders.formats import format_of, formats_of
 from deeplake_lite.ingest.source import Block
 
@@ -204,9 +204,9 @@ class AnnotationSource:
         return summary
 
     @cached_property
-    def _pictures(self) -> Remembered:
+    def _pictures(self) -> CachedPictures:
         """The pictures, which are needed for the summary and then for the rows."""
-        return Remembered(self._read)
+        return CachedPictures(self._read)
 
     def _read(self) -> Iterator[Picture]:
         """Yield the pictures; a second picture with the same path gets an error."""

@@ -14,7 +14,7 @@ from deeplake_lite.errors import OptionError
 from deeplake_lite.htypes import Htype, Image, Keypoints, Mask
 from deeplake_lite.ingest.annotations import voc_layout as layouts
 from deeplake_lite.ingest.annotations import xml_tree
-from deeplake_lite.ingest.annotations.remembered import Remembered
+from deeplake_lite.ingest.annotations.cached_pictures import CachedPictures
 from deeplake_lite.ingest.annotations.source import AnnotationSource
 from deeplake_lite.ingest.annotations.voc_layout import Layout
 from deeplake_lite.ingest.options import takes_options
@@ -177,8 +177,8 @@ class VocReader:
         return iter(self._pictures)
 
     @cached_property
-    def _pictures(self) -> Remembered:
-        return Remembered(self._read)
+    def _pictures(self) -> CachedPictures:
+        return CachedPictures(self._read)
 
     def _read(self) -> Iterator[Picture]:
         for entry in self.layout.entries:
@@ -192,7 +192,7 @@ class VocReader:
         """Return an image. Raises ValueError."""
         page = self._page(entry)
         objects = []
-        for original in _listed(page.pop("object", [])):
+        for original in _as_list(page.pop("object", [])):
             own = voc.parse(original if isinstance(original, dict) else {}, self.origin)
             objects.append(voc.with_rest_of(own, original, self.origin))
         width, height = _size(page.get("size"))
@@ -244,7 +244,7 @@ class VocReader:
         return {"lists": {k: [*v] for k, v in rest.items()}} if rest else {}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

@@ -190,7 +190,7 @@ class Layout:
         images = sorted(f.path for f in found.images)
         if not images:
             raise NotFoundError(f"There are no images below {str(root)!r}. Check the path.")
-        by_image = _matched(images, pages)
+        by_image = _match_annotations(images, pages)
         entries = [Entry(key, root / key, by_image.get(key)) for key in images]
         used = set(by_image.values())
         alone = [Skipped(str(path), "there is no image for this annotation")
@@ -250,7 +250,7 @@ def _check_unique(entries: Sequence[Entry]) -> None:
         seen[entry.stem] = entry.key
 
 
-def _matched(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
+def _match_annotations(images: Sequence[str], pages: Mapping[str, Path]) -> dict[str, Path]:
     """Return the annotation of each image: next to it, or the only one with its name."""
     by_stem: dict[str, list[str]] = {}
     for path in pages:

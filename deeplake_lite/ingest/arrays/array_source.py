@@ -109,8 +109,8 @@ class ArraySource:
             if part.columns.keys() != first.columns.keys():
                 raise InvalidValueError(
                     f"All parts must have the same columns, but {first.title} has "
-                    f"{_listed(first.columns)}, and {part.title} has {_listed(part.columns)}. "
-                    "Ingest each part separately."
+                    f"{_quote_names(first.columns)}, and {part.title} has "
+                    f"{_quote_names(part.columns)}. Ingest each part separately."
                 )
 
     @property
@@ -260,5 +260,5 @@ def _check_lengths(part: Part) -> None:
         )
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))

@@ -43,17 +43,17 @@ def check_heaps(path: Path, length: int) -> None:
         while at >= 0:
             end = at + int.from_bytes(data[at + 8 : at + 8 + length], "little")
             if end <= len(data):  # the library itself rejects larger heaps
-                _check_objects(path.name, data, at + _padded(8 + length), end, length)
+                _check_objects(path.name, data, at + _pad(8 + length), end, length)
             at = data.find(_START, at + 8)
 
 
 def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -> None:
     """Check the objects of a heap between two offsets. Raises InvalidValueError."""
-    head = _padded(8 + length)
+    head = _pad(8 + length)
     while at + head <= end:
         size = int.from_bytes(data[at + 8 : at + 8 + length], "little")
         is_free = data[at : at + 2] == b"\0\0"
-        step = size if is_free else head + _padded(size)
+        step = size if is_free else head + _pad(size)
         if step < head or at + step > end:
             raise InvalidValueError(
                 f"{name!r} cannot be read: a heap of strings is damaged at byte {at:,}. Check the "
@@ -62,10 +62,10 @@ def _check_objects(name: str, data: mmap.mmap, at: int, end: int, length: int) -
         at += step
 
 
-def _padded(size: int) -> int:
+def _pad(size: int) -> int:
     """Return a size rounded up to a multiple of 8.
 
-    >>> _padded(9), _padded(16)
+    >>> _pad(9), _pad(16)
     (16, 16)
     """
     return (size + 7) // 8 * 8

@@ -19,7 +19,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, LakeError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, Image
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Constant, Part, array_htype
-from deeplake_lite.ingest.arrays.numpy_files import exactly, reading, reading_stream
+from deeplake_lite.ingest.arrays.numpy_files import read_exactly, reading, reading_stream
 from deeplake_lite.ingest.files import find_files, fingerprint
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.source import Skipped
@@ -107,7 +107,7 @@ def from_idx(
     (('shirt', 'dress'), [1, 0], (4, 4))
     """
     names = None if classes is None else _class_names(classes)
-    paths, left_out = _found(files)
+    paths, left_out = _find_idx_files(files)
     parts = _parts(paths, names)
     splits = list(dict.fromkeys(part.title for part in parts))
     if len(splits) > 1:
@@ -134,7 +134,7 @@ def _class_names(classes: Any) -> tuple[str, ...]:
     return names
 
 
-def _found(files: Any) -> tuple[list[str], list[Skipped]]:
+def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
     """Return the IDX files, and the other files in folders. Raises NotFoundError, OptionError."""
     if isinstance(files, str | os.PathLike):
         files = [files]
@@ -260,14 +260,14 @@ class IdxFile:
     @cached_property
     def _header(self) -> tuple[np.dtype[Any], tuple[int, ...]]:
         with reading(self.title), self._open() as stream:
-            zero, kind, axes = struct.unpack(">HBB", exactly(stream, 4))
+            zero, kind, axes = struct.unpack(">HBB", read_exactly(stream, 4))
             if zero or kind not in _DTYPES or not axes:
                 raise InvalidValueError(
                     f"{self.title!r} must begin with two zero bytes, a known type and the number "
                     f"of axes, but it begins with {zero}, {kind}, {axes}. Check that it is an IDX "
                     "file."
                 )
-            shape = struct.unpack(f">{axes}I", exactly(stream, 4 * axes))
+            shape = struct.unpack(f">{axes}I", read_exactly(stream, 4 * axes))
         dtype = np.dtype(_DTYPES[kind])
         claim = math.prod(shape) * dtype.itemsize
         if not self._is_compressed and os.path.getsize(self.path) != 4 + 4 * axes + claim:
@@ -321,8 +321,8 @@ class IdxFile:
                 self._close()
                 self._stream, self._at = self._open(), 0
             while self._at < first:
-                self._at += len(exactly(self._stream, min(PIECE, first - self._at)))
-            data = exactly(self._stream, (stop - start) * self.row_bytes)
+                self._at += len(read_exactly(self._stream, min(PIECE, first - self._at)))
+            data = read_exactly(self._stream, (stop - start) * self.row_bytes)
             self._at += len(data)
             if stop == len(self):
                 if self._stream.read(1):  # at the end, gzip verifies the checksum

@@ -12,8 +12,12 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.errors import InvalidValueError, OptionError
 from deeplake_lite.ingest.arrays.array_source import ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
+from deeplake_lite.ingest.arrays.exported_columns import (
+    exported_columns,
+    exported_metadata,
+    note_of,
+)
 from deeplake_lite.ingest.arrays.named_splits import parts_of
-from deeplake_lite.ingest.arrays.noted import note_of, noted_columns, noted_metadata
 from deeplake_lite.ingest.arrays.numpy_files import (
     NpyFile,
     columns_in,
@@ -108,10 +112,12 @@ def _source(
 ) -> ArraySource:
     """Return the source for files. Raises NotFoundError, InvalidValueError."""
     if isinstance(files, Mapping):
-        named = {checks.text("a column name", name): _one(file) for name, file in files.items()}
+        named = {
+            checks.text("a column name", name): _find_one_file(file) for name, file in files.items()
+        }
     else:
         named = {}
-        paths = _found(files)
+        paths = _find_numpy_files(files)
         if not all(_starts_with(path, _NPY) for path in paths):
             return _npz_source(paths, on, chosen, options)
         for path in paths:
@@ -167,15 +173,15 @@ def _npz_source(
         members, rest = npz_members(path)
         left_out += [Skipped(f"{path.name}, {name}", "it is not an npy file") for name in rest]
         note = note_of(members)
-        kept |= noted_metadata(note)
-        columns: dict[str, ArrayColumn] = {**(noted_columns(members, path.name, note) or {})}
-        if not (is_noted := bool(columns)):
+        kept |= exported_metadata(note)
+        columns: dict[str, ArrayColumn] = {**(exported_columns(members, path.name, note) or {})}
+        if not (is_exported := bool(columns)):
             for name, member in members.items():
                 if member.shape:
                     _add(columns, columns_in(member, name), path.name)
                 else:
                     metadata[name] = json_value(item_of(member))
-        parts += parts_of(path.name, columns, chosen, in_names=not is_noted)
+        parts += parts_of(path.name, columns, chosen, in_names=not is_exported)
     title = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     return _array_source(
         title, tuple(parts), [str(path) for path in paths], on, options, left_out=left_out,
@@ -192,7 +198,7 @@ def _add(columns: dict[str, Any], more: Mapping[str, Any], title: str) -> None:
     columns.update(more)
 
 
-def _found(files: Any) -> list[Path]:
+def _find_numpy_files(files: Any) -> list[Path]:
     """Return the files at paths, folders and patterns, in order."""
     if isinstance(files, str | os.PathLike):
         files = [files]
@@ -208,7 +214,7 @@ def _found(files: Any) -> list[Path]:
     return paths
 
 
-def _one(file: Any) -> Path:
+def _find_one_file(file: Any) -> Path:
     """Return a single file. Raises NotFoundError, InvalidValueError."""
     found = find_files(file, ".npy")
     if len(found) > 1:

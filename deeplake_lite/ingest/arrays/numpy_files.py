@@ -290,15 +290,15 @@ class NpzMember:
                 archive.close()
                 raise
         while self._at < first:
-            self._at += len(exactly(self._stream, min(PIECE, first - self._at)))
-        data = exactly(self._stream, count)
+            self._at += len(read_exactly(self._stream, min(PIECE, first - self._at)))
+        data = read_exactly(self._stream, count)
         self._at += count
         if stop == shape[0]:
             self._stream.read(1)  # at the end, zipfile verifies the checksum
         return np.frombuffer(data, dtype).reshape(stop - start, *shape[1:])
 
 
-def exactly(stream: IO[bytes], count: int) -> bytes:
+def read_exactly(stream: IO[bytes], count: int) -> bytes:
     """Read `count` bytes. Raises EOFError if there are fewer."""
     data = stream.read(count)
     if len(data) < count:
@@ -318,7 +318,7 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
         raise ValueError(f"npy version {version} is unknown")
     shape, fortran, dtype = read(stream)
     if version == (3, 0):
-        dtype = _renamed(dtype)
+        dtype = _decode_names(dtype)
     if dtype.hasobject:
         raise InvalidValueError(
             f"{title!r} must not contain Python objects, because reading them could run arbitrary "
@@ -329,7 +329,7 @@ def _header(stream: IO[bytes], title: str) -> tuple[np.dtype[Any], tuple[int, ..
     return dtype, shape, fortran, stream.tell()
 
 
-def _renamed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _decode_names(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Correct the names of a structured dtype, which were read as Latin-1 instead of UTF-8."""
     if dtype.names is None or dtype.fields is None:
         return dtype
@@ -337,7 +337,7 @@ def _renamed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(
         {
             "names": [name.encode("latin1").decode("utf-8") for name in dtype.names],
-            "formats": [_renamed(f[0]) for f in fields],
+            "formats": [_decode_names(f[0]) for f in fields],
             "offsets": [f[1] for f in fields],
             "itemsize": dtype.itemsize,
         }
@@ -366,4 +366,4 @@ def item_of(member: NpzMember) -> Any:
         archive.open(member.name) as stream,
     ):
         dtype, *_ = _header(stream, member.title)
-        return np.frombuffer(exactly(stream, dtype.itemsize), dtype)[0]
+        return np.frombuffer(read_exactly(stream, dtype.itemsize), dtype)[0]

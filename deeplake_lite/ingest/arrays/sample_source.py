@@ -104,7 +104,7 @@ class SampleSource:
         htype = self.known.get(name)
         if htype is None:
             try:
-                htype = inferred_type(values)
+                htype = infer_type(values)
             except SchemaError as error:
                 raise SchemaError(
                     f"Column {name!r}: {error} Declare a type: schema={{{name!r}: …}}."
@@ -158,7 +158,7 @@ class SampleSource:
         return Block(columns, Places(self.title, start, len(rows)), errors=errors)
 
 
-def inferred_type(values: list[Any]) -> Htype:
+def infer_type(values: list[Any]) -> Htype:
     """Infer the type of values; Pillow images keep the format of their files."""
     present = [value for value in values if value is not None]
     if present and all(map(is_pillow, present)):
@@ -223,17 +223,17 @@ def bad_sample(error: Exception) -> BadSample:
     )
 
 
-def flattened(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+def flatten(value: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
     """Flatten nested mappings, joining their names with dots. Raises SchemaError.
 
-    >>> flattened({"a": 1, "b": {"c": 2}})
+    >>> flatten({"a": 1, "b": {"c": 2}})
     {'a': 1, 'b.c': 2}
     """
     items = dict[str, Any]()
     for name, item in value.items():
         path = f"{prefix}{name}"
         more = (
-            flattened(item, f"{path}.", depth + 1)
+            flatten(item, f"{path}.", depth + 1)
             if isinstance(item, Mapping) and item and depth < 16
             else {path: item}
         )

@@ -116,7 +116,7 @@ def tensorflow_source(
         )
     limits = options.get("limits", DEFAULT_LIMITS)
     names = None if columns is None else checks.names("columns", columns)
-    found = chosen(leaves(dataset.element_spec, names), names)
+    found = select_leaves(leaves(dataset.element_spec, names), names)
     elements = Elements(dataset, found, limits, declared=types_of(options.get("schema")))
     rows = count if count >= 0 else None
     return SampleSource(
@@ -124,7 +124,7 @@ def tensorflow_source(
     )
 
 
-def chosen(found: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
+def select_leaves(found: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
     """Return the tensors with the given names; by default all. Raises NotFoundError."""
     by_name = {leaf.name: leaf for leaf in found}
     for name in names or ():
@@ -178,7 +178,7 @@ class Elements:
             if leaf.name in types and leaf.convert is None and _is_text(types[leaf.name])
         }  # fmt: skip
         errors, row = list[Exception](), 0
-        for element in self._tried():
+        for element in self._read_elements():
             if isinstance(element, Exception):
                 errors.append(element)
                 if type(element).__name__ == "DataLossError" or len(errors) > MOST_BAD:
@@ -193,7 +193,7 @@ class Elements:
         if errors and row != int(self.dataset.cardinality()):  # a generator ends after an error
             raise self._unreadable(errors[-1], row - 1)
 
-    def _tried(self) -> Iterator[dict[str, Any] | Exception]:
+    def _read_elements(self) -> Iterator[dict[str, Any] | Exception]:
         """Yield each element, or an error if it cannot be read."""
         try:
             elements = iter(self.dataset)

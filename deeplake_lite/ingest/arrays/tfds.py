@@ -19,8 +19,8 @@ from deeplake_lite.ingest.arrays.sample_source import BadSample, Sample, SampleS
 from deeplake_lite.ingest.arrays.tensor_values import Leaf, leaves, text_of
 from deeplake_lite.ingest.arrays.tensorflow import (
     Elements,
-    chosen,
     is_tf_dataset,
+    select_leaves,
     tensorflow_source,
 )
 from deeplake_lite.ingest.files import fingerprint
@@ -168,7 +168,7 @@ def _source(
             data = builder.as_dataset(
                 split=name, decoders=_decoders(tfds, builder.info.features), shuffle_files=False
             )
-            found = chosen(_described(builder.info.features, data.element_spec), names)
+            found = select_leaves(_typed_leaves(builder.info.features, data.element_spec), names)
         except LakeError:
             raise
         except Exception as error:  # from TFDS or TensorFlow
@@ -251,12 +251,12 @@ def _is_files(feature: Any) -> bool:
     return "Image" in _kinds(feature) and np.dtype(feature.np_dtype) in (np.uint8, np.uint16)
 
 
-def _described(features: Any, spec: Any) -> list[Leaf]:
+def _typed_leaves(features: Any, spec: Any) -> list[Leaf]:
     """Return the tensors in the elements of a dataset, with the types of their features."""
-    return [_typed(leaf, features) for leaf in leaves(spec, None)]
+    return [_add_type(leaf, features) for leaf in leaves(spec, None)]
 
 
-def _typed(leaf: Leaf, features: Any) -> Leaf:
+def _add_type(leaf: Leaf, features: Any) -> Leaf:
     """Add the column type for a tensor's feature, unless the dtype suffices."""
     feature, lists, path = features, 0, list(leaf.path)
     while True:
@@ -287,7 +287,7 @@ def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None
         if lists:
             htype = replace(htype, nullable=True)
     elif _is_files(feature):
-        htype, convert = Image("auto"), _listed
+        htype, convert = Image("auto"), _to_list
     elif "Text" in kinds:
         htype, convert = Text(), text_of
     else:
@@ -319,7 +319,7 @@ def _class_names(names: tuple[str, ...], value: Any) -> Any:
     return names[number] if 0 <= number < len(names) else None if number == -1 else number
 
 
-def _listed(value: Any) -> Any:
+def _to_list(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

@@ -24,7 +24,7 @@ from deeplake_lite.ingest.arrays.sample_source import (
     Once,
     SampleSource,
     bad_sample,
-    flattened,
+    flatten,
 )
 from deeplake_lite.ingest.arrays.torch_file import FileSamples, read_torch_file
 from deeplake_lite.ingest.files import fingerprint
@@ -276,7 +276,7 @@ class _Samples:
                 yield item
                 continue
             try:
-                sample = self._named(item)
+                sample = self._to_dict(item)
             except LakeError as error:
                 if is_first:  # the names are wrong, not the sample
                     raise type(error)(f"{_title(self.dataset)}, row {number}: {error}") from error
@@ -295,7 +295,7 @@ class _Samples:
         item = _item(self.dataset, 0)
         if isinstance(item, BadSample):
             return set()
-        sample = self._named(item)
+        sample = self._to_dict(item)
         names = self.names or ()
         second = {names[1]} if not isinstance(item, Mapping) and len(names) == 2 else set()
         return {
@@ -309,14 +309,14 @@ class _Samples:
 
     def _items(self, start: int) -> Iterator[Any]:
         if not self.is_map:
-            yield from self._iterated(start)
+            yield from self._iterate(start)
         elif not self.workers:
             for number in range(start, len(self.dataset)):
                 yield _item(self.dataset, number)
         else:
-            yield from _loaded(self.dataset, range(start, len(self.dataset)), self.workers)
+            yield from _load_in_workers(self.dataset, range(start, len(self.dataset)), self.workers)
 
-    def _iterated(self, start: int) -> Iterator[Any]:
+    def _iterate(self, start: int) -> Iterator[Any]:
         number = -1
         try:
             for number, item in enumerate(self.dataset):
@@ -328,10 +328,10 @@ class _Samples:
                 f"{_title(self.dataset)}, row {number + 1}: {reason}"
             ) from error
 
-    def _named(self, item: Any) -> dict[str, Any]:
+    def _to_dict(self, item: Any) -> dict[str, Any]:
         """Convert a sample to a dict. Raises OptionError, SchemaError."""
         if isinstance(item, Mapping):
-            sample = flattened(item)
+            sample = flatten(item)
             if self.names is None:
                 return sample
             missing = [name for name in self.names if name not in sample]
@@ -388,7 +388,7 @@ def _item(dataset: Any, number: int) -> Any:
 
 
 @dataclass(frozen=True)
-class _Sent:
+class _PickledDataset:
     """A dataset that is pickled for worker processes, and returns errors as samples."""
 
     length: int
@@ -403,10 +403,10 @@ class _Sent:
         return self.length
 
     def __getitem__(self, number: int) -> Any:
-        return _packed(_item(self._dataset, number))
+        return _pack(_item(self._dataset, number))
 
 
-def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
+def _load_in_workers(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
     """Yield the samples in order, after worker processes have read them.
 
     The workers are not forked from this process, because its threads may hold locks.
@@ -422,7 +422,7 @@ def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
     """
     loading = checks.package("torch.utils.data", "torch", "num_workers").DataLoader
     try:
-        sent = _Sent(len(dataset), pickled(dataset))
+        sent = _PickledDataset(len(dataset), pickled(dataset))
     except Exception as error:
         reason = str(error).rstrip(".")
         raise OptionError(
@@ -432,11 +432,11 @@ def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
         ) from error
     # Forking would be faster, but a lock that another thread holds would never be released in it.
     loader = loading(
-        sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_same,
+        sent, batch_size=None, sampler=numbers, num_workers=workers, collate_fn=_identity,
         multiprocessing_context="spawn" if sys.platform == "win32" else "forkserver",
     )  # fmt: skip
     try:
-        yield from map(_unpacked, loader)
+        yield from map(_unpack, loader)
     except Exception as error:  # for example, a process was killed or cannot import the dataset
         reason = str(error).strip().rpartition("\n")[2].rstrip(".")
         raise InvalidValueError(
@@ -445,7 +445,7 @@ def _loaded(dataset: Any, numbers: range, workers: int) -> Iterator[Any]:
         ) from error
 
 
-def _same(item: Any) -> Any:
+def _identity(item: Any) -> Any:
     return item
 
 
@@ -456,20 +456,20 @@ class _File:
     data: bytes
 
 
-def _packed(item: Any) -> Any:
+def _pack(item: Any) -> Any:
     """Replace unchanged Pillow images in a sample with their files."""
     if isinstance(item, Mapping):
-        return {name: _packed(value) for name, value in item.items()}
+        return {name: _pack(value) for name, value in item.items()}
     if type(item) in (tuple, list):
-        return type(item)(map(_packed, item))
+        return type(item)(map(_pack, item))
     data = untouched_file(item) if is_pillow(item) else None
     return item if data is None else _File(data)
 
 
-def _unpacked(item: Any) -> Any:
+def _unpack(item: Any) -> Any:
     """Replace files in a sample with images, the reverse of `_packed`."""
     if isinstance(item, Mapping):
-        return {name: _unpacked(value) for name, value in item.items()}
+        return {name: _unpack(value) for name, value in item.items()}
     if type(item) in (tuple, list):
-        return type(item)(map(_unpacked, item))
+        return type(item)(map(_unpack, item))
     return pillow.open(BytesIO(item.data)) if isinstance(item, _File) else item

@@ -21,13 +21,13 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.tensors import array_of, is_tensor, without_tensors
 from deeplake_lite.ingest.arrays.array_source import ArrayColumn, ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
+from deeplake_lite.ingest.arrays.exported_columns import exported_columns, exported_metadata
 from deeplake_lite.ingest.arrays.named_splits import parts_of
-from deeplake_lite.ingest.arrays.noted import noted_columns, noted_metadata
 from deeplake_lite.ingest.arrays.numpy_files import NumpyColumn
 from deeplake_lite.ingest.arrays.sample_source import (
     check_dense,
-    flattened,
-    inferred_type,
+    flatten,
+    infer_type,
     sample_size,
 )
 from deeplake_lite.ingest.files import find_files, fingerprint
@@ -74,10 +74,10 @@ def read_torch_file(
         return samples
     kept = dict[str, Any]()
     if isinstance(content, dict) and isinstance(content.get(NOTE), str):
-        parts = [_noted_part(file, content, columns)]
-        kept = noted_metadata(content[NOTE])
+        parts = [_exported_part(file, content, columns)]
+        kept = exported_metadata(content[NOTE])
     else:
-        named = _named(file, content, columns)
+        named = _values_by_name(file, content, columns)
         chosen = columns if isinstance(content, dict) else None
         found = _columns(file, named, chosen)
         parts = parts_of(file.name, found, chosen)
@@ -123,14 +123,14 @@ def _rows(value: Any) -> int | None:
     return int(value.shape[0]) if is_tensor(type(value)) and value.ndim else None
 
 
-def _noted_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] | None) -> Part:
+def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] | None) -> Part:
     """Return the columns of a file that `View.to_torch` has written, with their types."""
     members = {
         name: TensorMember(value, f"{file.name}, {name}")
         for name, value in content.items()
         if isinstance(name, str)
     }
-    found = noted_columns(members, file.name, content[NOTE]) or {}
+    found = exported_columns(members, file.name, content[NOTE]) or {}
     names = found if columns is None else checks.names("columns", columns)
     for name in names:
         if name not in found:
@@ -138,15 +138,15 @@ def _noted_part(file: Path, content: Mapping[str, Any], columns: Sequence[str] |
     return Part(file.name, {name: found[name] for name in names})
 
 
-def _named(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
+def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
     """Return the values of a file by name. Raises InvalidValueError, OptionError."""
     if isinstance(content, dict):
-        return flattened(content)
+        return flatten(content)
     items = content if isinstance(content, tuple) else (content,)
     if not all(_rows(item) is not None for item in items) or not items:
         raise InvalidValueError(
             f"{str(file)!r} must hold tensors, in a dict or a tuple, or a list of samples, but it "
-            f"holds {_described(content)}. Pass a dataset or a list: "
+            f"holds {_describe(content)}. Pass a dataset or a list: "
             "dl.from_torch([…], url)."
         )
     usual = [file.stem] if len(items) == 1 else [f"item_{i}" for i in range(len(items))]
@@ -159,7 +159,7 @@ def _named(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str,
     return dict(zip(names, items, strict=True))
 
 
-def _described(content: Any) -> str:
+def _describe(content: Any) -> str:
     kind = type(content).__name__
     if is_tensor(type(content)):
         return "a tensor without axes"
@@ -212,7 +212,7 @@ class ListColumn:
     @cached_property
     def htype(self) -> Htype:
         """Type of the values. Raises SchemaError if no type fits all of them."""
-        return inferred_type(self.values)
+        return infer_type(self.values)
 
     @property
     def row_bytes(self) -> int:

@@ -217,7 +217,7 @@ class XarrayColumn:
     title: str
 
     @cached_property
-    def _moved(self) -> Any:
+    def _rows_first(self) -> Any:
         rest = [d for d in self.variable.dims if d != self.dim]
         return self.variable.transpose(self.dim, *rest)
 
@@ -226,7 +226,7 @@ class XarrayColumn:
 
     @cached_property
     def _shape(self) -> tuple[int, ...]:
-        return tuple(self._moved.shape[1:])
+        return tuple(self._rows_first.shape[1:])
 
     @cached_property
     def htype(self) -> Htype:
@@ -237,7 +237,7 @@ class XarrayColumn:
             for _ in self._shape:
                 htype = Sequence(htype)
             return htype
-        of = variable_htype(self._moved)
+        of = variable_htype(self._rows_first)
         if of is not None and self._keeps(of):
             return of
         htype = array_htype(dtype, self._shape)
@@ -263,7 +263,7 @@ class XarrayColumn:
     def read(self, start: int, stop: int) -> Any:
         """Return the values of the given rows."""
         with reading(self.title):
-            values: Any = variable_values(self._moved[start:stop])
+            values: Any = variable_values(self._rows_first[start:stop])
         if isinstance(values, Exported):
             return values
         if values.dtype.kind in "OT" or (values.dtype.kind in "US" and values.ndim > 1):

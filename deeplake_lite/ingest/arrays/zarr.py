@@ -91,7 +91,7 @@ def from_zarr(
     >>> [f.htype for f in ds.schema]
     [Array('float32', (3,))]
     """
-    opened, title, mark = _opened(group)
+    opened, title, mark = _open(group)
     with reading(title):
         tree = _read_tree(opened, title)
     part = Part(title, tree.select(columns))
@@ -102,7 +102,7 @@ def from_zarr(
     return ingest(source, url, **options)
 
 
-def _opened(group: Any) -> tuple[Any, str, str | None]:
+def _open(group: Any) -> tuple[Any, str, str | None]:
     """Return a group or array, its name and its fingerprint."""
     if isinstance(group, zarr.Group | zarr.Array):
         return group, group.basename or "zarr", None

@@ -78,7 +78,7 @@ class Peer:
                 f"but it is {address!r}. Rename the folder."
             )
         with self.translating():
-            return deeplake.query(f'SELECT * FROM "{address}"', **_given(self._access))
+            return deeplake.query(f'SELECT * FROM "{address}"', **_without_none(self._access))
 
     def reader(self) -> Any:
         """Return Deep Lake's reader for the files of the dataset."""
@@ -133,5 +133,5 @@ def read_file(reader: Any, path: str) -> bytes:
     return bytes(reader.get(path))
 
 
-def _given(access: dict[str, Any]) -> dict[str, Any]:
+def _without_none(access: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in access.items() if value is not None}

@@ -152,7 +152,7 @@ class Replay:
     def _open(self, branch: str) -> Dataset:
         return open_lake(self.url, branch=branch, **self.settings.access)
 
-    def _at(self, version: Version) -> Dataset:
+    def _open_branch(self, version: Version) -> Dataset:
         """Open the branch of a version; if the branch is new, create it at the previous version.
 
         Raises
@@ -198,7 +198,7 @@ class Replay:
 
     def _replay(self, version: Version, before: State | None, after: State | None) -> None:
         """Replay a version as a commit."""
-        ds = self._at(version)
+        ds = self._open_branch(version)
         former = ds.version
         try:
             if version.restored in self._done:
@@ -263,7 +263,7 @@ class Replay:
         self, ds: Dataset, snapshot: Snapshot, before: State | None, after: State | None
     ) -> None:
         """Drop and rename columns, and change types of columns whose cells can be kept."""
-        names = _renamed(before, after) if before and after else {}
+        names = _new_names(before, after) if before and after else {}
         for name in ds.columns:
             if names.get(name, name) not in snapshot.columns:
                 ds.drop_column(name)
@@ -290,7 +290,7 @@ class Replay:
                 ds.add_column(name, column.htype, values=values, metadata=column.metadata or None)
             elif dict(ds[name].metadata) != dict(column.metadata):
                 items = dict(column.metadata)
-                edits.change_metadata(ds.handle, name, partial(_replaced, items))
+                edits.change_metadata(ds.handle, name, partial(_replace_metadata, items))
         touched = [np.empty(0, np.int64)]
         for name, positions in changes.updated.items():
             touched.append(positions)
@@ -393,7 +393,7 @@ class Replay:
         return ds
 
 
-def _replaced(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
+def _replace_metadata(items: dict[str, object], _: Mapping[str, object]) -> dict[str, object]:
     """Return the new metadata, `items`, instead of the old."""
     return items
 
@@ -402,7 +402,7 @@ TEMPORARY = "(renamed)"
 """Suffix of the temporary names of columns while several are renamed."""
 
 
-def _renamed(before: State, after: State) -> dict[str, str]:
+def _new_names(before: State, after: State) -> dict[str, str]:
     """Return the new names of columns, by old name; those of dropped columns have a suffix."""
     return {
         name: after.columns.get(number, f"{name} (dropped)")

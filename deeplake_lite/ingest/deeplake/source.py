@@ -10,12 +10,12 @@ from deeplake_lite import checks
 from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.dataset.opening import create, exists
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
-from deeplake_lite.ingest.deeplake.four import VersionsOfFour, dataset_metadata
 from deeplake_lite.ingest.deeplake.log import Log, has_log
 from deeplake_lite.ingest.deeplake.peer import Peer
 from deeplake_lite.ingest.deeplake.replay import Replay, Settings
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
-from deeplake_lite.ingest.deeplake.three import INFO, META, VersionsOfThree
+from deeplake_lite.ingest.deeplake.version_3 import INFO, META, Deeplake3Versions
+from deeplake_lite.ingest.deeplake.version_4 import Deeplake4Versions, dataset_metadata
 from deeplake_lite.ingest.files import fingerprint_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
@@ -129,7 +129,7 @@ def _replay(peer: Peer, url: str, on: str | None, options: Options) -> IngestedD
     _check_options(on, options)
     started, schema = time.perf_counter(), types_of(options.get("schema"))
     versions: Versions = (
-        VersionsOfThree(peer, schema) if _is_three(peer) else VersionsOfFour(peer, schema)
+        Deeplake3Versions(peer, schema) if _is_version_3(peer) else Deeplake4Versions(peer, schema)
     )
     storage = options.get("storage_options")
     access = {"storage_options": storage, "limits": options.get("limits", DEFAULT_LIMITS)}
@@ -177,7 +177,7 @@ def _check_options(on: str | None, options: Options) -> None:
         )
 
 
-def _is_three(peer: Peer) -> bool:
+def _is_version_3(peer: Peer) -> bool:
     """Return whether a dataset is of Deep Lake 3. Raises NotFoundError if it does not exist.
 
     The dataset is not opened, because Deep Lake may crash if its log is damaged. Parsing the log
@@ -236,12 +236,14 @@ class DeepLakeSource:
                 columns[name] = self.snapshot.values(name, rows)
             except InvalidValueError:
                 columns[name] = [
-                    self._one(name, row, column.htype.blank, rows.start, errors)
+                    self._read_value(name, row, column.htype.blank, rows.start, errors)
                     for row in range(rows.start, rows.stop)
                 ]
         return columns, errors
 
-    def _one(self, name: str, row: int, blank: Any, start: int, errors: dict[int, BadValue]) -> Any:
+    def _read_value(
+        self, name: str, row: int, blank: Any, start: int, errors: dict[int, BadValue]
+    ) -> Any:
         """Return a single value; if it cannot be read, record the error and return `blank`."""
         try:
             return self.snapshot.values(name, slice(row, row + 1))[0]
@@ -252,7 +254,7 @@ class DeepLakeSource:
 
 def _source(peer: Peer, key: str | None, schema: Mapping[str, object]) -> DeepLakeSource:
     """Return the source for the last version of a dataset."""
-    if _is_three(peer):
+    if _is_version_3(peer):
         view, coordinates, gaps = peer.query(), dict[str, dict[str, str]](), set[str]()
         info, about = peer.json_file(INFO), peer.json_file("version_control_info.json")
         metadata = dict(info) if isinstance(info, dict) else {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.ingest.deeplake.own import as_own
+from deeplake_lite.ingest.deeplake.exported_values import restore_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
     """
     values = _read(column.kind, view, rows)
     if column.own:
-        return as_own(values, column.htype)
+        return restore_values(values, column.htype)
     marks = column.htype.coordinates.marks if column.htype.coordinates is not None else ""
     if marks == "keypoints":
         return [None if value is None else _keypoints(value) for value in values]
@@ -46,7 +46,7 @@ def read_values(column: DeepColumn, view: Any, rows: Rows) -> list[Any]:
 
 
 def _read(kind: Kind, view: Any, rows: Rows) -> list[Any]:
-    read = None if kind.nullable else _READERS.get(_way(kind))
+    read = None if kind.nullable else _READERS.get(_reader_key(kind))
     if read is None and kind.name == "sequence":  # of a nullable column; see `_sequences`
         return [_value(kind, view[row]) for row in _numbers(rows)]
     if read is None:
@@ -63,7 +63,7 @@ def _read_one(kind: Kind, read: Callable[[Kind, Any, Rows], list[Any]], view: An
     return None if value is None else read(kind, view, slice(row, row + 1))[0]
 
 
-def _way(kind: Kind) -> str:
+def _reader_key(kind: Kind) -> str:
     """Return the key of the column's reader: the name of its type, or "bytes", "text", "array"."""
     if kind.name == "array" and kind.shape == () and kind.dtype in ("bytes", "str", "text"):
         return {"bytes": "bytes"}.get(kind.dtype, "text")

@@ -103,11 +103,11 @@ class Versions(ABC):
         """Discard the states that no later version needs."""
 
 
-def sorted_versions(versions: Sequence[Version]) -> list[Version]:
+def sort_versions(versions: Sequence[Version]) -> list[Version]:
     """Sort versions so that each follows those it depends on; otherwise, keep their order.
 
     >>> a, b = Version("a", "main", None), Version("b", "main", "a")
-    >>> [version.key for version in sorted_versions([b, a])]
+    >>> [version.key for version in sort_versions([b, a])]
     ['a', 'b']
     """
     known, done, order = {v.key: v for v in versions}, set[str](), list[Version]()
@@ -129,10 +129,10 @@ def sorted_versions(versions: Sequence[Version]) -> list[Version]:
     return order
 
 
-def uses_of(versions: Sequence[Version]) -> Counter[str]:
+def count_uses(versions: Sequence[Version]) -> Counter[str]:
     """Count the versions that depend on each version, by key.
 
-    >>> uses_of([Version("a", "main", None), Version("b", "main", "a")])
+    >>> count_uses([Version("a", "main", None), Version("b", "main", "a")])
     Counter({'a': 1})
     """
     needed = ({v.base, v.merged, v.restored} - {None} for v in versions)

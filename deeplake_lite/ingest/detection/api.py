@@ -101,12 +101,12 @@ def recognise(data: Any) -> tuple[Any, Format]:
     Raises NotFoundError, InvalidValueError, OptionError.
     """
     if isinstance(data, str | os.PathLike):
-        return _of_location(checks.location("data", data))
+        return _match_location(checks.location("data", data))
     items = data.values() if isinstance(data, Mapping) else data
     if isinstance(items, Sequence) or isinstance(data, Mapping):
         paths = [item for item in items if isinstance(item, str | os.PathLike)]
         if paths and len(paths) == len(items):
-            return data, _of_several(paths)
+            return data, _format_of_files(paths)
     if (known := format_of_object(data)) is not None:
         return data, known
     raise OptionError(
@@ -116,9 +116,9 @@ def recognise(data: Any) -> tuple[Any, Format]:
     )
 
 
-def _of_several(paths: Sequence[str | os.PathLike[str]]) -> Format:
+def _format_of_files(paths: Sequence[str | os.PathLike[str]]) -> Format:
     """Return the common format of files. Raises InvalidValueError if they have several."""
-    formats = {(found := _of_location(os.fspath(path))[1]).function: found for path in paths}
+    formats = {(found := _match_location(os.fspath(path))[1]).function: found for path in paths}
     if len(formats) > 1:
         raise InvalidValueError(
             "Files must have the same format, but these are "
@@ -127,7 +127,7 @@ def _of_several(paths: Sequence[str | os.PathLike[str]]) -> Format:
     return next(iter(formats.values()))
 
 
-def _of_location(location: str) -> tuple[Any, Format]:
+def _match_location(location: str) -> tuple[Any, Format]:
     path = Path(location).expanduser()
     if scheme_of(location) is None and not path.exists() and any(c in location for c in "*?[{"):
         first = Place(path)  # a pattern: only the suffix of its files is known

@@ -48,7 +48,7 @@ class FeatureTable:
     features: Mapping[str, Feature]
     """Features in the metadata, with the columns' units of time."""
 
-    told: Mapping[str, Feature]
+    simplified: Mapping[str, Feature]
     """Features of other Arrow columns whose types are simplified in the lake."""
 
     read: Read
@@ -84,7 +84,7 @@ class FeatureTable:
         InvalidValueError
             If a part of a struct has the name of another column, or types are nested too deeply.
         """
-        features, own = features_in(metadata), _Own.of(metadata)
+        features, own = features_in(metadata), _LakeTypes.of(metadata)
         try:
             parts = [
                 (f, leaf)
@@ -108,7 +108,7 @@ class FeatureTable:
                 leaf, has_null_items=asks and (has_nulls or _may_have_nulls)(leaf)
             )
             if column is not None:
-                columns[leaf.name] = column if exact is None else column.exactly(exact)
+                columns[leaf.name] = column if exact is None else column.with_exact_type(exact)
             fields.append(_field(leaf, f, empty, None if column is not None else exact))
         by_name = {leaf.name: leaf for _, leaf in parts}
         types = {f.name: f.type for f in schema}
@@ -117,21 +117,21 @@ class FeatureTable:
             by_name,
             columns,
             {n: aligned(part, types[n]) if n in types else part for n, part in features.items()},
-            told_features(schema, features),
+            simplified_features(schema, features),
             _Reader(by_name, read),
         )
 
 
-def told_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
+def simplified_features(schema: pa.Schema, known: Container[str] = ()) -> dict[str, Feature]:
     """Return the features of columns whose types a lake simplifies, except `known` ones.
 
-    >>> told_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
+    >>> simplified_features(pa.schema({"at": pa.timestamp("s", "UTC"), "n": pa.int8()}))
     {'at': {'dtype': 'timestamp[s, tz=UTC]', '_type': 'Value'}}
     """
     return {
         f.name: feature_of_kind(f.type)
         for f in schema
-        if f.name not in known and exported_htype(f) is None and _says_more(f.type)
+        if f.name not in known and exported_htype(f) is None and _has_details(f.type)
     }
 
 
@@ -150,14 +150,16 @@ def lake_metadata(
     own = metadata.get(OWN)
     if isinstance(own, dict) and isinstance(own.get("metadata"), dict):
         return dict(own["metadata"])
-    noted = metadata.get("info")
-    info = {**(noted if isinstance(noted, dict) else {}), **(info or {})}
+    recorded = metadata.get("info")
+    info = {**(recorded if isinstance(recorded, dict) else {}), **(info or {})}
     items = {key: info[key] for key in DESCRIPTIONS if isinstance(info.get(key), str)}
     items = {key: text for key, text in items.items() if text}
     if table.features:
         items["features"] = dict(table.features)
     content: dict[str, object] = {"huggingface": items} if items else {}
-    return {**content, "arrow": {"features": dict(table.told)}} if table.told else content
+    return (
+        {**content, "arrow": {"features": dict(table.simplified)}} if table.simplified else content
+    )
 
 
 @dataclass(frozen=True)
@@ -175,13 +177,13 @@ class _Reader:
 
 
 @dataclass(frozen=True)
-class _Own:
+class _LakeTypes:
     """The types of the lake from which a table was exported; empty for other tables."""
 
     columns: Mapping[str, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> _Own:
+    def of(cls, metadata: Mapping[str, Any]) -> _LakeTypes:
         own = metadata.get(OWN)
         columns = own.get("columns") if isinstance(own, dict) else None
         items = columns.items() if isinstance(columns, dict) else ()
@@ -223,11 +225,11 @@ def _may_have_nulls(leaf: Leaf) -> bool:
 
 def _htype_in(column: Mapping[str, Any]) -> Htype | None:
     """Return the type recorded for a column, or None if it cannot be read."""
-    noted = {HTYPE: json.dumps(column.get("htype"))}
-    return exported_htype(pa.field("", pa.null(), metadata=noted))
+    recorded = {HTYPE: json.dumps(column.get("htype"))}
+    return exported_htype(pa.field("", pa.null(), metadata=recorded))
 
 
-def _parts(f: pa.Field, feature: Feature, own: _Own) -> list[Leaf]:
+def _parts(f: pa.Field, feature: Feature, own: _LakeTypes) -> list[Leaf]:
     """Split an Arrow column into columns of the lake, unless it was exported from one column."""
     whole = Leaf(f.name, (f.name,), feature, f.type)
     if exported_htype(f) is not None or own.htype(whole) is not None:
@@ -253,14 +255,14 @@ def _check_names(schema: pa.Schema, parts: list[Leaf]) -> None:
             )
 
 
-def _says_more(kind: pa.DataType) -> bool:
+def _has_details(kind: pa.DataType) -> bool:
     """Return whether an Arrow type has details that the lake does not store.
 
-    >>> _says_more(pa.timestamp("s")), _says_more(pa.timestamp("s", "UTC"))
+    >>> _has_details(pa.timestamp("s")), _has_details(pa.timestamp("s", "UTC"))
     (False, True)
     """
     if is_list(kind):  # lists of dates become arrays, which are exported as timestamps
-        return kinds.is_date32(kind.value_type) or _says_more(kind.value_type)
+        return kinds.is_date32(kind.value_type) or _has_details(kind.value_type)
     if kinds.is_timestamp(kind):
         return kind.tz is not None
     tests = (kinds.is_struct, kinds.is_decimal, kinds.is_time, kinds.is_date64)

@@ -86,7 +86,7 @@ class FeatureColumn:
         except (LakeError, TypeError, ValueError, LookupError, AttributeError):
             return None  # the feature contradicts its Arrow type, or comes from a newer release
 
-    def exactly(self, htype: Htype) -> FeatureColumn:
+    def with_exact_type(self, htype: Htype) -> FeatureColumn:
         """Return the column with the type that it had in the lake from which it was exported."""
         return replace(self, htype=htype, exact=True)
 
@@ -104,7 +104,7 @@ class FeatureColumn:
         if kinds.is_struct(array.type) and type_of(self.feature) in (*FILES, "File"):
             return _contents(array, self.feature)
         is_parsed = _has_json(array.type)  # objects_in parses JSON
-        return [_restored(value, self.feature, is_parsed) for value in objects_in(array)]
+        return [_restore(value, self.feature, is_parsed) for value in objects_in(array)]
 
 
 def _sequences(kind: pa.DataType) -> Htype:
@@ -166,7 +166,7 @@ def _contents(array: pa.Array, feature: Feature) -> list[object]:
     """
     values = objects_in(child(array, "bytes"))
     for row in (i for i, value in enumerate(values) if value is None):
-        values[row] = _restored(array[row].as_py(), feature, False)
+        values[row] = _restore(array[row].as_py(), feature, False)
     return values
 
 
@@ -176,20 +176,20 @@ def _content(file: dict[str, Any]) -> object:
     return {"bytes": None, "path": path} if data is None and path is not None else data
 
 
-def _restored(value: Any, feature: Feature, is_parsed: bool) -> Any:
+def _restore(value: Any, feature: Feature, is_parsed: bool) -> Any:
     """Replace class numbers with names and files without content with None, and parse JSON.
 
     >>> feature = {"_type": "List", "feature": {"_type": "ClassLabel", "names": ["a", "b"]}}
-    >>> _restored([1, -1, 7], feature, False)
+    >>> _restore([1, -1, 7], feature, False)
     ['b', None, 7]
     """
     item = item_of(feature)
     if value is None:
         return None
     if item is not None and isinstance(value, list):
-        return [_restored(v, item, is_parsed) for v in value]
+        return [_restore(v, item, is_parsed) for v in value]
     if (fields := fields_of(feature)) and isinstance(value, dict):
-        return {name: _restored(v, fields.get(name), is_parsed) for name, v in value.items()}
+        return {name: _restore(v, fields.get(name), is_parsed) for name, v in value.items()}
     match type_of(feature):
         case "ClassLabel" if isinstance(value, int):
             names = feature["names"]

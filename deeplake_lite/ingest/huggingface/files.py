@@ -27,7 +27,7 @@ from deeplake_lite.ingest.huggingface.feature_table import (
 )
 from deeplake_lite.ingest.huggingface.part import Part
 from deeplake_lite.ingest.tables.parquet import SUFFIXES, parquet_table
-from deeplake_lite.ingest.tables.tabular import located, reading
+from deeplake_lite.ingest.tables.tabular import locate_errors, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -224,7 +224,7 @@ def _read_streams(files: Sequence[str], columns: list[str]) -> Iterator[pa.Recor
     """Yield the batches of Arrow streams, with only the given columns."""
     for file in files:
         with reading(file), pa.memory_map(file) as source:
-            for batch in located(file, pa.ipc.open_stream(source)):
+            for batch in locate_errors(file, pa.ipc.open_stream(source)):
                 missing = [name for name in columns if name not in batch.schema.names]
                 if missing:
                     raise InvalidValueError(

@@ -144,7 +144,7 @@ def huggingface_source(
         raise NotFoundError(
             f"A dataset must have at least one split, but {title} has none. Check the dataset."
         )
-    joined = _Joined.of(parts, has_splits=has_splits)
+    joined = _JoinedSplits.of(parts, has_splits=has_splits)
     selected = select_columns(joined.schema, columns)
     rows = [part.rows for part in parts]
     full = frozenset.intersection(*(part.full for part in parts))
@@ -160,7 +160,7 @@ def huggingface_source(
         features=parts[0].table.columns,
         metadata=lake_metadata(parts[0].table, parts[0].metadata, parts[0].info),
         base=base,
-        reach="local" if is_dataset(dataset) else "inside",
+        allowed_paths="local" if is_dataset(dataset) else "inside",
     )
 
 
@@ -169,7 +169,7 @@ def _is_path(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class _Joined:
+class _JoinedSplits:
     """The rows of all splits, one after the other."""
 
     parts: Sequence[Part]
@@ -182,20 +182,20 @@ class _Joined:
     """Whether a column of splits is added."""
 
     @classmethod
-    def of(cls, parts: Sequence[Part], *, has_splits: bool) -> _Joined:
+    def of(cls, parts: Sequence[Part], *, has_splits: bool) -> _JoinedSplits:
         """Join splits. Raises SchemaError if their columns differ."""
         schema = parts[0].table.schema
         for part in parts[1:]:
             _check_same(parts[0], part)
-        noted = _noted_split(parts[0])
-        if not (has_splits or noted is not None):
+        recorded = _recorded_split(parts[0])
+        if not (has_splits or recorded is not None):
             return cls(parts, schema, adds_split=False)
         if SPLIT in schema.names:
             raise SchemaError(
                 f"The names of the splits are stored in the column {SPLIT!r}, but the dataset has "
                 f"a column with that name. Rename it: dataset.rename_column({SPLIT!r}, …)."
             )
-        htype = noted if noted is not None else ClassLabel([part.split for part in parts])
+        htype = recorded if recorded is not None else ClassLabel([part.split for part in parts])
         f = pa.field(
             SPLIT, _SPLIT_KIND, nullable=False, metadata={HTYPE: json.dumps(htype.get_config())}
         )
@@ -216,7 +216,7 @@ class _Joined:
 _SPLIT_KIND = pa.dictionary(pa.int32(), pa.string())
 
 
-def _noted_split(part: Part) -> Any:
+def _recorded_split(part: Part) -> Any:
     """Return the type of the column of splits in the lake that was exported, or None."""
     own = part.metadata.get(OWN)
     config = own.get(SPLIT) if isinstance(own, dict) else None

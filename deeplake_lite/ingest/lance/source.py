@@ -25,7 +25,7 @@ from deeplake_lite.errors import (
     OptionError,
 )
 from deeplake_lite.ingest.files import fingerprint_of
-from deeplake_lite.ingest.huggingface.feature_table import told_features
+from deeplake_lite.ingest.huggingface.feature_table import simplified_features
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.tables.pandas_index import kept_indexes, with_kept_indexes
 from deeplake_lite.ingest.tables.tabular import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.result import IngestedDataset
     from deeplake_lite.ingest.source import Block
 
-_NOT_USERS = frozenset({METADATA, "huggingface", "pandas"})
+_LIBRARY_KEYS = frozenset({METADATA, "huggingface", "pandas"})
 """Keys of a schema's metadata that belong to libraries instead of users."""
 
 
@@ -162,7 +162,7 @@ def lance_source(
         schema=types_of(schema),
         metadata=_metadata(arrow),
         base=None if "://" in location else location,
-        reach="inside",
+        allowed_paths="inside",
         dataset=dataset,
     )
 
@@ -271,10 +271,10 @@ def _metadata(schema: pa.Schema) -> dict[str, object]:
         key.decode(errors="replace"): value.decode(errors="replace")
         for key, value in (schema.metadata or {}).items()
     }
-    users = {key: text for key, text in texts.items() if key not in _NOT_USERS}
-    told = {} if METADATA in texts else told_features(schema)
+    users = {key: text for key, text in texts.items() if key not in _LIBRARY_KEYS}
+    simplified = {} if METADATA in texts else simplified_features(schema)
     return {
-        **({"arrow": {"features": told}} if told else {}),
+        **({"arrow": {"features": simplified}} if simplified else {}),
         **_own(texts.get(METADATA, "{}")),
         **({"lance": users} if users else {}),
     }

@@ -18,7 +18,7 @@ from deeplake_lite.ingest.shards.record_files import (
     MOST_BYTES,
     Record,
     name_of,
-    opened,
+    open_file,
     record_files,
 )
 from deeplake_lite.ingest.writer import ingest
@@ -137,10 +137,10 @@ def array_records(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
 
     name = name_of(path)
     with _on_this_machine(path, options) as here:
-        with _translated(name, 0):
+        with _translating_errors(name, 0):
             reader = ArrayRecordReader(here, _SEQUENTIAL)
         try:
-            with _translated(name, 0):
+            with _translating_errors(name, 0):
                 count = reader.num_records()
             if not reader.ok():  # the package does not raise an error itself
                 raise _damaged(name, 0, "its index is damaged or missing")
@@ -172,7 +172,7 @@ def _records(reader: Any, path: str, name: str, first: int, stop: int) -> Iterat
         )
     else:
         for number in range(first, stop):
-            with _translated(name, number):
+            with _translating_errors(name, number):
                 other = ArrayRecordReader(path, _SEQUENTIAL)
             try:
                 yield from _records(other, path, name, number, number + 1)
@@ -203,13 +203,13 @@ def _on_this_machine(path: str, options: Mapping[str, Any]) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory() as folder:
         here = os.path.join(folder, "file")
-        with opened(path, options) as source, open(here, "wb") as target:
+        with open_file(path, options) as source, open(here, "wb") as target:
             shutil.copyfileobj(source, target, 2**20)
         yield here
 
 
 @contextlib.contextmanager
-def _translated(name: str, record: int) -> Iterator[None]:
+def _translating_errors(name: str, record: int) -> Iterator[None]:
     """Translate errors of the package to InvalidValueError."""
     try:
         yield

@@ -29,7 +29,7 @@ MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Described:
+class Description:
     """The description of record files."""
 
     columns: Mapping[str, FeatureColumn] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Described:
     """The files that contain the description, if they are on this machine."""
 
 
-def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Described:
+def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Description:
     """Read the description in the folder of record files.
 
     Raises
@@ -75,9 +75,9 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     file = files[0]
     if (data := first[SIDECAR]) is not None:
         columns, metadata = lake_columns(_json_object(data, file, SIDECAR), file)
-        return Described(columns, metadata, files=_local(file, SIDECAR))
+        return Description(columns, metadata, files=_local(file, SIDECAR))
     if (data := first[FEATURES]) is None:
-        return Described()
+        return Description()
     classes = {}
 
     def names_of(feature: str) -> list[str] | None:
@@ -92,10 +92,10 @@ def described_features(files: Sequence[str], access: Mapping[str, Any]) -> Descr
     content = {} if info is None else _json_object(info, file, INFO)
     used = [FEATURES, *([INFO] if info else []), *(n for n, text in classes.items() if text)]
     splits, lengths = split_names(files, content), shard_lengths(files, content)
-    return Described(columns, _notes(content), splits, lengths, _local(file, *used))
+    return Description(columns, _metadata(content), splits, lengths, _local(file, *used))
 
 
-def _notes(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:
+def _metadata(info: Mapping[str, Any]) -> dict[str, dict[str, object]]:
     """Return the description of a TFDS dataset as metadata."""
     keys = ("name", "version", "description", "citation", "license")
     notes: dict[str, object] = {key: info[key] for key in keys if isinstance(info.get(key), str)}

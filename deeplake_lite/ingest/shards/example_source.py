@@ -15,7 +15,7 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.shards.declared_features import declared_columns
-from deeplake_lite.ingest.shards.described_features import Described, described_features
+from deeplake_lite.ingest.shards.described_features import Description, described_features
 from deeplake_lite.ingest.shards.feature_columns import FeatureColumn, PlainColumn, value_of
 from deeplake_lite.ingest.shards.feature_types import bytes_type, inferred_columns
 from deeplake_lite.ingest.shards.record_files import Record, name_of
@@ -97,7 +97,7 @@ class ExampleSource:
         return self._described.metadata
 
     @cached_property
-    def _described(self) -> Described:
+    def _described(self) -> Description:
         return described_features(self.files, self.access)
 
     @cached_property
@@ -125,7 +125,7 @@ class ExampleSource:
         return has_features and len(messages) == len(self._first)
 
     @cached_property
-    def found(self) -> dict[str, FeatureColumn]:
+    def feature_columns(self) -> dict[str, FeatureColumn]:
         """The columns that are read from features, by name."""
         if not self._holds_examples:
             return {}
@@ -151,7 +151,7 @@ class ExampleSource:
         """Type of each column."""
         if not self._holds_examples:
             return {RECORD: bytes_type(r.data for r in self._first)}
-        types = {name: column.htype for name, column in self.found.items()}
+        types = {name: column.htype for name, column in self.feature_columns.items()}
         if self._described.splits:
             if SPLIT in types:
                 raise SchemaError(
@@ -208,8 +208,8 @@ class ExampleSource:
 
     def _values(self, rows: Sequence[Record], errors: dict[int, str]) -> dict[str, Any]:
         """Return the values by column; add error messages of invalid rows to `errors`."""
-        cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.found}
-        columns = list(self.found.values())
+        cells: dict[str, list[Any]] = {name: [None] * len(rows) for name in self.feature_columns}
+        columns = list(self.feature_columns.values())
         for i, record in enumerate(rows):
             if i in errors:
                 continue
@@ -238,7 +238,9 @@ class ExampleSource:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return frozenset(name for column in self.found.values() for name in column.features)
+        return frozenset(
+            name for column in self.feature_columns.values() for name in column.features
+        )
 
     def _unknown_feature(self, message: Any) -> str | None:
         """Return a feature that has no column, or None; also None if the user selects features."""

@@ -60,7 +60,7 @@ def check_names(title: str, encodings: Mapping[str, Encoding], names: Sequence[s
         )
 
 
-def inside(index: Path, name: str) -> Path:
+def path_inside(index: Path, name: str) -> Path:
     """Return the path of a file in an index. Raises InvalidValueError if it is outside."""
     path = index.parent / name
     try:

@@ -14,7 +14,7 @@ from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError, SchemaError
 from deeplake_lite.htypes import Htype
 from deeplake_lite.ingest.options import takes_options
-from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, inside, read_index
+from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, path_inside, read_index
 from deeplake_lite.ingest.shards.litdata_chunks import LitDataChunk
 from deeplake_lite.ingest.shards.litdata_leaves import encoding_of
 from deeplake_lite.ingest.shards.litdata_spec import leaf_names
@@ -220,8 +220,8 @@ def _file(index: Path, entry: Mapping[str, Any], *, packs_files: bool) -> tuple[
         raise _bad(index, "filename", name)
     start, _, end = name.partition(".")
     is_packed = packs_files and end.startswith("zstd")
-    file = inside(index, name)
-    plain = inside(index, f"{start}.bin")
+    file = path_inside(index, name)
+    plain = path_inside(index, f"{start}.bin")
     if is_packed and not os.path.isfile(file) and os.path.isfile(plain):
         return plain, False
     if not os.path.isfile(file):

@@ -27,7 +27,7 @@ import pyarrow as pa
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.words import counted
-from deeplake_lite.ingest.shards.packed_files import opened, unpacked
+from deeplake_lite.ingest.shards.packed_files import decompress, open_shard
 from deeplake_lite.ingest.shards.samples import READ_BYTES
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ class LitDataChunk:
 
     def samples(self, first: int) -> Iterator[Sample | str]:
         """Yield the samples from number `first` on, or an error message for an invalid sample."""
-        with opened(self.file, "zstd" if self.is_packed else None, None, {}) as file:
+        with open_shard(self.file, "zstd" if self.is_packed else None, None, {}) as file:
             size = file.seek(0, 2)
             file.seek(0)
             if file.read(len(FRAMED)) == FRAMED:
-                yield from self._framed(file, size, first)
+                yield from self._read_frames(file, size, first)
                 return
             offsets = self._offsets(file, 4, size, 8 + 4 * self.rows)
             if self.rows and offsets[0] == offsets[-1] and self._ends_with_table(file, size):
@@ -113,18 +113,18 @@ class LitDataChunk:
             sample = data[start:stop]
             if self.packs_samples:
                 try:
-                    sample = memoryview(unpacked(sample, "zstd", 2**31))
+                    sample = memoryview(decompress(sample, "zstd", 2**31))
                 except ValueError as error:
                     yield f"a sample must be a Zstandard frame, but it is not valid: {error}."
                     continue
-            yield self._split_up(sample)
+            yield self._split_sample(sample)
 
     @cached_property
     def _sizes(self) -> struct.Struct:
         """The beginning of a sample: the size of each value."""
         return struct.Struct(f"<{len(self.leaves)}I")
 
-    def _split_up(self, data: memoryview) -> Sample | str:
+    def _split_sample(self, data: memoryview) -> Sample | str:
         """Return the values of a sample by name, or an error message."""
         at = self._sizes.size
         if len(data) < at:
@@ -138,7 +138,7 @@ class LitDataChunk:
             return f"sizes in a sample must add up to {len(data):,} bytes, but the sum is {at:,}."
         return values
 
-    def _framed(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
+    def _read_frames(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:
         """Yield the samples of a chunk that is compressed in frames."""
         file.seek(0)
         head = file.read(_FRAMED_HEAD.size)
@@ -162,7 +162,7 @@ class LitDataChunk:
             file.seek(min(int(frame["start"]), size))
             expected, begin = int(offsets[end] - offsets[start]), max(first, start)
             try:
-                data = unpacked(memoryview(file.read(int(frame["packed"]))), "zstd", expected)
+                data = decompress(memoryview(file.read(int(frame["packed"]))), "zstd", expected)
             except ValueError:
                 data = b""
             if len(data) != expected:

@@ -18,10 +18,10 @@ from deeplake_lite.dataset.export.shards.splits import SPLIT
 from deeplake_lite.errors import InvalidValueError, NotFoundError
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.options import takes_options
-from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, inside, read_index
+from deeplake_lite.ingest.shards.indexes import check_names, find_indexes, path_inside, read_index
 from deeplake_lite.ingest.shards.mds_encodings import encoding_of
 from deeplake_lite.ingest.shards.notes import Note
-from deeplake_lite.ingest.shards.packed_files import opened
+from deeplake_lite.ingest.shards.packed_files import open_shard
 from deeplake_lite.ingest.shards.samples import READ_BYTES, SampleSource
 from deeplake_lite.ingest.writer import ingest
 
@@ -180,7 +180,7 @@ class MdsShard:
 
     def samples(self, first: int) -> Iterator[Mapping[str, memoryview] | str]:
         """Yield the samples from number `first` on, or an error message for an invalid sample."""
-        with opened(self.file, self.codec, self.size, self.hashes) as file:
+        with open_shard(self.file, self.codec, self.size, self.hashes) as file:
             head = np.frombuffer(file.read(4), "<u4")
             if self.size < 8 + 4 * self.rows or head.tolist() != [self.rows]:
                 raise self._damaged()
@@ -193,7 +193,7 @@ class MdsShard:
                 file.seek(int(offsets[first]))
                 data = memoryview(file.read(int(offsets[end] - offsets[first])))
                 for start, stop in pairwise((offsets[first : end + 1] - offsets[first]).tolist()):
-                    yield self._split_up(data[start:stop])
+                    yield self._split_sample(data[start:stop])
                 first = end
 
     @cached_property
@@ -201,7 +201,7 @@ class MdsShard:
         """The beginning of a sample: the sizes of the values whose sizes differ."""
         return struct.Struct(f"<{sum(size is None for _, size in self.layout)}I")
 
-    def _split_up(self, data: memoryview) -> Mapping[str, memoryview] | str:
+    def _split_sample(self, data: memoryview) -> Mapping[str, memoryview] | str:
         """Return the values of a sample by column, or an error message."""
         at, values = self._sizes.size, dict[str, memoryview]()
         if len(data) < at:
@@ -298,7 +298,7 @@ def _file(index: Path, entry: object) -> _File:
     name, size, hashes = entry.get("basename"), entry.get("bytes"), entry.get("hashes")
     if not isinstance(name, str) or not name or "\0" in name:
         raise _bad(index, "basename", name)
-    path = inside(index, name)
+    path = path_inside(index, name)
     if not _is_count(size):
         raise _bad(index, "bytes", size)
     hashes = hashes if isinstance(hashes, dict) else {}

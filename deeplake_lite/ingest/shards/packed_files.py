@@ -34,7 +34,7 @@ _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 
 
 @contextmanager
-def opened(
+def open_shard(
     path: Path, codec: str | None, size: int | None, hashes: Mapping[str, str]
 ) -> Iterator[BinaryIO]:
     """Open a file; compressed files are decompressed to a temporary file.
@@ -74,7 +74,7 @@ def opened(
             yield file
             return
         with tempfile.TemporaryFile() as whole:
-            _unpack(path, file, codec, size, whole)
+            _decompress_file(path, file, codec, size, whole)
             yield whole
 
 
@@ -85,7 +85,7 @@ def _wrong_size(path: Path, size: int) -> InvalidValueError:
     )
 
 
-def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
+def _decompress_file(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any) -> None:
     """Decompress a file. Raises InvalidValueError."""
     if codec not in CODECS:
         raise InvalidValueError(
@@ -111,7 +111,7 @@ def _unpack(path: Path, file: BinaryIO, codec: str, size: int | None, whole: Any
     whole.seek(0)
 
 
-def unpacked(data: memoryview, codec: str, most: int) -> bytes:
+def decompress(data: memoryview, codec: str, most: int) -> bytes:
     """Decompress data to at most `most` bytes. Raises ValueError."""
     parts, count = [], 0
     try:

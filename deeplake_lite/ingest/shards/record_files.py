@@ -132,7 +132,7 @@ def name_of(path: str) -> str:
 
 
 @contextmanager
-def opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+def open_file(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
     """Open a file on this machine or at a URL. Raises StorageError."""
     try:
         if scheme_of(path) is None:
@@ -164,7 +164,7 @@ def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) 
     if scheme_of(path) is None and not os.path.isfile(neighbour):
         return None
     try:
-        with opened(neighbour, options) as file:
+        with open_file(neighbour, options) as file:
             data: bytes = file.read(most + 1)
     except StorageError as error:
         # If the user may not list files, a store responds "forbidden" to requests of missing files.

@@ -133,8 +133,8 @@ class SampleSource:
         return {name: types[name] for name in [*order, *(n for n in types if n not in order)]}
 
     def _type(self, name: str) -> Htype:
-        if (noted := self.note.columns.get(name)) is not None:
-            return noted.htype
+        if (recorded := self.note.columns.get(name)) is not None:
+            return recorded.htype
         encodings = [shard.encodings for shard in self.shards]
         htype = encodings[0][name].htype if encodings else Scalar("int64")
         return htype if isinstance(htype, Htype) else htype(self._first_values[name])
@@ -184,14 +184,14 @@ class SampleSource:
         errors = {i: row for i, row in enumerate(rows) if isinstance(row, str)}
         columns: dict[str, list[Any]] = {}
         for name in self.names:
-            decode, noted = shard.encodings[name].decode, self.note.columns.get(name)
+            decode, recorded = shard.encodings[name].decode, self.note.columns.get(name)
             values = columns[name] = []
             for i, row in enumerate(rows):
                 value = None
                 if not isinstance(row, str) and (data := row[name]) is not None:
                     try:
                         value = decode(data)
-                        value = value if noted is None else noted.restore(value)
+                        value = value if recorded is None else recorded.restore(value)
                     except _ERRORS as error:
                         found = brief(bytes(data[:60]), 60)
                         errors[i] = f"{name} must be {_rule(error)}, but it is {found}."

@@ -173,8 +173,8 @@ def _members(
     """Yield the name and content of each file."""
     last_read = list[str]()
     with (
-        _translated(path, last_read),
-        _opened(path, options) as file,
+        _translating_errors(path, last_read),
+        _open(path, options) as file,
         tarfile.open(fileobj=file, mode="r|", tarinfo=_Member) as tar,
     ):
         for member in tar:
@@ -215,7 +215,7 @@ class _Member(tarfile.TarInfo):
 
 
 @contextmanager
-def _opened(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+def _open(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
     """Open a tar file on this machine or at a URL, and decompress it."""
     with ExitStack() as stack:
         if scheme_of(path) is None:
@@ -245,7 +245,7 @@ _COMPRESSED: dict[bytes, Callable[[Any], Any]] = {
 
 
 @contextmanager
-def _translated(path: str, last_read: Sequence[str]) -> Iterator[None]:
+def _translating_errors(path: str, last_read: Sequence[str]) -> Iterator[None]:
     """Translate errors of tar files and their compression to LakeError.
 
     The message names the file that was read last, if there is one.

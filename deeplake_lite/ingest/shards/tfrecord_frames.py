@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, override
 
 from deeplake_lite.dataset.export.shards.record_frames import HEAD, TAIL, masked_crc
 from deeplake_lite.errors import InvalidValueError
-from deeplake_lite.ingest.shards.record_files import MOST_BYTES, Record, name_of, opened
+from deeplake_lite.ingest.shards.record_files import MOST_BYTES, Record, name_of, open_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ def tfrecords(path: str, options: Mapping[str, Any]) -> Iterator[Record]:
         If the file cannot be opened.
     """
     name, number, at = name_of(path), 0, 0
-    with _decompressed(path, options) as file:
+    with _open_decompressed(path, options) as file:
         while head := _read(file, HEAD.size):
             place = f"{name}, record {number} (byte {at:,})"
             size = _length(head, place)
@@ -88,12 +88,12 @@ def _read(file: Any, size: int) -> bytes:
 
 
 @contextmanager
-def _decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
+def _open_decompressed(path: str, options: Mapping[str, Any]) -> Iterator[Any]:
     """Open a file, and decompress it if it does not begin with a record.
 
     Raises InvalidValueError, StorageError.
     """
-    with opened(path, options) as raw, _translated(path):
+    with open_file(path, options) as raw, _translating_errors(path):
         file = raw if hasattr(raw, "peek") else io.BufferedReader(raw, 2**20)
         head = file.peek(HEAD.size)[: HEAD.size]
         is_plain = len(head) == HEAD.size and HEAD.unpack(head)[1] == masked_crc(head[:8])
@@ -132,7 +132,7 @@ class _Zlib(io.RawIOBase):
 
 
 @contextmanager
-def _translated(path: str) -> Iterator[None]:
+def _translating_errors(path: str) -> Iterator[None]:
     """Translate errors of compressed files to InvalidValueError."""
     try:
         yield

@@ -20,7 +20,7 @@ from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.folders.layout import SUFFIXES
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.shards.notes import restored
+from deeplake_lite.ingest.shards.notes import restore_value
 from deeplake_lite.ingest.shards.tar_samples import Sample, samples, tar_files
 from deeplake_lite.ingest.shards.webdataset_note import TarNote
 from deeplake_lite.ingest.source import Block, Skipped
@@ -156,7 +156,7 @@ class WebDatasetSource:
     @cached_property
     def _note(self) -> TarNote:
         """The note next to the files; empty if it does not match their extensions."""
-        note = TarNote.beside(self.files)
+        note = TarNote.next_to(self.files)
         fits = all(note.column(e) is not None for sample in self._first for e in sample)
         return note if fits and self.schema.keys() <= {*note.types, "key", "shard"} else TarNote()
 
@@ -275,7 +275,7 @@ class WebDatasetSource:
             return value
         if htype.sql == "class" and _has_class(htype, value):
             return htype.named([value])[0]
-        return restored(htype, value) if extension.endswith("json") else value
+        return restore_value(htype, value) if extension.endswith("json") else value
 
 
 def _has_class(htype: Htype, value: object) -> bool:

@@ -188,7 +188,7 @@ class MemorySource:
         return {name: self._htype(name, value) for name, value in self.values.items()}
 
     @staticmethod
-    def _noted_htype(name: str, values: ArrowColumn | LakeColumn, *, classes: bool) -> Htype:
+    def _htype_of_column(name: str, values: ArrowColumn | LakeColumn, *, classes: bool) -> Htype:
         """Return the type of a column. Raises SchemaError if it has none."""
         try:
             return values.htype(classes=classes)
@@ -206,7 +206,7 @@ class MemorySource:
         if isinstance(values, Exported):
             return values.of
         if hasattr(values, "htype"):  # an ArrowColumn or LakeColumn
-            inferred = self._noted_htype(name, values, classes=declared is not None)
+            inferred = self._htype_of_column(name, values, classes=declared is not None)
             if declared is None or inferred.classes is not None:
                 return inferred
             return replace(ClassLabel(), nullable=inferred.nullable)
@@ -456,12 +456,14 @@ def _common_dtype(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     """
     dtypes = {array.dtype for array in arrays}
     if len(dtypes) > 1 and not any({d.kind for d in dtypes} <= {*kinds} for kinds in _TOGETHER):
-        raise SchemaError(f"no column type can store arrays of {_listed(dtypes)} together.")
+        raise SchemaError(
+            f"no column type can store arrays of {_names_of_dtypes(dtypes)} together."
+        )
     try:
         common = np.result_type(*dtypes)
     except TypeError as error:  # months and days have no common unit
         raise SchemaError(
-            f"no column type can store arrays of {_listed(dtypes)} together."
+            f"no column type can store arrays of {_names_of_dtypes(dtypes)} together."
         ) from error
     if common.kind == "f" and all(dtype.kind in "ui" for dtype in dtypes):
         return _common_integer(arrays)
@@ -485,7 +487,7 @@ def _common_integer(arrays: list[np.ndarray[Any, Any]]) -> np.dtype[Any]:
     return np.dtype(np.int64)
 
 
-def _listed(dtypes: set[np.dtype[Any]]) -> str:
+def _names_of_dtypes(dtypes: set[np.dtype[Any]]) -> str:
     return ", ".join(sorted(dtype.name for dtype in dtypes))
 
 

@@ -33,7 +33,7 @@ from deeplake_lite.ingest.tables.tabular import (
     BATCH_BYTES,
     BATCH_ROWS,
     TabularSource,
-    located,
+    locate_errors,
     reading,
     select_columns,
 )
@@ -142,7 +142,7 @@ def parquet_source(
         features=table.columns,
         metadata=lake_metadata(table, metadata),
         base=folder_of(files),
-        reach="inside",
+        allowed_paths="inside",
     )
 
 
@@ -201,11 +201,11 @@ def _read(
     rows = FILE_ROWS if ahead else BATCH_ROWS
     with reading(path):
         batches = dataset.to_batches(columns=columns, batch_size=rows, **ahead)
-        for batch in located(path, _joined(batches) if ahead else batches):
+        for batch in locate_errors(path, _join_batches(batches) if ahead else batches):
             yield batch.rename_columns(names) if names != columns else batch
 
 
-def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _join_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Join small batches into larger ones, which take less time per row."""
     parts, nbytes = list[pa.RecordBatch](), 0
     for batch in batches:

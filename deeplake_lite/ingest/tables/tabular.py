@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from deeplake_lite.ingest.huggingface.features import FeatureColumn
-    from deeplake_lite.ingest.named_files import Reach
+    from deeplake_lite.ingest.named_files import AllowedPaths
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 32 * 2**20
@@ -81,7 +81,7 @@ class TabularSource:
     base: str | None = None
     """Folder of the table, to which paths of files are relative."""
 
-    reach: Reach | None = None
+    allowed_paths: AllowedPaths | None = None
     """The files whose paths values may contain; None for any. A column of strings whose type the
     user declares may contain any path."""
 
@@ -113,16 +113,16 @@ class TabularSource:
         for part in split(batch):
             places = Places(self.title, row, part.num_rows)
             values, errors = self._all_values(part, self.arrow.names, places)
-            yield Block(values, places, self.base, errors, self._reach)
+            yield Block(values, places, self.base, errors, self._allowed_paths)
             row += part.num_rows
 
     @cached_property
-    def _reach(self) -> dict[str, Reach]:
+    def _allowed_paths(self) -> dict[str, AllowedPaths]:
         """The files whose paths each column may contain."""
-        if self.reach is None:
+        if self.allowed_paths is None:
             return {}
         trusted = {f.name for f in self.arrow if f.name in self.schema and holds_strings(f.type)}
-        return {name: self.reach for name in self.arrow.names if name not in trusted}
+        return {name: self.allowed_paths for name in self.arrow.names if name not in trusted}
 
     def _all_values(
         self, batch: pa.RecordBatch, names: Iterable[str], places: Places
@@ -244,7 +244,7 @@ def reading(path: str, hint: str = "Check the file.") -> Iterator[None]:
         raise InvalidValueError(f"{path!r} cannot be read: {reason.rstrip('.')}. {hint}") from error
 
 
-def located(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def locate_errors(path: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches; an error names the file, and the first row that cannot be read."""
     iterator, row = iter(batches), 0
     while True:

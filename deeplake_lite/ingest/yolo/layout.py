@@ -128,7 +128,7 @@ class Layout:
         except ValueError:
             return image.as_posix()
 
-    def labels_alone(self) -> list[Skipped]:
+    def orphaned_labels(self) -> list[Skipped]:
         """Return the label files that belong to no image."""
         folders = dict.fromkeys(image.parent for own in self.images.values() for image in own)
         alone = list[Path]()
@@ -373,7 +373,7 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
     bare = place.removeprefix("../")
     for path in (base / place, here / place, here / bare, base / bare):
         if os.path.isfile(path):
-            return [*_listed(path)]
+            return [*_read_list(path)]
         if os.path.isdir(path):
             root = path.resolve() if ".." in path.parts else path
             return [root / f.path for f in scan(root).images]
@@ -383,7 +383,7 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
     )
 
 
-def _listed(path: Path) -> Iterator[Path]:
+def _read_list(path: Path) -> Iterator[Path]:
     """Yield the images listed in a text file, whose paths are relative to its folder."""
     for line in path.read_text("utf-8", errors="surrogateescape").splitlines():
         name = line.strip()

@@ -202,7 +202,7 @@ class YoloSource:
     @cached_property
     def left_out(self) -> Collection[Skipped]:
         """Images that are also in an earlier split, and label files without an image."""
-        return [*self.layout.repeated, *self.layout.labels_alone()]
+        return [*self.layout.repeated, *self.layout.orphaned_labels()]
 
     @cached_property
     def _has_scores(self) -> bool:

@@ -93,7 +93,9 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_labels_of_unknown_formats_are_not_dropped(put, name):
-    with pytest.raises(InvalidValueError, match=r"seems to hold labels.*for its format, such as dl\."):
+    with pytest.raises(
+        InvalidValueError, match=r"seems to hold labels.*for its format, such as dl\."
+    ):
         recognise(put(UNKNOWN[name]))
 
 

@@ -269,7 +269,10 @@ def test_text_that_begins_like_an_image_stays_text(tmp_path, ingest):
         (example(x=1, t=b"\xff"), "column 't': a value must be UTF-8 text"),
         (example(x="a", t="a"), "column 'x': a value must be a number"),
         (example(x=1, t=2), "column 't': a value must be bytes"),
-        (example(x=1, t="a", new=1), "only have features of the first records, but this one also has 'new'"),
+        (
+            example(x=1, t="a", new=1),
+            "only have features of the first records, but this one also has 'new'",
+        ),
     ],
     ids=range(7),
 )

@@ -35,9 +35,9 @@ def note_of(members: Mapping[str, NpzMember]) -> str | None:
     return str(item_of(member))
 
 
-def noted_columns(
+def exported_columns(
     members: Mapping[str, Member], title: str, text: object
-) -> dict[str, NotedColumn] | None:
+) -> dict[str, ExportedColumn] | None:
     """Return the columns described by the note of a file; None if there is no note.
 
     Raises
@@ -65,10 +65,10 @@ def noted_columns(
     return columns
 
 
-def noted_metadata(text: object) -> dict[str, Any]:
+def exported_metadata(text: object) -> dict[str, Any]:
     """Return the metadata of the dataset from a note; {} if the note has none.
 
-    >>> noted_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}')
+    >>> exported_metadata('{"rows": 1, "columns": {}, "metadata": {"licence": "CC0"}}')
     {'licence': 'CC0'}
     """
     try:
@@ -88,7 +88,7 @@ class Member(RowArray, Protocol):
 
 
 @dataclass(frozen=True)
-class NotedColumn:
+class ExportedColumn:
     """A column of a lake that was exported to a file."""
 
     htype: Htype
@@ -110,8 +110,8 @@ class NotedColumn:
 
 def _column(
     members: Mapping[str, Member], name: str, form: Any, htype: Htype, rows: int
-) -> NotedColumn:
-    return NotedColumn(htype, rows, _stored(members, name, form, rows, htype))
+) -> ExportedColumn:
+    return ExportedColumn(htype, rows, _stored(members, name, form, rows, htype))
 
 
 def _stored(members: Mapping[str, Member], name: str, form: Any, rows: int, htype: Htype) -> Stored:
@@ -228,10 +228,10 @@ class Stored:
         if self.shapes is None:
             return parts
         shapes = self.shapes.read(start, stop).tolist()
-        return [_reshaped(part, shape) for part, shape in zip(parts, shapes, strict=True)]
+        return [_reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _reshaped(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
+def _reshape(part: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
     """Reshape a value; its shape is padded with -1, and nulls have neither values nor shape."""
     axes = [size for size in shape if size >= 0]
     return part.reshape(axes) if axes or part.size else part

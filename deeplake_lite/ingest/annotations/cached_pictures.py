@@ -16,7 +16,7 @@ MOST_BYTES = 64 * 2**20
 """Maximum size in bytes of the masks and images that are cached."""
 
 
-class Remembered:
+class CachedPictures:
     """Pictures that can be iterated over several times.
 
     Parameters
@@ -27,13 +27,13 @@ class Remembered:
 
     def __init__(self, read: Callable[[], Iterator[Picture]]) -> None:
         self._read = read
-        self._kept: list[Picture] | None = None
+        self._cached: list[Picture] | None = None
 
     def __iter__(self) -> Iterator[Picture]:
-        if self._kept is not None:
-            yield from self._kept
+        if self._cached is not None:
+            yield from self._cached
             return
-        kept: list[Picture] | None = []
+        cached: list[Picture] | None = []
         objects = size = 0
         for picture in self._read():
             yield picture
@@ -41,10 +41,10 @@ class Remembered:
             size += sum(map(_mask_bytes, picture.objects))
             size += len(picture.image) if isinstance(picture.image, bytes) else 0
             if objects > MOST_OBJECTS or size > MOST_BYTES:
-                kept = None
-            if kept is not None:
-                kept.append(picture)
-        self._kept = kept
+                cached = None
+            if cached is not None:
+                cached.append(picture)
+        self._cached = cached
 
 
 def _mask_bytes(own: Object) -> int:

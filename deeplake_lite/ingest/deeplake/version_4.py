@@ -9,15 +9,15 @@ import numpy as np
 
 from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.words import counted
-from deeplake_lite.ingest.deeplake.columns import own_metadata
+from deeplake_lite.ingest.deeplake.columns import decode_metadata
 from deeplake_lite.ingest.deeplake.log import Change, Log, Merge
 from deeplake_lite.ingest.deeplake.snapshot import Snapshot
 from deeplake_lite.ingest.deeplake.versions import (
     State,
     Version,
     Versions,
-    sorted_versions,
-    uses_of,
+    count_uses,
+    sort_versions,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.deeplake.peer import Peer
 
 
-class VersionsOfFour(Versions):
+class Deeplake4Versions(Versions):
     """The versions of a Deep Lake 4 dataset.
 
     Parameters
@@ -53,9 +53,9 @@ class VersionsOfFour(Versions):
             "main",
         )  # fmt: skip
         self._changes: dict[str, tuple[str, Change]] = {}
-        self.found = sorted_versions(list(self._find()))
+        self.found = sort_versions(list(self._find()))
         self._states: dict[str, State] = {}
-        self._uses = uses_of(self.found)
+        self._uses = count_uses(self.found)
 
     def _find(self) -> Iterator[Version]:
         """Yield the versions of all branches that have not been deleted."""
@@ -165,7 +165,7 @@ class VersionsOfFour(Versions):
             state = _apply(base, change)
             merge = self._log.merges.get((branch, change.id))
             if merge is not None and version.merged is not None:
-                state = self._merged(state, merge, version.merged)
+                state = self._merge(state, merge, version.merged)
                 state = replace(state, known=base.known and self._has_rows(branch, change, state))
         self._states[version.key] = state
         for key in {version.base, version.merged, version.restored} - {None}:
@@ -177,12 +177,12 @@ class VersionsOfFour(Versions):
         for key in [key for key in self._states if self._uses[key] <= 0]:
             del self._states[key]
 
-    def _merged(self, ours: State, merge: Merge, key: str) -> State:
+    def _merge(self, ours: State, merge: Merge, key: str) -> State:
         """Return the state after a merge, which appends the other branch's new rows."""
         theirs = self._states.get(key)
         if theirs is None:  # the branch was deleted
             return ours
-        changes = self._unmerged(merge)
+        changes = self._changes_to_merge(merge)
         added = np.concatenate([np.empty(0, np.uint64), *(change.added() for change in changes)])
         is_new = np.isin(theirs.rows, added) & ~np.isin(theirs.rows, ours.rows)
         rows = np.concatenate([ours.rows, theirs.rows[is_new]])
@@ -192,7 +192,7 @@ class VersionsOfFour(Versions):
             state = _apply(state, replace(change, blocks={}, created={}, updated={}))
         return state
 
-    def _unmerged(self, merge: Merge) -> list[Change]:
+    def _changes_to_merge(self, merge: Merge) -> list[Change]:
         """Return the changes of a branch since it was last merged into the same branch."""
         former = [
             other.version
@@ -229,7 +229,7 @@ def _apply(state: State, change: Change) -> State:
 def dataset_metadata(peer: Peer, dataset: Any) -> dict[str, Any]:
     """Return the metadata of a dataset, with its name, description and date under ``deeplake``."""
     with peer.translating():
-        items = own_metadata(dataset.metadata.to_dict())
+        items = decode_metadata(dataset.metadata.to_dict())
         about = {
             "name": dataset.name,
             "description": dataset.description,
