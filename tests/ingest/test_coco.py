@@ -636,7 +636,7 @@ def test_images_outside_of_the_folder_are_not_read(write, tmp_path, new_url, nam
     PillowImage.new("RGB", (8, 8)).save(folder / "a.jpg")
     second = {"id": 8, "file_name": name.format(outside=tmp_path)}
     path = write(document(images=[*document()["images"], second]))
-    with pytest.raises(InvalidValueError, match="must be inside the folder of the images"):
+    with pytest.raises(InvalidValueError, match="must be inside the folder of images"):
         dl.from_coco(path, new_url(), images=folder)
     ds = dl.from_coco(path, new_url(), images=folder, on_error="skip")
     assert ds["path"][:] == ["a.jpg"]

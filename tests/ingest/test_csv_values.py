@@ -200,8 +200,10 @@ def test_records_with_too_few_or_too_many_values_are_reported_or_skipped(take):
     ds = take(text, on_error="skip")
     assert ds["a"][:].tolist() == [1, 6]
     assert [str(s).partition(".csv, ")[2] for s in ds.ingested.skipped] == [
-        "record 3 (the header is record 1): must have a value for each of 2 columns, but it has 1",
-        "record 4 (the header is record 1): must have a value for each of 2 columns, but it has 3",
+        "record 3 (the header is record 1): a record must have 2 values, one for each column, "
+        "but this one has 1",
+        "record 4 (the header is record 1): a record must have 2 values, one for each column, "
+        "but this one has 3",
     ]
 
 

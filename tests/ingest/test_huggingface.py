@@ -285,7 +285,7 @@ def test_failing_stream_is_our_error(ingest):
 
 @pytest.mark.parametrize("value", [3, None, {"x": [1]}, b"x"])
 def test_other_objects_are_refused(ingest, value):
-    with pytest.raises(InvalidValueError, match="dataset must be a Dataset"):
+    with pytest.raises(InvalidValueError, match="dataset must be a Hugging Face Dataset"):
         ingest(value)
 
 

@@ -97,7 +97,7 @@ def test_headers_are_checked(mnist, ingest):
     refused(struct.pack(">HBB3I", 0, 8, 3, 2**32 - 1, 2**32 - 1, 2**32 - 1), "must have")
     refused(b"\0\0\x07\x01\0\0\0\1", "Check that it is an IDX file")
     refused(b"\0", "cannot be read")
-    refused(idx(IMAGES[:4]), "'image' 4, 'label' 5")
+    refused(idx(IMAGES[:4]), "'image': 4, 'label': 5")
     (mnist / "train-images-idx3-ubyte").write_bytes(idx(IMAGES))
     whole = struct.pack(">HBB3I", 0, 8, 3, 2, 2**15, 2**16) + b"x"
     refused(gzip.compress(whole), "max_bytes|cannot be read", "t10k-images-idx3-ubyte.gz")
@@ -109,7 +109,7 @@ def test_files_without_a_partner_and_labels_without_a_class_are_refused(mnist, i
     (mnist / "t10k-labels-idx1-ubyte.gz").unlink()
     with pytest.raises(InvalidValueError, match="'test' has no file of labels"):
         ingest(mnist)
-    with pytest.raises(OptionError, match="different names"):
+    with pytest.raises(OptionError, match="distinct names"):
         ingest(mnist, classes=["a", "a"])
     with pytest.raises(NotFoundError):
         ingest(mnist / "nothing")

@@ -320,8 +320,8 @@ LEAF = {"type": None, "context": None, "children_spec": []}
         ({"encryption": {"a": 1}}, {}, SchemaError, "must not be encrypted"),
         ({"item_loader": "TokensLoader"}, {}, SchemaError, "for 'TokensLoader'"),
         ({"compression": "lz4"}, {}, SchemaError, "must be 'zstd', but it is 'lz4'"),
-        ({"data_spec": "[" * 100_000}, {}, SchemaError, "must be a JSON tree"),
-        ({"data_spec": "[2, {}]"}, {}, SchemaError, "must be a JSON tree"),
+        ({"data_spec": "[" * 100_000}, {}, SchemaError, "as a JSON tree"),
+        ({"data_spec": "[2, {}]"}, {}, SchemaError, "as a JSON tree"),
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else "",
 )
@@ -342,12 +342,12 @@ def test_names_of_values_follow_the_tree():
     assert leaf_names(json.dumps([1, tree])) == ["a", "b/0", "b/1"]
     assert leaf_names(json.dumps([1, LEAF])) == ["0"]
     tree["context"] = '["b/0", "b"]'
-    with pytest.raises(SchemaError, match="must have different names, but two are named 'b/0'"):
+    with pytest.raises(SchemaError, match="must have distinct names, but two are named 'b/0'"):
         leaf_names(json.dumps([1, tree]))
     deep = LEAF
     for _ in range(60):
         deep = {"type": "builtins.list", "context": None, "children_spec": [deep]}
-    with pytest.raises(SchemaError, match="must be a JSON tree"):
+    with pytest.raises(SchemaError, match="as a JSON tree"):
         leaf_names(json.dumps([1, deep]))
 
 

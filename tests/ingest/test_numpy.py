@@ -80,7 +80,7 @@ def test_several_npz_files_follow_each_other(npz, ingest, tmp_path):
 
 
 def test_arrays_of_different_lengths_are_named(npz, ingest):
-    with pytest.raises(InvalidValueError, match="'x' 2, 'y' 3"):
+    with pytest.raises(InvalidValueError, match="'x': 2, 'y': 3"):
         ingest(npz(x=np.zeros(2), y=np.zeros(3)))
     with pytest.raises(InvalidValueError, match="has none"):
         ingest(npz(x=np.array(1)))

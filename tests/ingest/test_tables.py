@@ -268,9 +268,9 @@ def test_hugging_face_images_are_read_from_structs(photos, tmp_path, url):
 
 
 def test_object_that_is_not_a_dataframe_is_refused(url):
-    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a dict"):
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* its type is dict"):
         dl.from_dataframe({"a": [1]}, url)
-    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* it is a Series"):
+    with pytest.raises(dl.InvalidValueError, match=r"must be a DataFrame .* its type is Series"):
         dl.from_dataframe(pd.Series([1, 2]), url)
     twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
     with pytest.raises(dl.InvalidValueError, match="'a' occurs twice"):

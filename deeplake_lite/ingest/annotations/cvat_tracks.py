@@ -94,9 +94,9 @@ class Tracks:
     def _size(self) -> tuple[int | None, int | None]:
         """Width and height of the video."""
         for part in self.reader.meta.values():
-            found = part.get("original_size") if isinstance(part, dict) else None
-            if isinstance(found, dict):
-                texts = [str(found.get(key, "")).strip() for key in ("width", "height")]
+            size = part.get("original_size") if isinstance(part, dict) else None
+            if isinstance(size, dict):
+                texts = [str(size.get(key, "")).strip() for key in ("width", "height")]
                 if all(t.isascii() and t.isdigit() and 0 < len(t) < 10 for t in texts):
                     return int(texts[0]), int(texts[1])
         return None, None

@@ -205,17 +205,19 @@ class FiftyOneReader:
     @cached_property
     def fields(self) -> dict[str, Field]:
         """The fields of samples, except those that every sample has."""
-        found: dict[str, Field] = {}
+        fields: dict[str, Field] = {}
         for raw in self.raw:
             try:
                 sample = decode_item(raw)
             except ValueError:
                 continue
             for name in sample.keys() - OWN:
-                found.setdefault(name, Field()).add(sample[name])
+                fields.setdefault(name, Field()).add(sample[name])
         order = {f.get("name"): n for n, f in enumerate(_list(self.document.get("sample_fields")))
                  if isinstance(f, dict)}  # fmt: skip
-        return {name: found[name] for name in sorted(found, key=lambda n: (order.get(n, 10**6), n))}
+        return {
+            name: fields[name] for name in sorted(fields, key=lambda n: (order.get(n, 10**6), n))
+        }
 
     @cached_property
     def object_fields(self) -> list[str]:
@@ -278,11 +280,11 @@ class FiftyOneReader:
     def _types(self) -> dict[str, Htype]:
         targets = _dict(self.document.get("mask_targets"))
         usual = _dict(self.document.get("default_mask_targets"))
-        found = {
+        types = {
             name: field.htype(_dict(targets.get(name)) or usual)
             for name, field in self.fields.items()
         }
-        return {name: htype for name, htype in found.items() if htype is not None}
+        return {name: htype for name, htype in types.items() if htype is not None}
 
     def types(self) -> Mapping[str, Htype]:
         """Return the types of the columns of fields."""
@@ -344,11 +346,11 @@ class FiftyOneReader:
             key = labels.LISTS[str(kind_of(value))]
             for number, label in enumerate(_list(value.get(key))):
                 own = self._inline_mask(label if isinstance(label, dict) else {})
-                found = labels.parse(own, size)
+                parsed = labels.parse(own, size)
                 assert size[0] is not None
                 assert size[1] is not None
-                rebuilt = labels.rebuild(found, (size[0], size[1]), f"{field}/{number}")
-                objects.append(replace(found, rest=rest_of(own, rebuilt)))
+                rebuilt = labels.rebuild(parsed, (size[0], size[1]), f"{field}/{number}")
+                objects.append(replace(parsed, rest=rest_of(own, rebuilt)))
         return self._sort_objects(objects)
 
     def _sort_objects(self, objects: list[Object]) -> list[Object]:

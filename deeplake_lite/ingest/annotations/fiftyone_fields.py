@@ -123,7 +123,10 @@ def cell_of(value: Any) -> Any:
             if not isinstance(own, list) or not all(
                 isinstance(c, dict) and isinstance(c.get("label"), str) for c in own
             ):
-                raise ValueError("classifications must be a list of objects with labels")
+                raise ValueError(
+                    "classifications must be a list of objects with labels, but they are "
+                    f"{own!r:.40}"
+                )
             return list(dict.fromkeys(c["label"] for c in own))
         case "Regression":
             return None if value.get("value") is None else number_of(value["value"])

@@ -60,9 +60,9 @@ class ImageFolder:
     def image_names(self) -> list[str]:
         """Return the sorted names of the images in the first folder that has any."""
         for folder in self.folders:
-            found = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
-            if found:
-                return found
+            names = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in SUFFIXES)
+            if names:
+                return names
         return []
 
 
@@ -94,8 +94,8 @@ class ImageZip:
 
     def image_names(self) -> list[str]:
         """Return the sorted names of images, relative to the folder ``images``."""
-        found = [n for n in self.names if PurePosixPath(n).suffix.lower() in SUFFIXES]
-        return sorted(name.removeprefix("images/") for name in found)
+        names = [n for n in self.names if PurePosixPath(n).suffix.lower() in SUFFIXES]
+        return sorted(name.removeprefix("images/") for name in names)
 
 
 def open_zip(path: Path) -> zipfile.ZipFile:

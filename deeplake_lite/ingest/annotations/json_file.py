@@ -78,4 +78,4 @@ def decode_item(raw: msgspec.Raw) -> dict[str, Any]:
     try:
         return _item.decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise ValueError(f"it must be a JSON object: {error}") from None
+        raise ValueError(f"it must be a JSON object, but it cannot be decoded: {error}") from None

@@ -212,7 +212,7 @@ class LabelStudioReader:
     @cached_property
     def controls(self) -> dict[str, _Control]:
         """Controls for whole images, by name."""
-        found: dict[str, _Control] = {}
+        controls: dict[str, _Control] = {}
         mixed = set[str]()
         for raw in self.raw:
             try:
@@ -223,13 +223,13 @@ class LabelStudioReader:
             except (ValueError, TypeError):
                 continue
             for name, kind, value in results:
-                control = found.setdefault(name, _Control(kind))
+                control = controls.setdefault(name, _Control(kind))
                 if control.kind != kind:
                     mixed.add(name)
                 elif kind == "choices":
                     control.names.update(dict.fromkeys(value))
                     control.is_single &= len(value) == 1
-        return {name: control for name, control in found.items() if name not in mixed}
+        return {name: control for name, control in controls.items() if name not in mixed}
 
     @cached_property
     def columns(self) -> dict[str, str]:
@@ -267,13 +267,15 @@ class LabelStudioReader:
 
     def _annotation(self, task: Mapping[str, Any]) -> dict[str, Any]:
         """Return the annotation that is ingested. Raises ValueError."""
-        found = tasks.annotations_of(task, self.key)
+        annotations = tasks.annotations_of(task, self.key)
         number = (
-            tasks.choose_annotation(found) if self.key == "annotations" else (0 if found else None)
+            tasks.choose_annotation(annotations)
+            if self.key == "annotations"
+            else (0 if annotations else None)
         )
         if number is None:
             return {"result": []}
-        own = dict(found[number])
+        own = dict(annotations[number])
         own["result"] = own.get("result") or []
         if not isinstance(own["result"], list):
             raise ValueError(  # noqa: TRY004

@@ -23,13 +23,13 @@ def image_key(data: Mapping[str, Any]) -> str:
     """Return the key of the image in the data of a task. Raises ValueError."""
     if isinstance(data.get("image"), str):
         return "image"
-    found = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
-    if len(found) != 1:
+    keys = [key for key, value in data.items() if isinstance(value, str) and _is_image(value)]
+    if len(keys) != 1:
         raise ValueError(
             "the data of a task must have one image, but it has "
-            f"{', '.join(repr(key[:40]) for key in found) or 'none'}"
+            f"{', '.join(repr(key[:40]) for key in keys) or 'none'}"
         )
-    return found[0]
+    return keys[0]
 
 
 def _is_image(url: str) -> bool:
@@ -76,16 +76,20 @@ def expand_task(task: Mapping[str, Any]) -> dict[str, Any]:
     """Convert a JSON-MIN task to JSON; return other tasks unchanged. Raises ValueError."""
     if "data" in task:
         return dict(task)
-    found = [key for key, value in task.items() if key not in _OF_TASKS and isinstance(value, list)]
+    result_keys = [
+        key for key, value in task.items() if key not in _OF_TASKS and isinstance(value, list)
+    ]
     results = [_region_of(key, value) if isinstance(value, dict) else {}
-               for key in found for value in task[key]]  # fmt: skip
+               for key in result_keys for value in task[key]]  # fmt: skip
     if not all(results):
         raise ValueError(
             "a task must have the key 'data' or, in JSON-MIN, results that name their type; export "
             "the project as JSON instead"
         )
     data = {
-        k: v for k, v in task.items() if k not in found and (k == "image" or k not in _OF_TASKS)
+        k: v
+        for k, v in task.items()
+        if k not in result_keys and (k == "image" or k not in _OF_TASKS)
     }
     annotation = {"id": task.get("annotation_id"), "completed_by": task.get("annotator"),
                   "created_at": task.get("created_at"), "lead_time": task.get("lead_time"),
@@ -109,10 +113,12 @@ def _region_of(from_name: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 def annotations_of(task: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """Return the annotations or predictions of a task. Raises ValueError."""
-    found = task.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(own, dict) for own in found):
-        raise ValueError(f"the {key} of a task must be a list of objects")
-    return found
+    annotations = task.get(key) or []
+    if not isinstance(annotations, list) or not all(isinstance(own, dict) for own in annotations):
+        raise ValueError(
+            f"the {key} of a task must be a list of objects, but they are {annotations!r:.40}"
+        )
+    return annotations
 
 
 def choose_annotation(annotations: Sequence[Mapping[str, Any]]) -> int | None:
@@ -142,7 +148,7 @@ def sort_results(
     Raises ValueError.
     """
     if not all(isinstance(result, dict) for result in results):
-        raise ValueError("results must be a list of objects")
+        raise ValueError(f"results must be a list of objects, but they are {[*results]!r:.40}")
     own: dict[Any, dict[str, Any]] = {}
     shapes: list[dict[str, Any]] = []
     for result in results:

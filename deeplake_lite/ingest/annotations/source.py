@@ -222,29 +222,29 @@ class AnnotationSource:
     @cached_property
     def columns(self) -> dict[str, Htype]:
         """Type of each column."""
-        found = self.summary
+        summary = self.summary
         types: dict[str, Htype] = {}
         if self.reader.has_images:
-            types["image"] = Image(found.codec)
+            types["image"] = Image(summary.codec)
         types["path"] = Text()
-        if found.splits:
-            types["split"] = ClassLabel([*found.splits], nullable=found.lacks_splits)
-        if found.has_sizes:
+        if summary.splits:
+            types["split"] = ClassLabel([*summary.splits], nullable=summary.lacks_splits)
+        if summary.has_sizes:
             types |= {name: Scalar("int32", nullable=True) for name in ("width", "height")}
         types["boxes"] = Boxes("xyxy")
-        types["labels"] = Sequence(ClassLabel([*found.classes], nullable=found.lacks_labels))
+        types["labels"] = Sequence(ClassLabel([*summary.classes], nullable=summary.lacks_labels))
         parts: dict[str, tuple[str, Htype]] = {
             "outlines": ("segmentation", Sequence(Polygons())),
             "lines": ("polylines", Sequence(Sequence(Array("float32", (None, 2))))),
             "points": ("keypoints", self._points_type),
             "mask": ("masks", Mask("instance")),
         }
-        types |= dict(parts[kind] for kind in parts if kind in found.kinds)
-        if found.has_scores:
+        types |= dict(parts[kind] for kind in parts if kind in summary.kinds)
+        if summary.has_scores:
             types["scores"] = Sequence("float32")
-        types |= {flag: Sequence("bool") for flag in FLAGS if flag in found.flags}
-        if found.tags:
-            types["tags"] = ClassLabel([*found.tags], multiple=True)
+        types |= {flag: Sequence("bool") for flag in FLAGS if flag in summary.flags}
+        if summary.tags:
+            types["tags"] = ClassLabel([*summary.tags], multiple=True)
         types |= self.reader.types()
         return types | {self.reader.name: Json(nullable=True)}
 

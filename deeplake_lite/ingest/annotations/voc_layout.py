@@ -71,8 +71,8 @@ class Lists:
     def split(self, stem: str) -> str | None:
         """Return the split of an image."""
         own = self.lines.get(stem, {})
-        found = [split for split in self.splits if f"{self.main}/{split}" in own]
-        return next((s for s in found if s != "trainval"), found[0] if found else None)
+        splits = [split for split in self.splits if f"{self.main}/{split}" in own]
+        return next((s for s in splits if s != "trainval"), splits[0] if splits else None)
 
     @classmethod
     def read(cls, folder: Path, stems: Collection[str] = ()) -> Lists:
@@ -165,8 +165,8 @@ class Layout:
         entries = [
             Entry(
                 key, path, pages.get(_stem(key)),
-                {column: found[_stem(key)] for column, found in masks.items()
-                 if _stem(key) in found},
+                {column: by_stem[_stem(key)] for column, by_stem in masks.items()
+                 if _stem(key) in by_stem},
             )
             for key, path in sorted(images.items())
         ]  # fmt: skip
@@ -180,14 +180,14 @@ class Layout:
 
     @classmethod
     def _of_flat(cls, root: Path) -> Layout:
-        found = scan(root)
-        pages = {f.path: root / f.path for f in found.others if f.path.lower().endswith(".xml")}
+        scanned = scan(root)
+        pages = {f.path: root / f.path for f in scanned.others if f.path.lower().endswith(".xml")}
         if not pages:
             raise NotFoundError(
                 f"There are no annotations (XML files) below {str(root)!r}, and no folders "
                 f"{ANNOTATIONS!r} and {IMAGES!r}. Check the path."
             )
-        images = sorted(f.path for f in found.images)
+        images = sorted(f.path for f in scanned.images)
         if not images:
             raise NotFoundError(f"There are no images below {str(root)!r}. Check the path.")
         by_image = _match_annotations(images, pages)

@@ -60,15 +60,15 @@ def attribute_dtypes(items: Iterable[tuple[str, Any]]) -> dict[str, str]:
     >>> attribute_dtypes([("scale", np.float32(0.1)), ("fill", float("nan")), ("n", 3)])
     {'scale': 'float32', 'fill': 'float64'}
     """
-    found = dict[str, str]()
+    dtypes = dict[str, str]()
     for name, value in items:
         is_numpy = isinstance(value, np.ndarray | np.generic)
         is_number = isinstance(value, complex) or (
             isinstance(value, float) and not math.isfinite(value)
         )
         if (is_numpy or is_number) and np.asarray(value).dtype.kind in "biufcmM":
-            found[_text(name)] = np.asarray(value).dtype.name
-    return found
+            dtypes[_text(name)] = np.asarray(value).dtype.name
+    return dtypes
 
 
 def _text(value: str) -> str:

@@ -40,7 +40,7 @@ def read_tree(h5py: Any, file: Any, title: str) -> Tree:
     """
     reader = _Reader(h5py, title, file)
     reader.walk(file)
-    return Tree(title, reader.columns.found, reader.metadata, tuple(reader.left_out))
+    return Tree(title, reader.columns.by_name, reader.metadata, tuple(reader.left_out))
 
 
 class _Reader:

@@ -129,7 +129,7 @@ def _class_names(classes: Any) -> tuple[str, ...]:
     if not names or len(set(names)) < len(names):
         raise OptionError(
             "classes must be a list of distinct names, such as ['shirt', 'dress'], but it is "
-            f"{classes!r:.80}. Correct it."
+            f"{classes!r:.80}. Correct the names."
         )
     return names
 
@@ -143,8 +143,8 @@ def _find_idx_files(files: Any) -> tuple[list[str], list[Skipped]]:
     paths, left_out = list[str](), list[Skipped]()
     for file in files:
         in_folder = Path(checks.location("files", file)).expanduser().is_dir()
-        found = find_files(file, "" if in_folder else "IDX")
-        for path in found:
+        matches = find_files(file, "" if in_folder else "IDX")
+        for path in matches:
             if in_folder and not _NAME.match(Path(path).name):
                 _check_is_other(path)
                 left_out.append(Skipped(path, "its name is not that of an IDX file"))

@@ -216,13 +216,13 @@ def _find_numpy_files(files: Any) -> list[Path]:
 
 def _find_one_file(file: Any) -> Path:
     """Return a single file. Raises NotFoundError, InvalidValueError."""
-    found = find_files(file, ".npy")
-    if len(found) > 1:
+    matches = find_files(file, ".npy")
+    if len(matches) > 1:
         raise InvalidValueError(
-            f"A column must be one file, but {str(file)!r} matches {len(found)} files. Pass one of "
-            "them."
+            f"A column must be one file, but {str(file)!r} matches {len(matches)} files. Pass one "
+            "of them."
         )
-    return Path(found[0])
+    return Path(matches[0])
 
 
 def _starts_with(path: Path, first: bytes) -> bool:

@@ -69,24 +69,24 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
                 "columns must have as many names as an element has items, which is "
                 f"{len(spec)}, but the number of names is {len(fields)}. Pass a name for each item."
             )
-        found = [
+        tensors = [
             leaf
             for i, (name, item) in enumerate(zip(fields, spec, strict=True))
             for leaf in _leaves(item, (i,), (name,))
         ]
     elif isinstance(spec, Mapping):
-        found = list(_leaves(spec, (), ()))
+        tensors = list(_leaves(spec, (), ()))
     else:
-        found = list(_leaves(spec, (), (names or ("item",))[:1]))
+        tensors = list(_leaves(spec, (), (names or ("item",))[:1]))
     taken = set[str]()
-    for leaf in found:
+    for leaf in tensors:
         if leaf.name in taken:
             raise SchemaError(
                 "Names must be unique after joining nested names with dots, but two items are "
                 f"named {leaf.name!r}. Rename one of them: dataset.map(…)."
             )
         taken.add(leaf.name)
-    return found
+    return tensors
 
 
 def _leaves(spec: Any, path: Path, name: tuple[str, ...]) -> Iterator[Leaf]:

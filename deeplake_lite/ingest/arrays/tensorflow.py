@@ -116,21 +116,21 @@ def tensorflow_source(
         )
     limits = options.get("limits", DEFAULT_LIMITS)
     names = None if columns is None else checks.names("columns", columns)
-    found = select_leaves(leaves(dataset.element_spec, names), names)
-    elements = Elements(dataset, found, limits, declared=types_of(options.get("schema")))
+    selected = select_leaves(leaves(dataset.element_spec, names), names)
+    elements = Elements(dataset, selected, limits, declared=types_of(options.get("schema")))
     rows = count if count >= 0 else None
     return SampleSource(
         "tf.data", elements.read, rows, on, types_of(options.get("schema")), elements.types
     )
 
 
-def select_leaves(found: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
+def select_leaves(tensors: list[Leaf], names: Sequence[str] | None) -> list[Leaf]:
     """Return the tensors with the given names; by default all. Raises NotFoundError."""
-    by_name = {leaf.name: leaf for leaf in found}
+    by_name = {leaf.name: leaf for leaf in tensors}
     for name in names or ():
         if name not in by_name:
             raise NotFoundError.named("column", name, by_name)
-    return found if names is None else [by_name[name] for name in names]
+    return tensors if names is None else [by_name[name] for name in names]
 
 
 @dataclass(frozen=True)

@@ -168,12 +168,12 @@ def _source(
             data = builder.as_dataset(
                 split=name, decoders=_decoders(tfds, builder.info.features), shuffle_files=False
             )
-            found = select_leaves(_typed_leaves(builder.info.features, data.element_spec), names)
+            selected = select_leaves(_typed_leaves(builder.info.features, data.element_spec), names)
         except LakeError:
             raise
         except Exception as error:  # from TFDS or TensorFlow
             raise InvalidValueError(f"{title}: {bad_sample(error).reason}") from error
-        parts[name] = Elements(data, found, limits, title, types_of(options.get("schema")))
+        parts[name] = Elements(data, selected, limits, title, types_of(options.get("schema")))
     reader = _Splits(parts)
     data_dir = Path(builder.data_dir)
     files = sorted(str(path) for path in data_dir.rglob("*") if path.is_file())
@@ -225,16 +225,16 @@ class _Splits:
 
 def _decoders(tfds: Any, features: Any) -> Any:
     """Return decoders that keep image files encoded, for the features that have such files."""
-    found = {}
+    decoders = {}
     for name, feature in features.items():
         inner = getattr(feature, "feature", None)
         if _is_files(feature) or (inner is not None and _is_files(inner)):
-            found[name] = tfds.decode.SkipDecoding()
+            decoders[name] = tfds.decode.SkipDecoding()
         else:
             nested = inner if _is_dict(inner) else feature
             if _is_dict(nested) and (more := _decoders(tfds, nested)):
-                found[name] = more
-    return found
+                decoders[name] = more
+    return decoders
 
 
 def _kinds(feature: Any) -> set[str]:
@@ -266,8 +266,8 @@ def _add_type(leaf: Leaf, features: Any) -> Leaf:
             feature, lists = feature.feature, lists + 1
         else:
             break
-    found = _type(feature, lists)
-    return leaf if found is None else replace(leaf, htype=found[0], convert=found[1])
+    declared = _type(feature, lists)
+    return leaf if declared is None else replace(leaf, htype=declared[0], convert=declared[1])
 
 
 def _type(feature: Any, lists: int) -> tuple[Htype, Callable[[Any], Any]] | None:

@@ -135,8 +135,8 @@ def _source(
     is_map = _is_map_style(dataset)
     if isinstance(dataset, bytes | Mapping | set) or not (is_map or hasattr(dataset, "__iter__")):
         raise OptionError(
-            "dataset must be a torch.utils.data.Dataset, or the path of a file of tensors, but it "
-            f"is a {type(dataset).__name__}. Pass arrays to dl.from_arrays."
+            "dataset must be a torch.utils.data.Dataset, or the path of a file of tensors, but its "
+            f"type is {type(dataset).__name__}. Pass arrays to dl.from_arrays."
         )
     if workers and not is_map:
         raise OptionError(

@@ -79,9 +79,9 @@ def read_torch_file(
     else:
         named = _values_by_name(file, content, columns)
         chosen = columns if isinstance(content, dict) else None
-        found = _columns(file, named, chosen)
-        parts = parts_of(file.name, found, chosen)
-        rest = {name: item for name, item in named.items() if name not in found}
+        data_columns = _columns(file, named, chosen)
+        parts = parts_of(file.name, data_columns, chosen)
+        rest = {name: item for name, item in named.items() if name not in data_columns}
         if rest and chosen is None:
             kept = {"torch": _json(rest)}
     return ArraySource(
@@ -130,12 +130,12 @@ def _exported_part(file: Path, content: Mapping[str, Any], columns: Sequence[str
         for name, value in content.items()
         if isinstance(name, str)
     }
-    found = exported_columns(members, file.name, content[NOTE]) or {}
-    names = found if columns is None else checks.names("columns", columns)
+    exported = exported_columns(members, file.name, content[NOTE]) or {}
+    names = exported if columns is None else checks.names("columns", columns)
     for name in names:
-        if name not in found:
-            raise NotFoundError.named("column", name, found)
-    return Part(file.name, {name: found[name] for name in names})
+        if name not in exported:
+            raise NotFoundError.named("column", name, exported)
+    return Part(file.name, {name: exported[name] for name in names})
 
 
 def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> dict[str, Any]:
@@ -175,21 +175,21 @@ def _columns(
     lists = {len(value) for value in named.values() if isinstance(value, list)}
     if not lengths and len(lists) == 1:
         lengths = lists
-    found = dict[str, ArrayColumn]()
+    result = dict[str, ArrayColumn]()
     for name, value in named.items():
         is_chosen = chosen is not None and name in chosen
         if _rows(value) is not None:
             check_dense(value)
-            found[name] = NumpyColumn(TensorMember(value, f"{file.name}, {name}"))
+            result[name] = NumpyColumn(TensorMember(value, f"{file.name}, {name}"))
         elif isinstance(value, list) and value and (len(value) in lengths or is_chosen):
-            found[name] = ListColumn(value)
-    if not found:
+            result[name] = ListColumn(value)
+    if not result:
         listed = ", ".join(map(repr, named)) or "nothing"
         raise InvalidValueError(
             f"{str(file)!r} must hold tensors with an axis for rows, or lists of the same length, "
             f"but it holds {listed}. Pass a part of it: dl.from_torch(torch.load(path)['…'], url)."
         )
-    return found
+    return result
 
 
 def _json(values: Mapping[str, Any]) -> dict[str, Any]:

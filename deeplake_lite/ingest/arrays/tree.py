@@ -64,14 +64,14 @@ class Columns:
 
     def __init__(self, title: str) -> None:
         self.title = title
-        self.found: dict[str, Any] = {}
+        self.by_name: dict[str, Any] = {}
 
     def add(self, columns: Mapping[str, Any]) -> None:
         """Add columns."""
         for name, column in columns.items():
-            if name in self.found:
+            if name in self.by_name:
                 raise InvalidValueError(
                     f"Names must be unique after joining nested names with dots, but {self.title} "
                     f"has two arrays for the column {name!r}. Rename one."
                 )
-            self.found[name] = column
+            self.by_name[name] = column

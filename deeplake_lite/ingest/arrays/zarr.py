@@ -154,7 +154,7 @@ def _read_tree(root: Any, title: str) -> Tree:
             columns.add(columns_in(ZarrRows(node, where), name or "values"))
     metadata = {"attributes": attributes, "values": scalars}
     items: dict[str, object] = {key: item for key, item in metadata.items() if item}
-    return Tree(title, columns.found, items, tuple(left_out))
+    return Tree(title, columns.by_name, items, tuple(left_out))
 
 
 def _nodes(root: Any, title: str) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -133,17 +133,17 @@ class Log:
 
     def gaps(self) -> frozenset[int]:
         """Return the columns that may lack values in rows that are older than the column."""
-        found = set[int]()
+        columns = set[int]()
         for branch, changes in self.changes.items():
             has_rows = self.parents[branch] is not None
             for change in changes:
                 every = {block for blocks in change.blocks.values() for block in blocks}
-                found |= {c for c, blocks in change.blocks.items() if len(blocks) < len(every)}
-                found |= {
+                columns |= {c for c, blocks in change.blocks.items() if len(blocks) < len(every)}
+                columns |= {
                     c for c in change.created if has_rows or (every and c not in change.blocks)
                 }
                 has_rows |= bool(every)
-        return frozenset(found)
+        return frozenset(columns)
 
     def _take(self, action: str, content: Any) -> None:
         """Record an action on branches or tags."""

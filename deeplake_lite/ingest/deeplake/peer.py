@@ -99,7 +99,8 @@ class Peer:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
             raise InvalidValueError(
-                f"{name!r} of {self.title!r} is not valid JSON. Check the dataset."
+                f"{name!r} in {self.title!r} must be JSON, but it cannot be decoded. Check the "
+                "dataset."
             ) from error
 
     def htype(self, tensor: str) -> str:

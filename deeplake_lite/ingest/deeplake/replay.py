@@ -93,12 +93,12 @@ class Replay:
         """Names of the lake's branches, by name of the dataset's branch."""
         self._states: dict[str, State | None] = {}
         """States of versions from which later versions start."""
-        self._later = Counter(version.base or "" for version in versions.found)
+        self._later = Counter(version.base or "" for version in versions.ordered)
 
     def run(self) -> Dataset:
         """Replay all versions that are not in the lake yet; return the main branch."""
         self._read_records()
-        for version in self.versions.found:
+        for version in self.versions.ordered:
             before = self._state_before(version)
             after = self.versions.state(version)
             if version.is_draft or version.key not in self._done:
@@ -386,7 +386,7 @@ class Replay:
         changed = {key: value for key, value in items.items() if ds.metadata.get(key) != value}
         if changed:
             ds.metadata.update(changed)
-            at = [v for v in self.versions.found if self._done.get(v.key) == ds.version]
+            at = [v for v in self.versions.ordered if self._done.get(v.key) == ds.version]
             at.sort(key=lambda v: v.is_draft)  # prefer committed versions
             record = {RECORD: self._record(at[0])} if at else {}
             commit(ds.handle, f"metadata of {self.title}", record)

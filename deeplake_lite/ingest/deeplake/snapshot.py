@@ -61,16 +61,16 @@ class Snapshot:
             Types that the user declares.
         """
         with peer.translating():
-            found = [
+            all_columns = [
                 DeepColumn.of(c.name, _kind(peer, c, coordinates), view[c.name].metadata.to_dict())
                 for c in view.schema.columns
             ]
         columns = {
             c.name: _with_declared_type(c.with_nulls() if c.name in gaps else c, schema)
-            for c in found
+            for c in all_columns
             if not c.missing
         }
-        return cls(peer, view, columns, {c.name: c.missing for c in found if c.missing})
+        return cls(peer, view, columns, {c.name: c.missing for c in all_columns if c.missing})
 
     def __len__(self) -> int:
         with self.peer.translating():

@@ -42,7 +42,7 @@ class Deeplake3Versions(Versions):
         commits = tree.get("commits") if isinstance(tree, dict) else None
         if not isinstance(commits, dict):
             commits = {}
-        self.found = sort_versions([*_versions(commits)])
+        self.ordered = sort_versions([*_versions(commits)])
         first = next(iter(commits), "")
         self.identity = f"{peer.url}#{first}"
 

@@ -53,9 +53,9 @@ class Deeplake4Versions(Versions):
             "main",
         )  # fmt: skip
         self._changes: dict[str, tuple[str, Change]] = {}
-        self.found = sort_versions(list(self._find()))
+        self.ordered = sort_versions(list(self._find()))
         self._states: dict[str, State] = {}
-        self._uses = count_uses(self.found)
+        self._uses = count_uses(self.ordered)
 
     def _find(self) -> Iterator[Version]:
         """Yield the versions of all branches that have not been deleted."""
@@ -144,8 +144,8 @@ class Deeplake4Versions(Versions):
         """Yield the name of each tag, the key of its version, and its query."""
         with self._peer.translating():
             tags = [self._dataset.tags[name] for name in self._dataset.tags.names()]
-            found = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]
-        for key, name, version, query in found:
+            records = [(tag.id, tag.name, tag.version, tag.query) for tag in tags]
+        for key, name, version, query in records:
             branch, _ = self._log.tags.get(key, ("", ""))
             yield name, self._resolve(branch, version) or "", query or ""
 

@@ -70,7 +70,7 @@ class Versions(ABC):
     identity: str
     """Identifies the dataset."""
 
-    found: Sequence[Version]
+    ordered: Sequence[Version]
     """The versions, each after the versions on which it depends."""
 
     main: str
@@ -95,7 +95,7 @@ class Versions(ABC):
     def state(self, version: Version) -> State | None:  # noqa: ARG002 (version 3 has no log)
         """Return the ids of rows and columns; None if Deep Lake does not record them.
 
-        This must be called for the versions in the order of `found`.
+        This must be called for the versions in the order of `ordered`.
         """
         return None
 

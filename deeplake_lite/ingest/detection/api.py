@@ -118,7 +118,9 @@ def recognise(data: Any) -> tuple[Any, Format]:
 
 def _format_of_files(paths: Sequence[str | os.PathLike[str]]) -> Format:
     """Return the common format of files. Raises InvalidValueError if they have several."""
-    formats = {(found := _match_location(os.fspath(path))[1]).function: found for path in paths}
+    formats = {
+        (recognised := _match_location(os.fspath(path))[1]).function: recognised for path in paths
+    }
     if len(formats) > 1:
         raise InvalidValueError(
             "Files must have the same format, but these are "

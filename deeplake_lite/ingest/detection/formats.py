@@ -171,9 +171,9 @@ def _huggingface(place: Place) -> object:
         return None
     if place.has("dataset_dict.json") or place.has("dataset_info.json", "state.json"):
         return place.path
-    found = [name for name in place.files if not _HIDDEN.search(name)]
-    files = [name for name in place.find(r"(?i:.*\.(parquet|parq|pq))") if name in found]
-    rest = {*found} - {*files}
+    visible = [name for name in place.files if not _HIDDEN.search(name)]
+    files = [name for name in place.find(r"(?i:.*\.(parquet|parq|pq))") if name in visible]
+    rest = {*visible} - {*files}
     is_card = place.has("README.md") and place.at("README.md").head.startswith(b"---")
     return place.path if files and (is_card or all(map(_is_note, rest))) else None
 

@@ -44,17 +44,17 @@ def is_coco(place: Place) -> bool:
 
 def coco_files(place: Place) -> list[str]:
     """Return the COCO files of a folder and its direct subfolders."""
-    found = place.find(r"([^/]+/)?[^/]+\.json")[:MOST_LOOKED_AT]
-    return [name for name in found if is_coco(place.at(name))]
+    names = place.find(r"([^/]+/)?[^/]+\.json")[:MOST_LOOKED_AT]
+    return [name for name in names if is_coco(place.at(name))]
 
 
 def coco_by_split(place: Place) -> object:
     """Return a folder's only COCO file, or its COCO files by split; None if splits are unclear."""
-    found = coco_files(place)
-    if len(found) == 1:
-        return place.path / found[0]
-    by_split = {split: place.path / name for name in found if (split := _split_in(name))}
-    return by_split if found and len(by_split) == len(found) else None
+    names = coco_files(place)
+    if len(names) == 1:
+        return place.path / names[0]
+    by_split = {split: place.path / name for name in names if (split := _split_in(name))}
+    return by_split if names and len(by_split) == len(names) else None
 
 
 def _split_in(name: str) -> str:

@@ -140,11 +140,11 @@ def split_files(root: Path, files: Iterable[str]) -> dict[str, list[str]]:
     >>> split_files(Path("/d"), ["/d/data/test-00000-of-00001.parquet", "/d/train/0.parquet"])
     {'train': ['/d/train/0.parquet'], 'test': ['/d/data/test-00000-of-00001.parquet']}
     """
-    found: dict[str, list[str]] = {}
+    by_split: dict[str, list[str]] = {}
     for file in files:
-        found.setdefault(_split_of(root, Path(file)), []).append(file)
-    rest = [split for split in found if split not in FIRST]
-    return {split: found[split] for split in [*FIRST, *rest] if split in found}
+        by_split.setdefault(_split_of(root, Path(file)), []).append(file)
+    rest = [split for split in by_split if split not in FIRST]
+    return {split: by_split[split] for split in [*FIRST, *rest] if split in by_split}
 
 
 def _split_of(root: Path, file: Path) -> str:

@@ -103,7 +103,7 @@ def from_arrayrecord(
     checks.choice("contents", contents, ("auto", "example", "bytes"))
     given = options.get("storage_options")
     access = {} if given is None else checks.mapping("storage_options", given)
-    found = record_files(files, ARRAY_RECORD)
+    paths = record_files(files, ARRAY_RECORD)
     try:
         import array_record.python.array_record_module  # noqa: F401
     except ImportError:
@@ -111,7 +111,7 @@ def from_arrayrecord(
             "array-record", "array-record", "from_arrayrecord"
         ) from None
     source = ExampleSource(
-        tuple(found),
+        tuple(paths),
         array_records,
         access,
         types_of(options.get("schema")),

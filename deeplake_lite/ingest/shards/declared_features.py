@@ -51,8 +51,8 @@ def declared_columns(
     by_feature = {name: column for column in inferred.values() for name in column.features}
     inferred = {**by_feature, **inferred}
     if not isinstance(features, Mapping):
-        found = [_inferred_column(name, inferred) for name in checks.names("features", features)]
-        return {column.name: column for column in found}
+        selected = [_inferred_column(name, inferred) for name in checks.names("features", features)]
+        return {column.name: column for column in selected}
     columns: dict[str, FeatureColumn] = {}
     for name, spec in features.items():
         if not isinstance(name, str):
@@ -107,11 +107,11 @@ def _inferred_column(name: str, inferred: Mapping[str, FeatureColumn]) -> Featur
 
 def _column_of_spec(name: str, spec: Any, known: FeatureColumn | None) -> FeatureColumn:
     """Return the column for a description such as ``tf.io.FixedLenFeature``."""
-    kind = type(spec).__name__
-    if kind == "SparseFeature" or getattr(spec, "partitions", None):
+    kind, has_parts = type(spec).__name__, bool(getattr(spec, "partitions", None))
+    if kind == "SparseFeature" or has_parts:
         raise OptionError(
-            f"features must not be sparse or partitioned, but {name!r} is such a {kind}. Pass the "
-            "features that it consists of."
+            f"features must not be sparse or partitioned, but {name!r} is a {kind}"
+            f"{' with partitions' if has_parts else ''}. Pass the features that it consists of."
         )
     in_lists = isinstance(known, PlainColumn) and known.in_lists
     shape = () if kind in ("VarLenFeature", "RaggedFeature") else tuple(spec.shape)

@@ -75,10 +75,10 @@ class PlainColumn:
     def read(self, message: Any) -> Any:
         """Return the value of a record, or the default if it does not have the feature."""
         if self.in_lists:
-            found = message.feature_lists.feature_list.get(self.feature)
-            for own in () if found is None or self._floats is None else found.feature:
+            feature_list = message.feature_lists.feature_list.get(self.feature)
+            for own in () if feature_list is None or self._floats is None else feature_list.feature:
                 self._check_unrounded(own)
-            return self.default if found is None else _list_value(found, self.htype)
+            return self.default if feature_list is None else _list_value(feature_list, self.htype)
         feature = message.features.feature.get(self.feature)
         kind = None if feature is None else feature.WhichOneof("kind")
         if kind is None:
@@ -172,10 +172,10 @@ def value_of(values: Any, htype: Htype) -> Any:
     return _array(values, htype)
 
 
-def _list_value(found: Any, htype: Htype) -> Any:
+def _list_value(feature_list: Any, htype: Htype) -> Any:
     """Convert a feature list to a value with one item per feature. Raises ValueError."""
     if htype.item is None:
-        parts = [raw_values(feature) for feature in found.feature]
+        parts = [raw_values(feature) for feature in feature_list.feature]
         if any(isinstance(part, list) for part in parts):
             raise ValueError("values must be numbers, but they are bytes")
         if len({len(part) for part in parts}) > 1:
@@ -184,7 +184,7 @@ def _list_value(found: Any, htype: Htype) -> Any:
                 "Declare a Sequence"
             )
         return value_of(np.concatenate([np.empty(0, "<i8"), *parts]), htype) if parts else []
-    return [feature_value(feature, htype.item) for feature in found.feature]
+    return [feature_value(feature, htype.item) for feature in feature_list.feature]
 
 
 def _is_single(htype: Htype) -> bool:

@@ -22,10 +22,10 @@ def find_indexes(root: Path) -> list[Path]:
     """Return the index of a folder, or the indexes of its subfolders. Raises NotFoundError."""
     if (root / INDEX).is_file():
         return [root / INDEX]
-    found = sorted(root.rglob(INDEX)) if root.is_dir() else []
-    if not found:
+    indexes = sorted(root.rglob(INDEX)) if root.is_dir() else []
+    if not indexes:
         raise NotFoundError(f"There is no {INDEX} in {str(root)!r}. Check the path.")
-    return found
+    return indexes
 
 
 def read_index(path: Path) -> dict[str, Any]:

@@ -80,12 +80,12 @@ class _LakeColumn:
     def read(self, message: Any) -> dict[str, Any] | None:
         """Return the lists of a row, or None for null."""
         own = message.features.feature
-        found = {
+        lists = {
             name: raw_values(feature)
             for name in self.features
             if (feature := own.get(name)) is not None and feature.WhichOneof("kind") is not None
         }
-        return found or None
+        return lists or None
 
     def values(self, cells: Sequence[dict[str, Any] | None]) -> tuple[Any, dict[int, str]]:
         """Return the values of a block, and error messages by row."""

@@ -249,9 +249,9 @@ def _shard(
     raw, packed = _file(index, entry.get("raw_data")), entry.get("zip_data")
     codec, file, hashes = None, raw.path, raw.hashes
     if packed is not None and not os.path.isfile(raw.path):
-        found = _file(index, packed)
+        compressed = _file(index, packed)
         codec = str(entry.get("compression")).partition(":")[0]
-        file, hashes = found.path, found.hashes
+        file, hashes = compressed.path, compressed.hashes
     rows = entry.get("samples")
     if not _is_count(rows):
         raise _bad(index, "samples", rows)

@@ -54,10 +54,10 @@ def encoding_of(column: str, name: object) -> Encoding:
         return _array(column, name)
     if name in _NUMBERS:
         return _number(name)
-    found = _OTHERS.get(name)
-    if found is None:
+    encoding = _OTHERS.get(name)
+    if encoding is None:
         raise _unknown(column, name)
-    return found
+    return encoding
 
 
 def _unknown(column: str, name: object) -> SchemaError:

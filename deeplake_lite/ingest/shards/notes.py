@@ -71,13 +71,13 @@ class Note:
         if not isinstance(content, dict):
             return cls()
         columns, metadata = content.get("columns"), content.get("metadata")
-        found = {
+        exported = {
             name: column
             for name, config in (columns if isinstance(columns, dict) else {}).items()
             if (column := _column(config)) is not None
         }
         items = metadata if isinstance(metadata, dict) else {}
-        return cls(found, items, htype_of_config(content.get(SPLIT)))
+        return cls(exported, items, htype_of_config(content.get(SPLIT)))
 
 
 def _column(config: object) -> ExportedColumn | None:

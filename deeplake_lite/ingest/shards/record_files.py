@@ -87,39 +87,39 @@ def record_files(files: Location | Sequence[Location], kind: Kind) -> list[str]:
             "files must be a path, a pattern or a URL, or a list of these, but it is "
             f"{brief(files, 80)}."
         )
-    found: list[str] = []
+    paths: list[str] = []
     for location in given:
         for path in expand(checks.location("files", location)):
-            found += [path] if scheme_of(path) is not None else _local(path, kind)
-    if not found:
+            paths += [path] if scheme_of(path) is not None else _local(path, kind)
+    if not paths:
         raise NotFoundError(
             f"files must name at least one {kind.name} file, but the list is empty. Pass a path."
         )
-    return found
+    return paths
 
 
 def _local(path: str, kind: Kind) -> list[str]:
     """Return the files at a path, folder or pattern. Raises NotFoundError, InvalidValueError."""
     here = os.path.expanduser(path)
     if os.path.isdir(here):
-        found = sorted(
+        files = sorted(
             str(p) for p in Path(here).iterdir() if p.is_file() and kind.pattern.search(p.name)
         )
     elif os.path.isfile(here):
-        found = [here]
+        files = [here]
     elif os.path.exists(here):
         raise InvalidValueError(
             f"{path!r} must be a regular file, but it is a pipe or a device. Copy its content to a "
             "file."
         )
     else:
-        found = sorted(filter(os.path.isfile, glob.glob(here, recursive=True)))
+        files = sorted(filter(os.path.isfile, glob.glob(here, recursive=True)))
     if not os.path.isfile(here):
-        check_complete(found)
-    if not found:
+        check_complete(files)
+    if not files:
         where = f"{path!r} (working directory: {Path.cwd()})"
         raise NotFoundError(f"There is no {kind.name} file at {where}. Check the path.")
-    return found
+    return files
 
 
 def name_of(path: str) -> str:

@@ -193,8 +193,8 @@ class SampleSource:
                         value = decode(data)
                         value = value if recorded is None else recorded.restore(value)
                     except _ERRORS as error:
-                        found = brief(bytes(data[:60]), 60)
-                        errors[i] = f"{name} must be {_rule(error)}, but it is {found}."
+                        text = brief(bytes(data[:60]), 60)
+                        errors[i] = f"{name} must be {_rule(error)}, but it is {text}."
                 values.append(value)
         if self.has_splits:
             columns[SPLIT] = [shard.split] * len(rows)

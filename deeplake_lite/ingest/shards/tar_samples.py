@@ -92,13 +92,13 @@ def _local(path: str) -> list[str]:
     """Return the tar files at a path, folder or pattern. Raises NotFoundError."""
     here = os.path.expanduser(path)
     if os.path.isdir(here):
-        found = sorted(glob.glob(os.path.join(glob.escape(here), "*.tar*")))
+        files = sorted(glob.glob(os.path.join(glob.escape(here), "*.tar*")))
     else:
-        found = [here] if os.path.isfile(here) else sorted(glob.glob(here))
-    if not found:
+        files = [here] if os.path.isfile(here) else sorted(glob.glob(here))
+    if not files:
         where = f"{path!r} (working directory: {Path.cwd()})"
         raise NotFoundError(f"There is no tar file at {where}. Check the path.")
-    return found
+    return files
 
 
 def expand(path: str) -> list[str]:

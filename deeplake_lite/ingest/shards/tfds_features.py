@@ -104,11 +104,17 @@ def split_names(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, 
     splits = (
         [s.get("name") for s in listed if isinstance(s, dict)] if isinstance(listed, list) else []
     )
-    found = dict[str, str]()
+    split_by_file = dict[str, str]()
     for split in splits:
         pattern = re.compile(rf"(^|-){re.escape(str(split))}\.[^.]*$")
-        found |= {f: str(split) for f in files if f not in found and pattern.search(name_of(f))}
-    return found if len(found) == len(files) and len(set(found.values())) > 1 else {}
+        split_by_file |= {
+            f: str(split) for f in files if f not in split_by_file and pattern.search(name_of(f))
+        }
+    return (
+        split_by_file
+        if len(split_by_file) == len(files) and len(set(split_by_file.values())) > 1
+        else {}
+    )
 
 
 def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
@@ -119,7 +125,7 @@ def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str
     {'/d/pets-test.tfrecord-00001-of-00002': 3}
     """
     listed = info.get("splits")
-    found = dict[str, int]()
+    length_by_file = dict[str, int]()
     for split in listed if isinstance(listed, list) else []:
         lengths = split.get("shardLengths") if isinstance(split, dict) else None
         if not isinstance(lengths, list):
@@ -130,8 +136,8 @@ def shard_lengths(files: abc.Sequence[str], info: Mapping[str, Any]) -> dict[str
             match = pattern.search(name_of(file))
             text = str(lengths[int(match[1])]) if match and int(match[1]) < len(lengths) else ""
             if text.isascii() and text.isdecimal():
-                found[file] = int(text)
-    return found
+                length_by_file[file] = int(text)
+    return length_by_file
 
 
 def _columns(

@@ -18,6 +18,7 @@ import pyarrow.types as kinds
 
 from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.source import Skipped
 from deeplake_lite.ingest.tables.quotes import check_quotes
 from deeplake_lite.ingest.tables.tabular import reading, select_columns
@@ -185,8 +186,8 @@ class CsvFile:
         """Record that a row has too few or too many values, and tell Arrow to skip it."""
         columns, values = row.expected_columns, row.actual_columns
         reason = (
-            f"a record must have a value for each column, which makes {columns}, but this one has "
-            f"{values}"
+            f"a record must have {counted(columns, 'value')}, one for each column, but this one "
+            f"has {values}"
         )
         place = f"{self.title}, record {row.number} (the header is record 1)"
         self.left_out[row.number] = Skipped(place, reason)

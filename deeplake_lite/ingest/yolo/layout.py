@@ -93,8 +93,8 @@ class Layout:
             places = config.get(split)
             if places:
                 places = places if isinstance(places, list) else [places]
-                found = (_images_at(str(place), base, here, path) for place in places)
-                images[split] = tuple(image for part in found for image in part)
+                parts = (_images_at(str(place), base, here, path) for place in places)
+                images[split] = tuple(image for part in parts for image in part)
         if not images:
             raise InvalidValueError(
                 f"{path.name} must name the images of 'train', 'val' or 'test', but it has the "
@@ -216,14 +216,14 @@ def _folders(root: Path, images: Mapping[str, Sequence[Path]]) -> list[Path]:
 def _names_in(folders: Sequence[Path]) -> list[str]:
     """Return the class names in the files of folders. Raises InvalidValueError if they differ."""
     files = [path for folder in folders for name in NAMES if (path := folder / name).is_file()]
-    found = {path: _read_names(path) for path in files}
+    names_by_file = {path: _read_names(path) for path in files}
     for path in files[1:]:
-        if found[path] != found[files[0]]:
+        if names_by_file[path] != names_by_file[files[0]]:
             raise InvalidValueError(
                 f"Files of class names must agree, but {str(files[0])!r} and {str(path)!r} differ. "
                 "Ingest each folder separately, or write a data.yaml."
             )
-    return found[files[0]] if files else []
+    return names_by_file[files[0]] if files else []
 
 
 def _read_names(path: Path) -> list[str]:

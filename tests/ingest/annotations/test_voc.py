@@ -105,7 +105,7 @@ def test_xml_files_of_labelimg_are_found(tmp_path, ingest, place):
     ds = ingest(tmp_path)
     assert ds["path"][:] == ["a.png", "b.png"]
     assert [len(boxes) for boxes in ds["boxes"][:]] == [1, 0]
-    assert [s.reason for s in ds.ingested.skipped] == ["there is no image with its name"]
+    assert [s.reason for s in ds.ingested.skipped] == ["there is no image for this annotation"]
 
 
 def test_folders_of_splits_are_splits(tmp_path, ingest):

@@ -178,7 +178,9 @@ def test_unknown_file_says_how_it_begins(put):
 
 
 def test_what_is_not_there_and_what_is_a_lake_are_said(tmp_path):
-    with pytest.raises(NotFoundError, match=r"There is no 'nowhere'.*Check the path"):
+    with pytest.raises(
+        NotFoundError, match=r"There is no file or folder 'nowhere'.*Check the path"
+    ):
         recognise("nowhere")
     dl.create(str(tmp_path / "a.lake"), {"x": "int64"})
     with pytest.raises(InvalidValueError, match=r"is already a lake\. Open it with dl\.open"):
