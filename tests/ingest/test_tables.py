@@ -366,7 +366,7 @@ def test_other_delimiter_is_suggested(tmp_path, url):
 
 
 def test_missing_file_or_invalid_parquet_is_refused(tmp_path, url):
-    with pytest.raises(dl.NotFoundError, match=r"no \.parquet file"):
+    with pytest.raises(dl.NotFoundError, match=r"no \.parquet, \.parq or \.pq file"):
         dl.from_parquet(tmp_path / "no.parquet", url)
     (tmp_path / "a.parquet").write_bytes(b"no parquet")
     with pytest.raises(dl.InvalidValueError, match="cannot be read"):

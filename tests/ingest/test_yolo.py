@@ -262,7 +262,7 @@ BOMB = "a0: &a0 x\n" + "".join(
     [
         ("train: [", "must be YAML"), ("3", "must have keys such as"),
         ("names: [a]", "must name the"),
-        ("train: nowhere\nnames: [a]", "no folder 'nowhere'"), ("\x00", "must be YAML"),
+        ("train: nowhere\nnames: [a]", "no 'nowhere'"), ("\x00", "must be YAML"),
         ("train: images\nnames: {a: b}", "must map class numbers"),
         ("train: images\nnames: {9999999999: b}", "must map class numbers"),
         ("train: images\nnames: [a]\nkpt_shape: 3", "kpt_shape must be"),

@@ -147,7 +147,7 @@ class SampleSource:
                 continue
             if unknown := sample.keys() - types.keys():
                 errors[i] = (
-                    f"a sample may only have the items {', '.join(map(repr, types))}, like the "
+                    f"a sample may have no items except {', '.join(map(repr, types))}, like the "
                     f"first samples, but it also has {min(unknown)!r}."
                 )
             for name in sample.keys() & types.keys():

@@ -250,8 +250,8 @@ class WebDatasetSource:
                 name = self._note.column(extension) or self.names.get(extension)
                 if name is None:
                     errors[i] = (
-                        f"a sample may only have the extensions {', '.join(self._known)}, like the "
-                        f"first samples, but this one also has {extension!r}."
+                        f"a sample may have no extensions except {', '.join(self._known)}, like "
+                        f"the first samples, but this one also has {extension!r}."
                     )
                     continue
                 try:

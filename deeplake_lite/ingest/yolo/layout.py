@@ -377,9 +377,10 @@ def _images_at(place: str, base: Path, here: Path, config: Path) -> Sequence[Pat
         if os.path.isdir(path):
             root = path.resolve() if ".." in path.parts else path
             return [root / f.path for f in scan(root).images]
+    where = " or ".join(dict.fromkeys((repr(str(base)), repr(str(here)))))
     raise NotFoundError(
-        f"All paths in {config.name} must exist, but there is no {place!r} in {str(base)!r} or "
-        f"{str(here)!r}. Correct the file, or move the images."
+        f"All paths in {config.name} must exist, but there is no {place!r} in {where}. Correct "
+        "the file, or move the images."
     )
 
 
