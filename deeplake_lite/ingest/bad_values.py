@@ -27,7 +27,7 @@ class RestUnreadableError(InvalidValueError):
 
 
 def read_column(
-    name: str, places: Names, read: Read, blank: Any
+    name: str, row_names: Names, read: Read, blank: Any
 ) -> tuple[Any, dict[int, BadValue]]:
     """Return the values of a block of rows, with a blank for each value that cannot be read.
 
@@ -37,7 +37,7 @@ def read_column(
     ----------
     name : str
         The column.
-    places : Names
+    row_names : Names
         Name of each row in messages.
     read : callable
         Reads the values of some rows of the block.
@@ -54,15 +54,15 @@ def read_column(
         If no row of the block can be read, because the file is damaged or the type does not fit.
     """
     try:
-        parts = list(readable_parts(read, 0, len(places)))
+        parts = list(readable_parts(read, 0, len(row_names)))
     except RestUnreadableError as damage:
         raise damage.at(column=name) from damage.__cause__
     bad = {start: part for start, _, part in parts if isinstance(part, InvalidValueError)}
     if not bad:
         return (parts[0][2] if parts else read(0, 0)), {}
-    if len(bad) == len(places) > 1 and all(error.row is None for error in bad.values()):
+    if len(bad) == len(row_names) > 1 and all(error.row is None for error in bad.values()):
         first = bad[0]
-        raise type(first)(f"{places[0]}: {first.args[0]}", column=name) from first.__cause__
+        raise type(first)(f"{row_names[0]}: {first.args[0]}", column=name) from first.__cause__
     return _join(parts, blank), {row: BadValue(name, e.args[0]) for row, e in bad.items()}
 
 

@@ -49,7 +49,7 @@ class Encoded:
     cells: Mapping[str, Cells]
     """Cells by column id."""
 
-    places: Names
+    row_names: Names
     """Name of each row."""
 
     taken: int
@@ -74,7 +74,7 @@ class Encoded:
     """Notices about values that lost detail when they were re-encoded, by column id."""
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.row_names)
 
 
 def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnError) -> Encoded:
@@ -86,11 +86,11 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
         For the first bad row, unless bad rows are skipped.
     """
     block = with_named_files(block, fields)
-    good, cells = np.ones(len(block.places), bool), dict[str, Cells]()
+    good, cells = np.ones(len(block.row_names), bool), dict[str, Cells]()
     reasons = dict(block.errors)
     if reasons and on_error == "raise":
         row = min(reasons)
-        raise _error(block.places[row], reasons[row])
+        raise _error(block.row_names[row], reasons[row])
     reencoded: dict[str, list[str]] = {}
     for f in fields:
         with collect_notices() as reencoded[f.id]:
@@ -103,11 +103,11 @@ def encode(block: Block, fields: Sequence[Field], check: Check, on_error: OnErro
                 for row, reason in bad.items():
                     reasons.setdefault(row, BadValue(f.name, reason))
     good[list(reasons)] = False
-    skipped = tuple(Skipped(block.places[row], str(reasons[row])) for row in sorted(reasons))
+    skipped = tuple(Skipped(block.row_names[row], str(reasons[row])) for row in sorted(reasons))
     rows = np.flatnonzero(~good)
     linked = [f.id for f in fields if f.htype.is_per_object or f.name in block.linked]
     encoded = Encoded(
-        cells, block.places, len(good), skipped, rows, keys=cells[fields[0].id], linked=linked,
+        cells, block.row_names, len(good), skipped, rows, keys=cells[fields[0].id], linked=linked,
         reencoded=reencoded,
     )  # fmt: skip
     return select(encoded, good)
@@ -143,7 +143,7 @@ def select(encoded: Encoded, rows: NDArray[np.bool_]) -> Encoded:
         return encoded
     indices = np.flatnonzero(rows)
     cells = {c: take(column, indices) for c, column in encoded.cells.items()}
-    return replace(encoded, cells=cells, places=[encoded.places[i] for i in indices.tolist()])
+    return replace(encoded, cells=cells, row_names=[encoded.row_names[i] for i in indices.tolist()])
 
 
 @contextmanager
@@ -218,7 +218,7 @@ def _with_place(error: InvalidValueError, column: str, block: Block) -> InvalidV
     """Add the column, the name of the row in the source, and a hint to an error."""
     if error.row is None:
         return error.at(column=column)
-    place, message = block.places[error.row], str(error.args[0])
+    place, message = block.row_names[error.row], str(error.args[0])
     return type(error)(
         f"{message if place in message else f'{place}: {message}'} {_SKIP}",
         column=column,

@@ -100,13 +100,13 @@ class Lineage:
         return version if version in self.graph.commits else None
 
     def _restore(self, commit: Commit) -> tuple[str, str] | None:
-        """Return the version that a restore replaced and the older one, if that still exists."""
+        """Return the version that a restore replaced, and the restored one if it still exists."""
         restore = _restore_of(commit)
         return restore if restore is not None and restore[1] in self.graph.commits else None
 
 
 def _restore_of(commit: Commit) -> tuple[str, str] | None:
-    """Return the version that a restore replaced and the older one, or None for other commits."""
+    """Return the version that a restore replaced, and the restored one; None for other commits."""
     match commit.metadata.get(RESTORED):
         case [str(replaced), str(older)]:
             return replaced, older

@@ -162,9 +162,9 @@ class Run:
         fields, first = self.fields, self.start
         for block in self.source.blocks(self.start):
             rows = self._rows_to_read(block, first)
-            first += len(block.places)
+            first += len(block.row_names)
             part = block if rows is None else _part(block, rows.tolist())
-            unread = len(block.places) - len(part.places)
+            unread = len(block.row_names) - len(part.row_names)
             encoded = encode(part, fields, check, on_error)
             if self.key is not None and rows is None:
                 self.source_keys.append(self._digest(encoded.keys))
@@ -178,7 +178,9 @@ class Run:
         new keys.
         """
         if self.only is not None:
-            return np.flatnonzero(np.isin(np.arange(first, first + len(block.places)), self.only))
+            return np.flatnonzero(
+                np.isin(np.arange(first, first + len(block.row_names)), self.only)
+            )
         return None if self.update else self._unseen(block)
 
     def _unseen(self, block: Block) -> NDArray[np.int64] | None:
@@ -253,7 +255,7 @@ class Run:
         gone = rekeyed | np.isin(digests, edited.deleted)
         columns = (str(self.source.key),)
         for i in np.flatnonzero(gone).tolist():
-            self.kept.append(Kept(block.places[i], columns if rekeyed[i] else ()))
+            self.kept.append(Kept(block.row_names[i], columns if rekeyed[i] else ()))
         return select(block, ~gone)
 
     def _update(self, table: Table, slots: NDArray[np.int64], block: Encoded) -> int:
@@ -288,7 +290,7 @@ class Run:
         for i in np.flatnonzero(np.logical_or.reduce([*edited.values()])).tolist():
             self.kept.append(
                 Kept(
-                    block.places[i],
+                    block.row_names[i],
                     tuple(names[c] for c, rows in edited.items() if rows[i]),
                     tuple(names[c] for c, rows in linked.items() if rows[i]),
                 )
@@ -302,7 +304,7 @@ class Run:
         for i, digest in enumerate(self._keys_of(block).tolist()):
             first[i] = digest not in self.seen
             self.seen.add(digest)
-        duplicates = [block.places[i] for i in np.flatnonzero(~first).tolist()]
+        duplicates = [block.row_names[i] for i in np.flatnonzero(~first).tolist()]
         rule = f"a key must be unique, but this one occurs twice in column {self.source.key!r}"
         if duplicates and on_error == "raise":
             raise InvalidValueError(
@@ -384,8 +386,8 @@ def _part(block: Block, rows: list[int]) -> Block:
     """Return some rows of a block."""
     columns = {name: pick(values, rows) for name, values in block.columns.items()}
     errors = {n: block.errors[i] for n, i in enumerate(rows) if i in block.errors}
-    places = [block.places[i] for i in rows]
-    return replace(block, columns=columns, places=places, errors=errors)
+    row_names = [block.row_names[i] for i in rows]
+    return replace(block, columns=columns, row_names=row_names, errors=errors)
 
 
 def _slots(ds: Dataset) -> tuple[int, int]:

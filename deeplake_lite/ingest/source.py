@@ -49,7 +49,7 @@ class BadValue:
 
 
 class Names(Protocol):
-    """Names of rows: a list of strings, or `Places`."""
+    """Names of rows: a list of strings, or `RowNames`."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> str: ...
@@ -62,7 +62,7 @@ class Block:
     columns: Mapping[str, Any]
     """Values by column, as for `Dataset.append`, all with the same length."""
 
-    places: Names
+    row_names: Names
     """Name of each row in messages: a file, or ``"flowers.csv, row 17"``."""
 
     base: str | None = None
@@ -121,10 +121,10 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Places:
+class RowNames:
     """Names of consecutive rows, built on access.
 
-    >>> Places("flowers.csv", 10, 3)[2]
+    >>> RowNames("flowers.csv", 10, 3)[2]
     'flowers.csv, row 12'
     """
 

@@ -270,7 +270,7 @@ def test_stream_is_read_in_blocks():
     blocks = huggingface_source(stream).blocks()
     assert list(next(blocks).columns["x"]) == list(range(256))
     assert len(read) < 600
-    assert sum(len(block.places) for block in blocks) == 2_000 - 256
+    assert sum(len(block.row_names) for block in blocks) == 2_000 - 256
 
 
 def test_failing_stream_is_our_error(ingest):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from deeplake_lite.ingest.annotations.cvat import CvatReader
 
 MOST_FRAMES = 10_000_000
-"""Highest frame number."""
+"""Highest frame number that is allowed."""
 
 _FRAME = re.compile(r"(\d+)(?=\.[^.]*$)")
 
@@ -30,7 +30,7 @@ _OF_TRACKS = ("frame", "outside", "keyframe")
 
 @dataclass
 class Tracks:
-    """The shapes of tracks by frame."""
+    """The shapes of all tracks, by frame."""
 
     reader: CvatReader
     frames: dict[int, list[dict[str, Any]]] = field(default_factory=dict)

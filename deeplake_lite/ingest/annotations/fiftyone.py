@@ -287,7 +287,7 @@ class FiftyOneReader:
         return {name: htype for name, htype in types.items() if htype is not None}
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of the columns of fields."""
+        """Return the type of each field's column."""
         return {self.columns[name]: htype for name, htype in self._types.items()}
 
     @property

@@ -1,4 +1,4 @@
-"""Ingesting the JSON export of Label Studio."""
+"""Ingesting JSON exports of Label Studio."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def labelstudio_reader(
 
 @dataclass
 class _Control:
-    """A control for whole images."""
+    """A labelling control that applies to whole images."""
 
     kind: str
     names: dict[str, None] = field(default_factory=dict)
@@ -244,7 +244,7 @@ class LabelStudioReader:
         return result
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of the columns of controls."""
+        """Return the type of each control's column."""
         own = {self.columns[name]: control.htype for name, control in self.controls.items()}
         return {**own, "data": Json()}
 

@@ -150,7 +150,7 @@ class VocReader:
                 "class_lists": [*lists.class_lists]}  # fmt: skip
 
     def types(self) -> Mapping[str, Htype]:
-        """Return the types of the columns of masks."""
+        """Return the type of each column of masks."""
         result: dict[str, Htype] = {}
         for column in layouts.MASKS:
             paths = [e.masks[column] for e in self.layout.entries if column in e.masks]

@@ -216,7 +216,7 @@ class Layout:
 
 
 def _root(folder: Path) -> Path:
-    """Return the folder of the dataset, which may be the only one inside the given folder."""
+    """Return the folder of the dataset, which may be a subfolder of the given one."""
     if not folder.is_dir():
         raise NotFoundError(
             f"There is no folder {str(folder)!r} (working directory: {Path.cwd()}). Check the path."

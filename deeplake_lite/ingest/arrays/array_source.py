@@ -17,7 +17,7 @@ from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Sequence, resolve
 from deeplake_lite.htypes.base import pasted
 from deeplake_lite.ingest.bad_values import read_column, readable_parts
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.arrays import htype_of_array
 
 if TYPE_CHECKING:
@@ -132,13 +132,13 @@ class ArraySource:
             step = self._step(part)
             for at in range(start, len(part), step):
                 stop = min(at + step, len(part))
-                places, values = Places(part.title, at, stop - at), dict[str, Any]()
+                row_names, values = RowNames(part.title, at, stop - at), dict[str, Any]()
                 errors = dict[int, BadValue]()
                 for name, column in part.columns.items():
                     read, blank = partial(_read, column, at), self.columns[name].blank
-                    values[name], bad = read_column(name, places, read, blank)
+                    values[name], bad = read_column(name, row_names, read, blank)
                     errors = bad | errors
-                yield Block(values, places, errors=errors)
+                yield Block(values, row_names, errors=errors)
             start = max(start - len(part), 0)
 
     def _step(self, part: Part) -> int:

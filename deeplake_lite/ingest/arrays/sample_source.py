@@ -19,7 +19,7 @@ from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import ClassLabel, Htype, Image, resolve
 from deeplake_lite.htypes.pillow import is_pillow
 from deeplake_lite.htypes.tensors import array_of, is_tensor
-from deeplake_lite.ingest.source import Block, Places
+from deeplake_lite.ingest.source import Block, RowNames
 from deeplake_lite.ingest.tables.arrays import infer_htype
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class SampleSource:
         for name, values in columns.items():
             for i in errors:
                 values[i] = types[name].blank
-        return Block(columns, Places(self.title, start, len(rows)), errors=errors)
+        return Block(columns, RowNames(self.title, start, len(rows)), errors=errors)
 
 
 def infer_type(values: list[Any]) -> Htype:

@@ -467,7 +467,7 @@ def _pack(item: Any) -> Any:
 
 
 def _unpack(item: Any) -> Any:
-    """Replace files in a sample with images, the reverse of `_packed`."""
+    """Replace files in a sample with images, the reverse of `_pack`."""
     if isinstance(item, Mapping):
         return {name: _unpack(value) for name, value in item.items()}
     if type(item) in (tuple, list):

@@ -191,7 +191,7 @@ class Part:
 
     @cached_property
     def segments(self) -> Path | None:
-        """Folder of the PNG files of a panoptic file, which is next to it and has its name."""
+        """Folder of the PNG files of a panoptic file, which is next to it and has the same name."""
         folder = self.document.path.absolute().with_suffix("")
         return folder if self.document.is_panoptic and folder.is_dir() else None
 
@@ -339,8 +339,8 @@ class CocoSource:
             for at in range(max(start, first), end, BLOCK_ROWS):
                 rows = range(at - first, min(at + BLOCK_ROWS, end) - first)
                 values, errors = self._values(part, rows)
-                places = [part.path(row) for row in rows]
-                yield Block(values, places, errors=errors, linked=["coco"])
+                row_names = [part.path(row) for row in rows]
+                yield Block(values, row_names, errors=errors, linked=["coco"])
 
     def _values(self, part: Part, rows: range) -> tuple[dict[str, Any], dict[int, str]]:
         """Return the values of some rows of a split by column, and error messages by row."""

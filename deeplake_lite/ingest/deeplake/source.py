@@ -19,7 +19,7 @@ from deeplake_lite.ingest.deeplake.version_4 import Deeplake4Versions, dataset_m
 from deeplake_lite.ingest.files import fingerprint_of
 from deeplake_lite.ingest.options import takes_options, types_of
 from deeplake_lite.ingest.result import Ingested, IngestedDataset
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.writer import ingest, report
 from deeplake_lite.storage.repo import local_folder, remove_unmade
 
@@ -222,10 +222,10 @@ class DeepLakeSource:
         row, size, total = start, FIRST_ROWS, self.rows
         while row < total:
             rows = slice(row, min(row + size, total))
-            places = Places(self.title, row, rows.stop - row)
+            row_names = RowNames(self.title, row, rows.stop - row)
             columns, errors = self._columns(rows)
-            yield Block(columns, places, errors=errors)
-            most = BLOCK_BYTES // max(sum(map(_nbytes, columns.values())) // len(places), 1)
+            yield Block(columns, row_names, errors=errors)
+            most = BLOCK_BYTES // max(sum(map(_nbytes, columns.values())) // len(row_names), 1)
             row, size = rows.stop, max(1, min(most, MOST_ROWS, 4 * size))
 
     def _columns(self, rows: slice) -> tuple[dict[str, Any], dict[int, BadValue]]:

@@ -100,7 +100,7 @@ class Deeplake4Versions(Versions):
         return None if parent is None else self._resolve(*parent)
 
     def _resolve(self, branch: str, version: str) -> str | None:
-        """Return the key of a version, or of the one before it if it changes nothing."""
+        """Return the key of a version, or of the previous one if the version changes nothing."""
         for _ in self._log.parents:
             number = int(version[:10]) if version[:10].isdecimal() else -1
             earlier = [c for c in self._changes_of(branch) if c.number <= number]

@@ -74,7 +74,10 @@ def _match_if(test: Callable[[Place], bool]) -> Callable[[Place], object]:
 
 
 def _match_names(pattern: str) -> Callable[[Place], object]:
-    """Build a `match` function for file names, and for folders of such files and notes."""
+    """Build a `match` function for file names, and for folders that only have such files.
+
+    A folder may also have files that describe the dataset.
+    """
 
     def match(place: Place) -> object:
         if not place.is_folder:

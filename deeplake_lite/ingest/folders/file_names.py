@@ -156,7 +156,7 @@ def _once(pairs: list[tuple[str, int]]) -> dict[str, int]:
 
 
 def _ends(path: str, at: int) -> Iterator[tuple[str, int]]:
-    """Yield the proper ends of a path that include a folder.
+    """Yield the proper suffixes of a path that include a folder.
 
     >>> list(_ends("a/b/c.png", 0))
     [('b/c.png', 0)]

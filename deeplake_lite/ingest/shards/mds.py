@@ -198,7 +198,7 @@ class MdsShard:
 
     @cached_property
     def _sizes(self) -> struct.Struct:
-        """The beginning of a sample: the sizes of the values whose sizes differ."""
+        """The beginning of a sample: the size of each value of variable size."""
         return struct.Struct(f"<{sum(size is None for _, size in self.layout)}I")
 
     def _split_sample(self, data: memoryview) -> Mapping[str, memoryview] | str:

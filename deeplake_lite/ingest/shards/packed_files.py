@@ -28,7 +28,7 @@ MOST_BYTES = 2**32
 """Maximum size of an uncompressed shard in bytes."""
 
 MOST_RATIO = 64
-"""Maximum compression ratio of Snappy."""
+"""Maximum compression ratio of Snappy that is accepted."""
 
 _ERRORS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError)
 

@@ -16,7 +16,7 @@ from deeplake_lite.errors import SchemaError
 from deeplake_lite.htypes import Array, ClassLabel, Htype, Image, Scalar
 from deeplake_lite.ingest.files import fingerprint
 from deeplake_lite.ingest.shards.unfit import UnfitError
-from deeplake_lite.ingest.source import Block, Places
+from deeplake_lite.ingest.source import Block, RowNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -203,7 +203,7 @@ class SampleSource:
                 values[i] = self.columns[name].blank
         return Block(
             {name: columns[name] for name in self.columns},
-            Places(shard.title, first, len(rows)),
+            RowNames(shard.title, first, len(rows)),
             errors=errors,
         )
 

@@ -41,7 +41,7 @@ from deeplake_lite.htypes.tensors import array_of, object_in
 from deeplake_lite.htypes.times import spans_of
 from deeplake_lite.ingest.bad_values import read_column
 from deeplake_lite.ingest.options import takes_options, types_of
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.columns import ArrowColumn
 from deeplake_lite.ingest.writer import ingest
 
@@ -235,14 +235,14 @@ class MemorySource:
 
     def block(self, start: int, stop: int) -> Block:
         """Return the given rows."""
-        places, errors = Places(self.title, start, stop - start), dict[int, BadValue]()
+        row_names, errors = RowNames(self.title, start, stop - start), dict[int, BadValue]()
         columns = dict[str, Any]()
         for name, values in self.values.items():
             htype = self.columns[name]
             read = partial(_part, values, htype, start)
-            columns[name], bad = read_column(name, places, read, htype.blank)
+            columns[name], bad = read_column(name, row_names, read, htype.blank)
             errors = bad | errors
-        return Block(columns, places, errors=errors)
+        return Block(columns, row_names, errors=errors)
 
 
 def _part(values: Any, htype: Htype, at: int, first: int, last: int) -> Any:
@@ -387,7 +387,7 @@ def _is_rounded(number: np.longdouble | np.clongdouble) -> bool:
 
 
 _EXACT = 2**53
-"""float64 can hold all integers up to this limit."""
+"""Limit up to which float64 can represent all integers."""
 
 _LONGEST = 63
 """Number of fraction bits of a longdouble, on machines where it is longer than a float64."""

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 AT_ONCE = 256 * 2**20
-"""Files of at most this size are read at once, so their types are inferred from all rows."""
+"""Maximum size in bytes of files that are read at once, so that types fit all rows."""
 
 BLOCK_BYTES = 16 * 2**20
-"""Size of a block of a larger file."""
+"""Size of a block of a larger file in bytes."""
 
 MOST_LISTED = 5
 """Maximum number of column names that a message lists."""

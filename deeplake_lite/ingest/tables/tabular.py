@@ -22,7 +22,7 @@ from deeplake_lite.dataset.write.tables import as_exported, exported_htype, unna
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes import ClassLabel, Htype, resolve
 from deeplake_lite.ingest.bad_values import read_column
-from deeplake_lite.ingest.source import BadValue, Block, Places, Skipped
+from deeplake_lite.ingest.source import BadValue, Block, RowNames, Skipped
 from deeplake_lite.ingest.tables.columns import (
     check_unrounded,
     class_label,
@@ -111,9 +111,9 @@ class TabularSource:
     def blocks_in(self, batch: pa.RecordBatch, row: int) -> Iterator[Block]:
         """Yield the rows of a batch; `row` is the number of its first row."""
         for part in split(batch):
-            places = Places(self.title, row, part.num_rows)
-            values, errors = self._all_values(part, self.arrow.names, places)
-            yield Block(values, places, self.base, errors, self._allowed_paths)
+            row_names = RowNames(self.title, row, part.num_rows)
+            values, errors = self._all_values(part, self.arrow.names, row_names)
+            yield Block(values, row_names, self.base, errors, self._allowed_paths)
             row += part.num_rows
 
     @cached_property
@@ -125,13 +125,13 @@ class TabularSource:
         return {name: self.allowed_paths for name in self.arrow.names if name not in trusted}
 
     def _all_values(
-        self, batch: pa.RecordBatch, names: Iterable[str], places: Places
+        self, batch: pa.RecordBatch, names: Iterable[str], row_names: RowNames
     ) -> tuple[dict[str, Any], dict[int, BadValue]]:
         """Return the values of all columns, and the bad values by row."""
         values, errors = dict[str, Any](), dict[int, BadValue]()
         for name in names:
             read, blank = partial(self._some_values, batch, name), self.columns[name].blank
-            values[name], bad = read_column(name, places, read, blank)
+            values[name], bad = read_column(name, row_names, read, blank)
             errors = bad | errors
         return values, errors
 

@@ -138,7 +138,7 @@ def test_files_in_other_encodings_are_read(tmp_path, ingest, encoding):
         (voc_page("a", voc_object("cat", (1, 1, "nan", 2))), "must be a finite number"),
         (voc_page("a", voc_object("cat", (9, 1, 2, 2))), "must not end before it begins"),
         ('<!DOCTYPE a [<!ENTITY x "y">]><annotation>&x;</annotation>', "must not declare entities"),
-        ("<annotation>" + "<a>" * 100 + "</a>" * 100 + "</annotation>", "nested 64 deep"),
+        ("<annotation>" + "<a>" * 100 + "</a>" * 100 + "</annotation>", "nested at most 64 deep"),
     ],
     ids=["cut", "html", "no-box", "no-name", "word", "nan", "swapped", "entity", "deep"],
 )
