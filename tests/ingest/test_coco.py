@@ -467,8 +467,8 @@ def test_bad_annotation_is_an_error_or_its_image_is_skipped(ingest, key, value):
         ("{}", "must have the key 'images'"), ('{"images": 3}', "a JSON object with lists"),
         ('{"images": [3]}', "must be a JSON object"), ('{"images": [{}]}', "must have a unique id"),
         ('{"images": [{"id": 1}, {"id": 1}]}', "must have a unique id"),
-        ('{"images": [], "annotations": [3]}', "annotation 0 is not an annotation"),
-        ('{"images": [], "annotations": [{}]}', "annotation 0 is not an annotation"),
+        ('{"images": [], "annotations": [3]}', "annotation 0 is not a valid annotation"),
+        ('{"images": [], "annotations": [{}]}', "annotation 0 is not a valid annotation"),
         ('{"images": [' + "[" * 100_000, "must be a JSON object"),
     ],
 )  # fmt: skip

@@ -156,7 +156,7 @@ def test_options_reach_the_function(put, new_url):
     [
         ({}, "the folder is empty"),
         ({"a.xyz": "1", "b.xyz": "2"}, r"it has 2 \.xyz files.*from_arrays"),
-        ({"a.json": "{}", "b.csv": "x"}, r"closest.*dl\.from_coco for COCO"),
+        ({"a.json": "{}", "b.csv": "x"}, r"such as .*dl\.from_coco for COCO"),
         ({"a.tar": "", "b.parquet": ""}, r"dl\.from_huggingface.*dl\.from_webdataset"),
         ({"a.json": '{"images": 3'}, r"1 \.json file"),
         ({"a.json": "[" * 100_000}, r"1 \.json file"),

@@ -265,7 +265,7 @@ def test_text_that_begins_like_an_image_stays_text(tmp_path, ingest):
     [
         (b"hello", "must be a tf.train.Example, but it is cut short or damaged"),
         (b"\x1a\x00", "must be a tf.train.Example, but it has fields"),
-        (example(x=[1, 2], t="a"), "column 'x': it must have one value"),
+        (example(x=[1, 2], t="a"), "column 'x': a feature must have one value"),
         (example(x=1, t=b"\xff"), "column 't': a value must be UTF-8 text"),
         (example(x="a", t="a"), "column 'x': a value must be a number"),
         (example(x=1, t=2), "column 't': a value must be bytes"),
