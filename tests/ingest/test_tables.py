@@ -216,7 +216,7 @@ def test_types_can_be_given_and_classes_inferred(url):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"a": [1, 2], "b": [1]}, "same length, but they have 'a' 2, 'b' 1"),
+        ({"a": [1, 2], "b": [1]}, "same length, but their lengths are 'a': 2, 'b': 1"),
         ({"a": 5}, "column 'a': must be an array or a list"),
         ({"a": "text"}, "must be an array or a list"),
         ({"a": [1, "x"]}, "no column type can store int, str"),

@@ -59,7 +59,7 @@ def test_items_are_named(ingest):
     assert chosen.columns == ("b",)
     with pytest.raises(OptionError, match="items, which is 1, but the number of names is 2"):
         ingest(Items([1]), columns=["a", "b"])
-    with pytest.raises(OptionError, match="no 'z'"):
+    with pytest.raises(OptionError, match="no item 'z'"):
         ingest(Items([{"a": 1}]), columns=["z"])
 
 
