@@ -192,7 +192,7 @@ def _lines(reader: Any, path: str) -> Iterator[tuple[str, Any]]:
         length = int.from_bytes(data[:4], "little")
         if length > LARGEST_FILE:
             raise _unknown(
-                f"the content of {path!r} is {length:,} bytes, more than the limit of "
+                f"{path!r} claims to contain {length:,} bytes, more than the limit of "
                 f"{LARGEST_FILE:,}"
             )
         try:
