@@ -104,7 +104,7 @@ def test_headers_are_checked(mnist, ingest):
 
 
 def test_files_without_a_partner_and_labels_without_a_class_are_refused(mnist, ingest):
-    with pytest.raises(InvalidValueError, match="labels up to 2, but the number of names is 2"):
+    with pytest.raises(InvalidValueError, match="each label from 0 to 2, but it has 2 names"):
         ingest(mnist, classes=["a", "b"])
     (mnist / "t10k-labels-idx1-ubyte.gz").unlink()
     with pytest.raises(InvalidValueError, match="'test' has no file of labels"):

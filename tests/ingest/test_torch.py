@@ -57,7 +57,7 @@ def test_items_are_named(ingest):
     assert ingest(Items([torch.ones(2)])).columns == ("item",)
     chosen = ingest(Items([{"a": 1, "b": 2}]), columns=["b"])
     assert chosen.columns == ("b",)
-    with pytest.raises(OptionError, match="items, which is 1, but the number of names is 2"):
+    with pytest.raises(OptionError, match="it has 2 names for 1 item"):
         ingest(Items([1]), columns=["a", "b"])
     with pytest.raises(OptionError, match="no item 'z'"):
         ingest(Items([{"a": 1}]), columns=["z"])
@@ -286,7 +286,7 @@ def test_columns_of_a_file_are_named_or_chosen(tmp_path, ingest):
     assert ingest(tmp_path / "a.pt", columns=["bias"]).columns == ("bias",)
     torch.save((IMAGES, LABELS), tmp_path / "b.pt")
     assert ingest(tmp_path / "b.pt", columns=["image", "label"]).columns == ("image", "label")
-    with pytest.raises(OptionError, match="tensors, which is 2, but the number of names is 1"):
+    with pytest.raises(OptionError, match="it has 1 name for 2 tensors"):
         ingest(tmp_path / "b.pt", columns=["image"])
 
 

@@ -12,6 +12,7 @@ from deeplake_lite import codecs
 from deeplake_lite.errors import InvalidValueError, SchemaError
 from deeplake_lite.htypes import Array, Bytes, Htype, Image, Scalar, Sequence, Text
 from deeplake_lite.htypes.tensors import with_numpys_dtype
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,8 +67,8 @@ def leaves(spec: Any, names: tuple[str, ...] | None) -> list[Leaf]:
         )
         if len(fields) != len(spec):
             raise SchemaError(
-                "columns must have as many names as an element has items, which is "
-                f"{len(spec)}, but the number of names is {len(fields)}. Pass a name for each item."
+                "columns must have one name per item of an element, but it has "
+                f"{counted(len(fields), 'name')} for {counted(len(spec), 'item')}."
             )
         tensors = [
             leaf

@@ -19,6 +19,7 @@ from deeplake_lite.brief import brief
 from deeplake_lite.errors import InvalidValueError, LakeError, OptionError
 from deeplake_lite.htypes import ClassLabel, Image, Text
 from deeplake_lite.htypes.pillow import is_pillow, untouched_file
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.arrays.sample_source import (
     BadSample,
     Once,
@@ -346,8 +347,8 @@ class _Samples:
         names = self.names or fields or _names(items, bool(self.classes))
         if len(names) != len(items):
             raise OptionError(
-                f"columns must have as many names as a sample has items, which is {len(items)}, "
-                f"but the number of names is {len(names)}. Pass a name for each item."
+                "columns must have one name per item of a sample, but it has "
+                f"{counted(len(names), 'name')} for {counted(len(items), 'item')}."
             )
         return dict(zip(names, items, strict=True))
 

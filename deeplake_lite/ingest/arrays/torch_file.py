@@ -19,6 +19,7 @@ from deeplake_lite.codecs.limits import DEFAULT_LIMITS
 from deeplake_lite.dataset.export.arrays.forms import NOTE
 from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.tensors import array_of, is_tensor, without_tensors
+from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.arrays.array_source import ArrayColumn, ArraySource, Part
 from deeplake_lite.ingest.arrays.attributes import json_value
 from deeplake_lite.ingest.arrays.exported_columns import exported_columns, exported_metadata
@@ -153,8 +154,8 @@ def _values_by_name(file: Path, content: Any, columns: Sequence[str] | None) -> 
     names = usual if columns is None else checks.names("columns", columns)
     if len(names) != len(items):
         raise OptionError(
-            f"columns must have as many names as {file.name!r} has tensors, which is {len(items)}, "
-            f"but the number of names is {len(names)}. Pass a name for each tensor."
+            f"columns must have one name per tensor of {file.name!r}, but it has "
+            f"{counted(len(names), 'name')} for {counted(len(items), 'tensor')}."
         )
     return dict(zip(names, items, strict=True))
 

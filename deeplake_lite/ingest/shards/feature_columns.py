@@ -11,6 +11,7 @@ import numpy as np
 
 from deeplake_lite.brief import brief
 from deeplake_lite.dataset.export.shards.tf_example import numbers_in
+from deeplake_lite.htypes.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -242,8 +243,8 @@ def _array(values: Any, htype: Htype) -> Any:
         else len(values) == known  # fmt: skip
     if not fits:
         raise ValueError(
-            f"the values must fill the shape {axes}, but their number is {len(values):,}. Declare "
-            "another type"
+            f"a feature must fill the shape {axes}, but this one has "
+            f"{counted(len(values), 'value')}. Declare another type"
         )
     shape = [size if size is not None else (len(values) // known if known else 0) for size in axes]
     return values.reshape(shape)

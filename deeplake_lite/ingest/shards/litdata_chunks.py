@@ -135,7 +135,10 @@ class LitDataChunk:
             values[name] = data[at : at + size]
             at += size
         if at != len(data):
-            return f"sizes in a sample must add up to {len(data):,} bytes, but the sum is {at:,}."
+            return (
+                f"the sizes of values in a sample must add up to {len(data):,} bytes, but the sum "
+                f"is {at:,}."
+            )
         return values
 
     def _read_frames(self, file: BinaryIO, size: int, first: int) -> Iterator[Sample | str]:

@@ -212,7 +212,10 @@ class MdsShard:
             values[name] = data[at:end]
             at = end
         if at != len(data):
-            return f"sizes in a sample must add up to {len(data):,} bytes, but the sum is {at:,}."
+            return (
+                f"the sizes of values in a sample must add up to {len(data):,} bytes, but the sum "
+                f"is {at:,}."
+            )
         return values
 
     def _damaged(self) -> InvalidValueError:

@@ -212,7 +212,8 @@ class _Tensor:
         if len(shape) != len(self.axes) or min(shape, default=0) < 0 or \
                 _product(shape) != len(values):  # fmt: skip
             raise ValueError(
-                f"the values must fill the shape {shape}, but their number is {len(values):,}"
+                f"a feature must fill the shape {shape}, but this one has "
+                f"{counted(len(values), 'value')}"
             )
         return values.reshape(shape)
 
