@@ -17,7 +17,7 @@ from deeplake_lite.errors import InvalidValueError
 from deeplake_lite.htypes.cells import take
 from deeplake_lite.htypes.reencoding import warn_once
 from deeplake_lite.htypes.words import counted
-from deeplake_lite.ingest.edited import Edits, History
+from deeplake_lite.ingest.edits import Edits, History
 from deeplake_lite.ingest.encoding import Encoded, OnError, encode, select
 from deeplake_lite.ingest.files import are_same_files, are_same_state
 from deeplake_lite.ingest.records import METADATA_KEY, Content, Record, Records, runs_of

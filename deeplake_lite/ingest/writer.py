@@ -3,7 +3,7 @@
 1. The columns of the source are reconciled with those of the lake (`fitting`).
 2. Blocks are read and encoded in a thread, one block ahead (`encoding`).
 3. Rows with new keys are appended, and rows that differ are updated (`run`), except for cells and
-   rows that people have edited (`edited`).
+   rows that people have edited (`edits`).
 4. The rows are committed, optionally in several commits.
 
 When an ingest is run again, it finds existing rows by their key. If rows have no key, the metadata

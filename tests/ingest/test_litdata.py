@@ -299,7 +299,7 @@ def test_bad_samples_are_reported_or_skipped(tmp_path, ingest):
     data[at - 8] = 77  # its size
     path.write_bytes(data)
     with pytest.raises(
-        InvalidValueError, match="row 2: the sizes of values .* add up to 10 bytes, but"
+        InvalidValueError, match=r"row 2: the sizes of values .* add up to 10 bytes, but"
     ):
         ingest(folder)
 

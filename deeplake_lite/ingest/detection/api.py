@@ -17,7 +17,7 @@ from deeplake_lite.errors import InvalidValueError, NotFoundError, OptionError
 from deeplake_lite.htypes.files import scheme_of
 from deeplake_lite.htypes.words import counted
 from deeplake_lite.ingest.detection.formats import FORMATS, Format
-from deeplake_lite.ingest.detection.labelled import coco_files, is_image, labels_in
+from deeplake_lite.ingest.detection.image_labels import coco_files, is_image, labels_in
 from deeplake_lite.ingest.detection.objects import call_for, format_of_object
 from deeplake_lite.ingest.detection.place import Place
 from deeplake_lite.ingest.folders.layout import SUFFIXES

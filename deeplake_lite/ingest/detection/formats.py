@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from deeplake_lite.ingest.detection.labelled import (
+from deeplake_lite.ingest.detection.image_labels import (
     IMAGES,
     NOTE,
     coco_by_split,
