@@ -130,7 +130,7 @@ def _values(block: Block, f: Field) -> Any:
     """Return the values of a column, with relative file paths resolved against the base folder."""
     column = block.columns[f.name]
     values = wrap_source(column, f.htype)
-    if values is column:  # in a column of a lake, class numbers would be unambiguous
+    if values is column:  # class numbers in a column of a lake are unambiguous
         check_class_numbers(values, f.htype)
     if block.base is None or not f.htype.takes_files or isinstance(values, Transfer):
         return values

@@ -50,7 +50,7 @@ def path_of(url: str) -> str:
         return url
     if parts.path.rstrip("/").endswith("local-files") and "d" in (query := parse_qs(parts.query)):
         return query["d"][0].replace("\\", "/").lstrip("/")
-    if not parts.scheme or len(parts.scheme) == 1:  # a path, perhaps of Windows
+    if not parts.scheme or len(parts.scheme) == 1:  # a path, perhaps on Windows
         path = url.replace("\\", "/").split("?")[0] if url.startswith("/data/") else url
         return unquote(path).replace("\\", "/").lstrip("/").removeprefix("data/")
     host = "" if parts.scheme in ("http", "https", "file") else parts.netloc

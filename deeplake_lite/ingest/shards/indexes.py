@@ -65,7 +65,7 @@ def path_inside(index: Path, name: str) -> Path:
     path = index.parent / name
     try:
         is_inside = path.resolve().is_relative_to(index.parent.resolve())
-    except ValueError:  # it has characters that no name of a file can have
+    except ValueError:  # the name has characters that no file name can have
         is_inside = False
     if not is_inside:
         raise InvalidValueError(

@@ -167,7 +167,7 @@ def read_neighbour(path: str, name: str, options: Mapping[str, Any], most: int) 
         with open_file(neighbour, options) as file:
             data: bytes = file.read(most + 1)
     except StorageError as error:
-        # If the user may not list files, a store responds "forbidden" to requests of missing files.
+        # If the user may not list files, stores answer "forbidden" to requests for missing files.
         is_missing = isinstance(error.__cause__, FileNotFoundError | PermissionError)
         if is_missing or getattr(error.__cause__, "status", None) == FORBIDDEN:
             return None

@@ -254,7 +254,7 @@ def _leaf(
         return (Sequence(Image("auto")) if lists else Image("auto")), None
     if "video" in feature and not lists:
         return Sequence(Image("auto")), None
-    if "image" in feature or "audio" in feature:  # pixels of float32 are hidden in a PNG file
+    if "image" in feature or "audio" in feature:  # a PNG file may store float32 pixels
         return (Sequence(Bytes()) if lists else Bytes()), None
     if "text" in feature:
         return (Sequence(Text()) if lists else Text()), None

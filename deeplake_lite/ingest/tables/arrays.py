@@ -308,7 +308,10 @@ def htype_of_array(dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> Htype
 
 _KINDS: tuple[tuple[tuple[type, ...], Htype], ...] = (
     ((bool, np.bool_), Scalar("bool")),
-    ((timedelta, time, np.timedelta64), Scalar("timedelta64[us]")),  # it is also an np.integer
+    (
+        (timedelta, time, np.timedelta64),
+        Scalar("timedelta64[us]"),
+    ),  # timedelta64 is also np.integer
     ((int, np.integer), Scalar("int64")),
     ((int, float, np.integer, np.floating), Scalar("float64")),
     ((int, float, complex, np.number), Scalar("complex128")),
